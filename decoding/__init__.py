@@ -1,0 +1,24 @@
+"""Exact lookahead decoding for any causal language model of transformers. Token ids in, steps out."""
+
+from decoding.autoregressive import AutoregressiveDecoder
+from decoding.config import LookaheadConfig
+from decoding.decoder import Decoder, plain_step_seconds, prefill
+from decoding.lookahead import LookaheadDecoder
+from decoding.session import Session
+from decoding.step import FinishReason, Origin, Step
+from decoding.support import Support, lookahead_support
+
+__all__ = [
+    "AutoregressiveDecoder",
+    "Decoder",
+    "FinishReason",
+    "LookaheadConfig",
+    "LookaheadDecoder",
+    "Origin",
+    "Session",
+    "Step",
+    "Support",
+    "lookahead_support",
+    "plain_step_seconds",
+    "prefill",
+]

@@ -1,0 +1,125 @@
+"""The KV cache: what of it is kept after a step, and how it is rewound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from transformers.cache_utils import Cache, DynamicLayer
+
+GROWTH = 256
+"""Buffers grow by this many tokens, and by half of themselves once that is more."""
+
+
+class BufferedLayer(DynamicLayer):
+    """One layer's keys and values in buffers that grow now and then, so that a step writes only what is new.
+
+    transformers' own layer concatenates the whole cache every step. Every layer keeps all tokens, sliding ones too:
+    the mask says what is within reach, and the cache can be rewound to any length.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.length = 0
+        self._key_buffer: torch.Tensor | None = None
+        self._value_buffer: torch.Tensor | None = None
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Write the new states, shape (1, heads, tokens, head size), behind the old; returns views of all."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        end = self.length + key_states.shape[-2]
+        self._key_buffer = _with_room(self._key_buffer, key_states, self.length, end)
+        self._value_buffer = _with_room(self._value_buffer, value_states, self.length, end)
+        self._key_buffer[..., self.length : end, :] = key_states
+        self._value_buffer[..., self.length : end, :] = value_states
+        self.resize(end)
+        assert self.keys is not None
+        assert self.values is not None
+        return self.keys, self.values
+
+    def resize(self, length: int) -> None:
+        """Show the first ``length`` tokens written."""
+        self.length = length
+        if self._key_buffer is not None and self._value_buffer is not None:
+            self.keys = self._key_buffer[..., :length, :]
+            self.values = self._value_buffer[..., :length, :]
+
+    def move(self, indices: Sequence[int], to: int) -> None:
+        """Write the tokens at ``indices`` one after another from ``to`` on."""
+        if self._key_buffer is None:
+            return
+        for buffer in (self._key_buffer, self._value_buffer):
+            assert buffer is not None
+            picked = buffer.index_select(-2, torch.tensor(indices, device=buffer.device))
+            buffer[..., to : to + len(indices), :] = picked
+
+    def get_seq_length(self) -> int:
+        return self.length
+
+    def crop(self, tokens_to_remove: int) -> None:
+        self.resize(self.length - abs(tokens_to_remove))
+
+    def reset(self) -> None:
+        self.resize(0)
+
+    def copy(self) -> BufferedLayer:
+        """A layer of its own with the same states."""
+        other = BufferedLayer()
+        if self.is_initialized:
+            assert self._key_buffer is not None
+            assert self._value_buffer is not None
+            other.lazy_initialization(self._key_buffer, self._value_buffer)
+            other._key_buffer, other._value_buffer = self._key_buffer.clone(), self._value_buffer.clone()
+            other.resize(self.length)
+        return other
+
+
+class KVCache(Cache):
+    """The keys and values of a text's prefix, one layer after another, always of one length between steps."""
+
+    layers: list[BufferedLayer]  # type: ignore[assignment]  # the base class cannot say which of its kinds
+
+    def __init__(self) -> None:
+        super().__init__(layer_class_to_replicate=BufferedLayer)
+
+    @property
+    def length(self) -> int:
+        """How many tokens are held; after a failed forward pass, how many every layer holds at least."""
+        return min((layer.length for layer in self.layers), default=0)
+
+    def rewind(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens, in every layer."""
+        for layer in self.layers:
+            layer.resize(min(length, layer.length))
+
+    @torch.inference_mode()
+    def keep(self, base: int, offsets: Sequence[int]) -> None:
+        """Of what the last step wrote from ``base`` on, keep the tokens at these offsets, in this order."""
+        in_place = 0
+        while in_place < len(offsets) and offsets[in_place] == in_place:
+            in_place += 1
+        moved = [base + offset for offset in offsets[in_place:]]
+        for layer in self.layers:
+            if moved:
+                layer.move(moved, base + in_place)
+            layer.resize(base + len(offsets))
+
+    @torch.inference_mode()
+    def copy(self) -> KVCache:
+        """A cache of its own with the same contents."""
+        other = KVCache()
+        other.layers = [layer.copy() for layer in self.layers]
+        return other
+
+
+def _with_room(buffer: torch.Tensor | None, states: torch.Tensor, used: int, wanted: int) -> torch.Tensor:
+    if buffer is not None and buffer.shape[-2] >= wanted:
+        return buffer
+    room = wanted + max(GROWTH, wanted // 2)
+    grown = states.new_empty((*states.shape[:-2], room, states.shape[-1]))
+    if buffer is not None:
+        grown[..., :used, :] = buffer[..., :used, :]
+    return grown

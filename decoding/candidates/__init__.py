@@ -1,0 +1,1 @@
+"""Who proposes continuations of the last token, and how proposals are merged."""

@@ -1,0 +1,77 @@
+"""CandidateTree: proposed continuations merged into one prefix tree, so that a shared prefix is verified once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from decoding.step import Origin
+
+ROOT = 0
+
+
+class CandidateTree:
+    """A prefix tree over the last token (node 0, the root); every other node is a candidate token.
+
+    Nodes are numbered in the order they were added, parents before children. A node belongs to the source that
+    proposed it first.
+    """
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self.depths: list[int] = []
+        self.origins: list[Origin] = []
+        self._parents: list[int] = []
+        self._children: list[dict[int, int]] = [{}]
+
+    def __len__(self) -> int:
+        """The number of candidate tokens; the root is not counted."""
+        return len(self.tokens)
+
+    def add(self, path: Sequence[int], origin: Origin) -> bool:
+        """Merge one proposed continuation; True if any of it was new."""
+        node, grown = ROOT, False
+        for depth, token in enumerate(path, start=1):
+            child = self._children[node].get(token)
+            if child is None:
+                self.tokens.append(token)
+                self.depths.append(depth)
+                self.origins.append(origin)
+                self._parents.append(node)
+                self._children.append({})
+                child = len(self.tokens)
+                self._children[node][token] = child
+                grown = True
+            node = child
+        return grown
+
+    def walk(self, chosen: Sequence[int]) -> list[int]:
+        """The accepted path: from the root, as long as a child holds the token that the model chose there.
+
+        Args:
+            chosen: the model's own choice after each node, the root's first; only those on the path are read.
+
+        Returns:
+            Node numbers along the path, the root left out. The model's choice after the last of them is the bonus
+            token, which no source proposed.
+        """
+        path: list[int] = []
+        node = ROOT
+        while (child := self._children[node].get(chosen[node])) is not None:
+            path.append(child)
+            node = child
+        return path
+
+    def origin(self, node: int) -> Origin:
+        """The source that proposed a candidate node."""
+        return self.origins[node - 1]
+
+    def ancestry(self) -> npt.NDArray[np.bool_]:
+        """Which candidate each candidate sees: itself and its ancestors. Shape (nodes, nodes), root left out."""
+        sees = np.eye(len(self), dtype=np.bool_)
+        for node, parent in enumerate(self._parents):
+            if parent != ROOT:
+                sees[node] |= sees[parent - 1]
+        return sees

@@ -1,0 +1,32 @@
+"""LookaheadConfig: the sizes of the lookahead and the verification branch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LookaheadConfig:
+    """W, N and G of lookahead decoding (Fu et al. 2024, section 3).
+
+    Attributes:
+        window_size: W, how many positions ahead the lookahead branch guesses in parallel; 0 leaves the branch out.
+        ngram_size: N, the length of the collected n-grams: the window keeps N-1 iterations, and a step can accept
+            up to N-1 candidates.
+        guess_set_size: G, how many candidate n-grams a step verifies at most; 0 leaves the verification branch out.
+
+    Raises:
+        ValueError: a size is out of range.
+    """
+
+    window_size: int = 7
+    ngram_size: int = 5
+    guess_set_size: int = 7
+
+    def __post_init__(self) -> None:
+        for name, symbol, least in (("window_size", "W", 0), ("ngram_size", "N", 2), ("guess_set_size", "G", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ValueError(f"{name} ({symbol}) must be a whole number, not {value!r}")
+            if value < least:
+                raise ValueError(f"{name} ({symbol}) must be at least {least}, not {value}")

@@ -1,0 +1,198 @@
+"""What all decoders share: the prompt checked and read in chunks, the clock, and where a reply ends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from time import perf_counter
+from typing import TypeAlias
+
+import torch
+from transformers import PreTrainedModel
+
+from decoding.session import Session
+from decoding.step import FinishReason, Origin, Step
+
+PREFILL_CHUNK = 512
+"""Tokens of the prompt read in one forward pass, so that progress shows and a stop is soon obeyed."""
+
+OnPrefill: TypeAlias = Callable[[int, int], None]
+
+
+@dataclass
+class Limits:
+    """Where a reply ends."""
+
+    remaining: int
+    eos_token_ids: frozenset[int]
+
+    def cut(self, tokens: Sequence[int]) -> tuple[tuple[int, ...], FinishReason | None]:
+        """The tokens up to the reply's end, and why it ends there; None if it does not."""
+        reason = None
+        kept = tuple(tokens[: self.remaining])
+        ending = next((index for index, token in enumerate(kept) if token in self.eos_token_ids), None)
+        if ending is not None:
+            kept, reason = kept[: ending + 1], FinishReason.EOS
+        elif len(kept) == self.remaining:
+            reason = FinishReason.LENGTH
+        self.remaining -= len(kept)
+        return kept, reason
+
+
+class Decoder(ABC):
+    """A way to decode. Holds no state of a text: that is the session's."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.model = model
+
+    def generate(
+        self,
+        input_ids: Sequence[int] | torch.Tensor,
+        *,
+        max_new_tokens: int,
+        eos_token_ids: int | Sequence[int] | None = None,
+        session: Session | None = None,
+        on_prefill: OnPrefill | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> Iterator[Step]:
+        """Decode greedily after a text.
+
+        Reading on is the caller's: after each step the session is whole, and whoever stops iterating can go on
+        later, with this decoder or another, by passing the session and its ``ids``.
+
+        Args:
+            input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1.
+            max_new_tokens: how many tokens to emit at most, at least 1.
+            eos_token_ids: ids that end the reply; the ending one is emitted. None or empty for no such id.
+            session: what to go on from; None for a fresh one. The longest common prefix of its text is not read
+                again, and its tables stay.
+            on_prefill: told how many tokens of the prompt have been read, and of how many, after every chunk.
+            should_stop: asked before every chunk of the prompt and before every step; True ends the generation.
+
+        Yields:
+            A :class:`Step` for every forward pass that emitted, that of the prompt's last chunk included.
+
+        Raises:
+            ValueError: an argument is out of range, or the session belongs to another model.
+        """
+        ids = _as_ids(input_ids)
+        if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
+            raise ValueError(f"max_new_tokens must be a whole number of at least 1, not {max_new_tokens!r}")
+        if session is None:
+            session = Session(self.model)
+        elif session.model is not self.model:
+            raise ValueError("the session belongs to another model than the decoder's")
+        eos = [eos_token_ids] if isinstance(eos_token_ids, int) else eos_token_ids or ()
+        limits = Limits(max_new_tokens, frozenset(int(token) for token in eos))
+        steps = self._generate(session, ids, limits, on_prefill or (lambda read, total: None))
+        return self._timed(steps, should_stop or (lambda: False))
+
+    @abstractmethod
+    def _steps(self, session: Session, limits: Limits) -> Iterator[Step]:
+        """Steps from a session whose text is read but for its last token, until one finishes."""
+
+    def _generate(
+        self, session: Session, ids: list[int], limits: Limits, on_prefill: OnPrefill
+    ) -> Iterator[Step | None]:
+        """All steps; None after a chunk of the prompt that emitted nothing, so that a stop is obeyed there too."""
+        for read in prefill(session, ids):
+            on_prefill(read, len(ids))
+            yield None
+        reason = None
+        unread = len(ids) - session.cached
+        if unread > 1:
+            started = perf_counter()
+            tokens, reason = limits.cut([session.read(unread)])
+            forward_seconds = perf_counter() - started
+            session.commit(tokens)
+            on_prefill(len(ids), len(ids))
+            yield Step(
+                tokens,
+                (Origin.PLAIN,),
+                reason,
+                forward_tokens=unread,
+                pool_size=len(session.trajectory),
+                context_size=len(session.context),
+                prefill=True,
+                forward_seconds=forward_seconds,
+            )
+        if reason is None:
+            yield from self._steps(session, limits)
+
+    @staticmethod
+    def _timed(steps: Iterator[Step | None], should_stop: Callable[[], bool]) -> Iterator[Step]:
+        seconds = 0.0
+        while not should_stop():
+            started = perf_counter()
+            step = next(steps, Ellipsis)
+            seconds += perf_counter() - started
+            if step is Ellipsis:
+                return
+            if step is not None:
+                yield replace(step, seconds=seconds)
+                seconds = 0.0
+
+
+def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
+    """Have the model read a prompt but for its last chunk, which is the first step's to read.
+
+    Args:
+        ids: the whole text; what the session holds of it is not read again.
+
+    Yields:
+        How many tokens of it have been read, after every chunk. The session is whole then: whoever stops may go on.
+    """
+    session.adopt(ids)
+    if session.gate.one_prefill:
+        return
+    while len(ids) - session.cached > PREFILL_CHUNK:
+        session.read(PREFILL_CHUNK)
+        yield session.cached
+
+
+def plain_step_seconds(session: Session, repeats: int = 3) -> float | None:
+    """What a step of plain decoding takes at this length of text: the median of a few, none of which is kept.
+
+    None for a model whose state cannot be rewound, and for an empty session.
+    """
+    if not session.gate.rewindable or not session.ids or session.cached != len(session.ids) - 1:
+        return None
+    seconds = []
+    for _ in range(repeats):
+        started = perf_counter()
+        session.read(1)
+        seconds.append(perf_counter() - started)
+        session.prefix.rewind(len(session.ids) - 1)
+    return median(seconds)
+
+
+def plain_step(session: Session, limits: Limits) -> Step:
+    """One step of plain decoding."""
+    started = perf_counter()
+    chosen = session.read(1)
+    forward_seconds = perf_counter() - started
+    tokens, reason = limits.cut([chosen])
+    session.commit(tokens)
+    return Step(
+        tokens,
+        (Origin.PLAIN,),
+        reason,
+        pool_size=len(session.trajectory),
+        context_size=len(session.context),
+        forward_seconds=forward_seconds,
+    )
+
+
+def _as_ids(input_ids: Sequence[int] | torch.Tensor) -> list[int]:
+    if isinstance(input_ids, torch.Tensor):
+        if input_ids.dim() == 2 and input_ids.shape[0] != 1:
+            raise ValueError(f"input_ids must be one text, not a batch of shape {tuple(input_ids.shape)}")
+        if input_ids.dim() not in (1, 2) or input_ids.is_floating_point():
+            raise ValueError(f"input_ids must be token ids of shape (1, n), not {tuple(input_ids.shape)}")
+        input_ids = input_ids.flatten().tolist()
+    ids = [int(token) for token in input_ids]
+    if not ids:
+        raise ValueError("input_ids is empty: there is nothing to go on from")
+    return ids

@@ -1,0 +1,96 @@
+"""The gate: what a model's configuration and signature say of how it can be decoded, before anything is run."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from transformers import PreTrainedModel
+from transformers.cache_utils import DummyLayer, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+
+from decoding.inputs import Reaches, reaches_of
+
+CACHE_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer, DummyLayer)
+MASKED_ATTENTION = ("eager", "sdpa", "flex_attention")
+"""Attention implementations that honour a mask of any shape."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """How a model can be run.
+
+    Attributes:
+        rewindable: its state is a KV cache, of which any prefix can be kept. If not, it can only read on.
+        reaches: the masks that a step over several branches needs; None where it cannot take such a step.
+        reason: why not, as the end of a sentence about the model.
+        position_limit: positions from here on are never looked ahead into: the model has none, or changes there.
+        one_prefill: its rotary embedding depends on the length of a forward, so that a prompt is read in one piece.
+    """
+
+    rewindable: bool
+    reaches: Reaches | None
+    reason: str | None
+    position_limit: int | None
+    one_prefill: bool
+
+
+def gate_of(model: PreTrainedModel) -> Gate:
+    """Look at a model without running it."""
+    config = model.config.get_text_config(decoder=True)
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    by_length = "longrope" in str(rope) or "dynamic" in str(rope)
+    stateful = _why_not_rewindable(model)
+    reaches: Reaches | None = None
+    reason = stateful or _why_no_branches(model)
+    if reason is None:
+        try:
+            reaches = reaches_of(model.config)
+        except NotImplementedError as error:
+            reason = str(error)
+    return Gate(
+        rewindable=stateful is None,
+        reaches=reaches,
+        reason=reason,
+        position_limit=_position_limit(config, rope if by_length else {}),
+        one_prefill=by_length,
+    )
+
+
+def accepted_arguments(model: PreTrainedModel) -> frozenset[str]:
+    """The names of the arguments that the model's forward takes."""
+    return frozenset(inspect.signature(model.forward).parameters)
+
+
+def _why_not_rewindable(model: PreTrainedModel) -> str | None:
+    if getattr(model.config, "is_encoder_decoder", False):
+        return "it is an encoder-decoder, not a causal language model"
+    if "past_key_values" not in accepted_arguments(model):
+        return "it keeps a state of its own in place of a KV cache"
+    try:
+        layers = DynamicCache(config=model.config).layers
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return f"its KV cache is of a kind not known here ({type(error).__name__})"
+    strange = sorted({type(layer).__name__ for layer in layers if type(layer) not in CACHE_LAYERS})
+    if strange:
+        return f"it keeps a recurrent or compressed state ({', '.join(strange)}), which cannot be rewound"
+    return None
+
+
+def _why_no_branches(model: PreTrainedModel) -> str | None:
+    missing = {"position_ids", "attention_mask"} - accepted_arguments(model)
+    if missing:
+        return f"its forward takes no {' and no '.join(sorted(missing))}"
+    attention = model.config._attn_implementation
+    if attention not in MASKED_ATTENTION:
+        return f"its attention ({attention}) takes no mask over several branches; load it with sdpa"
+    return None
+
+
+def _position_limit(config: Any, length_dependent_rope: Any) -> int | None:
+    limits = [getattr(config, "max_position_embeddings", None)]
+    limits.append(getattr(config, "original_max_position_embeddings", None) if length_dependent_rope else None)
+    if isinstance(length_dependent_rope, dict):
+        limits.append(length_dependent_rope.get("original_max_position_embeddings"))
+    known = [limit for limit in limits if isinstance(limit, int) and limit > 0]
+    return min(known, default=None)

@@ -1,0 +1,163 @@
+"""The committed prefix as the model holds it: read on, looked ahead from, and (with a KV cache) rewound."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+from transformers import PreTrainedModel
+from transformers.generation.utils import ALL_CACHE_NAMES
+
+from decoding.cache import KVCache
+from decoding.choose import greedy
+from decoding.gate import Gate, accepted_arguments
+from decoding.inputs import AttentionReach, StepInputs, additive_mask, position_ids
+
+
+def input_device(model: PreTrainedModel) -> torch.device:
+    """Where the model wants its token ids; with a device map, its layers may lie elsewhere."""
+    weight = model.get_input_embeddings().weight
+    assert isinstance(weight, torch.Tensor)
+    return weight.device
+
+
+class Prefix(Protocol):
+    """What the model has read."""
+
+    @property
+    def length(self) -> int:
+        """How many tokens have been read."""
+
+    def read(self, token_ids: Sequence[int]) -> int:
+        """Read tokens that follow; returns the model's choice after the last of them."""
+
+    def rewind(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens, or more than that where so few cannot be kept."""
+
+    def copy(self) -> Prefix:
+        """A prefix of its own with the same contents."""
+
+
+class KVPrefix:
+    """The prefix in a KV cache. Whatever raises in the middle of a forward, the cache is as it was before."""
+
+    def __init__(self, model: PreTrainedModel, gate: Gate, cache: KVCache | None = None) -> None:
+        self._model, self._gate = model, gate
+        self._cache = KVCache() if cache is None else cache
+        self._device = input_device(model)
+        arguments = accepted_arguments(model)
+        self._takes_positions = "position_ids" in arguments
+        self._selects_logits = "logits_to_keep" in arguments
+
+    @property
+    def length(self) -> int:
+        return self._cache.length
+
+    def rewind(self, length: int) -> None:
+        self._cache.rewind(length)
+
+    def keep(self, base: int, offsets: Sequence[int]) -> None:
+        """Of what the last look ahead wrote from ``base`` on, keep the tokens at these offsets."""
+        self._cache.keep(base, offsets)
+
+    def copy(self) -> KVPrefix:
+        return KVPrefix(self._model, self._gate, self._cache.copy())
+
+    def read(self, token_ids: Sequence[int]) -> int:
+        return greedy(self.read_logits(token_ids)[None])[0]
+
+    def look_ahead(self, inputs: StepInputs) -> list[int]:
+        """One forward pass over both branches; the model's choice at each row of ``inputs.read``."""
+        return greedy(self.branch_logits(inputs))
+
+    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+        """As :meth:`read`, but the logits after the last token. Shape (vocabulary,)."""
+        # No mask: causal attention over a whole chunk is what the fastest kernels serve.
+        return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1])[0]
+
+    def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
+        """As :meth:`look_ahead`, but the logits. Shape (rows read, vocabulary)."""
+        return self._forward(inputs.token_ids, inputs.depths, self._masks(inputs), inputs.read)
+
+    def _masks(self, inputs: StepInputs) -> torch.Tensor | dict[str, torch.Tensor] | None:
+        reaches = self._gate.reaches
+        assert reaches is not None, "the gate lets no branches through"
+        if len(inputs) == 1:
+            return None
+        if isinstance(reaches, Mapping):
+            return {layer_type: self._mask(inputs, reach) for layer_type, reach in reaches.items()}
+        return self._mask(inputs, reaches)
+
+    def _mask(self, inputs: StepInputs, reach: AttentionReach) -> torch.Tensor:
+        return additive_mask(inputs, self.length, reach, self._model.dtype, self._device)
+
+    @torch.inference_mode()
+    def _forward(self, token_ids: Sequence[int], depths: Any, mask: Any, read: Sequence[int]) -> torch.Tensor:
+        length = self.length
+        arguments: dict[str, Any] = {"attention_mask": mask}
+        if self._takes_positions:
+            arguments["position_ids"] = position_ids(length, depths, self._device)
+        if self._selects_logits:
+            arguments["logits_to_keep"] = torch.tensor(read, device=self._device)
+        try:
+            output = self._model(
+                input_ids=torch.tensor([list(token_ids)], device=self._device),
+                past_key_values=self._cache,
+                use_cache=True,
+                return_dict=True,
+                **arguments,
+            )
+        except BaseException:
+            self.rewind(length)
+            raise
+        logits: torch.Tensor = output.logits[0]
+        return logits if self._selects_logits else logits[list(read)]
+
+
+class OpaquePrefix:
+    """The prefix in a state that can only read on, as a recurrent model's; for anything else it is read anew."""
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self._model = model
+        self._device = input_device(model)
+        self._state: dict[str, Any] = {}
+        self._read: list[int] = []
+
+    @property
+    def length(self) -> int:
+        return len(self._read)
+
+    def rewind(self, length: int) -> None:
+        if length < len(self._read):
+            self._state, self._read = {}, []
+
+    def copy(self) -> OpaquePrefix:
+        other = OpaquePrefix(self._model)
+        other._state, other._read = copy.deepcopy(self._state), self._read.copy()
+        return other
+
+    @torch.inference_mode()
+    def read(self, token_ids: Sequence[int]) -> int:
+        try:
+            if not self._read:
+                return self._forward(token_ids, list(token_ids))
+            # One at a time: recurrent models read several tokens at once only from the start.
+            for token in token_ids:
+                chosen = self._forward([token], [*self._read, token])
+            return chosen
+        except BaseException:
+            self.rewind(0)
+            raise
+
+    def _forward(self, new: Sequence[int], whole: list[int]) -> int:
+        # Without a state to read on from, the whole text is read again.
+        fed = list(new) if self._state or not self._read else whole
+        output = self._model(
+            input_ids=torch.tensor([fed], device=self._device), use_cache=True, return_dict=True, **self._state
+        )
+        # The names that `generate` knows a model's state by.
+        self._state = {name: output[name] for name in ALL_CACHE_NAMES if output.get(name) is not None}
+        self._read = whole
+        return greedy(output.logits[0, -1:])[0]

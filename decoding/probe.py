@@ -1,0 +1,91 @@
+"""The probe: one real step over several branches, held against the same texts read plainly.
+
+The gate cannot see what a model does inside (position biases, local windows by index); this can.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import torch
+from transformers import PreTrainedModel
+
+from decoding.candidates.tree import CandidateTree
+from decoding.gate import Gate
+from decoding.inputs import StepInputs
+from decoding.prefix import KVPrefix
+from decoding.step import Origin
+from decoding.window import JacobiWindow
+
+PREFIX_TOKENS = 12
+LONGEST_WINDOW = 512
+"""Local windows up to this length are probed past their end; longer ones would cost seconds on a large model."""
+NOISE_FACTOR = 8.0
+"""A right step differs from plain reading by rounding alone: by no more than this many times the rounding seen."""
+
+
+def why_branches_fail(model: PreTrainedModel, gate: Gate) -> str | None:
+    """None if a step over several branches gives what plain reading gives, else the reason it does not."""
+    try:
+        alike = _branches_read_as_plain(model, gate)
+    except Exception as error:  # a model's own code: anything may come of a mask that it does not know
+        return f"its forward fails on a mask over several branches ({type(error).__name__})"
+    return None if alike else "a step over several branches gives it other logits than plain reading"
+
+
+def _branches_read_as_plain(model: PreTrainedModel, gate: Gate) -> bool:
+    draw = Random(0)
+    vocabulary: int = model.config.get_text_config(decoder=True).vocab_size
+    prefix = [draw.randrange(vocabulary) for _ in range(_prefix_length(model, gate))]
+    branches = [[draw.randrange(vocabulary) for _ in range(2)] for _ in range(2)]
+    guesses = [[draw.randrange(vocabulary) for _ in range(2)] for _ in range(2)]
+    tree = CandidateTree()
+    for branch in branches:
+        tree.add(branch, Origin.CONTEXT)
+    window = JacobiWindow(2, 3, guesses[0])
+    window.advance(guesses[1])
+    inputs = StepInputs.lay_out(prefix[-1], tree, window)
+
+    plain = KVPrefix(model, gate)
+    plain.read(prefix[:-1])
+    several = plain.branch_logits(inputs)
+    # The last of each branch, and the window's last row: column 1 sees row 0 up to itself, then its own column.
+    texts: list[list[int]] = [
+        [],
+        *branches,
+        [guesses[0][0], guesses[1][0]],
+        [guesses[0][0], guesses[0][1], guesses[1][1]],
+    ]
+    rows = [0, 2, 4, len(inputs.read) - 2, len(inputs.read) - 1]
+    difference = noise = scale = 0.0
+    for text, row in zip(texts, rows, strict=True):
+        at_once, one_by_one = _plain_logits(model, gate, [*prefix, *text])
+        difference = max(difference, _distance(several[row], at_once))
+        noise = max(noise, _distance(at_once, one_by_one))
+        scale = max(scale, float(at_once.float().std()))
+    tolerance = max(NOISE_FACTOR * noise, 1e3 * torch.finfo(torch.float32).eps * scale)
+    return difference <= tolerance
+
+
+def _prefix_length(model: PreTrainedModel, gate: Gate) -> int:
+    config = model.config.get_text_config(decoder=True)
+    names = ("sliding_window", "attention_chunk_size", "window_size", "attention_window", "local_window_size")
+    windows = [getattr(config, name, None) for name in names]
+    reach = max((w for w in windows if isinstance(w, int) and 0 < w <= LONGEST_WINDOW), default=0)
+    room = (gate.position_limit or reach + PREFIX_TOKENS) - 8
+    return max(2, min(reach + PREFIX_TOKENS, room))
+
+
+def _plain_logits(model: PreTrainedModel, gate: Gate, text: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
+    """The logits after a text, read at once and with its last tokens read singly; they differ by rounding."""
+    at_once = KVPrefix(model, gate).read_logits(text)
+    prefix = KVPrefix(model, gate)
+    split = max(1, len(text) - 4)
+    one_by_one = prefix.read_logits(text[:split])
+    for token in text[split:]:
+        one_by_one = prefix.read_logits([token])
+    return at_once, one_by_one
+
+
+def _distance(left: torch.Tensor, right: torch.Tensor) -> float:
+    return float((left.float() - right.float()).abs().max())

@@ -1,0 +1,99 @@
+"""Session: everything that outlives a step, so that any decoder can go on where another left off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from transformers import PreTrainedModel
+
+from decoding.candidates.context import LONGEST_MATCH, ContextIndex
+from decoding.candidates.trajectory import TrajectoryPool
+from decoding.gate import gate_of
+from decoding.inputs import StepInputs
+from decoding.prefix import KVPrefix, OpaquePrefix
+
+
+class Session:
+    """One conversation with a model: the committed text, the model's hold of it, and what the sources have learnt.
+
+    Between steps the model has read the whole text but its last token, which the next step reads.
+
+    Attributes:
+        model: the model; a session belongs to it.
+        ids: the committed text.
+        trajectory: n-grams collected by the lookahead branch.
+        context: what followed what in everything seen, earlier texts included.
+        emitted: how many tokens the running reply has; a generation that goes on from the text as it stands
+            counts on.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        self.model = model
+        self.gate = gate_of(model)
+        self.ids: list[int] = []
+        self.trajectory = TrajectoryPool()
+        self.context = ContextIndex()
+        self.emitted = 0
+        self.prefix: KVPrefix | OpaquePrefix = (
+            KVPrefix(model, self.gate) if self.gate.rewindable else OpaquePrefix(model)
+        )
+
+    @property
+    def cached(self) -> int:
+        """How many tokens of the text the model has read."""
+        return self.prefix.length
+
+    def reusable(self, input_ids: Sequence[int]) -> int:
+        """How many of these tokens would not have to be read again."""
+        shared = _common_prefix(self.ids, input_ids)
+        return min(shared, self.cached, len(input_ids) - 1)
+
+    def adopt(self, input_ids: Sequence[int]) -> None:
+        """Make this the text: keep what the model has read of it, forget the rest; the tables stay."""
+        shared = _common_prefix(self.ids, input_ids)
+        if shared < len(self.ids) or shared < len(input_ids):
+            self.emitted = 0
+        self.prefix.rewind(min(shared, self.cached, len(input_ids) - 1))
+        if shared < len(self.ids):
+            self.context.begin(input_ids[max(0, shared - LONGEST_MATCH) : shared])
+        self.context.extend(input_ids[shared:])
+        self.ids = list(input_ids)
+
+    def read(self, count: int) -> int:
+        """Have the model read the next ``count`` tokens of the text; returns its choice after them."""
+        return self.prefix.read(self.ids[self.cached : self.cached + count])
+
+    def look_ahead(self, inputs: StepInputs) -> list[int]:
+        """One forward pass over both branches after the last token; the model's choice at each row read."""
+        assert isinstance(self.prefix, KVPrefix)
+        return self.prefix.look_ahead(inputs)
+
+    def commit(self, tokens: Sequence[int], accepted: Sequence[int] | None = None) -> None:
+        """Append what a step settled.
+
+        Args:
+            tokens: the tokens emitted.
+            accepted: where in the step's inputs the emitted candidates stand, after a look ahead; the model keeps
+                those and the last token before them.
+        """
+        if accepted is not None:
+            assert isinstance(self.prefix, KVPrefix)
+            self.prefix.keep(len(self.ids) - 1, [0, *accepted])
+        self.ids.extend(tokens)
+        self.context.extend(tokens)
+        self.emitted += len(tokens)
+
+    def copy(self) -> Session:
+        """A session of its own in the same state, tables included; the model is shared."""
+        other = Session(self.model)
+        other.ids, other.emitted = self.ids.copy(), self.emitted
+        other.trajectory, other.context = self.trajectory.copy(), self.context.copy()
+        other.prefix = self.prefix.copy()
+        return other
+
+
+def _common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
+    for index, (a, b) in enumerate(zip(left, right, strict=False)):
+        if a != b:
+            return index
+    return min(len(left), len(right))

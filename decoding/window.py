@@ -1,0 +1,80 @@
+"""JacobiWindow: the rows of the lookahead branch, and the n-grams that they yield."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+
+
+class JacobiWindow:
+    """W columns of guesses for the positions ahead, over the last N-1 Jacobi iterations (the rows).
+
+    With the last token at position p, the token in row r, column j stands at position p + 1 + j + r. It sees the
+    prefix, the last token, row 0 up to column j, its own column above it, and itself. The model's choice for the
+    last row is the next row; a full window then holds an n-gram in every column. The window rotates one row a
+    step, however many tokens were accepted.
+    """
+
+    def __init__(self, window_size: int, ngram_size: int, first_row: Sequence[int]) -> None:
+        """
+        Args:
+            window_size: W, the number of columns; 0 for no window at all.
+            ngram_size: N, the length of the n-grams.
+            first_row: W guesses to start from; any tokens will do.
+        """
+        self.columns = window_size
+        self._most_rows = ngram_size - 1
+        self.rows: list[list[int]] = [list(first_row)] if window_size else []
+
+    @classmethod
+    def drawn_from(cls, text: Sequence[int], window_size: int, ngram_size: int) -> JacobiWindow:
+        """A window whose first guesses are drawn from the text, the same ones for the same text."""
+        draw = Random(len(text))
+        return cls(window_size, ngram_size, [draw.choice(text) for _ in range(window_size)])
+
+    def __len__(self) -> int:
+        """The number of tokens in the window."""
+        return self.columns * len(self.rows)
+
+    @property
+    def full(self) -> bool:
+        """Whether every column holds N-1 tokens, so that the next row completes an n-gram."""
+        return len(self.rows) == self._most_rows
+
+    @property
+    def tokens(self) -> list[int]:
+        """Row after row, each from column 0."""
+        return [token for row in self.rows for token in row]
+
+    def depths(self) -> npt.NDArray[np.int64]:
+        """Each token's position, counted from the last token's. Shape (tokens,)."""
+        return _geometry(len(self.rows), self.columns)[0]
+
+    def visibility(self) -> npt.NDArray[np.bool_]:
+        """Which of the window's tokens each of them sees. Shape (tokens, tokens)."""
+        return _geometry(len(self.rows), self.columns)[1]
+
+    def ngrams(self, new_row: Sequence[int]) -> list[tuple[int, ...]]:
+        """The n-gram of each column, closed by the row just chosen by the model; none before the window is full."""
+        return list(zip(*self.rows, new_row, strict=True)) if self.full and self.columns else []
+
+    def advance(self, new_row: Sequence[int]) -> None:
+        """Take the model's new row in; the oldest goes once the window is full."""
+        if not self.columns:
+            return
+        self.rows.append(list(new_row))
+        if len(self.rows) > self._most_rows:
+            del self.rows[0]
+
+
+@lru_cache(maxsize=64)
+def _geometry(row_count: int, column_count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Depths and visibility of a window; the same for every step over as many rows."""
+    rows, columns = (index.ravel() for index in np.indices((row_count, column_count)))
+    own_column = (columns[None, :] == columns[:, None]) & (rows[None, :] <= rows[:, None])
+    first_row = (rows[None, :] == 0) & (columns[None, :] <= columns[:, None])
+    return np.asarray(1 + rows + columns, dtype=np.int64), np.asarray(own_column | first_row, dtype=np.bool_)

@@ -1,0 +1,121 @@
+"""ChatEngine: commands in, events out; owns the model and the session that lasts from turn to turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from queue import SimpleQueue
+from threading import Event as Flag
+from threading import Thread
+
+from decoding import Session
+from lade_chat.conversation import Prompt, build_prompt
+from lade_chat.errors import LadeChatError, is_out_of_memory
+from lade_chat.loading import LoadedModel, load
+from lade_chat.protocol import (
+    Event,
+    Failed,
+    Load,
+    Loaded,
+    LoadFailed,
+    Loading,
+    ModelOptions,
+    Race,
+    Reply,
+    ReplyStarted,
+    Stage,
+)
+from lade_chat.race import race
+from lade_chat.reply import ReplyRun
+
+OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
+
+
+class ChatEngine:
+    """One model, one running reply at a time. :meth:`stop` and :meth:`set_lookahead` may come from any thread."""
+
+    def __init__(self) -> None:
+        self._loaded: LoadedModel | None = None
+        self._session: Session | None = None
+        self._stop = Flag()
+        self._lookahead = True
+
+    def stop(self) -> None:
+        """End the running reply or race at its next step."""
+        self._stop.set()
+
+    def set_lookahead(self, enabled: bool) -> None:
+        """Switch lookahead on or off from the running reply's next step on."""
+        self._lookahead = enabled
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        """Carry out a command; every error ends it with an event of one line."""
+        if isinstance(command, Load):
+            yield from self._load(command.options)
+            return
+        self._stop.clear()
+        try:
+            yield from self._reply(command) if isinstance(command, Reply) else self._race(command)
+        except LadeChatError as error:
+            yield Failed(str(error))
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            yield Failed(OUT_OF_MEMORY)
+
+    def _load(self, options: ModelOptions) -> Iterator[Event]:
+        """Load on a thread of its own, so that progress can be told while it runs."""
+        self._loaded = self._session = None
+        events: SimpleQueue[Event | LoadedModel | BaseException] = SimpleQueue()
+
+        def report(stage: Stage, done: int, total: int) -> None:
+            events.put(Loading(stage, done, total))
+
+        def work() -> None:
+            try:
+                events.put(load(options, report))
+            except BaseException as error:  # handed over, and raised or told where the events are read
+                events.put(error)
+
+        Thread(target=work, name="loading", daemon=True).start()
+        while isinstance(event := events.get(), Loading):
+            yield event
+        if isinstance(event, LoadedModel):
+            self._loaded, self._session = event, Session(event.model)
+            yield Loaded(event.info)
+        elif isinstance(event, LadeChatError):
+            yield LoadFailed(str(event))
+        elif isinstance(event, BaseException):
+            raise event
+
+    def _reply(self, command: Reply) -> Iterator[Event]:
+        loaded, session, prompt = self._prepare(command)
+        self._lookahead = command.options.lookahead
+        yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
+        run = ReplyRun(
+            loaded,
+            session,
+            prompt,
+            command.options,
+            lookahead=lambda: self._lookahead and loaded.info.lookahead_supported,
+            stopped=self._stop.is_set,
+        )
+        for event in run.events():
+            if event is not None:
+                yield event
+
+    def _race(self, command: Race) -> Iterator[Event]:
+        loaded, session, prompt = self._prepare(command)
+        yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
+        yield from race(loaded, session, prompt, command.options, self._stop.is_set)
+
+    def _prepare(self, command: Reply | Race) -> tuple[LoadedModel, Session, Prompt]:
+        if self._loaded is None or self._session is None:
+            raise LadeChatError("no model is loaded yet")
+        prompt = build_prompt(
+            command.messages,
+            self._loaded.tokenizer,
+            raw=command.options.raw,
+            context_window=self._loaded.info.context_window,
+            max_new_tokens=command.options.max_new_tokens,
+        )
+        return self._loaded, self._session, prompt

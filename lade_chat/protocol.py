@@ -1,0 +1,270 @@
+"""What the engine and its screens say to each other: commands in, events out, all plain serialisable values.
+
+The engine may run in the same process (``ask``, ``compare``), in a child process (the chat) or behind a socket;
+these values are the whole of what passes between. They hold no tensor and no object of a model.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
+Origin: TypeAlias = Literal["plain", "trajectory", "context", "successor"]
+Side: TypeAlias = Literal["left", "right"]
+Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe"]
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One turn of a conversation: who said it, and the text."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class ModelOptions(msgspec.Struct, frozen=True):
+    """Which model to load, and how. ``path`` None means the model that ships with the application."""
+
+    path: str | None = None
+    device: str | None = None
+    dtype: str | None = None
+    trust_remote_code: bool = False
+    allow_pickle: bool = False
+
+
+class DecodingOptions(msgspec.Struct, frozen=True):
+    """How a reply is decoded. The sizes are the paper's W, N and G."""
+
+    lookahead: bool = True
+    window_size: int = 7
+    ngram_size: int = 5
+    guess_set_size: int = 7
+    max_new_tokens: int = 1024
+    raw: bool = False
+    debug: bool = False
+
+
+class ModelInfo(msgspec.Struct, frozen=True):
+    """The loaded model, as people are told of it."""
+
+    name: str
+    device: str
+    dtype: str
+    parameters: int
+    context_window: int
+    lookahead_supported: bool
+    notices: tuple[str, ...] = ()
+    """Lines that people should read: why lookahead is off, that roles are plain text, which device was chosen."""
+
+
+class Piece(msgspec.Struct, frozen=True, array_like=True):
+    """One token as text. The texts of a reply's pieces join to exactly the reply; some are empty."""
+
+    text: str
+    origin: Origin
+    id: int
+    step: int
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """A reply's figures so far. Times are in seconds on the clock that runs only during the decoder's steps."""
+
+    generated_tokens: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    time_to_first_token: float = 0.0
+    recent_tokens_per_second: float = 0.0
+    verified_tokens: int = 0
+    prompt_tokens: int = 0
+    context_used: int = 0
+    context_window: int = 0
+    lookahead: bool = False
+    window_size: int = 0
+    ngram_size: int = 0
+    guess_set_size: int = 0
+    step_milliseconds: float = 0.0
+    forward_tokens: int = 0
+    pool_size: int = 0
+    accepted_runs: tuple[int, ...] = ()
+    """``accepted_runs[k]``: how many steps accepted exactly k candidate tokens (debug only)."""
+    plain_step_seconds: float | None = None
+    """A plain step's measured time at this context length (debug only)."""
+
+    @property
+    def tokens_per_second(self) -> float:
+        return self.generated_tokens / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def tokens_per_step(self) -> float:
+        """The paper's step compression S."""
+        return self.generated_tokens / self.steps if self.steps else 0.0
+
+    @property
+    def verified_share(self) -> float:
+        return self.verified_tokens / self.generated_tokens if self.generated_tokens else 0.0
+
+    @property
+    def speedup(self) -> float | None:
+        """How many times faster than plain decoding would have been, prefill left out on both sides."""
+        decoding_seconds = self.seconds - self.time_to_first_token
+        decoded = self.generated_tokens - 1
+        if self.plain_step_seconds is None or decoding_seconds <= 0 or decoded < 1:
+            return None
+        return self.plain_step_seconds * decoded / decoding_seconds
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """Where the two texts of a race part: the index of the first token that differs, and what each side chose."""
+
+    index: int
+    left: str
+    right: str
+
+
+# --- commands: what a screen asks of the engine -------------------------------------------------------------------
+
+
+class Load(msgspec.Struct, frozen=True, tag=True):
+    """Load a model; answered by Loading…, then Loaded or LoadFailed."""
+
+    options: ModelOptions
+
+
+class Reply(msgspec.Struct, frozen=True, tag=True):
+    """Answer the last message; answered by ReplyStarted, Prefilling…, Tokens…, then ReplyFinished or Failed."""
+
+    messages: tuple[Message, ...]
+    options: DecodingOptions
+
+
+class Race(msgspec.Struct, frozen=True, tag=True):
+    """Answer twice, lookahead on (left) and off (right), fairly; both sides' events, then RaceFinished or Failed."""
+
+    messages: tuple[Message, ...]
+    options: DecodingOptions
+
+
+class SetLookahead(msgspec.Struct, frozen=True, tag=True):
+    """Switch lookahead on or off; a running reply obeys at its next step."""
+
+    enabled: bool
+
+
+class Stop(msgspec.Struct, frozen=True, tag=True):
+    """End the running reply or race within one step; what was said is kept."""
+
+
+class Quit(msgspec.Struct, frozen=True, tag=True):
+    """End the engine."""
+
+
+Command: TypeAlias = Load | Reply | Race | SetLookahead | Stop | Quit
+
+
+# --- events: what the engine tells -------------------------------------------------------------------------------
+
+
+class Loading(msgspec.Struct, frozen=True, tag=True):
+    """How far loading has come: ``done`` of ``total`` units (bytes or tensors); total 0 means not known."""
+
+    stage: Stage
+    done: int = 0
+    total: int = 0
+
+
+class Loaded(msgspec.Struct, frozen=True, tag=True):
+    """The model is ready."""
+
+    model: ModelInfo
+
+
+class LoadFailed(msgspec.Struct, frozen=True, tag=True):
+    """The model could not be loaded; one line says what was wrong and what to do."""
+
+    message: str
+
+
+class ReplyStarted(msgspec.Struct, frozen=True, tag=True):
+    """The prompt is tokenised; ``reused_tokens`` of it were in the KV cache, ``dropped_messages`` did not fit."""
+
+    prompt_tokens: int
+    reused_tokens: int = 0
+    dropped_messages: int = 0
+
+
+class Prefilling(msgspec.Struct, frozen=True, tag=True):
+    """How many of the prompt's tokens have been read."""
+
+    done: int
+    total: int
+    side: Side = "left"
+
+
+class Tokens(msgspec.Struct, frozen=True, tag=True):
+    """The next pieces of the reply (of one side of a race), in order, batched at about 20 Hz."""
+
+    pieces: tuple[Piece, ...]
+    statistics: Statistics
+    side: Side = "left"
+
+
+class ReplyFinished(msgspec.Struct, frozen=True, tag=True):
+    """The reply (or one side of a race) ended, and why."""
+
+    finish_reason: FinishReason
+    statistics: Statistics
+    side: Side = "left"
+
+
+class RaceFinished(msgspec.Struct, frozen=True, tag=True):
+    """Both sides ended. ``speedup`` is right seconds / left seconds; ``difference`` is None if identical."""
+
+    speedup: float
+    identical: bool
+    difference: Difference | None = None
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """A reply or race ended by an error, in one line; the conversation and the model stay."""
+
+    message: str
+
+
+class EngineLost(msgspec.Struct, frozen=True, tag=True):
+    """The engine process ended unasked; made by the client, never sent by the engine."""
+
+    message: str
+
+
+Event: TypeAlias = (
+    Loading
+    | Loaded
+    | LoadFailed
+    | ReplyStarted
+    | Prefilling
+    | Tokens
+    | ReplyFinished
+    | RaceFinished
+    | Failed
+    | EngineLost
+)
+
+_encoder = msgspec.json.Encoder()
+_command_decoder: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
+_event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(value: Command | Event) -> bytes:
+    """One line of JSON, newline included."""
+    return _encoder.encode(value) + b"\n"
+
+
+def decode_command(line: bytes) -> Command:
+    """The command on one line; raises msgspec.DecodeError if it is none."""
+    return _command_decoder.decode(line)
+
+
+def decode_event(line: bytes) -> Event:
+    """The event on one line; raises msgspec.DecodeError if it is none."""
+    return _event_decoder.decode(line)

@@ -1,0 +1,137 @@
+"""One reply being decoded: steps in, events out, on a clock that runs only during its own steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+import torch
+
+from decoding import AutoregressiveDecoder, Decoder, LookaheadConfig, LookaheadDecoder, Session, Step, prefill
+from decoding import plain_step_seconds as measure_plain_step
+from lade_chat.conversation import Prompt
+from lade_chat.detokenizer import Detokenizer
+from lade_chat.loading import LoadedModel
+from lade_chat.protocol import DecodingOptions, Event, FinishReason, Piece, Prefilling, ReplyFinished, Side, Tokens
+from lade_chat.statistics import Meter
+from lade_chat.stopping import StopStrings
+
+FLUSH_SECONDS = 0.05
+"""Pieces are told of 20 times a second at most: no screen has to be faster."""
+
+
+class ReplyRun:
+    """Decodes one reply over a session. Lookahead may be switched, and the reply stopped, between any two steps."""
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        session: Session,
+        prompt: Prompt,
+        options: DecodingOptions,
+        *,
+        lookahead: Callable[[], bool],
+        stopped: Callable[[], bool],
+        side: Side = "left",
+    ) -> None:
+        self.ids: list[int] = []
+        self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
+        self._lookahead, self._stopped, self._side = lookahead, stopped, side
+        self._meter = Meter(len(prompt.ids), loaded.info.context_window, options)
+        self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
+        self._stops = StopStrings(prompt.stop_strings)
+        self._pieces: list[Piece] = []
+        self._flushed = perf_counter()
+        self._steps = 0
+
+    @property
+    def seconds(self) -> float:
+        """What the reply has taken so far: its own prefill and steps, nothing else."""
+        return self._meter.seconds
+
+    def events(self) -> Iterator[Event | None]:
+        """The reply's events; None after a step with nothing to tell yet, so that a race may turn to the other side."""
+        reason: FinishReason | None = None
+        yield from self._prefill()
+        while reason is None and not self._stopped():
+            for step in self._going_on():
+                reason = self._take(step)
+                if self._steps == 1 and self._options.debug:
+                    self._meter.plain_step_seconds = measure_plain_step(self._session)
+                if reason is not None:
+                    break
+                yield self._flush() if perf_counter() - self._flushed >= FLUSH_SECONDS else None
+        if reason != "stop":
+            self._finish_text()
+        yield self._flush()
+        if self._options.debug:
+            self._measure_again()
+        yield ReplyFinished(reason or "cancelled", self._meter.statistics(self._lookahead()), self._side)
+
+    def _prefill(self) -> Iterator[Event | None]:
+        """Read the prompt but for its last chunk, which the first step reads."""
+        started = perf_counter()
+        for read in prefill(self._session, self._prompt.ids):
+            self._meter.spend(perf_counter() - started)
+            yield Prefilling(read, len(self._prompt.ids), self._side)
+            if self._stopped():
+                return
+            started = perf_counter()
+
+    def _going_on(self) -> Iterator[Step]:
+        """Steps from where the session stands, until the reply ends, is stopped, or lookahead is switched."""
+        looking_ahead = self._lookahead()
+        decoder: Decoder = AutoregressiveDecoder(self._loaded.model)
+        if looking_ahead:
+            sizes = (self._options.window_size, self._options.ngram_size, self._options.guess_set_size)
+            decoder = LookaheadDecoder(self._loaded.model, LookaheadConfig(*sizes))
+        return decoder.generate(
+            self._session.ids if self.ids else self._prompt.ids,
+            max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
+            eos_token_ids=self._loaded.eos_token_ids,
+            session=self._session,
+            should_stop=lambda: self._stopped() or self._lookahead() is not looking_ahead,
+        )
+
+    def _take(self, step: Step) -> FinishReason | None:
+        """Count a step and turn its tokens into pieces; the reason if the reply ends with it."""
+        self._meter.add(step)
+        self.ids.extend(step.tokens)
+        for token, origin in zip(step.tokens, step.origins, strict=True):
+            piece = Piece(self._detokenizer.push(token), origin.value, token, self._steps)
+            self._pieces.extend(self._stops.push(piece))
+        self._steps += 1
+        if self._stops.reached:
+            return "stop"
+        return step.finish_reason.value if step.finish_reason else None
+
+    def _finish_text(self) -> None:
+        """Let go what was held back, and what an unfinished character leaves."""
+        rest = self._detokenizer.finish()
+        self._pieces.extend(self._stops.finish())
+        if rest and self._pieces:
+            last = self._pieces[-1]
+            self._pieces[-1] = Piece(last.text + rest, last.origin, last.id, last.step)
+        elif rest:
+            self._pieces.append(Piece(rest, "plain", self.ids[-1], self._steps - 1))
+
+    def _flush(self) -> Event | None:
+        self._flushed = perf_counter()
+        if not self._pieces:
+            return None
+        pieces, self._pieces = tuple(self._pieces), []
+        return Tokens(pieces, self._meter.statistics(self._lookahead()), self._side)
+
+    def _measure_again(self) -> None:
+        """A plain step costs more as the text grows: take the middle of the reply's start and end."""
+        at_start, at_end = self._meter.plain_step_seconds, measure_plain_step(self._session)
+        if at_start is not None and at_end is not None:
+            self._meter.plain_step_seconds = (at_start + at_end) / 2
+
+    def synchronize(self) -> None:
+        """Wait for the accelerator, on this reply's clock, so that none of its work is timed as another's."""
+        device = self._loaded.model.device
+        if device.type != "cpu":
+            started = perf_counter()
+            torch.accelerator.synchronize(device)
+            self._meter.spend(perf_counter() - started)

@@ -1,0 +1,71 @@
+"""A reply's figures, added up from the decoder's steps."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from decoding import Step
+from lade_chat.protocol import DecodingOptions, Statistics
+
+RECENT_SECONDS = 1.0
+"""How far back "tok/s now" looks."""
+
+
+class Meter:
+    """Adds up the steps of one reply. Its clock is the steps' own: it stands still between them."""
+
+    def __init__(self, prompt_tokens: int, context_window: int, options: DecodingOptions) -> None:
+        self.seconds = 0.0
+        self.plain_step_seconds: float | None = None
+        self._prompt_tokens, self._context_window, self._options = prompt_tokens, context_window, options
+        self._generated = self._steps = self._verified = 0
+        self._first_token_seconds = 0.0
+        self._recent: deque[tuple[float, int]] = deque([(0.0, 0)])
+        self._runs: dict[int, int] = {}
+        self._last: Step | None = None
+        self._pool_size = 0
+
+    def spend(self, seconds: float) -> None:
+        """Time that the reply took outside its steps: its prompt's chunks, a wait for the accelerator."""
+        self.seconds += seconds
+
+    def add(self, step: Step) -> None:
+        """Count one step."""
+        self.seconds += step.seconds
+        if not self._steps:
+            self._first_token_seconds = self.seconds
+        self._steps += 1
+        self._generated += len(step.tokens)
+        self._verified += step.verified
+        self._pool_size = step.pool_size
+        if not step.prefill:
+            self._last = step
+            self._runs[step.verified] = self._runs.get(step.verified, 0) + 1
+        self._recent.append((self.seconds, self._generated))
+        while len(self._recent) > 2 and self.seconds - self._recent[0][0] > RECENT_SECONDS:
+            self._recent.popleft()
+
+    def statistics(self, lookahead: bool) -> Statistics:
+        """The figures so far; ``lookahead`` says whether it is on at this moment."""
+        (then, before), (now, generated) = self._recent[0], self._recent[-1]
+        last, debug = self._last, self._options.debug
+        return Statistics(
+            generated_tokens=self._generated,
+            steps=self._steps,
+            seconds=self.seconds,
+            time_to_first_token=self._first_token_seconds,
+            recent_tokens_per_second=(generated - before) / (now - then) if now > then else 0.0,
+            verified_tokens=self._verified,
+            prompt_tokens=self._prompt_tokens,
+            context_used=self._prompt_tokens + self._generated,
+            context_window=self._context_window,
+            lookahead=lookahead,
+            window_size=self._options.window_size,
+            ngram_size=self._options.ngram_size,
+            guess_set_size=self._options.guess_set_size,
+            step_milliseconds=1e3 * last.seconds if last else 0.0,
+            forward_tokens=last.forward_tokens if last else 0,
+            pool_size=self._pool_size,
+            accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)) if debug else (),
+            plain_step_seconds=self.plain_step_seconds,
+        )

@@ -1,0 +1,104 @@
+"""Never a different answer: every decoder says what `generate` says, token for token, in float64."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, lookahead_support
+from tests.models import CONFIGS, PLAIN_ONLY, hf_greedy, random_model, random_prompt
+
+SIZES = [(0, 2, 0), (3, 2, 3), (7, 5, 7), (4, 3, 2), (0, 4, 5), (5, 4, 0), (1, 2, 1), (15, 5, 15), (2, 7, 3)]
+LENGTH = 40
+
+
+def tokens_of(steps):
+    return [token for step in steps for token in step.tokens]
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_every_size_says_what_generate_says(family):
+    model, prompt = random_model(family), random_prompt(23)
+    assert lookahead_support(model).supported, lookahead_support(model).reason
+    expected = hf_greedy(model, prompt, LENGTH)
+    assert tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=LENGTH)) == expected
+    for sizes in SIZES:
+        decoder = LookaheadDecoder(model, LookaheadConfig(*sizes))
+        assert tokens_of(decoder.generate(prompt, max_new_tokens=LENGTH)) == expected, sizes
+
+
+@pytest.mark.parametrize("family", ["llama", "mistral", "gemma3", "gpt2"])
+def test_eager_attention_too(family):
+    model, prompt = random_model(family, attention="eager"), random_prompt(17)
+    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=LENGTH)
+    assert tokens_of(steps) == hf_greedy(model, prompt, LENGTH)
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2-sliding", "gpt2"])
+def test_lookahead_takes_fewer_steps(family):
+    """Random weights soon repeat themselves: candidates must be accepted, or nothing here is tested."""
+    model, prompt = random_model(family), random_prompt(23)
+    steps = list(LookaheadDecoder(model).generate(prompt, max_new_tokens=LENGTH))
+    assert len(steps) < 0.75 * LENGTH
+
+
+@pytest.mark.parametrize("family", PLAIN_ONLY)
+def test_models_it_cannot_serve_are_decoded_plainly_with_a_reason(family):
+    model, prompt = random_model(family), random_prompt(23)
+    decoder = LookaheadDecoder(model)
+    assert not decoder.support.supported
+    assert decoder.support.reason
+    steps = list(decoder.generate(prompt, max_new_tokens=20))
+    assert tokens_of(steps) == hf_greedy(model, prompt, 20)
+    assert [len(step.tokens) for step in steps] == [1] * 20
+
+
+@pytest.mark.parametrize("family", ["mamba", "rwkv"])
+def test_a_state_that_cannot_be_rewound_still_serves_many_turns(family):
+    model, session = random_model(family), None
+    session = Session(model)
+    prompt = random_prompt(12)
+    first = tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=6, session=session))
+    longer = [*prompt, *first, *random_prompt(5, seed=2)]
+    assert tokens_of(AutoregressiveDecoder(model).generate(longer, max_new_tokens=6, session=session)) == hf_greedy(
+        model, longer, 6
+    )
+    other = random_prompt(9, seed=3)
+    assert tokens_of(AutoregressiveDecoder(model).generate(other, max_new_tokens=6, session=session)) == hf_greedy(
+        model, other, 6
+    )
+
+
+def test_prompts_of_one_token_and_of_many_chunks():
+    model = random_model("llama")
+    long = random_prompt(1300)
+    for prompt in ([5], [5, 6], long):
+        steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=12)
+        assert tokens_of(steps) == hf_greedy(model, prompt, 12)
+
+
+def test_input_ids_may_be_a_list_or_a_tensor():
+    model, prompt = random_model("llama"), random_prompt(9)
+    decoder = LookaheadDecoder(model)
+    texts = [
+        tokens_of(decoder.generate(ids, max_new_tokens=8))
+        for ids in (prompt, tuple(prompt), torch.tensor(prompt), torch.tensor([prompt]))
+    ]
+    assert all(text == texts[0] for text in texts)
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama"])
+def test_up_to_the_last_position_of_the_model(family):
+    """Branches reach ahead of the text; where the model has no more positions, they must not."""
+    model = random_model(family)
+    prompt = random_prompt(230)
+    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=26)
+    assert tokens_of(steps) == hf_greedy(model, prompt, 26)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_other_dtypes_run(dtype):
+    """No identity is claimed where a near tie may fall otherwise; the steps must be whole all the same."""
+    model = random_model("llama").to(dtype)
+    steps = list(LookaheadDecoder(model).generate(random_prompt(20), max_new_tokens=30))
+    assert len(tokens_of(steps)) == 30

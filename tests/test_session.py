@@ -1,0 +1,178 @@
+"""What outlives a step: the cache is the committed prefix, and whoever stops may go on, with any decoder."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, plain_step_seconds, prefill
+from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
+
+
+def tokens_of(steps):
+    return [token for step in steps for token in step.tokens]
+
+
+def layers_of(session):
+    return [(layer.keys, layer.values) for layer in session.prefix._cache.layers]
+
+
+def assert_cache_is_the_prefix(session, model):
+    """Every layer holds what a fresh forward over the text, its last token left out, would leave."""
+    assert session.cached == len(session.ids) - 1
+    fresh = Session(model)
+    fresh.adopt(session.ids)
+    fresh.read(len(session.ids) - 1)
+    for (keys, values), (fresh_keys, fresh_values) in zip(layers_of(session), layers_of(fresh), strict=True):
+        torch.testing.assert_close(keys, fresh_keys)
+        torch.testing.assert_close(values, fresh_values)
+
+
+@pytest.mark.parametrize("family", [f for f in CONFIGS if f != "llama4-chunked"])
+def test_after_every_step_the_cache_is_the_committed_prefix(family):
+    model, session = random_model(family), None
+    session = Session(model)
+    decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
+    accepted = 0
+    for step in decoder.generate(random_prompt(19), max_new_tokens=24, session=session):
+        accepted += step.verified
+        assert_cache_is_the_prefix(session, model)
+    assert accepted > 0
+
+
+def test_closed_at_any_step_and_resumed_the_text_is_the_same():
+    model, prompt = random_model("llama"), random_prompt(19)
+    expected = hf_greedy(model, prompt, 30)
+    for stop_after in range(1, 8):
+        session, said = Session(model), []
+        steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session)
+        for _ in range(stop_after):
+            said += next(steps).tokens
+        steps.close()
+        said += tokens_of(LookaheadDecoder(model).generate(session.ids, max_new_tokens=30 - len(said), session=session))
+        assert said == expected
+        assert session.ids == [*prompt, *expected]
+        assert session.emitted == 30
+
+
+def test_one_decoder_goes_on_where_another_left_off():
+    model, prompt = random_model("mistral"), random_prompt(19)
+    session, said = Session(model), []
+    decoders = [
+        LookaheadDecoder(model),
+        AutoregressiveDecoder(model),
+        LookaheadDecoder(model, LookaheadConfig(2, 3, 2)),
+    ]
+    for turn in range(100):
+        if len(said) == 40:
+            break
+        steps = decoders[turn % 3].generate(session.ids or prompt, max_new_tokens=40 - len(said), session=session)
+        for _ in range(3):
+            said += next(steps, None).tokens if len(said) < 40 else ()
+        steps.close()
+    assert said == hf_greedy(model, prompt, 40)
+
+
+def test_going_on_reads_nothing_again():
+    model, session = random_model("llama"), None
+    session = Session(model)
+    list(LookaheadDecoder(model).generate(random_prompt(30), max_new_tokens=5, session=session))
+    step = next(LookaheadDecoder(model).generate(session.ids, max_new_tokens=5, session=session))
+    assert not step.prefill
+    turn = [*session.ids, *random_prompt(6, seed=4)]
+    already = session.reusable(turn)
+    step = next(LookaheadDecoder(model).generate(turn, max_new_tokens=5, session=session))
+    assert step.prefill
+    assert step.forward_tokens == len(turn) - already < 10
+
+
+@pytest.mark.parametrize("family", ["llama", "mistral", "gemma2"])
+def test_another_text_keeps_the_common_prefix_and_the_tables(family):
+    """Sliding layers too can be rewound past their window."""
+    model, session = random_model(family), Session(random_model(family))
+    model = session.model
+    prompt = random_prompt(40)
+    list(LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session))
+    pool, context = len(session.trajectory), len(session.context)
+    for other in ([*prompt[:14], *random_prompt(8, seed=5)], prompt[:14], random_prompt(9, seed=6)):
+        steps = LookaheadDecoder(model).generate(other, max_new_tokens=12, session=session)
+        assert tokens_of(steps) == hf_greedy(model, other, 12)
+        assert len(session.trajectory) >= pool > 0
+        assert len(session.context) > context
+        assert session.emitted == 12
+
+
+class BrokenError(RuntimeError):
+    pass
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2])
+@pytest.mark.parametrize("family", ["llama", "gemma2"])
+def test_a_layer_that_raises_leaves_the_session_as_it_was(family, layer):
+    model = random_model(family)
+    prompt = random_prompt(19)
+    expected = hf_greedy(model, prompt, 30)
+    session, said = Session(model), []
+    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session)
+    for _ in range(4):
+        said += next(steps).tokens
+
+    def raise_broken(*_):
+        raise BrokenError
+
+    hook = model.model.layers[layer].self_attn.register_forward_hook(raise_broken)
+    with pytest.raises(BrokenError):
+        next(steps)
+    hook.remove()
+    assert session.ids == [*prompt, *said]
+    assert_cache_is_the_prefix(session, model)
+    said += tokens_of(LookaheadDecoder(model).generate(session.ids, max_new_tokens=30 - len(said), session=session))
+    assert said == expected
+
+
+def test_a_prompt_is_read_in_chunks_that_can_be_stopped_and_taken_up_again():
+    model, prompt, read = random_model("llama"), random_prompt(1400), []
+    session = Session(model)
+    stop_after_first = lambda: len(read) >= 1  # noqa: E731
+    steps = LookaheadDecoder(model).generate(
+        prompt,
+        max_new_tokens=5,
+        session=session,
+        on_prefill=lambda done, total: read.append((done, total)),
+        should_stop=stop_after_first,
+    )
+    assert list(steps) == []
+    assert read == [(512, 1400)]
+    assert session.cached == 512
+    assert list(prefill(session, prompt)) == [1024]
+    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=5, session=session)
+    assert tokens_of(steps) == hf_greedy(model, prompt, 5)
+
+
+def test_a_copy_lives_a_life_of_its_own():
+    model, prompt = random_model("llama"), random_prompt(19)
+    session = Session(model)
+    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session)
+    said = [*next(steps).tokens, *next(steps).tokens]
+    other = session.copy()
+    rest = tokens_of(steps)
+    again = tokens_of(LookaheadDecoder(model).generate(other.ids, max_new_tokens=30 - len(said), session=other))
+    assert [*said, *rest] == [*said, *again] == hf_greedy(model, prompt, 30)
+
+
+def test_measuring_a_plain_step_changes_nothing():
+    model, prompt = random_model("llama"), random_prompt(19)
+    session = Session(model)
+    assert plain_step_seconds(session) is None
+    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session)
+    said = list(next(steps).tokens)
+    assert plain_step_seconds(session) > 0
+    assert_cache_is_the_prefix(session, model)
+    assert [*said, *tokens_of(steps)] == hf_greedy(model, prompt, 30)
+
+
+def test_the_session_of_another_model_is_refused():
+    with pytest.raises(ValueError, match="another model"):
+        LookaheadDecoder(random_model("llama")).generate(
+            [1, 2], max_new_tokens=1, session=Session(random_model("llama"))
+        )
