@@ -1,0 +1,8 @@
+"""``python -m lade_chat``: the same as the ``lade-chat`` command."""
+
+import sys
+
+from lade_chat.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

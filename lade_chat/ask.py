@@ -1,0 +1,61 @@
+"""``lade-chat ask``: one question, one answer, without a screen."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from lade_chat.cli_output import Collected, PassingLine, TextWriter, details, print_json, status
+from lade_chat.cli_turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Prefilling, Reply, ReplyFinished, Tokens
+
+if TYPE_CHECKING:
+    from lade_chat.engine_process import Engine
+
+
+def ask(
+    messages: tuple[Message, ...],
+    model_options: ModelOptions,
+    options: DecodingOptions,
+    *,
+    as_json: bool = False,
+    engine: Engine | None = None,
+) -> int:
+    """Answer the last message on stdout and return the exit code: 0, or 130 if Ctrl+C ended the reply.
+
+    On a terminal the text streams tinted and ends with a line break; in a pipe it is exactly the model's, with
+    nothing added. With ``as_json`` one object is printed at the end instead. Status goes to stderr if that is a
+    terminal. Raises LadeChatError.
+    """
+    line = PassingLine(sys.stderr)
+    with library_output_on_stderr() as out:
+        line.show("starting …")
+        engine = engine or make_engine()
+        model = load(engine, model_options, line)
+        writer = None if as_json else TextWriter(out)
+        reply = Collected()
+        try:
+            for event in run(engine, Reply(messages, options)):
+                if isinstance(event, Prefilling):
+                    line.show_event(event)
+                elif isinstance(event, Tokens | ReplyFinished):
+                    line.clear()
+                    reply.take(event)
+                    if writer is not None and isinstance(event, Tokens):
+                        writer.write(event.pieces)
+        finally:
+            line.clear()
+            if writer is not None:
+                writer.end_line()
+        if as_json:
+            print_json(reply.as_json(model), out)
+    _report(reply, options, as_json=as_json)
+    return INTERRUPTED if reply.finish_reason == "cancelled" else 0
+
+
+def _report(reply: Collected, options: DecodingOptions, *, as_json: bool) -> None:
+    """The figures on stderr: on a terminal, or if they were asked for."""
+    if options.debug or (sys.stderr.isatty() and not as_json):
+        sys.stderr.write(status(reply.statistics, reply.finish_reason) + "\n")
+    if options.debug:
+        sys.stderr.write("".join(f"{text}\n" for text in details(reply.statistics)))

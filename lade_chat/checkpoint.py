@@ -1,0 +1,152 @@
+"""Finds a checkpoint's folder and checks its files, before anything of it is loaded."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lade_chat.errors import ModelError, summary
+
+CONFIG = "config.json"
+SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+PICKLE_WEIGHTS = ("pytorch_model.bin", "pytorch_model.bin.index.json")
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "vocab.json",
+    "vocab.txt",
+    "tekken.json",
+    "tiktoken.model",
+    "tokenizer_config.json",
+)
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A checkpoint's weights, as its files declare them."""
+
+    files: tuple[Path, ...]
+    pickled: bool
+    parameters: int
+    """How many numbers are stored; estimated from the file sizes where they are pickled."""
+    dtype: str | None
+    """safetensors' name of the format that most of them are stored in; None where they are pickled."""
+
+
+def bundled_model_path() -> Path:
+    """The folder of the model that ships with the application. Raises ModelError if it is not there."""
+    package = Path(__file__).resolve().parent
+    for folder in (package / "model", package.parent / "assets" / "model"):
+        if (folder / CONFIG).is_file():
+            return folder
+    raise ModelError("The bundled model is missing from this installation: reinstall it, or give a --model_path.")
+
+
+def local_folder(path: str) -> Path | None:
+    """The folder that ``path`` names, or None if it can only be a Hub id. Raises ModelError if it is neither."""
+    if not path.strip():
+        raise ModelError("The model path is empty: give a checkpoint's folder or a Hub id (org/name).")
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        return folder
+    if folder.exists():
+        raise ModelError(f"{path} is a file: --model_path wants the folder that holds {CONFIG} and the weights.")
+    looks_like_path = path.startswith((".", "/", "~")) or "\\" in path or path.count("/") > 1
+    if looks_like_path or not _HUB_ID.fullmatch(path):
+        raise ModelError(f"There is no folder {path}: give a checkpoint's folder or a Hub id (org/name).")
+    return None
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The folder's config.json. Raises ModelError if it is missing or is no JSON object."""
+    if not (folder / CONFIG).is_file():
+        hint = ""
+        if (folder / "adapter_config.json").is_file():
+            hint = " It holds an adapter: merge it into its base model first."
+        elif any(folder.glob("*.gguf")):
+            hint = " It holds GGUF weights, which are not supported: give the original checkpoint."
+        raise ModelError(f"{folder} holds no {CONFIG}, so it is no Hugging Face checkpoint.{hint}")
+    return read_json(folder / CONFIG)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object from a file. Raises ModelError if it cannot be read as one."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path} cannot be read as JSON ({summary(error)}): download it again.") from error
+    if not isinstance(content, dict):
+        raise ModelError(f"{path} is not a JSON object: download it again.")
+    return content
+
+
+def check_tokenizer(folder: Path) -> None:
+    """Raises ModelError if the folder has no tokenizer (transformers would make up an empty one) or a broken one."""
+    if not any((folder / name).is_file() for name in TOKENIZER_FILES):
+        raise ModelError(f"{folder} holds no tokenizer: tokenizer.json or tokenizer.model is missing.")
+    # transformers passes over some of these in silence when they are cut short, and with them over the EOS tokens.
+    for name in ("tokenizer_config.json", "special_tokens_map.json", "generation_config.json"):
+        if (folder / name).is_file():
+            read_json(folder / name)
+
+
+def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
+    """The folder's weights. Raises ModelError if any are missing, truncated, or pickled without leave."""
+    files = _weight_files(folder, SAFE_WEIGHTS)
+    if files:
+        numbers: Counter[str] = Counter()
+        for file in files:
+            numbers += _stored_numbers(file)
+        return Weights(files, False, numbers.total(), max(numbers, key=numbers.__getitem__, default=None))
+    files = _weight_files(folder, PICKLE_WEIGHTS)
+    if not files:
+        raise ModelError(f"{folder} holds no weights: {SAFE_WEIGHTS[0]} (or its index and shards) is missing.")
+    if not allow_pickle:
+        raise ModelError(
+            f"{files[0]} is a pickle, which can run code when it is read."
+            " If you trust where it came from, pass --allow-pickle; better, convert it to safetensors."
+        )
+    return Weights(files, True, sum(file.stat().st_size for file in files) // 2, None)
+
+
+def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
+    """The one file, or the shards that the index names; nothing if there is neither."""
+    single, index = (folder / name for name in names)
+    if single.is_file():
+        return (single,)
+    if not index.is_file():
+        return ()
+    weight_map = read_json(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
+        raise ModelError(f"{index} names no weights: download it again.")
+    shards = tuple(folder / str(name) for name in sorted(set(weight_map.values())))
+    missing = [shard.name for shard in shards if not shard.is_file()]
+    if missing:
+        raise ModelError(
+            f"{folder} lacks {len(missing)} of {len(shards)} shards of its weights ({missing[0]} first):"
+            " finish the download."
+        )
+    return shards
+
+
+def _stored_numbers(file: Path) -> Counter[str]:
+    """How many numbers of each format a safetensors file stores; reads its header only."""
+    from safetensors import SafetensorError, safe_open
+
+    numbers: Counter[str] = Counter()
+    try:
+        with safe_open(file, framework="np") as tensors:
+            for name in tensors.keys():  # noqa: SIM118 - it is no mapping
+                tensor = tensors.get_slice(name)
+                numbers[tensor.get_dtype()] += math.prod(tensor.get_shape())
+    except (SafetensorError, OSError) as error:
+        raise ModelError(f"{file} is truncated or corrupt ({summary(error)}): download it again.") from error
+    return numbers

@@ -1,0 +1,134 @@
+"""The flags that the chat, ``ask`` and ``compare`` have in common, declared once."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from lade_chat.protocol import DecodingOptions, Message, ModelOptions
+
+
+@dataclass(frozen=True)
+class SharedOptions:
+    """What was said on the command line about the model and the decoding; each field is a flag."""
+
+    model_path: Annotated[
+        str | None,
+        typer.Option(
+            "--model_path",
+            "--model-path",
+            metavar="PATH_OR_HUB_ID",
+            help="A model's folder or its Hugging Face id; without it, the small model that comes along.",
+        ),
+    ] = None
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="DEVICE", help="cpu, cuda, cuda:1, mps …; without it, the best."),
+    ] = None
+    dtype: Annotated[
+        str | None,
+        typer.Option(metavar="DTYPE", help="float32, bfloat16 …; without it, what suits the device."),
+    ] = None
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option("--trust-remote-code", help="Run Python code that comes with a model."),
+    ] = False
+    allow_pickle: Annotated[
+        bool,
+        typer.Option("--allow-pickle", help="Load pickled weights, which can run any code."),
+    ] = False
+    lookahead: Annotated[
+        bool,
+        typer.Option(
+            "--lookahead/--no-lookahead",
+            envvar="USE_LADE",
+            show_envvar=True,
+            help="Decode by lookahead or plainly; the same text.",
+        ),
+    ] = True
+    window_size: Annotated[
+        int,
+        typer.Option("--window-size", "-W", metavar="INT", min=0, help="Columns of the lookahead window (W)."),
+    ] = 7
+    ngram_size: Annotated[
+        int,
+        typer.Option("--ngram-size", "-N", metavar="INT", min=2, help="Length of the n-grams (N)."),
+    ] = 5
+    guess_set_size: Annotated[
+        int,
+        typer.Option("--guess-set-size", "-G", metavar="INT", min=0, help="Most candidates that a step verifies (G)."),
+    ] = 7
+    max_new_tokens: Annotated[
+        int,
+        typer.Option("--max_new_tokens", "--max-new-tokens", metavar="INT", min=1, help="Most tokens of a reply."),
+    ] = 1024
+    system: Annotated[str | None, typer.Option(metavar="TEXT", help="A system message to begin with.")] = None
+    raw: Annotated[bool, typer.Option("--raw", help="Go on from the bare text, without roles (base models).")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up, and what the decoder does.")] = False
+
+    def model(self) -> ModelOptions:
+        return ModelOptions(
+            path=self.model_path,
+            device=self.device,
+            dtype=self.dtype,
+            trust_remote_code=self.trust_remote_code,
+            allow_pickle=self.allow_pickle,
+        )
+
+    def decoding(self) -> DecodingOptions:
+        return DecodingOptions(
+            lookahead=self.lookahead,
+            window_size=self.window_size,
+            ngram_size=self.ngram_size,
+            guess_set_size=self.guess_set_size,
+            max_new_tokens=self.max_new_tokens,
+            raw=self.raw,
+            debug=self.debug,
+        )
+
+    def messages(self, prompt: str) -> tuple[Message, ...]:
+        """A conversation of one question."""
+        question = Message("user", prompt)
+        return (Message("system", self.system), question) if self.system else (question,)
+
+
+def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that takes ``context`` and ``options: SharedOptions`` a flag for each shared option.
+
+    A flag given before a subcommand counts there too, unless it is given again behind it.
+    """
+    names = [field.name for field in dataclasses.fields(SharedOptions)]
+
+    @functools.wraps(command)
+    def run(context: typer.Context, **values: Any) -> None:
+        shared = {name: values.pop(name) for name in names}
+        if context.parent is not None:
+            for name in names:
+                if _given(context.parent, name) and not _given(context, name):
+                    shared[name] = context.parent.params[name]
+        command(context=context, options=SharedOptions(**shared), **values)
+
+    own = inspect.signature(command, eval_str=True).parameters.values()
+    hints = get_type_hints(SharedOptions, include_extras=True)
+    flags = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in dataclasses.fields(SharedOptions)
+    ]
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*(parameter for parameter in own if parameter.name != "options"), *flags]
+    )
+    return run
+
+
+def _given(context: typer.Context | Any, name: str) -> bool:
+    """Whether a flag stood on the command line (a default or the environment does not count)."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

@@ -1,0 +1,76 @@
+"""A model without a screen: load it, and run one command that Ctrl+C can stop."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, TextIO
+
+from lade_chat.cli_output import PassingLine
+from lade_chat.errors import LadeChatError
+from lade_chat.protocol import Event, Failed, Load, Loaded, LoadFailed, Loading, ModelInfo, ModelOptions, Race, Reply
+from lade_chat.sanitize import printable
+
+if TYPE_CHECKING:
+    from lade_chat.engine_process import Engine
+
+INTERRUPTED = 130
+"""The exit code after Ctrl+C."""
+
+
+def make_engine() -> Engine:
+    """The chat's engine, in this process; the import takes seconds."""
+    from lade_chat.engine import ChatEngine
+
+    return ChatEngine()
+
+
+@contextmanager
+def library_output_on_stderr() -> Iterator[TextIO]:
+    """Yields stdout; inside, what anyone else prints goes to stderr."""
+    out, sys.stdout = sys.stdout, sys.stderr
+    try:
+        yield out
+    finally:
+        sys.stdout = out
+
+
+def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
+    """Load a model, with its notices on stderr; raises LadeChatError if it cannot be loaded."""
+    for event in engine.handle(Load(options)):
+        if isinstance(event, Loading):
+            line.show_event(event)
+        elif isinstance(event, LoadFailed):
+            line.clear()
+            raise LadeChatError(event.message)
+        elif isinstance(event, Loaded):
+            line.clear()
+            for notice in event.model.notices:
+                sys.stderr.write(f"{printable(notice)}\n")
+            return event.model
+    raise LadeChatError("the model was not loaded, and the engine does not say why")
+
+
+def run(engine: Engine, command: Reply | Race) -> Iterator[Event]:
+    """The command's events. Ctrl+C ends it within one step, a second one at once; raises LadeChatError if it fails."""
+    interrupted = False
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        engine.stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    previous = signal.signal(signal.SIGINT, stop)
+    try:
+        for number, event in enumerate(engine.handle(command)):
+            if number == 0 and interrupted:
+                engine.stop()  # an engine forgets what came before its first event
+            if isinstance(event, Failed):
+                raise LadeChatError(event.message)
+            yield event
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,183 @@
+"""``lade-chat compare``: one question answered with lookahead on and off, side by side, without the chat."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from lade_chat.cli_output import REASONS, Collected, PassingLine, details, print_json, verified_style
+from lade_chat.cli_turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.errors import LadeChatError
+from lade_chat.protocol import (
+    DecodingOptions,
+    Message,
+    ModelInfo,
+    ModelOptions,
+    Prefilling,
+    Race,
+    RaceFinished,
+    ReplyFinished,
+    Side,
+    Tokens,
+)
+from lade_chat.sanitize import printable
+
+if TYPE_CHECKING:
+    from lade_chat.engine_process import Engine
+
+TITLES: dict[Side, str] = {"left": "lookahead on", "right": "lookahead off"}
+SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
+_EXACT = ("float32", "float64")
+_FRAME_LINES = 8
+"""The lines of the live view that hold no text: borders, titles, figures and the note."""
+
+
+def compare(
+    messages: tuple[Message, ...],
+    model_options: ModelOptions,
+    options: DecodingOptions,
+    *,
+    as_json: bool = False,
+    engine: Engine | None = None,
+) -> int:
+    """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
+
+    Two live panes on a terminal, plain text in a pipe, one object with ``as_json``.
+    """
+    line = PassingLine(sys.stderr)
+    with library_output_on_stderr() as out:
+        line.show("starting …")
+        engine = engine or make_engine()
+        model = load(engine, model_options, line)
+        console = Console(file=out, force_terminal=True, highlight=False) if out.isatty() and not as_json else None
+        result = _race(engine, Race(messages, options), line, console)
+        if as_json:
+            print_json(result.as_json(model), out)
+        elif console is not None:
+            console.print(result.panes(console))
+            console.print("\n".join(result.verdict(model)), markup=False)
+        else:
+            result.print_plainly(model, out)
+        if options.debug:
+            _print_details(result)
+    return INTERRUPTED if result.cancelled else 0
+
+
+def _race(engine: Engine, command: Race, line: PassingLine, console: Console | None) -> Result:
+    """Run the race to its end, shown live if there is a console."""
+    result = Result()
+    live = None
+    try:
+        for event in run(engine, command):
+            if isinstance(event, Prefilling):
+                line.show_event(event)
+            elif isinstance(event, Tokens | ReplyFinished):
+                result.sides[event.side].take(event)
+                line.clear()
+                if console is not None and live is None:
+                    live = Live(console=console, auto_refresh=False, transient=True)
+                    live.start()
+                if console is not None and live is not None:
+                    live.update(Group(result.panes(console, fit=True), Text(SLOWER, style="dim")), refresh=True)
+            elif isinstance(event, RaceFinished):
+                result.finished = event
+    finally:
+        line.clear()
+        if live is not None:
+            live.stop()
+    if result.finished is None:
+        raise LadeChatError("the race ended without a result")
+    return result
+
+
+class Result:
+    """Both sides of a race, so far or at its end."""
+
+    def __init__(self) -> None:
+        self.sides: dict[Side, Collected] = {"left": Collected(), "right": Collected()}
+        self.finished: RaceFinished | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        return any(side.finish_reason == "cancelled" for side in self.sides.values())
+
+    def as_json(self, model: ModelInfo) -> dict[str, Any]:
+        """``left`` and ``right`` as in ``ask --json``, then how they compare."""
+        assert self.finished is not None
+        difference = self.finished.difference
+        return {
+            **{side: collected.as_json(model) for side, collected in self.sides.items()},
+            "speedup": self.finished.speedup if math.isfinite(self.finished.speedup) else None,
+            "identical": self.finished.identical,
+            "difference": None
+            if difference is None
+            else {"index": difference.index, "left": difference.left, "right": difference.right},
+        }
+
+    def verdict(self, model: ModelInfo) -> list[str]:
+        """The two times, the speed-up, and whether the texts are the same; a line each."""
+        assert self.finished is not None
+        lines = [f"{TITLES[side] + ':':15}{_figures(collected)}" for side, collected in self.sides.items()]
+        if self.cancelled:
+            return [*lines, "stopped before the end, so there is no winner"]
+        lines.append(f"speed-up: {self.finished.speedup:.2f}x")
+        difference = self.finished.difference
+        if difference is None:
+            lines.append("the texts are identical" if self.finished.identical else "the texts differ")
+        else:
+            left, right = (printable(text) for text in (difference.left, difference.right))
+            lines.append(
+                f"the texts differ from token {difference.index} on: {left!r} with lookahead, {right!r} without"
+            )
+        if not self.finished.identical and model.dtype not in _EXACT:
+            lines.append(f"(in {model.dtype} a near tie may fall otherwise; with --dtype float32 only a tie may)")
+        return lines
+
+    def print_plainly(self, model: ModelInfo, out: TextIO) -> None:
+        """The two texts under their titles, then the verdict, without a colour."""
+        for side, collected in self.sides.items():
+            out.write(f"--- {TITLES[side]}\n{collected.text}\n")
+        out.write("---\n" + "".join(f"{line}\n" for line in self.verdict(model)))
+        out.flush()
+
+    def panes(self, console: Console, *, fit: bool = False) -> Table:
+        """The two texts side by side, tinted; with ``fit`` only as much of their ends as the screen holds."""
+        table = Table(expand=True, show_footer=True)
+        width = max(1, (console.width - 7) // 2)
+        height = max(1, console.height - _FRAME_LINES) if fit else None
+        texts = []
+        for side, collected in self.sides.items():
+            figures = Text(_figures(collected, running=fit))
+            table.add_column(TITLES[side], footer=figures, ratio=1, width=width)
+            texts.append(_tinted(collected, console, width, height))
+        table.add_row(*texts)
+        return table
+
+
+def _tinted(collected: Collected, console: Console, width: int, height: int | None) -> Text:
+    """A side's text wrapped to ``width``, its last ``height`` lines if a height is given."""
+    style = verified_style(console)
+    text = Text()
+    for piece in collected.pieces:
+        text.append(printable(piece.text), None if piece.origin == "plain" else style)
+    lines = text.wrap(console, width)
+    return Text("\n").join(lines if height is None else lines[-height:])
+
+
+def _figures(collected: Collected, *, running: bool = False) -> str:
+    s = collected.statistics
+    figures = (
+        f"{s.seconds:.2f} s · {s.tokens_per_second:.1f} tok/s · {s.steps} steps · {s.tokens_per_step:.1f} tokens/step"
+    )
+    return figures if running else f"{figures} · {REASONS[collected.finish_reason]}"
+
+
+def _print_details(result: Result) -> None:
+    for side, collected in result.sides.items():
+        sys.stderr.write(f"{TITLES[side]}\n" + "".join(f"  {line}\n" for line in details(collected.statistics)))

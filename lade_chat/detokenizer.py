@@ -1,0 +1,91 @@
+"""Turns a reply's token ids into text as they come: never half a character, joined exactly the whole text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+_UNFINISHED = "\N{REPLACEMENT CHARACTER}"
+_BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
+_CONTEXT = 16
+"""How many tokens before the reply are decoded with it; what stands first may lose a space, so the reply must not."""
+_LONGEST_WINDOW = 64
+
+
+class Detokenizer:
+    """The text of one reply, piece by piece.
+
+    The pieces, ``finish`` included, join to what decoding the prompt and the reply together gives after the
+    prompt: special tokens skipped, spaces left alone. Ids are decoded in a short window, because what a token
+    reads as depends on its neighbours; the window always starts with text already given out.
+    """
+
+    def __init__(self, tokenizer: Any, prompt_ids: Sequence[int]) -> None:
+        self._decode = _decoder(tokenizer)
+        self._tokenizer = tokenizer
+        self._special = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.special}
+        self._window = self._context([id_ for id_ in prompt_ids if self._token(id_) is not None])
+        self._given = len(self._decode(self._window))
+
+    def push(self, token_id: int) -> str:
+        """The text that this token completes; empty if it is special or ends inside a character."""
+        if self._token(token_id) is None:
+            return ""
+        self._window.append(token_id)
+        # Byte-fallback decoders read a run of byte tokens as a whole: one wrong byte spoils all of its
+        # characters. Only the token that ends the run settles what it says.
+        if self._is_byte(token_id):
+            return ""
+        text = self._decode(self._window)
+        # Only the last character can still change: an unfinished one decodes to a single U+FFFD.
+        settled = len(text) - text.endswith(_UNFINISHED)
+        piece = text[self._given : settled]
+        self._given = max(self._given, settled)
+        if settled == len(text) and len(self._window) > _LONGEST_WINDOW:
+            self._window = self._context(self._window)
+            self._given = len(self._decode(self._window))
+        return piece
+
+    def finish(self) -> str:
+        """What was still held back; an unfinished character reads as U+FFFD, as it does in ``decode``."""
+        text = self._decode(self._window)
+        piece = text[self._given :]
+        self._given = max(self._given, len(text))
+        return piece
+
+    def _token(self, token_id: int) -> str | None:
+        """The token's name; None if it says nothing: special, or beyond the vocabulary (many are padded)."""
+        if token_id in self._special:
+            return None
+        try:
+            token: str | None = self._tokenizer.convert_ids_to_tokens(token_id)
+        except (IndexError, KeyError, ValueError):
+            return None
+        return token
+
+    def _is_byte(self, token_id: int) -> bool:
+        return _BYTE_TOKEN.fullmatch(self._token(token_id) or "") is not None
+
+    def _context(self, ids: list[int]) -> list[int]:
+        """The shortest useful end of ``ids``: it has text, and no run of bytes that is cut and still open."""
+        length = _CONTEXT
+        while length < len(ids):
+            window = ids[-length:]
+            if not all(map(self._is_byte, window)) and self._decode(window):
+                return window
+            length *= 2
+        return list(ids)
+
+
+def _decoder(tokenizer: Any) -> Callable[[list[int]], str]:
+    """Plain decoding: no special tokens, no clean-up of spaces."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None:
+        # Several times faster than going through the Python class, and it never cleans up spaces.
+        return lambda ids: str(backend.decode(ids, skip_special_tokens=True))
+
+    def decode(ids: list[int]) -> str:
+        return str(tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    return decode

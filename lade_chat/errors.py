@@ -1,0 +1,49 @@
+"""The errors that people are told about, each in one line: what was wrong, and what to do."""
+
+from __future__ import annotations
+
+
+class LadeChatError(Exception):
+    """Root of every error that the application raises on purpose; its text is one line to be shown as it is."""
+
+    def __init__(self, message: str) -> None:
+        # Much of a message may be quoted from a library, with line breaks: a person gets one line.
+        super().__init__(" ".join(message.split()))
+
+
+class ModelError(LadeChatError):
+    """A model cannot be found, downloaded or loaded."""
+
+
+class DeviceError(ModelError):
+    """The device or the number format asked for is not to be had here."""
+
+
+class OutOfMemoryError(ModelError):
+    """The model, or what it has to remember, does not fit into the device's memory."""
+
+
+class PromptError(LadeChatError):
+    """The conversation cannot be answered: nothing was asked, or it is too long for the model."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a device, the C++ allocator or Python ran out of memory; needs no import of torch."""
+    if isinstance(error, (MemoryError, OutOfMemoryError)) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    text = str(error)
+    return isinstance(error, RuntimeError) and (
+        "out of memory" in text or "not enough memory" in text or "can't allocate memory" in text
+    )
+
+
+def summary(error: BaseException, limit: int = 240) -> str:
+    """The first telling line of a library's error, shortened to ``limit`` characters, or the error's name."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    text = lines[0]
+    # "Error(s) in …:" announces what the next line says.
+    if text.endswith(":") and len(lines) > 1:
+        text = f"{text} {lines[1]}"
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,141 @@
+"""Brings a model from the Hugging Face Hub into the local cache, with progress, or says in a line why not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lade_chat.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights
+from lade_chat.errors import ModelError, summary
+
+_TIMEOUT = 10.0
+"""Seconds to wait for the Hub's first answer."""
+_SMALL_FILES = re.compile(r"[^/]+\.(json|model|txt|jinja|tiktoken)|additional_chat_templates/[^/]+\.jinja")
+_SAFE_FILES = re.compile(r"model(-\d+-of-\d+)?\.safetensors")
+_PICKLE_FILES = re.compile(r"pytorch_model(-\d+-of-\d+)?\.bin")
+
+
+def fetch(
+    repo_id: str, report: Callable[[int, int], None], *, trust_remote_code: bool = False, allow_pickle: bool = False
+) -> Path:
+    """The folder of a Hub model: from the local cache if it is there whole, else downloaded.
+
+    A cached copy is used as it is, without asking the Hub, so that it loads at once and offline.
+    ``report(done, total)`` counts bytes. Raises ModelError if the model is not to be had.
+    """
+    cached = _cached(repo_id, allow_pickle=allow_pickle)
+    if cached is not None:
+        return cached
+    try:
+        return _download(repo_id, report, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
+    except ModelError:
+        raise
+    except Exception as error:  # the client's errors come from two HTTP libraries, whichever is installed
+        raise ModelError(_explanation(repo_id, error)) from error
+
+
+def _cached(repo_id: str, *, allow_pickle: bool) -> Path | None:
+    """The cached snapshot, if nothing that loading needs is missing from it."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        config = try_to_load_from_cache(repo_id, CONFIG)
+    except HFValidationError as error:
+        raise ModelError(_explanation(repo_id, error)) from error
+    if not isinstance(config, str):
+        return None
+    folder = Path(config).parent
+    try:
+        check_tokenizer(folder)
+        check_weights(folder, allow_pickle=allow_pickle)
+    except ModelError:
+        return None
+    return folder
+
+
+def _download(repo_id: str, report: Callable[[int, int], None], *, trust_remote_code: bool, allow_pickle: bool) -> Path:
+    from huggingface_hub import HfApi, snapshot_download, try_to_load_from_cache
+
+    listing = HfApi().model_info(repo_id, files_metadata=True, timeout=_TIMEOUT)
+    sizes = {file.rfilename: file.size or 0 for file in listing.siblings or []}
+    names = _wanted(repo_id, list(sizes), trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
+    absent = [n for n in names if not isinstance(try_to_load_from_cache(repo_id, n, revision=listing.sha), str)]
+    progress = _progress_class(report, sum(sizes[name] for name in absent))
+    return Path(snapshot_download(repo_id, allow_patterns=names, tqdm_class=progress))
+
+
+def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pickle: bool) -> list[str]:
+    """The files to download: one form of the weights, and the small ones beside them."""
+    if CONFIG not in names:
+        raise ModelError(f"{repo_id} on the Hugging Face Hub holds no {CONFIG}, so it is no transformers checkpoint.")
+    safe, pickled = (any(name in names for name in forms) for forms in (SAFE_WEIGHTS, PICKLE_WEIGHTS))
+    if not safe and not pickled:
+        raise ModelError(f"{repo_id} on the Hugging Face Hub holds no {SAFE_WEIGHTS[0]}: it cannot be loaded.")
+    if not safe and not allow_pickle:
+        raise ModelError(
+            f"{repo_id} holds its weights as a pickle ({PICKLE_WEIGHTS[0]}), which can run code when it is read."
+            " If you trust where it comes from, pass --allow-pickle."
+        )
+    weights = _SAFE_FILES if safe else _PICKLE_FILES
+    wanted = [name for name in names if _SMALL_FILES.fullmatch(name) or weights.fullmatch(name)]
+    return wanted + [name for name in names if trust_remote_code and name.endswith(".py")]
+
+
+def _progress_class(report: Callable[[int, int], None], total: int) -> type[Any]:
+    """A bar that draws nothing and reports the bytes that have come, as the Hub's client asks for one."""
+    from huggingface_hub.utils.tqdm import tqdm
+
+    furthest = 0
+    report(0, total)
+
+    class Bytes(tqdm):
+        """One of the client's bars; those that count files, not bytes, report nothing."""
+
+        def __init__(self, *args: Any, **keywords: Any) -> None:
+            self.counts_bytes = keywords.get("unit") == "B"
+            self.bytes = int(keywords.get("initial") or 0)
+            super().__init__(*args, **{**keywords, "disable": True})  # type: ignore[no-untyped-call]
+
+        def update(self, n: float | None = 1) -> None:
+            nonlocal furthest
+            self.bytes += int(n or 0)
+            # The client has a bar for bytes received and one for bytes written: whichever is ahead counts.
+            if self.counts_bytes and self.bytes > furthest:
+                furthest = self.bytes
+                report(min(furthest, total), total)
+
+    return Bytes
+
+
+def _explanation(repo_id: str, error: BaseException) -> str:
+    """One line about why the Hub did not give the model."""
+    from huggingface_hub import errors
+
+    page = f"https://huggingface.co/{repo_id}"
+    if isinstance(error, errors.GatedRepoError):
+        return f"{repo_id} is gated: ask for access at {page}, then log in with `hf auth login`."
+    if isinstance(error, errors.RepositoryNotFoundError):
+        return (
+            f"There is no folder {repo_id}, and no such model on the Hugging Face Hub"
+            " (or it is private: log in with `hf auth login`)."
+        )
+    if isinstance(error, errors.HFValidationError):
+        return f"There is no folder {repo_id}, and it is no valid Hub id (org/name)."
+    if _is_connection_problem(error):
+        return (
+            f"There is no folder {repo_id} and no whole copy in the local cache, and the Hugging Face Hub cannot be"
+            " reached: check the connection, or give a checkpoint's folder."
+        )
+    return f"{repo_id} cannot be downloaded from the Hugging Face Hub: {summary(error)}"
+
+
+def _is_connection_problem(error: BaseException) -> bool:
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    if isinstance(error, HfHubHTTPError):
+        return False  # it did answer
+    library = type(error).__module__.partition(".")[0]
+    return library in ("httpx", "httpx2") or isinstance(error, (ConnectionError, TimeoutError, LocalEntryNotFoundError))

@@ -1,0 +1,221 @@
+"""Loads a model and its tokenizer from a folder, the Hub or this package, with progress, or says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lade_chat.checkpoint import (
+    CONFIG,
+    Weights,
+    bundled_model_path,
+    check_tokenizer,
+    check_weights,
+    local_folder,
+    read_config,
+)
+from lade_chat.conversation import has_chat_template
+from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, is_out_of_memory, summary
+from lade_chat.protocol import ModelInfo, ModelOptions, Stage
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["LoadedModel", "bundled_model_path", "load"]
+
+_STORED = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
+"""torch's names for the formats of safetensors that a model can run in."""
+
+_PLAIN_ROLES = "the roles are written as plain text (User:, Assistant:)."
+
+Report = Callable[[Stage, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """A model ready to generate, and what goes with it."""
+
+    model: Any
+    """A transformers causal LM in eval mode, on its device."""
+    tokenizer: Any
+    info: ModelInfo
+    eos_token_ids: tuple[int, ...]
+    """Every token that ends a reply: the generation config's, the tokenizer's, the chat template's end of turn."""
+
+
+def load(options: ModelOptions, report: Report) -> LoadedModel:
+    """Loads what ``options`` ask for; ``report(stage, done, total)`` is called as it goes, total 0 if not known.
+
+    Nothing is printed. Raises ModelError (DeviceError, OutOfMemoryError among them), whose text is one line.
+    """
+    report("configuration", 0, 1)
+    # Seconds of imports stand behind this one, so the first report comes before it.
+    from lade_chat.quiet import quiet
+
+    with quiet(on_weights=lambda done, total: report("weights", done, total)):
+        try:
+            return _load(options, report)
+        except LadeChatError:
+            raise
+        except Exception as error:  # a stranger's files: transformers lets through whatever its parts raise
+            name = options.path or "The bundled model"
+            if is_out_of_memory(error):
+                raise OutOfMemoryError(_too_big(name)) from error
+            raise ModelError(f"{name} cannot be loaded: {summary(error)}") from error
+
+
+def _load(options: ModelOptions, report: Report) -> LoadedModel:
+    from lade_chat.architecture import context_window, load_config, plain_attention
+    from lade_chat.precision import choose_device, parse_dtype
+    from lade_chat.tokenization import load_tokenizer
+
+    device, requested = choose_device(options.device), parse_dtype(options.dtype)
+    folder = _folder(options, report)
+    config = load_config(folder, trust_remote_code=options.trust_remote_code)
+    notices = [plain_attention(config)]
+    check_tokenizer(folder)
+    weights = check_weights(folder, allow_pickle=options.allow_pickle)
+    report("configuration", 1, 1)
+
+    report("tokenizer", 0, 1)
+    tokenizer = load_tokenizer(folder, config, trust_remote_code=options.trust_remote_code)
+    report("tokenizer", 1, 1)
+
+    dtype = _dtype(options, requested, device, config, weights)
+    model, unused = _load_weights(folder, config, dtype, options)
+    model.to(device)
+    notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
+
+    report("probe", 0, 1)
+    supported, reason = _lookahead(model)
+    notices.append(reason)
+    report("probe", 1, 1)
+    parameters = model.num_parameters()
+    info = ModelInfo(
+        name=_name(options.path, parameters),
+        device=str(device),
+        dtype=str(dtype).removeprefix("torch."),
+        parameters=parameters,
+        context_window=context_window(config),
+        lookahead_supported=supported,
+        notices=tuple(notice for notice in notices if notice),
+    )
+    return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer))
+
+
+def _folder(options: ModelOptions, report: Report) -> Path:
+    """Where the checkpoint lies, downloaded if need be."""
+    if options.path is None:
+        return bundled_model_path()
+    folder = local_folder(options.path)
+    if folder is not None:
+        read_config(folder)
+        return folder
+    from lade_chat.hub import fetch
+
+    return fetch(
+        options.path,
+        lambda done, total: report("download", done, total),
+        trust_remote_code=options.trust_remote_code,
+        allow_pickle=options.allow_pickle,
+    )
+
+
+def _dtype(
+    options: ModelOptions, requested: torch.dtype | None, device: torch.device, config: Any, weights: Weights
+) -> torch.dtype:
+    """The dtype to load in. Raises OutOfMemoryError if the weights in it are more than all of the memory."""
+    import torch
+
+    from lade_chat.precision import choose_dtype, memory_bytes
+
+    stored = getattr(config, "dtype", None) or _STORED.get(weights.dtype or "", "float32")
+    stored = getattr(torch, stored) if isinstance(stored, str) else stored
+    dtype = choose_dtype(requested, device, stored, weights.parameters)
+    needed, memory = weights.parameters * dtype.itemsize, memory_bytes()
+    # A CPU short of memory does not raise: the system ends the process.
+    if device.type == "cpu" and memory is not None and needed > memory:
+        name = options.path or "The bundled model"
+        raise OutOfMemoryError(f"{_too_big(name)} It needs {needed / 1e9:.1f} GB; there are {memory / 1e9:.1f} GB.")
+    return dtype
+
+
+def _load_weights(folder: Path, config: Any, dtype: torch.dtype, options: ModelOptions) -> tuple[Any, str | None]:
+    """The model on the CPU, and a notice about tensors that it has no use for.
+
+    Raises ModelError if a tensor is missing or has another shape: transformers would fill it with random numbers.
+    """
+    from transformers import AutoModelForCausalLM
+
+    model: Any
+    report: dict[str, Any]
+    model, report = AutoModelForCausalLM.from_pretrained(  # type: ignore[misc]
+        folder,
+        config=config,
+        dtype=dtype,
+        trust_remote_code=options.trust_remote_code,
+        local_files_only=True,
+        ignore_mismatched_sizes=True,
+        output_loading_info=True,
+    )
+    mismatched = sorted(name for name, *_ in report["mismatched_keys"])
+    missing = sorted(report["missing_keys"])
+    for problem, names in (("have other shapes", mismatched), ("are missing", missing)):
+        if names:
+            raise ModelError(
+                f"The weights in {folder} do not fit its {CONFIG}: {len(names)} tensors {problem} ({names[0]} first)."
+            )
+    unused = sorted(report["unexpected_keys"])
+    if not unused:
+        return model.eval(), None
+    return model.eval(), f"{len(unused)} tensors of the checkpoint are not used by the model, {unused[0]} first."
+
+
+def _lookahead(model: Any) -> tuple[bool, str | None]:
+    """Whether the model can be decoded by lookahead, and if not, a notice why."""
+    from decoding import lookahead_support
+
+    support = lookahead_support(model)
+    if support.supported:
+        return True, None
+    return False, f"Lookahead is off: {(support.reason or 'not supported').rstrip('.')}. Decoding plainly."
+
+
+def _eos_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
+    from lade_chat.tokenization import end_of_turn_id
+
+    declared = getattr(model.generation_config, "eos_token_id", None)
+    ids = declared if isinstance(declared, (list, tuple)) else [declared]
+    ids = [*ids, tokenizer.eos_token_id, end_of_turn_id(tokenizer)]
+    return tuple(dict.fromkeys(int(id_) for id_ in ids if id_ is not None))
+
+
+def _template_notice(tokenizer: Any) -> str | None:
+    """A notice if the roles are written as plain text; a template that cannot be rendered is taken away."""
+    from lade_chat.tokenization import template_problem
+
+    problem = template_problem(tokenizer)
+    if problem is not None:
+        tokenizer.chat_template = None
+        return f"The model's chat template is broken ({problem}): {_PLAIN_ROLES}"
+    return None if has_chat_template(tokenizer) else f"The model has no chat template: {_PLAIN_ROLES}"
+
+
+def _vocabulary_notice(tokenizer: Any, model: Any) -> str | None:
+    rows = model.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) <= rows:
+        return None
+    return f"The tokenizer knows {len(tokenizer)} tokens and the model only {rows}: they may not belong together."
+
+
+def _name(path: str | None, parameters: int) -> str:
+    """What people call the model: a Hub id as it is, a folder by its name."""
+    if path is None:
+        return f"bundled-{parameters / 1e6:.0f}M"
+    return Path(path).expanduser().resolve().name if local_folder(path) else path
+
+
+def _too_big(name: str) -> str:
+    return f"{name} does not fit into memory: choose a smaller model, --dtype bfloat16, or another --device."

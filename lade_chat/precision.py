@@ -1,0 +1,132 @@
+"""Chooses the device and the number format that a model runs in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lade_chat.errors import DeviceError
+
+if TYPE_CHECKING:
+    import torch
+
+DTYPES = {
+    "float32": "float32",
+    "bfloat16": "bfloat16",
+    "float16": "float16",
+    "float64": "float64",
+    "fp32": "float32",
+    "bf16": "bfloat16",
+    "fp16": "float16",
+    "half": "float16",
+    "fp64": "float64",
+    "float": "float32",
+    "double": "float64",
+}
+"""Every accepted name of a number format, and torch's name of it."""
+
+SMALL = 500_000_000
+"""Parameters below which a CPU runs in float32 whatever it supports: exact ties matter more than the memory."""
+
+
+def choose_device(requested: str | None) -> torch.device:
+    """The device asked for, else CUDA, else MPS, else the CPU. Raises DeviceError if there is no such device."""
+    import torch
+
+    if requested is None:
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(requested.strip().lower())
+    except (RuntimeError, ValueError):
+        device = torch.device("meta")
+    if device.type == "cuda":
+        _check_cuda(requested, device)
+    elif device.type == "mps" and not torch.backends.mps.is_available():
+        raise DeviceError(
+            f"There is no device '{requested}' here: MPS needs a Mac with Apple silicon. Try --device cpu."
+        )
+    elif device.type not in ("mps", "cpu"):
+        raise DeviceError(f"Unknown device '{requested}'. Choose cpu, cuda, cuda:N or mps.")
+    return device
+
+
+def _check_cuda(requested: str, device: torch.device) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise DeviceError(
+            f"There is no device '{requested}' here: torch finds no CUDA GPU, or was built without CUDA."
+            " Try --device cpu."
+        )
+    count = torch.cuda.device_count()
+    if device.index is not None and device.index >= count:
+        raise DeviceError(f"There is no device '{requested}' here: the CUDA devices are cuda:0 to cuda:{count - 1}.")
+
+
+def parse_dtype(requested: str | None) -> torch.dtype | None:
+    """The torch dtype of a name; None for None. Raises DeviceError with the valid names for any other."""
+    import torch
+
+    if requested is None:
+        return None
+    name = DTYPES.get(requested.strip().lower().removeprefix("torch."))
+    if name is None:
+        valid = ", ".join(dict.fromkeys(DTYPES.values()))
+        raise DeviceError(f"Unknown dtype '{requested}'. Choose one of {valid}.")
+    dtype: torch.dtype = getattr(torch, name)
+    return dtype
+
+
+def choose_dtype(
+    requested: torch.dtype | None, device: torch.device, stored: torch.dtype, parameters: int
+) -> torch.dtype:
+    """The dtype asked for, or what suits the device.
+
+    On an accelerator the checkpoint's own. On a CPU float32 where the model has fewer than 500 million parameters
+    or the processor no instructions for bfloat16 (and the memory suffices); else the checkpoint's own, with
+    bfloat16 in place of float16, which CPUs emulate.
+    """
+    import torch
+
+    if requested is not None:
+        if requested is torch.float64 and device.type == "mps":
+            raise DeviceError("MPS has no float64. Choose --dtype float32, or --device cpu.")
+        return requested
+    if device.type != "cpu" or stored in (torch.float32, torch.float64):
+        return stored if stored.is_floating_point else torch.float32
+    if parameters < SMALL:
+        return torch.float32
+    memory = memory_bytes()
+    if not native_bfloat16() and (memory is None or 4 * parameters < 0.8 * memory):
+        return torch.float32
+    return torch.bfloat16
+
+
+def native_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 itself (AVX512_BF16, AMX, or Arm's): emulation is far slower."""
+    import platform
+
+    import torch
+
+    if platform.machine().lower() in ("arm64", "aarch64"):
+        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+    # torch offers no public query yet; absent in some build means not supported.
+    queries = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    return any(getattr(torch.cpu, query, bool)() for query in queries)
+
+
+def memory_bytes() -> int | None:
+    """The memory that this process may use, a container's limit included; None where it cannot be told."""
+    import os
+
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
+            memory = min(memory, int(limit.read()))
+    except (OSError, ValueError):
+        pass  # no container, or one without a limit
+    return memory

@@ -1,0 +1,157 @@
+"""Loads a checkpoint's tokenizer with the ids that its model was trained on, and finds what ends a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lade_chat.conversation import has_chat_template
+from lade_chat.errors import ModelError, summary
+
+_SAMPLES = ("The quick brown fox, 3 times.", "def f(x):\n    return [x]", "déjà vu – 你好 🙂")
+_SPACED = (" one space", "  two\n\tand a tab", "x  y ")
+_MARK = "xyzzy"
+
+Encode = Callable[[str], list[int]]
+
+
+def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any:
+    """The folder's tokenizer. Raises ModelError if it cannot be loaded or would give other ids than trained on.
+
+    transformers chooses a class by the names in the configuration, and some classes rebuild the tokenizer in a way of
+    their own, silently. So whatever it chooses is held against the file itself, on a few samples.
+    """
+    from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+    def chosen() -> Any:
+        keywords = {"config": config, "trust_remote_code": trust_remote_code}
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, **keywords)
+
+    def as_it_is() -> Any:
+        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+
+    if (folder / "tokenizer.json").is_file():
+        tokenizer = _first_that_agrees([chosen, as_it_is], _tokenizers_encode(folder), _SAMPLES, folder)
+    elif (folder / "tokenizer.model").is_file():
+        lone = not (folder / "tokenizer_config.json").is_file() and config.model_type not in _own_classes()
+        ways = [lambda: _llama(folder)] if lone else [chosen, lambda: _llama(folder)]
+        samples = _SAMPLES + _SPACED if lone else _SAMPLES
+        tokenizer = _first_that_agrees(ways, _sentencepiece_encode(folder), samples, folder)
+    else:
+        tokenizer = _first_that_agrees([chosen], None, (), folder)
+    if not _encode(tokenizer, "a b"):
+        raise ModelError(f"The tokenizer in {folder} knows no tokens: tokenizer.json or tokenizer.model is missing.")
+    # The context window is ours to watch; transformers would warn on the terminal.
+    tokenizer.model_max_length = 10**30
+    return tokenizer
+
+
+def _first_that_agrees(
+    ways: Sequence[Callable[[], Any]], truth: Encode | None, samples: Sequence[str], folder: Path
+) -> Any:
+    """The first tokenizer whose ids are the file's own; if none's are, the first that loads."""
+    loaded: list[Any] = []
+    problem = ""
+    for way in ways:
+        try:
+            tokenizer = way()
+        except Exception as error:  # transformers raises whatever the parser at hand raises
+            problem = problem or summary(error)
+            continue
+        if truth is None or all(_encode(tokenizer, sample) == truth(sample) for sample in samples):
+            return tokenizer
+        loaded.append(tokenizer)
+    if not loaded:
+        raise ModelError(f"The tokenizer in {folder} cannot be loaded: {problem}")
+    return loaded[0]
+
+
+def _encode(tokenizer: Any, text: str) -> list[int]:
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def _tokenizers_encode(folder: Path) -> Encode:
+    """How ``tokenizer.json`` itself encodes."""
+    from tokenizers import Tokenizer
+
+    file = folder / "tokenizer.json"
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the Rust library raises a bare Exception
+        raise ModelError(f"{file} cannot be read ({summary(error)}): download it again.") from error
+    return lambda text: list(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _sentencepiece_encode(folder: Path) -> Encode:
+    """How ``tokenizer.model`` itself encodes."""
+    pieces = _sentencepiece(folder)
+    return lambda text: list(pieces.encode(text))
+
+
+def _sentencepiece(folder: Path) -> Any:
+    from sentencepiece import SentencePieceProcessor
+
+    file = folder / "tokenizer.model"
+    try:
+        return SentencePieceProcessor(model_file=str(file))
+    except (OSError, RuntimeError) as error:
+        raise ModelError(f"{file} is no sentencepiece model ({summary(error)}): download it again.") from error
+
+
+def _llama(folder: Path) -> Any:
+    """A lone ``tokenizer.model`` as Llama's own code reads it: sentencepiece's ids behind a BOS.
+
+    For such a folder AutoTokenizer gives a generic tokenizer with other ids, and LlamaTokenizer one that adds no BOS
+    and swallows a space before the first word.
+    """
+    from tokenizers import normalizers
+    from transformers import LlamaTokenizer
+
+    pieces = _sentencepiece(folder)
+    prefix = pieces.encode("a", out_type=str)[0].startswith("▁")
+    tokenizer = LlamaTokenizer.from_pretrained(
+        folder, local_files_only=True, add_bos_token=pieces.bos_id() >= 0, add_prefix_space=prefix
+    )
+    spaces = normalizers.Replace(" ", "▁")
+    backend = tokenizer.backend_tokenizer
+    backend.pre_tokenizer = None
+    backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), spaces]) if prefix else spaces
+    return tokenizer
+
+
+def _own_classes() -> set[str]:
+    """Model types with a tokenizer class of their own, which knows better than Llama's what a file means."""
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
+
+    return {kind for kind, name in TOKENIZER_MAPPING_NAMES.items() if name not in (None, "TokenizersBackend")}
+
+
+def template_problem(tokenizer: Any) -> str | None:
+    """Why the chat template cannot render even a single question; None if it can, or if there is none."""
+    if not has_chat_template(tokenizer):
+        return None
+    try:
+        tokenizer.apply_chat_template([{"role": "user", "content": "a"}], add_generation_prompt=True, tokenize=False)
+    except Exception as error:  # a template is a program of the checkpoint's
+        return summary(error, limit=100)
+    return None
+
+
+def end_of_turn_id(tokenizer: Any) -> int | None:
+    """The special token with which the chat template closes the assistant's turn; None if it has none.
+
+    Found by rendering a small conversation: many checkpoints close a turn with a token (<|im_end|>, <|eot_id|>,
+    <end_of_turn>) that neither their tokenizer nor their generation config calls an EOS.
+    """
+    if not has_chat_template(tokenizer):
+        return None
+    conversation = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _MARK}]
+    try:
+        rendered = tokenizer.apply_chat_template(conversation, tokenize=False)
+    except Exception:  # as above; some templates take no reply at the end
+        return None
+    tail = rendered.rpartition(_MARK)[2].lstrip()
+    tokens = tokenizer.get_added_vocab()
+    closing = max((token for token in tokens if token and tail.startswith(token)), key=len, default=None)
+    return None if closing is None else int(tokens[closing])

@@ -1,0 +1,61 @@
+"""What a screen must be able to show for ``Chat``."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from lade_chat.protocol import Event, Loading, ModelInfo, ReplyFinished, Tokens
+
+
+class ChatView(Protocol):
+    """One call for each thing that happens; none of them asks anything back."""
+
+    def loading_began(self) -> None: ...
+
+    def load_progressed(self, progress: Loading) -> None: ...
+
+    def model_ready(self, model: ModelInfo) -> None: ...
+
+    def load_failed(self, message: str) -> None: ...
+
+    def engine_lost(self, message: str) -> None: ...
+
+    def user_said(self, text: str) -> None:
+        """A message was taken; it waits until ``reply_began``."""
+
+    def reply_began(self) -> None:
+        """The oldest waiting message is being answered."""
+
+    def reading(self, done: int, total: int) -> None:
+        """So much of the prompt has been read."""
+
+    def reply_grew(self, tokens: Tokens) -> None: ...
+
+    def reply_ended(self, finished: ReplyFinished) -> None: ...
+
+    def reply_failed(self, message: str | None) -> None:
+        """The reply broke off; None if the reason is told elsewhere."""
+
+    def give_back(self, question: str) -> None:
+        """A question that got no answer: the user may want to send it again."""
+
+    def stopping(self) -> None: ...
+
+    def settled(self) -> None:
+        """The engine is free again."""
+
+    def lookahead_changed(self) -> None: ...
+
+    def race_began(self, question: str) -> None: ...
+
+    def race_event(self, event: Event) -> None: ...
+
+    def cleared(self) -> None: ...
+
+    def failed(self, message: str) -> None:
+        """Something failed that belongs to no reply."""
+
+    def notice(self, text: str) -> None: ...
+
+    def hint(self, text: str) -> None:
+        """A word that goes away by itself."""

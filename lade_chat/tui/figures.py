@@ -1,0 +1,142 @@
+"""Figures with their units, fitted to the width there is: the least important go first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from lade_chat.protocol import DecodingOptions, FinishReason, ModelInfo, Statistics
+
+SEPARATOR = " · "
+
+_EXACT_DTYPES = frozenset({"float32", "float64"})
+_REASONS: dict[FinishReason, tuple[str, ...]] = {
+    "eos": ("stopped at end of reply", "end of reply"),
+    "length": ("stopped at the token limit", "token limit"),
+    "stop": ("stopped at a stop text", "stop text"),
+    "cancelled": ("stopped by you",),
+}
+
+
+class Part(NamedTuple):
+    """One figure: how important (0 is the last to go) and its texts, the longest first."""
+
+    rank: int
+    forms: tuple[str, ...]
+
+
+def part(rank: int, *forms: str) -> Part:
+    return Part(rank, forms)
+
+
+def fit(parts: Sequence[Part], width: int) -> str:
+    """As much of ``parts`` as one line of ``width`` cells holds, in the order given."""
+    kept = {index: len(each.forms) - 1 for index, each in enumerate(parts)}
+
+    def line() -> str:
+        return SEPARATOR.join(parts[index].forms[form] for index, form in sorted(kept.items()))
+
+    by_rank = sorted(kept, key=lambda index: parts[index].rank)
+    for index in reversed(by_rank[1:]):
+        if cell_len(line()) <= width:
+            break
+        del kept[index]
+    for index in (index for index in by_rank if index in kept):
+        shortest = kept[index]
+        for form in range(shortest):
+            kept[index] = form
+            if cell_len(line()) <= width:
+                break
+            kept[index] = shortest
+    return line() if cell_len(line()) <= width else line()[: max(width - 1, 0)] + "…"
+
+
+def pack(items: Sequence[str], width: int) -> str:
+    """All of ``items``, broken into lines only between them."""
+    lines: list[str] = []
+    for item in items:
+        if lines and cell_len(lines[-1]) + len(SEPARATOR) + cell_len(item) <= width:
+            lines[-1] += SEPARATOR + item
+        else:
+            lines.append(item)
+    return "\n".join(lines)
+
+
+def seconds(value: float) -> str:
+    if value < 60:
+        return f"{value:.2f} s"
+    minutes, rest = divmod(value, 60)
+    return f"{minutes:.0f} min {rest:.0f} s"
+
+
+def speed(value: float) -> str:
+    return f"{value:.1f} tok/s"
+
+
+def lookahead_forms(on: bool, window_size: int, ngram_size: int, guess_set_size: int) -> tuple[str, ...]:
+    """``lookahead ON W7 N5 G7`` and shorter; the paper's letters stand beside the word."""
+    if not on:
+        return ("lookahead OFF",)
+    return (f"lookahead ON W{window_size} N{ngram_size} G{guess_set_size}", "lookahead ON")
+
+
+def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> tuple[str, ...]:
+    if model is not None and not model.lookahead_supported:
+        return ("lookahead not available",)
+    sizes = options.window_size, options.ngram_size, options.guess_set_size
+    return lookahead_forms(options.lookahead, *sizes)
+
+
+def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> list[Part]:
+    """A reply's figures; without a reason it is still being written, and the speed of now stands beside its own."""
+    s = statistics
+    parts = [part(0, speed(s.tokens_per_second))]
+    if reason is None:
+        parts.append(part(7, f"now {speed(s.recent_tokens_per_second)}"))
+    parts.append(part(3, f"{s.tokens_per_step:.1f} tokens/step"))
+    parts.append(part(4, f"{s.verified_share:.0%} verified"))
+    parts.append(part(6, f"first token {seconds(s.time_to_first_token)}"))
+    parts.append(part(8, f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}"))
+    if s.context_window:
+        parts.append(part(5, f"context {s.context_used}/{s.context_window}"))
+    sizes = s.window_size, s.ngram_size, s.guess_set_size
+    parts.append(part(1, *lookahead_forms(s.lookahead, *sizes)))
+    if reason is not None:
+        parts.append(part(2, *reason_forms(s, reason)))
+    return parts
+
+
+def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:
+    full = 0 < statistics.context_window <= statistics.context_used
+    if reason == "length" and full:
+        return ("stopped: the context is full", "context full")
+    return _REASONS[reason]
+
+
+def summary(statistics: Statistics) -> list[str]:
+    """The SUMMARY line of a reply, item by item."""
+    s = statistics
+    return [
+        f"SUMMARY input {counted(s.prompt_tokens, 'token')}",
+        f"generated {counted(s.generated_tokens, 'token')}",
+        f"time {seconds(s.seconds)}",
+        f"throughput {speed(s.tokens_per_second)}",
+        counted(s.steps, "step"),
+        f"compression ratio {s.tokens_per_step:.2f}",
+    ]
+
+
+def exactness(dtype: str) -> tuple[str, ...]:
+    """What switching lookahead does to the text in this precision, long and short."""
+    if dtype in _EXACT_DTYPES:
+        return ("on or off: the same text, up to ties", "same text, up to ties")
+    return (
+        f"in {dtype} a near tie may fall otherwise when you switch",
+        f"{dtype}: near ties may fall otherwise",
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,82 @@
+"""The help: what lookahead decoding is, what is promised, and every key."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from lade_chat.protocol import ModelInfo
+from lade_chat.tui.tint import verified_style
+
+KEYS = (
+    ("Enter", "send"),
+    ("Shift+Enter, Ctrl+J", "break the line"),
+    ("Up, Down", "in an empty prompt: what you sent before"),
+    ("Esc", "stop the reply; what was said is kept"),
+    ("Ctrl+L, F2", "lookahead on or off, also in mid-reply"),
+    ("Ctrl+R, F3", "race lookahead on against off"),
+    ("Ctrl+D, F4", "debug panel"),
+    ("F5", "open or fold thoughts"),
+    ("Ctrl+N", "new conversation"),
+    ("Ctrl+O", "open another model"),
+    ("F6", "restart the engine, if it was lost"),
+    ("Ctrl+C", "copy the selected text"),
+    ("Ctrl+P", "all commands, themes"),
+    ("Ctrl+Q", "quit, at any time"),
+)
+
+IDEA = (
+    "A language model writes one token (a piece of a word) a step. Lookahead decoding lets it guess several"
+    " tokens ahead beside each step, and checks earlier guesses in the same step. A guess is kept only if the"
+    " model would have written exactly that, so several tokens can come out of one step."
+)
+LETTERS = (
+    "W is the window (how many positions ahead are guessed), N the length of a guessed n-gram,"
+    " G how many are checked in a step."
+)
+PROMISE = (
+    "Switched on or off, the text is the same: in float32 up to ties between two tokens. In half precision"
+    " (bfloat16, float16) a near tie may fall otherwise, because a step over many tokens rounds a little"
+    " differently from a step over one."
+)
+
+
+class HelpScreen(ModalScreen[None]):
+    """Any of Esc, F1 and Enter closes it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,enter,q", "dismiss", "Close")]
+
+    def __init__(self, model: ModelInfo | None) -> None:
+        super().__init__()
+        self._model = model
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(classes="dialog") as dialog:
+            dialog.border_title = "Help"
+            dialog.border_subtitle = "Esc closes"
+            yield Static(self._keys(), markup=False)
+            yield Static(self._legend(), markup=False)
+            for text in (IDEA, LETTERS, PROMISE, self._this_model()):
+                if text:
+                    yield Static(Content(text), markup=False)
+
+    def _keys(self) -> Content:
+        rows = [Content.assemble((f"{key:<20} ", "bold"), action) for key, action in KEYS]
+        return Content("\n").join(rows)
+
+    def _legend(self) -> Content:
+        return Content.assemble(
+            (" tinted ", verified_style(self.app)),
+            " guessed and verified: several tokens in one step\n plain   decoded one by one",
+        )
+
+    def _this_model(self) -> str:
+        if self._model is None:
+            return ""
+        return f"{self._model.name} runs on {self._model.device} in {self._model.dtype}."

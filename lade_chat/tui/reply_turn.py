@@ -1,0 +1,141 @@
+"""The model's turn: tinted text as it streams in, thoughts folded, and its figures when it has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from textual.content import Content
+from textual.events import Resize
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lade_chat.protocol import FinishReason, Origin, Piece, Statistics
+from lade_chat.tui.figure_line import FigureLine
+from lade_chat.tui.figures import pack, reply_parts, summary
+from lade_chat.tui.reply_text import ReplyText
+from lade_chat.tui.stack import Stack
+from lade_chat.tui.thinking import Section, ThoughtSplitter
+from lade_chat.tui.thought import Thought
+from lade_chat.tui.tinted_text import TintedText
+from lade_chat.tui.turn import Turn
+
+
+class PackedLine(Static):
+    """Several figures that all stay, broken into lines only between them."""
+
+    def __init__(self, items: list[str], classes: str) -> None:
+        super().__init__(markup=False, classes=classes)
+        self._items = items
+
+    def on_resize(self, event: Resize) -> None:
+        self.update(Content(pack(self._items, event.size.width)))
+
+
+class ReplyTurn(Turn):
+    """Feed it pieces in order, then end it once."""
+
+    speaker = "Model"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reply = ReplyText()
+        self._splitter = ThoughtSplitter()
+        self._recast = 0
+        self._thoughts_open = False
+        self._statistics = Statistics()
+        self._parts: list[tuple[Section, Thought | TintedText]] = []
+        self._cursor = 0
+        self._content = Stack()
+        self._after = Stack("after")
+
+    def body(self) -> list[Widget]:
+        return [self._content, self._after]
+
+    def add(self, pieces: Iterable[Piece], statistics: Statistics) -> None:
+        """Show more of the reply, and mark where lookahead was switched."""
+        if self.reply.spans and statistics.lookahead != self._statistics.lookahead:
+            state = "ON" if statistics.lookahead else "OFF"
+            self._say(f"lookahead switched {state} after {self._statistics.generated_tokens} tokens")
+        self._statistics = statistics
+        self.reply.append(pieces)
+        self._advance()
+
+    def end(self, reason: FinishReason, statistics: Statistics, *, debug: bool) -> None:
+        """The reply is complete: show what was kept back, its figures, and in debug mode its SUMMARY."""
+        self._finish()
+        self._after.add(FigureLine(reply_parts(statistics, reason), classes="figures"))
+        if debug:
+            self._after.add(PackedLine(summary(statistics), classes="summary"))
+
+    def fail(self, message: str | None) -> None:
+        """The reply broke off; what was said stays."""
+        self._finish()
+        if message:
+            self._say(message, "error")
+
+    @property
+    def has_thoughts(self) -> bool:
+        return any(isinstance(part, Thought) for _, part in self._parts)
+
+    def open_thoughts(self, wanted: bool) -> None:
+        self._thoughts_open = wanted
+        for _, part in self._parts:
+            if isinstance(part, Thought):
+                part.open(wanted)
+
+    def _say(self, text: str, kind: str = "mark") -> None:
+        self._after.add(Static(Content(text), markup=False, classes=kind))
+
+    def _finish(self) -> None:
+        self._advance(final=True)
+        for _, part in self._parts:
+            if isinstance(part, Thought):
+                part.end()
+
+    def _advance(self, *, final: bool = False) -> None:
+        self._splitter.advance(self.reply.text, final=final)
+        if self._splitter.recast != self._recast:
+            self._recast = self._splitter.recast
+            self._content.clear()
+            self._parts.clear()
+            self._cursor = 0
+        for index, section in enumerate(self._splitter.sections):
+            if index < len(self._parts):
+                shown, part = self._parts[index]
+            else:
+                shown, part = section._replace(end=section.start), self._begin(section)
+                self._parts.append((shown, part))
+            if section.end > shown.end:
+                part.extend(self._tokens(shown, section))
+                self._parts[index] = (section, part)
+        if self._parts and not self._splitter.thinking and isinstance(self._parts[-1][1], Thought):
+            self._parts[-1][1].end()
+
+    def _begin(self, section: Section) -> Thought | TintedText:
+        if self._parts and isinstance(self._parts[-1][1], Thought):
+            self._parts[-1][1].end()
+        part: Thought | TintedText
+        if section.kind == "thought":
+            part = Thought()
+            part.open(self._thoughts_open)
+        else:
+            part = TintedText()
+        self._content.add(part)
+        return part
+
+    def _tokens(self, shown: Section, section: Section) -> Iterable[tuple[str, Origin]]:
+        """The tokens of a section from where it has been shown; line breaks at its beginning are left out."""
+        start, end = shown.end, section.end
+        text = self.reply.text
+        if not text[section.start : start].strip("\n"):
+            while start < end and text[start] == "\n":
+                start += 1
+        spans = self.reply.spans
+        while self._cursor < len(spans) and spans[self._cursor].end <= start:
+            self._cursor += 1
+        for index in range(self._cursor, len(spans)):
+            span = spans[index]
+            if span.start >= end:
+                break
+            if part := text[max(span.start, start) : min(span.end, end)]:
+                yield part, span.origin

@@ -1,0 +1,31 @@
+"""A column of widgets that may be added to at any time, before it is on the screen too."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widget import Widget
+
+
+class Stack(Vertical):
+    """Widgets below one another, in the order in which they were added."""
+
+    def __init__(self, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._early: list[Widget] | None = []
+
+    def compose(self) -> ComposeResult:
+        early, self._early = self._early or [], None
+        yield from early
+
+    def add(self, widget: Widget) -> None:
+        if self._early is None:
+            self.mount(widget)
+        else:
+            self._early.append(widget)
+
+    def clear(self) -> None:
+        if self._early is None:
+            self.remove_children()
+        else:
+            self._early.clear()

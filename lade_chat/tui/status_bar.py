@@ -1,0 +1,83 @@
+"""The line above the prompt: loading, reading, writing with its figures, or ready; for a moment, a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from lade_chat.protocol import Loading, Stage
+from lade_chat.tui.figures import Part, fit
+
+HINT_SECONDS = 4.0
+
+_STAGES: dict[Stage, str] = {
+    "configuration": "reading the configuration",
+    "download": "downloading",
+    "tokenizer": "loading the tokenizer",
+    "weights": "loading the weights",
+    "probe": "trying a first step",
+}
+
+
+class StatusBar(Widget):
+    """Exactly one line, whatever the width."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[Part] = []
+        self._share: float | None = None
+        self._hint = ""
+        self._timer: Timer | None = None
+
+    def show(self, parts: Sequence[Part]) -> None:
+        self._set(list(parts), None)
+
+    def show_loading(self, progress: Loading) -> None:
+        share = min(progress.done / progress.total, 1.0) if progress.total > 0 else None
+        self._set([Part(0, (_STAGES[progress.stage],))], share)
+
+    def show_reading(self, done: int, total: int) -> None:
+        self._set([Part(0, ("reading the prompt",))], done / total if total else None)
+
+    def hint(self, text: str) -> None:
+        """Show ``text`` for a few seconds in place of the rest."""
+        self._hint = text
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(HINT_SECONDS, self._end_hint)
+        self.refresh()
+
+    @property
+    def text(self) -> str:
+        """What the line says, at its present width."""
+        return self.render().plain
+
+    def render(self) -> Content:
+        width = self.size.width
+        if self._hint:
+            return Content.styled(fit([Part(0, (self._hint,))], width), "$text-warning")
+        line = fit(self._parts, width) if self._parts else ""
+        if self._share is None:
+            return Content(line)
+        return Content.assemble(line, " ", *bar(self._share, min(30, width - len(line) - 7)))
+
+    def _set(self, parts: list[Part], share: float | None) -> None:
+        self._parts, self._share = parts, share
+        self.refresh()
+
+    def _end_hint(self) -> None:
+        self._hint = ""
+        self.refresh()
+
+
+def bar(share: float, width: int) -> list[tuple[str, str]]:
+    """A progress bar of ``width`` cells and the percentage after it."""
+    full = round(share * max(width, 0))
+    return [
+        ("━" * full, "$success"),
+        ("━" * (max(width, 0) - full), "$surface-lighten-3"),
+        (f" {share:4.0%}", ""),
+    ]

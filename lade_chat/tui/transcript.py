@@ -1,0 +1,81 @@
+"""The conversation on the screen: turns and notices, kept at the end unless the user reads back."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+
+from lade_chat.protocol import ReplyFinished, Tokens
+from lade_chat.tui.notice import Notice, NoticeKind
+from lade_chat.tui.reply_turn import ReplyTurn
+from lade_chat.tui.turn import UserTurn
+from lade_chat.tui.welcome import Welcome
+
+
+class Transcript(VerticalScroll, can_focus=False):
+    """The welcome text until something is said, then what is said."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reply: ReplyTurn | None = None
+        self._waiting: deque[UserTurn] = deque()
+        self._thoughts_open = False
+
+    def compose(self) -> ComposeResult:
+        yield Welcome()
+
+    def on_mount(self) -> None:
+        self.anchor()
+
+    def say(self, text: str) -> None:
+        """The user's turn, which waits until ``begin_reply``. Whoever speaks wants to see the end."""
+        self._leave_welcome()
+        turn = UserTurn(text)
+        self._waiting.append(turn)
+        self.mount(turn)
+        self.anchor()
+
+    def begin_reply(self) -> None:
+        turn = self._waiting.popleft()
+        turn.answered()
+        self.reply = ReplyTurn()
+        self.reply.open_thoughts(self._thoughts_open)
+        self.mount(self.reply, after=turn)
+
+    def grow_reply(self, tokens: Tokens) -> None:
+        if self.reply is not None:
+            self.reply.add(tokens.pieces, tokens.statistics)
+
+    def end_reply(self, finished: ReplyFinished, *, debug: bool) -> None:
+        if self.reply is not None:
+            self.reply.end(finished.finish_reason, finished.statistics, debug=debug)
+            self.reply = None
+
+    def fail_reply(self, message: str | None) -> None:
+        if self.reply is not None:
+            self.reply.fail(message)
+            self.reply = None
+
+    def note(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> None:
+        self.mount(Notice(what, kind, way_on))
+
+    def toggle_thoughts(self) -> bool:
+        """Open or fold every thought; False if there is none."""
+        replies = [reply for reply in self.query(ReplyTurn) if reply.has_thoughts]
+        if replies:
+            self._thoughts_open = not self._thoughts_open
+            for reply in replies:
+                reply.open_thoughts(self._thoughts_open)
+        return bool(replies)
+
+    def reset(self) -> None:
+        """An empty conversation: only the welcome text."""
+        self.reply = None
+        self._waiting.clear()
+        self.remove_children([child for child in self.children if not isinstance(child, Welcome)])
+        self.query_one(Welcome).display = True
+
+    def _leave_welcome(self) -> None:
+        self.query_one(Welcome).display = False

@@ -1,0 +1,60 @@
+"""The first thing anyone sees: what this is, what the colours mean, and something to try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from lade_chat.tui.tint import verified_style
+
+EXAMPLES = (
+    "Hello! Who are you?",
+    "What can this application do?",
+    "What is 17 plus 25?",
+    "Write a Python function that returns the sum of a list.",
+    "Count from 3 to 30.",
+    "Tell me a short story about a fox and a river.",
+)
+
+ABOUT = (
+    "Chat with a language model, decoded by lookahead: it guesses ahead, checks the guesses"
+    " in one step, and keeps those that plain decoding would have written too."
+)
+
+
+class Welcome(Vertical):
+    """Goes away with the first message and comes back with an empty conversation."""
+
+    @dataclass
+    class Picked(Message):
+        """The user picked an example."""
+
+        text: str
+
+    def compose(self) -> ComposeResult:
+        yield Static(ABOUT, markup=False, classes="about")
+        yield Static(self._legend(), markup=False, classes="legend")
+        yield Static("Try one (click, or Tab and Enter):", markup=False, classes="try")
+        yield OptionList(*(Option(Content(text)) for text in EXAMPLES), compact=True)
+        yield Static(
+            "Ctrl+L lookahead on or off, any time · Ctrl+R race · F1 help",
+            markup=False,
+            classes="keys",
+        )
+
+    def _legend(self) -> Content:
+        return Content.assemble(
+            ("guessed ahead and verified", verified_style(self.app)),
+            ("  ·  ", "$text-muted"),
+            "plain decoding, one token a step",
+        )
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Picked(EXAMPLES[event.option_index]))

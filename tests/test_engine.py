@@ -1,0 +1,217 @@
+"""The engine: commands in, events out, on a real checkpoint made on the spot."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from lade_chat.engine import ChatEngine
+from lade_chat.protocol import (
+    DecodingOptions,
+    Failed,
+    Load,
+    Loaded,
+    LoadFailed,
+    Loading,
+    Message,
+    ModelOptions,
+    Prefilling,
+    Race,
+    RaceFinished,
+    Reply,
+    ReplyFinished,
+    ReplyStarted,
+    Tokens,
+    decode_event,
+    encode,
+)
+from tests.checkpoints import edit_json, make_bloom, make_mamba, make_qwen2
+
+OPTIONS = DecodingOptions(max_new_tokens=40)
+
+
+def user(text):
+    return (Message("user", text),)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
+    edit_json(folder / "config.json", max_position_embeddings=4096)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engine(folder):
+    engine = ChatEngine()
+    events = list(engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    assert isinstance(events[-1], Loaded), events[-1]
+    assert {event.stage for event in events[:-1] if isinstance(event, Loading)} >= {"configuration", "weights", "probe"}
+    return engine
+
+
+def events_of(engine, text, **changes):
+    return list(engine.handle(Reply(user(text), msgspec.structs.replace(OPTIONS, **changes))))
+
+
+def pieces_of(events, side="left"):
+    return [p for event in events if isinstance(event, Tokens) and event.side == side for p in event.pieces]
+
+
+def text_of(events, side="left"):
+    return "".join(piece.text for piece in pieces_of(events, side))
+
+
+def test_a_reply_starts_streams_and_finishes(engine):
+    events = events_of(engine, "Tell me a story.")
+    assert isinstance(events[0], ReplyStarted)
+    assert isinstance(events[-1], ReplyFinished)
+    assert events[-1].finish_reason == "length"
+    pieces, statistics = pieces_of(events), events[-1].statistics
+    assert len(pieces) == statistics.generated_tokens == 40
+    assert [piece.step for piece in pieces] == sorted(piece.step for piece in pieces)
+    assert pieces[-1].step == statistics.steps - 1
+    assert statistics.verified_tokens == sum(piece.origin != "plain" for piece in pieces) > 0
+    assert statistics.context_used == statistics.prompt_tokens + 40
+    assert statistics.seconds > statistics.time_to_first_token > 0
+    assert all(decode_event(encode(event)) == event for event in events)
+
+
+def test_lookahead_on_and_off_say_the_same(engine):
+    on, off = events_of(engine, "Count to ten."), events_of(engine, "Count to ten.", lookahead=False)
+    assert text_of(on) == text_of(off)
+    assert [piece.id for piece in pieces_of(on)] == [piece.id for piece in pieces_of(off)]
+    assert on[-1].statistics.steps < off[-1].statistics.steps == 40
+    assert {piece.origin for piece in pieces_of(off)} == {"plain"}
+
+
+def test_switched_in_mid_reply_it_takes_effect_and_the_text_stays(engine):
+    expected = text_of(events_of(engine, "Write a poem.", max_new_tokens=120))
+    events, said = [], 0
+    for event in engine.handle(Reply(user("Write a poem."), msgspec.structs.replace(OPTIONS, max_new_tokens=120))):
+        events.append(event)
+        if isinstance(event, Tokens):
+            said += 1
+            engine.set_lookahead(said % 2 == 0)
+    states = {event.statistics.lookahead for event in events if isinstance(event, Tokens)}
+    assert text_of(events) == expected
+    assert states == {True, False} or said < 3
+
+
+def test_stopped_it_keeps_what_was_said_and_the_next_reply_is_whole(engine):
+    expected = text_of(events_of(engine, "Say something."))
+    events = []
+    for event in engine.handle(Reply(user("Say something."), OPTIONS)):
+        events.append(event)
+        engine.stop()
+    assert events[-1].finish_reason == "cancelled"
+    assert expected.startswith(text_of(events))
+    assert text_of(events_of(engine, "Say something.")) == expected
+
+
+def test_a_second_turn_reuses_the_cache(engine):
+    first = text_of(events_of(engine, "Hello there."))
+    turns = (*user("Hello there."), Message("assistant", first), Message("user", "And then?"))
+    events = list(engine.handle(Reply(turns, OPTIONS)))
+    assert events[0].reused_tokens > 5
+    assert isinstance(events[-1], ReplyFinished)
+
+
+def test_a_long_prompt_tells_how_far_it_is_read(engine):
+    events = events_of(engine, "word " * 800, max_new_tokens=2)
+    prefilling = [event for event in events if isinstance(event, Prefilling)]
+    assert [event.done for event in prefilling] == sorted({event.done for event in prefilling})
+    assert prefilling
+    assert events[-1].statistics.time_to_first_token > 0
+
+
+def test_debug_measures_a_plain_step(engine):
+    statistics = events_of(engine, "Hello.", debug=True)[-1].statistics
+    assert statistics.plain_step_seconds > 0
+    assert statistics.speedup > 0
+    assert sum(statistics.accepted_runs) == statistics.steps - 1
+    assert events_of(engine, "Hello.")[-1].statistics.plain_step_seconds is None
+
+
+def test_an_empty_prompt_fails_in_one_line_and_the_engine_goes_on(engine):
+    (event,) = events_of(engine, "   ")
+    assert isinstance(event, Failed)
+    assert "\n" not in event.message
+    assert isinstance(events_of(engine, "Hello.")[-1], ReplyFinished)
+
+
+def test_without_a_model_nothing_can_be_answered():
+    (event,) = ChatEngine().handle(Reply(user("Hello."), OPTIONS))
+    assert isinstance(event, Failed)
+
+
+def test_a_model_that_is_not_there_fails_to_load_in_one_line(tmp_path):
+    *_, event = ChatEngine().handle(Load(ModelOptions(str(tmp_path / "nothing"))))
+    assert isinstance(event, LoadFailed)
+    assert "nothing" in event.message
+
+
+def test_out_of_memory_ends_the_reply_and_not_the_conversation(engine, monkeypatch):
+    expected = text_of(events_of(engine, "Memory."))
+    model = engine._loaded.model
+    calls = iter(range(100))
+
+    def forward(*args, **kwargs):
+        if next(calls) == 3:
+            raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+        return type(model).forward(model, *args, **kwargs)
+
+    monkeypatch.setattr(model, "forward", forward)
+    events = events_of(engine, "Memory.", lookahead=False)
+    assert isinstance(events[-1], Failed)
+    assert "memory" in events[-1].message
+    monkeypatch.undo()
+    assert text_of(events_of(engine, "Memory.")) == expected
+
+
+@pytest.mark.parametrize("make", [make_mamba, make_bloom])
+def test_models_it_cannot_serve_chat_plainly_and_say_why(make, tmp_path):
+    engine = ChatEngine()
+    *_, loaded = engine.handle(Load(ModelOptions(str(make(tmp_path)), device="cpu", dtype="float32")))
+    assert isinstance(loaded, Loaded)
+    assert not loaded.model.lookahead_supported
+    assert any("Lookahead is off" in notice for notice in loaded.model.notices)
+    events = events_of(engine, "Hello.", max_new_tokens=8, debug=True)
+    assert events[-1].statistics.generated_tokens > 0
+    assert not events[-1].statistics.lookahead
+    assert {piece.origin for piece in pieces_of(events)} == {"plain"}
+
+
+class TestRace:
+    @pytest.fixture(scope="class")
+    def events(self, engine):
+        return list(engine.handle(Race(user("Tell me of the sea."), OPTIONS)))
+
+    def test_both_sides_say_the_same_and_each_has_its_own_clock(self, events, engine):
+        finished = {event.side: event for event in events if isinstance(event, ReplyFinished)}
+        assert set(finished) == {"left", "right"}
+        assert finished["left"].statistics.lookahead
+        assert not finished["right"].statistics.lookahead
+        assert finished["left"].statistics.steps < finished["right"].statistics.steps
+        last = events[-1]
+        assert isinstance(last, RaceFinished)
+        assert last.identical
+        assert last.difference is None
+        ratio = finished["right"].statistics.seconds / finished["left"].statistics.seconds
+        assert last.speedup == pytest.approx(ratio)
+        assert text_of(events, "left") == text_of(events, "right") == text_of(events_of(engine, "Tell me of the sea."))
+
+    def test_it_leaves_the_conversation_alone(self, engine):
+        turn = "Before the race."
+        events_of(engine, turn)
+        ids = list(engine._session.ids)
+        list(engine.handle(Race(user("Another."), OPTIONS)))
+        assert engine._session.ids == ids
+
+    def test_it_can_be_stopped(self, engine):
+        events = []
+        for event in engine.handle(Race(user("Stop me."), OPTIONS)):
+            events.append(event)
+            engine.stop()
+        assert {event.finish_reason for event in events if isinstance(event, ReplyFinished)} == {"cancelled"}
+        assert isinstance(events[-1], RaceFinished)

@@ -1,0 +1,44 @@
+"""Stop strings end a reply where they begin, however tokens split them."""
+
+from __future__ import annotations
+
+import random
+
+from lade_chat.protocol import Piece
+from lade_chat.stopping import StopStrings
+
+
+def run(stops, texts):
+    filter_ = StopStrings(stops)
+    shown = []
+    for index, text in enumerate(texts):
+        shown += filter_.push(Piece(text, "plain", index, index))
+        if filter_.reached:
+            return shown, True
+    return [*shown, *filter_.finish()], False
+
+
+def test_for_every_split_the_text_ends_before_the_first_stop_string():
+    draw = random.Random(1)
+    for _ in range(400):
+        text = "".join(draw.choice("ab\nU:s") for _ in range(draw.randrange(1, 30)))
+        stops = [draw.choice(["\nU", "ab", "s:", "\nU:s"]) for _ in range(draw.randrange(0, 3))]
+        cuts = sorted(draw.randrange(len(text) + 1) for _ in range(draw.randrange(6)))
+        texts = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+        found = [text.find(stop) for stop in stops if stop in text]
+        shown, reached = run(stops, texts)
+        assert reached == bool(found)
+        assert "".join(piece.text for piece in shown) == (text[: min(found)] if found else text)
+        assert [piece.id for piece in shown] == list(range(len(shown)))
+
+
+def test_without_stop_strings_nothing_is_held_back():
+    shown, reached = run([], ["a", "", "b"])
+    assert [piece.text for piece in shown] == ["a", "", "b"]
+    assert not reached
+
+
+def test_what_may_yet_become_a_stop_string_waits():
+    filter_ = StopStrings(["\nUser:"])
+    assert [p.text for p in filter_.push(Piece("Hi\nUs", "plain", 0, 0))] == []
+    assert [p.text for p in filter_.push(Piece("ed car", "plain", 1, 1))] == ["Hi\nUs", "ed car"]
