@@ -1,6 +1,7 @@
 """Exact lookahead decoding for any causal language model of transformers. Token ids in, steps out."""
 
 from decoding.autoregressive import AutoregressiveDecoder
+from decoding.candidates.tables import Tables
 from decoding.config import LookaheadConfig
 from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.lookahead import LookaheadDecoder
@@ -18,6 +19,7 @@ __all__ = [
     "Session",
     "Step",
     "Support",
+    "Tables",
     "lookahead_support",
     "plain_step_seconds",
     "prefill",

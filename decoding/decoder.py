@@ -113,8 +113,8 @@ class Decoder(ABC):
                 (Origin.PLAIN,),
                 reason,
                 forward_tokens=unread,
-                pool_size=len(session.trajectory),
-                context_size=len(session.context),
+                pool_size=len(session.tables.trajectory),
+                context_size=len(session.tables.context),
                 prefill=True,
                 forward_seconds=forward_seconds,
             )
@@ -179,8 +179,8 @@ def plain_step(session: Session, limits: Limits) -> Step:
         tokens,
         (Origin.PLAIN,),
         reason,
-        pool_size=len(session.trajectory),
-        context_size=len(session.context),
+        pool_size=len(session.tables.trajectory),
+        context_size=len(session.tables.context),
         forward_seconds=forward_seconds,
     )
 

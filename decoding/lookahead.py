@@ -69,7 +69,7 @@ class LookaheadDecoder(Decoder):
             # Lookahead: every column of a full window closes an n-gram.
             new_row = chosen[1 + len(candidates) :]
             for ngram in window.ngrams(new_row):
-                session.trajectory.add(ngram, config.guess_set_size)
+                session.tables.trajectory.add(ngram, config.guess_set_size)
             window.advance(new_row)
 
             yield Step(
@@ -80,8 +80,8 @@ class LookaheadDecoder(Decoder):
                 candidates=len(candidates),
                 window_size=config.window_size,
                 ngram_size=config.ngram_size,
-                pool_size=len(session.trajectory),
-                context_size=len(session.context),
+                pool_size=len(session.tables.trajectory),
+                context_size=len(session.tables.context),
                 forward_seconds=forward_seconds,
             )
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from transformers import PreTrainedModel
 
-from decoding.candidates.context import LONGEST_MATCH, ContextIndex
-from decoding.candidates.trajectory import TrajectoryPool
+from decoding.candidates.context import LONGEST_MATCH
+from decoding.candidates.tables import Tables
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
 from decoding.prefix import KVPrefix, OpaquePrefix
@@ -21,8 +21,7 @@ class Session:
     Attributes:
         model: the model; a session belongs to it.
         ids: the committed text.
-        trajectory: n-grams collected by the lookahead branch.
-        context: what followed what in everything seen, earlier texts included.
+        tables: what the sources of candidates have learnt, from earlier texts too.
         emitted: how many tokens the running reply has; a generation that goes on from the text as it stands
             counts on.
     """
@@ -31,8 +30,7 @@ class Session:
         self.model = model
         self.gate = gate_of(model)
         self.ids: list[int] = []
-        self.trajectory = TrajectoryPool()
-        self.context = ContextIndex()
+        self.tables = Tables()
         self.emitted = 0
         self.prefix: KVPrefix | OpaquePrefix = (
             KVPrefix(model, self.gate) if self.gate.rewindable else OpaquePrefix(model)
@@ -55,8 +53,8 @@ class Session:
             self.emitted = 0
         self.prefix.rewind(min(shared, self.cached, len(input_ids) - 1))
         if shared < len(self.ids):
-            self.context.begin(input_ids[max(0, shared - LONGEST_MATCH) : shared])
-        self.context.extend(input_ids[shared:])
+            self.tables.context.begin(input_ids[max(0, shared - LONGEST_MATCH) : shared])
+        self.tables.context.extend(input_ids[shared:])
         self.ids = list(input_ids)
 
     def read(self, count: int) -> int:
@@ -80,15 +78,21 @@ class Session:
             assert isinstance(self.prefix, KVPrefix)
             self.prefix.keep(len(self.ids) - 1, [0, *accepted])
         self.ids.extend(tokens)
-        self.context.extend(tokens)
+        self.tables.context.extend(tokens)
         self.emitted += len(tokens)
 
     def copy(self) -> Session:
         """A session of its own in the same state, tables included; the model is shared."""
         other = Session(self.model)
         other.ids, other.emitted = self.ids.copy(), self.emitted
-        other.trajectory, other.context = self.trajectory.copy(), self.context.copy()
-        other.prefix = self.prefix.copy()
+        other.tables, other.prefix = self.tables.copy(), self.prefix.copy()
+        return other
+
+    def copy_as_of(self, ids: Sequence[int], tables: Tables) -> Session:
+        """A session of its own as this one was earlier: when ``ids``, a prefix of the text, was all of it."""
+        other = self.copy()
+        other.ids, other.tables, other.emitted = list(ids), tables.copy(), 0
+        other.prefix.rewind(len(ids) - 1)
         return other
 
 

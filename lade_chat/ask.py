@@ -27,8 +27,7 @@ def ask(
     nothing added. With ``as_json`` one object is printed at the end instead. Status goes to stderr if that is a
     terminal. Raises LadeChatError.
     """
-    line = PassingLine(sys.stderr)
-    with library_output_on_stderr() as out:
+    with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
         engine = engine or make_engine()
         model = load(engine, model_options, line)
@@ -44,7 +43,6 @@ def ask(
                     if writer is not None and isinstance(event, Tokens):
                         writer.write(event.pieces)
         finally:
-            line.clear()
             if writer is not None:
                 writer.end_line()
         if as_json:

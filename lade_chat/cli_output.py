@@ -25,7 +25,7 @@ from lade_chat.protocol import (
 )
 from lade_chat.sanitize import printable
 
-VERIFIED = Style(color="#f0fff4", bgcolor="#1f5c3a")
+VERIFIED = Style(color="#f0fff4", bgcolor="#14602c")
 """Both colours are set, so that it reads on dark and on light terminals alike."""
 VERIFIED_WITHOUT_COLOUR = Style(underline=True)
 
@@ -157,11 +157,17 @@ class TextWriter:
 
 
 class PassingLine:
-    """One line on a terminal's stderr that tells what is going on, and leaves nothing behind."""
+    """One line on a terminal's stderr that tells what is going on; a context manager that leaves nothing behind."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out if out.isatty() and os.environ.get("TERM") != "dumb" else None
         self._shown = ""
+
+    def __enter__(self) -> PassingLine:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.clear()
 
     def show(self, text: str) -> None:
         if self._out is not None and text != self._shown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ INTERRUPTED = 130
 
 def make_engine() -> Engine:
     """The chat's engine, in this process; the import takes seconds."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.engine import ChatEngine
 
     return ChatEngine()
@@ -44,7 +46,6 @@ def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
         if isinstance(event, Loading):
             line.show_event(event)
         elif isinstance(event, LoadFailed):
-            line.clear()
             raise LadeChatError(event.message)
         elif isinstance(event, Loaded):
             line.clear()

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TITLES: dict[Side, str] = {"left": "lookahead on", "right": "lookahead off"}
 SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
 _EXACT = ("float32", "float64")
-_FRAME_LINES = 8
+_FRAME_LINES = 9
 """The lines of the live view that hold no text: borders, titles, figures and the note."""
 
 
@@ -50,8 +50,7 @@ def compare(
 
     Two live panes on a terminal, plain text in a pipe, one object with ``as_json``.
     """
-    line = PassingLine(sys.stderr)
-    with library_output_on_stderr() as out:
+    with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
         engine = engine or make_engine()
         model = load(engine, model_options, line)
@@ -60,7 +59,7 @@ def compare(
         if as_json:
             print_json(result.as_json(model), out)
         elif console is not None:
-            console.print(result.panes(console))
+            console.print(result.panes(console), Text(SLOWER, style="dim"))
             console.print("\n".join(result.verdict(model)), markup=False)
         else:
             result.print_plainly(model, out)
@@ -75,7 +74,7 @@ def _race(engine: Engine, command: Race, line: PassingLine, console: Console | N
     live = None
     try:
         for event in run(engine, command):
-            if isinstance(event, Prefilling):
+            if isinstance(event, Prefilling) and live is None:
                 line.show_event(event)
             elif isinstance(event, Tokens | ReplyFinished):
                 result.sides[event.side].take(event)

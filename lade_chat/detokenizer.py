@@ -24,6 +24,8 @@ class Detokenizer:
     def __init__(self, tokenizer: Any, prompt_ids: Sequence[int]) -> None:
         self._decode = _decoder(tokenizer)
         self._tokenizer = tokenizer
+        # The Rust tokenizers know which ids they lack; some of the slow ones make up a token.
+        self._known_ids = None if tokenizer.is_fast else len(tokenizer)
         self._special = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.special}
         self._window = self._context([id_ for id_ in prompt_ids if self._token(id_) is not None])
         self._given = len(self._decode(self._window))
@@ -56,7 +58,7 @@ class Detokenizer:
 
     def _token(self, token_id: int) -> str | None:
         """The token's name; None if it says nothing: special, or beyond the vocabulary (many are padded)."""
-        if token_id in self._special:
+        if token_id in self._special or (self._known_ids is not None and token_id >= self._known_ids):
             return None
         try:
             token: str | None = self._tokenizer.convert_ids_to_tokens(token_id)

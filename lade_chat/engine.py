@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from threading import Event as Flag
 from threading import Thread
 
-from decoding import Session
+from decoding import Session, Tables
 from lade_chat.conversation import Prompt, build_prompt
 from lade_chat.errors import LadeChatError, is_out_of_memory
 from lade_chat.loading import LoadedModel, load
@@ -36,6 +36,8 @@ class ChatEngine:
     def __init__(self) -> None:
         self._loaded: LoadedModel | None = None
         self._session: Session | None = None
+        self._last_turn: tuple[tuple[int, ...], Tables] = ((), Tables())
+        """The last reply's prompt, and the sources' tables as they were before the reply."""
         self._stop = Flag()
         self._lookahead = True
 
@@ -91,6 +93,8 @@ class ChatEngine:
         loaded, session, prompt = self._prepare(command)
         self._lookahead = command.options.lookahead
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
+        session.adopt(prompt.ids)
+        self._last_turn = (prompt.ids, session.tables.copy())
         run = ReplyRun(
             loaded,
             session,
@@ -106,7 +110,10 @@ class ChatEngine:
     def _race(self, command: Race) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        yield from race(loaded, session, prompt, command.options, self._stop.is_set)
+        ids, tables = self._last_turn
+        # Over a turn that has been answered, the tables have seen the answer: start from what they were before.
+        start = session.copy_as_of(ids, tables) if ids == prompt.ids else session
+        yield from race(loaded, start, prompt, command.options, self._stop.is_set)
 
     def _prepare(self, command: Reply | Race) -> tuple[LoadedModel, Session, Prompt]:
         if self._loaded is None or self._session is None:

@@ -37,6 +37,11 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
+def does_not_fit(what: str) -> str:
+    """The line for a model that is too big."""
+    return f"{what} does not fit into memory: choose a smaller model, --dtype bfloat16, or another --device."
+
+
 def summary(error: BaseException, limit: int = 240) -> str:
     """The first telling line of a library's error, shortened to ``limit`` characters, or the error's name."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]

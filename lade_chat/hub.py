@@ -124,11 +124,11 @@ def _explanation(repo_id: str, error: BaseException) -> str:
         )
     if isinstance(error, errors.HFValidationError):
         return f"There is no folder {repo_id}, and it is no valid Hub id (org/name)."
+    nowhere = f"There is no folder {repo_id} and no whole copy in the local cache, and"
+    if isinstance(error, errors.OfflineModeIsEnabled):
+        return f"{nowhere} HF_HUB_OFFLINE forbids a download: unset it, or give a checkpoint's folder."
     if _is_connection_problem(error):
-        return (
-            f"There is no folder {repo_id} and no whole copy in the local cache, and the Hugging Face Hub cannot be"
-            " reached: check the connection, or give a checkpoint's folder."
-        )
+        return f"{nowhere} the Hugging Face Hub cannot be reached: check the connection, or give a checkpoint's folder."
     return f"{repo_id} cannot be downloaded from the Hugging Face Hub: {summary(error)}"
 
 

@@ -5,28 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lade_chat.checkpoint import (
-    CONFIG,
-    Weights,
-    bundled_model_path,
-    check_tokenizer,
-    check_weights,
-    local_folder,
-    read_config,
-)
+from lade_chat.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
 from lade_chat.conversation import has_chat_template
-from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, is_out_of_memory, summary
+from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
 from lade_chat.protocol import ModelInfo, ModelOptions, Stage
 
-if TYPE_CHECKING:
-    import torch
-
 __all__ = ["LoadedModel", "bundled_model_path", "load"]
-
-_STORED = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
-"""torch's names for the formats of safetensors that a model can run in."""
 
 _PLAIN_ROLES = "the roles are written as plain text (User:, Assistant:)."
 
@@ -60,16 +46,16 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
         except LadeChatError:
             raise
         except Exception as error:  # a stranger's files: transformers lets through whatever its parts raise
-            name = options.path or "The bundled model"
             if is_out_of_memory(error):
-                raise OutOfMemoryError(_too_big(name)) from error
-            raise ModelError(f"{name} cannot be loaded: {summary(error)}") from error
+                raise OutOfMemoryError(does_not_fit(_what(options))) from error
+            raise ModelError(f"{_what(options)} cannot be loaded: {summary(error)}") from error
 
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from lade_chat.architecture import context_window, load_config, plain_attention
     from lade_chat.precision import choose_device, parse_dtype
     from lade_chat.tokenization import load_tokenizer
+    from lade_chat.weights import dtype_for, read_weights
 
     device, requested = choose_device(options.device), parse_dtype(options.dtype)
     folder = _folder(options, report)
@@ -83,8 +69,8 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     tokenizer = load_tokenizer(folder, config, trust_remote_code=options.trust_remote_code)
     report("tokenizer", 1, 1)
 
-    dtype = _dtype(options, requested, device, config, weights)
-    model, unused = _load_weights(folder, config, dtype, options)
+    dtype = dtype_for(weights, config, requested, device, what=_what(options))
+    model, unused = read_weights(folder, config, weights, dtype, trust_remote_code=options.trust_remote_code)
     model.to(device)
     notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
 
@@ -121,56 +107,6 @@ def _folder(options: ModelOptions, report: Report) -> Path:
         trust_remote_code=options.trust_remote_code,
         allow_pickle=options.allow_pickle,
     )
-
-
-def _dtype(
-    options: ModelOptions, requested: torch.dtype | None, device: torch.device, config: Any, weights: Weights
-) -> torch.dtype:
-    """The dtype to load in. Raises OutOfMemoryError if the weights in it are more than all of the memory."""
-    import torch
-
-    from lade_chat.precision import choose_dtype, memory_bytes
-
-    stored = getattr(config, "dtype", None) or _STORED.get(weights.dtype or "", "float32")
-    stored = getattr(torch, stored) if isinstance(stored, str) else stored
-    dtype = choose_dtype(requested, device, stored, weights.parameters)
-    needed, memory = weights.parameters * dtype.itemsize, memory_bytes()
-    # A CPU short of memory does not raise: the system ends the process.
-    if device.type == "cpu" and memory is not None and needed > memory:
-        name = options.path or "The bundled model"
-        raise OutOfMemoryError(f"{_too_big(name)} It needs {needed / 1e9:.1f} GB; there are {memory / 1e9:.1f} GB.")
-    return dtype
-
-
-def _load_weights(folder: Path, config: Any, dtype: torch.dtype, options: ModelOptions) -> tuple[Any, str | None]:
-    """The model on the CPU, and a notice about tensors that it has no use for.
-
-    Raises ModelError if a tensor is missing or has another shape: transformers would fill it with random numbers.
-    """
-    from transformers import AutoModelForCausalLM
-
-    model: Any
-    report: dict[str, Any]
-    model, report = AutoModelForCausalLM.from_pretrained(  # type: ignore[misc]
-        folder,
-        config=config,
-        dtype=dtype,
-        trust_remote_code=options.trust_remote_code,
-        local_files_only=True,
-        ignore_mismatched_sizes=True,
-        output_loading_info=True,
-    )
-    mismatched = sorted(name for name, *_ in report["mismatched_keys"])
-    missing = sorted(report["missing_keys"])
-    for problem, names in (("have other shapes", mismatched), ("are missing", missing)):
-        if names:
-            raise ModelError(
-                f"The weights in {folder} do not fit its {CONFIG}: {len(names)} tensors {problem} ({names[0]} first)."
-            )
-    unused = sorted(report["unexpected_keys"])
-    if not unused:
-        return model.eval(), None
-    return model.eval(), f"{len(unused)} tensors of the checkpoint are not used by the model, {unused[0]} first."
 
 
 def _lookahead(model: Any) -> tuple[bool, str | None]:
@@ -217,5 +153,6 @@ def _name(path: str | None, parameters: int) -> str:
     return Path(path).expanduser().resolve().name if local_folder(path) else path
 
 
-def _too_big(name: str) -> str:
-    return f"{name} does not fit into memory: choose a smaller model, --dtype bfloat16, or another --device."
+def _what(options: ModelOptions) -> str:
+    """What an error calls the model."""
+    return options.path or "The bundled model"

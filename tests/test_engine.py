@@ -158,7 +158,9 @@ def test_out_of_memory_ends_the_reply_and_not_the_conversation(engine, monkeypat
 
     def forward(*args, **kwargs):
         if next(calls) == 3:
-            raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes")
+            raise RuntimeError(
+                "[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"
+            )
         return type(model).forward(model, *args, **kwargs)
 
     monkeypatch.setattr(model, "forward", forward)
@@ -207,6 +209,19 @@ class TestRace:
         ids = list(engine._session.ids)
         list(engine.handle(Race(user("Another."), OPTIONS)))
         assert engine._session.ids == ids
+
+    def test_over_the_last_turn_nothing_has_seen_the_answer(self, engine):
+        turn = "Raced before, raced after."
+        fresh = list(engine.handle(Race(user(turn), OPTIONS)))
+        events_of(engine, turn)
+        again = list(engine.handle(Race(user(turn), OPTIONS)))
+        steps = [
+            event.statistics.steps
+            for events in (fresh, again)
+            for event in events
+            if isinstance(event, ReplyFinished) and event.side == "left"
+        ]
+        assert steps[0] == steps[1]
 
     def test_it_can_be_stopped(self, engine):
         events = []

@@ -93,12 +93,12 @@ def test_another_text_keeps_the_common_prefix_and_the_tables(family):
     model = session.model
     prompt = random_prompt(40)
     list(LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session))
-    pool, context = len(session.trajectory), len(session.context)
+    pool, context = len(session.tables.trajectory), len(session.tables.context)
     for other in ([*prompt[:14], *random_prompt(8, seed=5)], prompt[:14], random_prompt(9, seed=6)):
         steps = LookaheadDecoder(model).generate(other, max_new_tokens=12, session=session)
         assert tokens_of(steps) == hf_greedy(model, other, 12)
-        assert len(session.trajectory) >= pool > 0
-        assert len(session.context) > context
+        assert len(session.tables.trajectory) >= pool > 0
+        assert len(session.tables.context) > context
         assert session.emitted == 12
 
 

@@ -34,11 +34,11 @@ def propose(session: Session, depth: int, guess_set_size: int) -> CandidateTree:
 
 def _in_order(session: Session, depth: int) -> Iterator[tuple[Sequence[int], Origin]]:
     """Continuations, the likeliest source first."""
-    matches = list(session.context.after(session.ids, depth))
+    matches = list(session.tables.context.after(session.ids, depth))
     for length, path in matches:
         if length >= STRONG_MATCH:
             yield path, Origin.CONTEXT
-    for tail in session.trajectory.after(session.ids[-1]):
+    for tail in session.tables.trajectory.after(session.ids[-1]):
         yield tail[:depth], Origin.TRAJECTORY
     for length, path in matches:
         if length < STRONG_MATCH:

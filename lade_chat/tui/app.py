@@ -18,6 +18,12 @@ class ChatApp(App[None]):
     """Draws before the engine starts, and never waits for it."""
 
     TITLE = "lade-chat"
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
+        (0, "-narrow"),
+        (80, "-wide"),
+        (120, "-very-wide"),
+    ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     CSS_PATH: ClassVar = sorted(Path(__file__).parent.glob("*.tcss"))
 
     def __init__(

@@ -201,25 +201,27 @@ class Chat:
             self._ready()
 
     def _handle_reply(self, event: Event) -> None:
+        if not self._discarding:
+            self._show_reply(event)
+        if isinstance(event, ReplyFinished | Failed):
+            self._ready()
+
+    def _show_reply(self, event: Event) -> None:
         match event:
             case ReplyStarted():
                 self._tell_dropped(event.dropped_messages)
                 self.view.reading(event.reused_tokens, event.prompt_tokens)
             case Prefilling():
                 self.view.reading(event.done, event.total)
-            case Tokens() if not self._discarding:
+            case Tokens():
                 self.reply.append(event.pieces)
                 self.view.reply_grew(event)
             case ReplyFinished():
-                if not self._discarding:
-                    self.conversation.answer(self.reply.text)
-                    self.view.reply_ended(event)
-                self._ready()
+                self.conversation.answer(self.reply.text)
+                self.view.reply_ended(event)
             case Failed():
-                if not self._discarding:
-                    self._keep_partial()
-                    self.view.reply_failed(event.message)
-                self._ready()
+                self._keep_partial()
+                self.view.reply_failed(event.message)
 
     def _load_ended(self, event: Loaded | LoadFailed) -> None:
         """Only the model that was asked for last counts."""

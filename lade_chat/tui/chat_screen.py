@@ -38,12 +38,6 @@ from lade_chat.tui.welcome import Welcome
 class ChatScreen(Screen[None]):
     """A ``ChatView``. Every key works while the prompt has the focus."""
 
-    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
-        (0, "-narrow"),
-        (80, "-wide"),
-        (120, "-very-wide"),
-    ]
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+l,f2", "toggle_lookahead", "Lookahead", priority=True),
         Binding("ctrl+r,f3", "race", "Race", priority=True),
@@ -89,7 +83,7 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         self.query_one(DebugPanel).display = self._debug
         self.query_one(Prompt).focus()
-        self._status.show([part(0, "starting")])
+        self.status.show([part(0, "starting")])
 
     # --- widgets by their types --------------------------------------------------------------------------------
 
@@ -102,7 +96,7 @@ class ChatScreen(Screen[None]):
         return self.query_one(Prompt)
 
     @property
-    def _status(self) -> StatusBar:
+    def status(self) -> StatusBar:
         return self.query_one(StatusBar)
 
     @property
@@ -171,11 +165,11 @@ class ChatScreen(Screen[None]):
 
     def loading_began(self) -> None:
         self._header.show_model(None, "loading the model")
-        self._status.show([part(0, "starting the engine")])
+        self.status.show([part(0, "starting the engine")])
         self.refresh_bindings()
 
     def load_progressed(self, progress: Loading) -> None:
-        self._status.show_loading(progress)
+        self.status.show_loading(progress)
 
     def model_ready(self, model: ModelInfo) -> None:
         self._header.show_model(model)
@@ -184,14 +178,15 @@ class ChatScreen(Screen[None]):
 
     def load_failed(self, message: str) -> None:
         self._header.show_model(None, "no model")
-        self._status.show([part(0, "no model is loaded: Ctrl+O opens one")])
+        self.status.show([part(0, "no model is loaded: Ctrl+O opens one")])
         self.transcript.note(message, "error", "Ctrl+O opens another model.")
         if not self.prompt.text and self.app.screen is self:
             self.action_open_model(message)
 
     def engine_lost(self, message: str) -> None:
         self._header.show_model(None, "engine lost")
-        self._status.show([part(0, "the engine is gone: F6, or your next message, starts it again")])
+        long = "the engine is gone: F6, or your next message, starts it again"
+        self.status.show([part(0, long, "engine gone: F6 or a message restarts it")])
         way_on = "The conversation is kept. F6, or your next message, starts the engine and loads the model again."
         self.transcript.note(f"The engine stopped unexpectedly: {message}", "error", way_on)
         self.refresh_bindings()
@@ -202,17 +197,17 @@ class ChatScreen(Screen[None]):
     def reply_began(self) -> None:
         self.transcript.begin_reply()
         self._statistics, self._measured = None, self.chat.options.debug
-        self._status.show([part(0, "reading the prompt")])
+        self.status.show([part(0, "reading the prompt")])
         self._show_debug()
 
     def reading(self, done: int, total: int) -> None:
-        self._status.show_reading(done, total)
+        self.status.show_reading(done, total)
 
     def reply_grew(self, tokens: Tokens) -> None:
         self.transcript.grow_reply(tokens)
         self._statistics = tokens.statistics
         if not self.chat.stopping:
-            self._status.show(reply_parts(tokens.statistics))
+            self.status.show(reply_parts(tokens.statistics))
         self._show_debug()
 
     def reply_ended(self, finished: ReplyFinished) -> None:
@@ -228,16 +223,16 @@ class ChatScreen(Screen[None]):
             self.prompt.put(question)
 
     def stopping(self) -> None:
-        self._status.show([part(0, "stopping")])
+        self.status.show([part(0, "stopping")])
 
     def settled(self) -> None:
-        self._status.show(self._ready_parts())
+        self.status.show(self._ready_parts())
         self.refresh_bindings()
 
     def lookahead_changed(self) -> None:
         self._header.show_options(self.chat.options)
         if self.chat.phase is Phase.READY:
-            self._status.show(self._ready_parts())
+            self.status.show(self._ready_parts())
 
     def race_began(self, question: str) -> None:
         self._race = RaceScreen(question, self.chat.stop)
@@ -252,7 +247,7 @@ class ChatScreen(Screen[None]):
         self.transcript.reset()
         self._show_debug()
         if self.chat.phase is Phase.READY:
-            self._status.show(self._ready_parts())
+            self.status.show(self._ready_parts())
 
     def failed(self, message: str) -> None:
         self.transcript.note(message, "error")
@@ -261,7 +256,7 @@ class ChatScreen(Screen[None]):
         self.transcript.note(text)
 
     def hint(self, text: str) -> None:
-        self._status.hint(text)
+        self.status.hint(text)
 
     def _show_debug(self) -> None:
         if self._debug:

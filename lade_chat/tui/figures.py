@@ -13,10 +13,10 @@ SEPARATOR = " · "
 
 _EXACT_DTYPES = frozenset({"float32", "float64"})
 _REASONS: dict[FinishReason, tuple[str, ...]] = {
-    "eos": ("stopped at end of reply", "end of reply"),
-    "length": ("stopped at the token limit", "token limit"),
+    "eos": ("stopped at end of reply", "end of reply", "ended"),
+    "length": ("stopped at the token limit", "token limit", "limit"),
     "stop": ("stopped at a stop text", "stop text"),
-    "cancelled": ("stopped by you",),
+    "cancelled": ("stopped by you", "stopped"),
 }
 
 
@@ -95,7 +95,7 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     parts = [part(0, speed(s.tokens_per_second))]
     if reason is None:
         parts.append(part(7, f"now {speed(s.recent_tokens_per_second)}"))
-    parts.append(part(3, f"{s.tokens_per_step:.1f} tokens/step"))
+    parts.append(part(3, f"{s.tokens_per_step:.1f} tokens/step", f"{s.tokens_per_step:.1f} tok/step"))
     parts.append(part(4, f"{s.verified_share:.0%} verified"))
     parts.append(part(6, f"first token {seconds(s.time_to_first_token)}"))
     parts.append(part(8, f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}"))

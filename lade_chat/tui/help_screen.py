@@ -17,17 +17,17 @@ from lade_chat.tui.tint import verified_style
 KEYS = (
     ("Enter", "send"),
     ("Shift+Enter, Ctrl+J", "break the line"),
-    ("Up, Down", "in an empty prompt: what you sent before"),
-    ("Esc", "stop the reply; what was said is kept"),
-    ("Ctrl+L, F2", "lookahead on or off, also in mid-reply"),
-    ("Ctrl+R, F3", "race lookahead on against off"),
+    ("Up, Down", "recall what you sent before"),
+    ("Esc", "stop; what was said is kept"),
+    ("Ctrl+L, F2", "lookahead on or off, any time"),
+    ("Ctrl+R, F3", "race on against off"),
     ("Ctrl+D, F4", "debug panel"),
     ("F5", "open or fold thoughts"),
     ("Ctrl+N", "new conversation"),
     ("Ctrl+O", "open another model"),
-    ("F6", "restart the engine, if it was lost"),
+    ("F6", "restart a lost engine"),
     ("Ctrl+C", "copy the selected text"),
-    ("Ctrl+P", "all commands, themes"),
+    ("Ctrl+P", "commands and themes"),
     ("Ctrl+Q", "quit, at any time"),
 )
 

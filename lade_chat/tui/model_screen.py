@@ -33,11 +33,11 @@ class ModelScreen(ModalScreen[ModelOptions | None]):
             dialog.border_subtitle = "Enter loads it · Esc cancels"
             if self._error:
                 yield Static(Content(printable(self._error)), markup=False, classes="error")
-            yield Static("Folder or hub id (empty: the small model that comes along)", markup=False)
+            yield Static("Folder or hub id (empty: the bundled model)", markup=False)
             yield Input(o.path or "", id="path", compact=True)
-            yield Static("Device: cpu, cuda, mps (empty: the best there is)", markup=False)
+            yield Static("Device, as cpu or cuda (empty: the best)", markup=False)
             yield Input(o.device or "", id="device", compact=True)
-            yield Static("Precision: float32, bfloat16, float16 (empty: chosen for you)", markup=False)
+            yield Static("Precision, as float32 (empty: chosen for you)", markup=False)
             yield Input(o.dtype or "", id="dtype", compact=True)
             yield Checkbox("Run Python code that comes with the model", o.trust_remote_code, compact=True)
             yield Checkbox("Read weights in pickle files", o.allow_pickle, id="pickle", compact=True)

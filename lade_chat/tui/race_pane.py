@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 
 from lade_chat.protocol import FinishReason, Side, Statistics, Tokens
 from lade_chat.tui.figure_line import FigureLine
 from lade_chat.tui.figures import Part, counted, part, reason_forms, seconds, speed
+from lade_chat.tui.follow_scroll import FollowScroll
 from lade_chat.tui.tinted_text import TintedText
 
 
@@ -22,12 +23,11 @@ class RacePane(Vertical):
         self._text = TintedText()
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll():
-            yield self._text
+        yield FollowScroll(self._text)
         yield FigureLine([part(0, "waiting")])
 
     def on_mount(self) -> None:
-        self.query_one(VerticalScroll).anchor()
+        self.query_one(FollowScroll).follow()
 
     def reading(self, done: int, total: int) -> None:
         self._show([part(0, f"reading the prompt {done}/{total}")])

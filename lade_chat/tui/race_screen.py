@@ -89,7 +89,7 @@ class RaceScreen(Screen[None]):
             verdict = f"{event.speedup:.2f}x as fast with lookahead"
         else:
             verdict = f"{1 / event.speedup:.2f}x slower with lookahead" if event.speedup > 0 else "no time taken"
-        return f"{verdict} ({times}). {self._sameness(event)}"
+        return f"{verdict} ({times}).\n{self._sameness(event)}"
 
     def _sameness(self, event: RaceFinished) -> str:
         if event.identical:

@@ -18,11 +18,14 @@ class Stack(Vertical):
         early, self._early = self._early or [], None
         yield from early
 
-    def add(self, widget: Widget) -> None:
+    def add(self, widget: Widget, *, after: Widget | None = None, before: Widget | None = None) -> None:
+        """Add a widget at the end, or beside one that was added before."""
         if self._early is None:
-            self.mount(widget)
-        else:
-            self._early.append(widget)
+            self.mount(widget, before=before, after=after)
+            return
+        end = len(self._early)
+        place = self._early.index(after) + 1 if after else self._early.index(before) if before else end
+        self._early.insert(place, widget)
 
     def clear(self) -> None:
         if self._early is None:

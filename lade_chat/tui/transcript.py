@@ -4,45 +4,38 @@ from __future__ import annotations
 
 from collections import deque
 
-from textual.app import ComposeResult
-from textual.containers import VerticalScroll
-
 from lade_chat.protocol import ReplyFinished, Tokens
+from lade_chat.tui.follow_scroll import FollowScroll
 from lade_chat.tui.notice import Notice, NoticeKind
 from lade_chat.tui.reply_turn import ReplyTurn
 from lade_chat.tui.turn import UserTurn
 from lade_chat.tui.welcome import Welcome
 
 
-class Transcript(VerticalScroll, can_focus=False):
+class Transcript(FollowScroll):
     """The welcome text until something is said, then what is said."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self.welcome = Welcome()
+        super().__init__(self.welcome)
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn] = deque()
         self._thoughts_open = False
 
-    def compose(self) -> ComposeResult:
-        yield Welcome()
-
-    def on_mount(self) -> None:
-        self.anchor()
-
     def say(self, text: str) -> None:
         """The user's turn, which waits until ``begin_reply``. Whoever speaks wants to see the end."""
-        self._leave_welcome()
+        self.welcome.display = False
         turn = UserTurn(text)
         self._waiting.append(turn)
-        self.mount(turn)
-        self.anchor()
+        self.column.add(turn)
+        self.follow()
 
     def begin_reply(self) -> None:
         turn = self._waiting.popleft()
         turn.answered()
         self.reply = ReplyTurn()
         self.reply.open_thoughts(self._thoughts_open)
-        self.mount(self.reply, after=turn)
+        self.column.add(self.reply, after=turn)
 
     def grow_reply(self, tokens: Tokens) -> None:
         if self.reply is not None:
@@ -59,7 +52,12 @@ class Transcript(VerticalScroll, can_focus=False):
             self.reply = None
 
     def note(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> None:
-        self.mount(Notice(what, kind, way_on))
+        """Say something in between; above the welcome text as long as that is there."""
+        notice = Notice(what, kind, way_on)
+        if self.welcome.display:
+            self.column.add(notice, before=self.welcome)
+        else:
+            self.column.add(notice)
 
     def toggle_thoughts(self) -> bool:
         """Open or fold every thought; False if there is none."""
@@ -74,8 +72,7 @@ class Transcript(VerticalScroll, can_focus=False):
         """An empty conversation: only the welcome text."""
         self.reply = None
         self._waiting.clear()
-        self.remove_children([child for child in self.children if not isinstance(child, Welcome)])
-        self.query_one(Welcome).display = True
-
-    def _leave_welcome(self) -> None:
-        self.query_one(Welcome).display = False
+        self.column.remove_children([child for child in self.column.children if child is not self.welcome])
+        self.welcome.display = True
+        self.release_anchor()
+        self.scroll_home(animate=False)

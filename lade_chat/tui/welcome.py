@@ -22,10 +22,7 @@ EXAMPLES = (
     "Tell me a short story about a fox and a river.",
 )
 
-ABOUT = (
-    "Chat with a language model, decoded by lookahead: it guesses ahead, checks the guesses"
-    " in one step, and keeps those that plain decoding would have written too."
-)
+ABOUT = "Chat with a language model that guesses several tokens ahead and keeps those it would have written anyway."
 
 
 class Welcome(Vertical):
@@ -50,9 +47,9 @@ class Welcome(Vertical):
 
     def _legend(self) -> Content:
         return Content.assemble(
-            ("guessed ahead and verified", verified_style(self.app)),
+            ("guessed and verified", verified_style(self.app)),
             ("  ·  ", "$text-muted"),
-            "plain decoding, one token a step",
+            "plain: one token a step",
         )
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:

@@ -1,0 +1,329 @@
+"""The command line: which flags reach the engine, what is refused and how, and what is never imported."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+
+import pytest
+
+from lade_chat.cli import main
+from lade_chat.errors import LadeChatError
+from lade_chat.protocol import (
+    DecodingOptions,
+    Event,
+    Load,
+    Loaded,
+    Message,
+    ModelInfo,
+    ModelOptions,
+    Piece,
+    Race,
+    RaceFinished,
+    Reply,
+    ReplyFinished,
+    Statistics,
+    Tokens,
+)
+
+MODEL_FLAGS = [
+    "--model_path",
+    "folder",
+    "--device",
+    "cpu",
+    "--dtype",
+    "float32",
+    "--trust-remote-code",
+    "--allow-pickle",
+]
+DECODING_FLAGS = ["-W", "4", "-N", "3", "-G", "2", "--max_new_tokens", "9", "--no-lookahead", "--raw", "--debug"]
+MODEL = ModelOptions("folder", "cpu", "float32", trust_remote_code=True, allow_pickle=True)
+DECODING = DecodingOptions(False, 4, 3, 2, 9, raw=True, debug=True)
+
+
+class RecordingEngine:
+    """Answers "hi" to everything, and remembers what was asked."""
+
+    def __init__(self) -> None:
+        self.commands: list[Load | Reply | Race] = []
+
+    def stop(self) -> None: ...
+
+    def set_lookahead(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        self.commands.append(command)
+        if isinstance(command, Load):
+            yield Loaded(ModelInfo("recorded", "cpu", "float32", 1, 512, True))
+            return
+        yield Tokens((Piece("hi", "plain", 1, 0),), Statistics())
+        yield ReplyFinished("eos", Statistics())
+        if isinstance(command, Race):
+            yield ReplyFinished("eos", Statistics(), side="right")
+            yield RaceFinished(1.0, True)
+
+    @property
+    def load(self) -> ModelOptions:
+        command = self.commands[0]
+        assert isinstance(command, Load)
+        return command.options
+
+    @property
+    def asked(self) -> Reply | Race:
+        command = self.commands[1]
+        assert isinstance(command, Reply | Race)
+        return command
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> RecordingEngine:
+    """Takes the place of the chat's engine."""
+    for name in ("USE_LADE", "LADE_CHAT_TRACEBACK"):
+        monkeypatch.delenv(name, raising=False)
+    engine = RecordingEngine()
+    monkeypatch.setattr("lade_chat.ask.make_engine", lambda: engine)
+    monkeypatch.setattr("lade_chat.compare.make_engine", lambda: engine)
+    return engine
+
+
+def pipe_in(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
+
+
+# --- flags --------------------------------------------------------------------------------------------------------
+
+
+def test_the_defaults(engine: RecordingEngine) -> None:
+    assert main(["ask", "Hello"]) == 0
+    assert engine.load == ModelOptions()
+    assert engine.asked == Reply((Message("user", "Hello"),), DecodingOptions())
+    assert (engine.asked.options.window_size, engine.asked.options.ngram_size) == (7, 5)
+    assert engine.asked.options.guess_set_size == 7
+
+
+@pytest.mark.parametrize("command", ["ask", "compare"])
+@pytest.mark.parametrize("where", ["behind", "before", "around"])
+def test_every_flag_reaches_the_engine_from_either_side(engine: RecordingEngine, command: str, where: str) -> None:
+    before = {"behind": [], "before": [*MODEL_FLAGS, *DECODING_FLAGS], "around": MODEL_FLAGS}[where]
+    behind = {"behind": [*MODEL_FLAGS, *DECODING_FLAGS], "before": [], "around": DECODING_FLAGS}[where]
+    assert main([*before, command, "Hello", *behind]) == 0
+    assert engine.load == MODEL
+    assert engine.asked.options == DECODING
+
+
+def test_the_other_spellings(engine: RecordingEngine) -> None:
+    flags = ["--model-path", "x", "--max-new-tokens", "5", "--window-size", "0", "--ngram-size", "2"]
+    assert main(["ask", "Hello", *flags, "--guess-set-size", "0", "--system", "Be brief."]) == 0
+    assert engine.load.path == "x"
+    assert engine.asked.options == DecodingOptions(True, 0, 2, 0, 5)
+    assert engine.asked.messages == (Message("system", "Be brief."), Message("user", "Hello"))
+
+
+def test_a_flag_behind_the_command_wins(engine: RecordingEngine) -> None:
+    assert main(["-W", "3", "--no-lookahead", "ask", "Hello", "-W", "4", "--lookahead"]) == 0
+    assert engine.asked.options.window_size == 4
+    assert engine.asked.options.lookahead
+
+
+@pytest.mark.parametrize(
+    ("value", "arguments", "lookahead"),
+    [
+        ("0", ["ask", "x"], False),
+        ("1", ["ask", "x"], True),
+        ("0", ["ask", "x", "--lookahead"], True),
+        ("0", ["--lookahead", "ask", "x"], True),
+        ("1", ["ask", "x", "--no-lookahead"], False),
+    ],
+)
+def test_use_lade_sets_the_default(
+    engine: RecordingEngine, monkeypatch: pytest.MonkeyPatch, value: str, arguments: list[str], lookahead: bool
+) -> None:
+    monkeypatch.setenv("USE_LADE", value)
+    assert main(arguments) == 0
+    assert engine.asked.options.lookahead is lookahead
+
+
+# --- the prompt ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [["ask"], ["ask", "-"], ["compare", "-"]])
+def test_the_prompt_from_a_pipe(engine: RecordingEngine, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    pipe_in(monkeypatch, "  zwei\nZeilen é\n".encode())
+    assert main(arguments) == 0
+    assert engine.asked.messages == (Message("user", "  zwei\nZeilen é"),)
+
+
+def test_raw_text_keeps_its_last_line_break(engine: RecordingEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe_in(monkeypatch, b"def f(x):\n")
+    assert main(["ask", "--raw"]) == 0
+    assert engine.asked.messages == (Message("user", "def f(x):\n"),)
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ask", "x", "-W", "-1"], "--window-size"),
+        (["ask", "x", "--ngram-size", "1"], "--ngram-size"),
+        (["compare", "x", "-G", "-2"], "--guess-set-size"),
+        (["ask", "x", "--max_new_tokens", "0"], "--max_new_tokens"),
+        (["-N", "1"], "--ngram-size"),
+        (["ask", "x", "-W", "many"], "--window-size"),
+        (["ask", ""], "the prompt is empty"),
+        (["compare", " \n"], "the prompt is empty"),
+        (["--bogus"], "--bogus"),
+        (["sing"], "sing"),
+        (["ask", "x", "y"], "y"),
+    ],
+)
+def test_wrong_usage_is_one_line(
+    engine: RecordingEngine, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    assert words in captured.err
+    assert engine.commands == []
+
+
+def test_an_empty_pipe_is_an_empty_prompt(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe_in(monkeypatch, b"\n")
+    assert main(["ask"]) == 2
+    assert "the prompt is empty" in capsys.readouterr().err
+
+
+def test_without_a_terminal_the_chat_points_to_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert "lade-chat ask" in capsys.readouterr().err
+
+
+def test_an_error_of_ours_is_its_own_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.ask.make_engine", raising(LadeChatError("no such folder: x\x1b[2J")))
+    assert main(["ask", "Hello"]) == 1
+    assert capsys.readouterr().err == "error: no such folder: x␛[2J\n"
+
+
+def test_any_other_error_is_one_line_and_says_how_to_see_more(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.ask.make_engine", raising(ValueError("first\nsecond")))
+    assert main(["ask", "Hello"]) == 1
+    assert capsys.readouterr().err == "error: ValueError: first (LADE_CHAT_TRACEBACK=1 shows where)\n"
+    monkeypatch.setenv("LADE_CHAT_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="second"):
+        main(["ask", "Hello"])
+
+
+def test_interrupted_before_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.ask.make_engine", raising(KeyboardInterrupt()))
+    assert main(["ask", "Hello"]) == 130
+
+
+def raising(error: BaseException) -> object:
+    def make() -> None:
+        raise error
+
+    return make
+
+
+# --- the chat -----------------------------------------------------------------------------------------------------
+
+
+def test_the_chat_gets_every_flag_and_its_engine_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, object] = {}
+
+    class ChatApp:
+        return_code = 0
+
+        def __init__(self, engine: object, *options: object, **more: object) -> None:
+            seen.update(engine=engine, options=options, more=more)
+
+        def run(self) -> None:
+            raise LadeChatError("the screen is broken")
+
+    module = types.ModuleType("lade_chat.tui.app")
+    module.ChatApp = ChatApp  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "lade_chat.tui.app", module)
+    closed: list[bool] = []
+    monkeypatch.setattr("lade_chat.engine_client.EngineClient.close", lambda _client: closed.append(True))
+    monkeypatch.setattr("lade_chat.cli._has_terminal", lambda: True)
+    assert main([*MODEL_FLAGS, *DECODING_FLAGS, "--system", "Be brief."]) == 1
+    assert seen["options"] == (MODEL, DECODING)
+    assert seen["more"] == {"system": "Be brief.", "debug": True}
+    assert closed == [True]
+
+
+# --- the process --------------------------------------------------------------------------------------------------
+
+
+def python(
+    code: str, *, stdout: int = subprocess.PIPE, more: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run ``code`` in a fresh interpreter that can import what this one can."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(more or {})},
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["ask", "--help"], ["compare", "-h"], ["--version"], ["--bogus"]])
+def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from lade_chat.cli import main
+main({arguments!r})
+heavy = {{"torch", "textual", "transformers", "lade_chat.engine"}} & set(sys.modules)
+sys.exit(f"imported: {{heavy}}" if heavy else 0)
+"""
+    finished = python(code)
+    assert finished.returncode == 0, finished.stderr
+    if "--bogus" not in arguments and "--version" not in arguments:
+        for words in ("--model_path", "--window-size", "USE_LADE", "Examples:", "Exit codes: 0"):
+            assert words in finished.stdout
+
+
+def test_python_m_lade_chat() -> None:
+    finished = python("import runpy; runpy.run_module('lade_chat', run_name='__main__', alter_sys=True)")
+    assert finished.returncode == 2
+    assert "lade-chat ask" in finished.stderr
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    code = """
+import sys
+import lade_chat.ask
+from test_cli import RecordingEngine
+lade_chat.ask.make_engine = RecordingEngine
+from lade_chat.cli import main
+sys.exit(main(["ask", "Hello"]))
+"""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        finished = python(code.replace("test_cli", __name__), stdout=write)
+    finally:
+        os.close(write)
+    assert finished.returncode == 1
+    assert finished.stderr == ""
+
+
+def test_shells_complete() -> None:
+    finished = python(
+        "from lade_chat.cli import main; main()",
+        more={"_LADE_CHAT_COMPLETE": "complete_bash", "COMP_WORDS": "lade-chat as", "COMP_CWORD": "1"},
+    )
+    assert finished.stdout.split() == ["ask"]

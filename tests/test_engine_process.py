@@ -1,0 +1,424 @@
+"""The engine process and its client: order, stopping, and every way to end, over a scripted engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from lade_chat.engine_client import EngineClient
+from lade_chat.engine_process import EngineServer, one_line
+from lade_chat.errors import LadeChatError
+from lade_chat.protocol import (
+    Command,
+    DecodingOptions,
+    EngineLost,
+    Event,
+    Failed,
+    Load,
+    Loaded,
+    LoadFailed,
+    Loading,
+    Message,
+    ModelInfo,
+    ModelOptions,
+    Piece,
+    Quit,
+    Race,
+    RaceFinished,
+    Reply,
+    ReplyFinished,
+    ReplyStarted,
+    SetLookahead,
+    Statistics,
+    Stop,
+    Tokens,
+    decode_event,
+    encode,
+)
+
+LOAD = Load(ModelOptions())
+MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)
+PATIENCE = 30.0  # a limit for a hung test, not a measure of anything
+
+
+class ScriptedEngine:
+    """Does what the last message says."""
+
+    def __init__(self) -> None:
+        self._stopped = False
+        self._lookahead = True
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def set_lookahead(self, enabled: bool) -> None:
+        self._lookahead = enabled
+
+    def handle(self, command: Command) -> Iterator[Event]:
+        self._stopped = False
+        if isinstance(command, Load):
+            yield from self._load(command.options.path)
+        elif isinstance(command, Reply | Race):
+            self._lookahead = command.options.lookahead
+            yield ReplyStarted(prompt_tokens=3)
+            yield from self._reply(command.messages[-1].content)
+
+    def _load(self, path: str | None) -> Iterator[Event]:
+        if path == "broken":
+            raise OSError("no such model\nand a long story")
+        yield Loading("weights", 1, 2)
+        yield Loaded(MODEL)
+
+    def _reply(self, wish: str) -> Iterator[Event]:
+        if wish == "raise":
+            raise ValueError("a bad thing\nhappened")
+        if wish == "exhaust":
+            raise MemoryError
+        if wish == "freeze":
+            time.sleep(10 * PATIENCE)
+        if wish == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if wish == "exit":
+            sys.stderr.write("first words\nlast words\n")
+            sys.stderr.flush()
+            os._exit(3)
+        if wish == "print":
+            sys.stdout.write("a library prints\n")
+            sys.stdout.flush()
+            os.write(1, b"another one too\n")
+        if wish == "long":
+            yield self._tokens("long " * 200_000)
+        while wish == "forever" and not self._stopped:
+            yield self._tokens("on " if self._lookahead else "off ")
+            time.sleep(0.002)
+        yield ReplyFinished("cancelled" if self._stopped else "eos", Statistics())
+
+    def _tokens(self, text: str) -> Tokens:
+        return Tokens((Piece(text, "plain", 1, 0),), Statistics(lookahead=self._lookahead))
+
+
+SCRIPTED = f"{__name__}:ScriptedEngine"
+
+
+def reply(wish: str, *, lookahead: bool = True) -> Reply:
+    return Reply((Message("user", wish),), DecodingOptions(lookahead=lookahead))
+
+
+# --- the server, in this process ----------------------------------------------------------------------------------
+
+
+class GatedEngine:
+    """Pauses between ``handle`` and its first event, and then forgets an earlier stop, as an engine may."""
+
+    def __init__(self) -> None:
+        self.entered = threading.Event()
+        self.gate = threading.Event()
+        self.stopped = False
+        self.lookahead: list[bool] = []
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def set_lookahead(self, enabled: bool) -> None:
+        self.lookahead.append(enabled)
+
+    def handle(self, command: Command) -> Iterator[Event]:
+        if isinstance(command, Load):
+            yield Loaded(MODEL)
+            return
+        self.entered.set()
+        assert self.gate.wait(PATIENCE)
+        self.stopped = False
+        self.lookahead.clear()
+        yield ReplyStarted(prompt_tokens=1)
+        lookahead = self.lookahead[-1] if self.lookahead else command.options.lookahead  # type: ignore[union-attr]
+        yield ReplyFinished("cancelled" if self.stopped else "eos", Statistics(lookahead=lookahead))
+
+
+@pytest.fixture
+def gated() -> tuple[EngineServer, GatedEngine, list[Event]]:
+    """A server with a loaded engine, and where its events go."""
+    events: list[Event] = []
+    engine = GatedEngine()
+    server = EngineServer(lambda: engine, events.append)
+    server.take(LOAD)
+    server.serve_one()
+    events.clear()
+    return server, engine, events
+
+
+def in_thread(server: EngineServer) -> threading.Thread:
+    thread = threading.Thread(target=server.serve_one, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_a_stop_between_start_and_first_event_holds(
+    gated: tuple[EngineServer, GatedEngine, list[Event]],
+) -> None:
+    server, engine, events = gated
+    server.take(reply("hello"))
+    thread = in_thread(server)
+    assert engine.entered.wait(PATIENCE)
+    server.take(Stop())
+    engine.gate.set()
+    thread.join(PATIENCE)
+    assert events == [ReplyStarted(1), ReplyFinished("cancelled", Statistics(lookahead=True))]
+
+
+def test_a_toggle_between_start_and_first_event_holds(
+    gated: tuple[EngineServer, GatedEngine, list[Event]],
+) -> None:
+    server, engine, events = gated
+    server.take(reply("hello"))
+    thread = in_thread(server)
+    assert engine.entered.wait(PATIENCE)
+    server.take(SetLookahead(False))
+    engine.gate.set()
+    thread.join(PATIENCE)
+    assert events[-1] == ReplyFinished("eos", Statistics(lookahead=False))
+
+
+def test_a_toggle_reaches_a_reply_that_waits(gated: tuple[EngineServer, GatedEngine, list[Event]]) -> None:
+    server, engine, events = gated
+    engine.gate.set()
+    server.take(reply("hello"))
+    server.take(SetLookahead(False))
+    server.serve_one()
+    assert events[-1] == ReplyFinished("eos", Statistics(lookahead=False))
+
+
+def test_a_stop_cancels_what_waits_and_nothing_later(
+    gated: tuple[EngineServer, GatedEngine, list[Event]],
+) -> None:
+    server, engine, events = gated
+    engine.gate.set()
+    server.take(reply("first"))
+    server.take(Race((Message("user", "second"),), DecodingOptions()))
+    server.take(Stop())
+    server.take(reply("third"))
+    for _ in range(3):
+        server.serve_one()
+    nothing = Statistics()
+    assert events[:4] == [
+        ReplyFinished("cancelled", nothing),
+        ReplyFinished("cancelled", nothing),
+        ReplyFinished("cancelled", nothing, side="right"),
+        RaceFinished(1.0, True),
+    ]
+    assert [event.finish_reason for event in events[4:] if isinstance(event, ReplyFinished)] == ["eos"]
+
+
+def test_a_stop_after_the_end_does_not_reach_the_next_reply(
+    gated: tuple[EngineServer, GatedEngine, list[Event]],
+) -> None:
+    server, engine, events = gated
+    engine.gate.set()
+    server.take(reply("first"))
+    server.serve_one()
+    server.take(Stop())
+    server.take(reply("second"))
+    server.serve_one()
+    assert [event.finish_reason for event in events if isinstance(event, ReplyFinished)] == ["eos", "eos"]
+
+
+def test_a_stop_does_not_end_a_load(gated: tuple[EngineServer, GatedEngine, list[Event]]) -> None:
+    server, _, events = gated
+    server.take(LOAD)
+    server.take(Stop())
+    server.serve_one()
+    assert events == [Loaded(MODEL)]
+
+
+def test_an_engine_that_cannot_be_made_is_a_failed_load() -> None:
+    events: list[Event] = []
+    server = EngineServer(lambda: __import__("no_such_module"), events.append)  # type: ignore[arg-type, return-value]
+    server.take(LOAD)
+    server.take(reply("hello"))
+    server.serve_one()
+    server.serve_one()
+    assert events == [
+        LoadFailed("ModuleNotFoundError: No module named 'no_such_module'"),
+        Failed("no model is loaded"),
+    ]
+
+
+def test_an_error_is_one_line() -> None:
+    assert one_line(LadeChatError("no such folder: x")) == "no such folder: x"
+    assert one_line(ValueError("\n first \n second")) == "ValueError: first"
+    assert one_line(KeyError()) == "KeyError"
+    assert one_line(RuntimeError("CUDA out of memory. Tried to allocate")).startswith("out of memory")
+    assert one_line(MemoryError()).startswith("out of memory")
+
+
+# --- the process and its client -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[EngineClient]:
+    """A client of the scripted engine, loaded."""
+    client = EngineClient(SCRIPTED)
+    await client.start()
+    client.send(LOAD)
+    yield client
+    client.close()
+
+
+async def until(client: EngineClient, *kinds: type[Event]) -> list[Event]:
+    """The events up to the first of one of these kinds."""
+    seen: list[Event] = []
+
+    async def read() -> None:
+        async for event in client.events():
+            seen.append(event)
+            if isinstance(event, kinds):
+                return
+
+    await asyncio.wait_for(read(), PATIENCE)
+    return seen
+
+
+async def gone(pid: int) -> None:
+    """Wait until a process has ended and been collected; a zombie counts as still there."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail(f"process {pid} is still there")
+
+
+async def test_load_then_reply(client: EngineClient) -> None:
+    client.send(reply("hello"))
+    events = await until(client, ReplyFinished)
+    assert events == [
+        Loading("weights", 1, 2),
+        Loaded(MODEL),
+        ReplyStarted(3),
+        ReplyFinished("eos", Statistics()),
+    ]
+
+
+async def test_what_a_library_prints_does_not_reach_the_stream(client: EngineClient) -> None:
+    client.send(reply("print"))
+    assert (await until(client, ReplyFinished))[-1] == ReplyFinished("eos", Statistics())
+
+
+async def test_a_line_of_a_megabyte(client: EngineClient) -> None:
+    client.send(reply("long"))
+    tokens = [event for event in await until(client, ReplyFinished) if isinstance(event, Tokens)]
+    assert len(tokens[0].pieces[0].text) == 1_000_000
+    client.send(reply("x" * 1_000_000))
+    assert isinstance((await until(client, ReplyFinished))[-1], ReplyFinished)
+
+
+async def test_toggle_and_stop_in_mid_reply(client: EngineClient) -> None:
+    client.send(reply("forever"))
+    await until(client, Tokens)
+    client.send(SetLookahead(False))
+    async for event in client.events():
+        if isinstance(event, Tokens) and not event.statistics.lookahead:
+            break
+    client.send(Stop())
+    client.send(reply("hello"))
+    assert (await until(client, ReplyFinished))[-1] == ReplyFinished("cancelled", Statistics())
+    assert (await until(client, ReplyFinished))[-1] == ReplyFinished("eos", Statistics())
+
+
+async def test_errors_are_one_line_and_the_process_lives(client: EngineClient) -> None:
+    pid = client.pid
+    client.send(reply("raise"))
+    client.send(reply("exhaust"))
+    client.send(Load(ModelOptions(path="broken")))
+    client.send(reply("hello"))
+    events = await until(client, ReplyFinished)
+    failures = [event.message for event in events if isinstance(event, Failed | LoadFailed)]
+    assert failures[0] == "ValueError: a bad thing"
+    assert failures[1].startswith("out of memory")
+    assert failures[2] == "OSError: no such model"
+    assert client.pid == pid
+
+
+async def test_killed_in_mid_reply_then_restarted(client: EngineClient) -> None:
+    client.send(reply("forever"))
+    await until(client, Tokens)
+    pid = client.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    lost = (await until(client, EngineLost))[-1]
+    assert isinstance(lost, EngineLost)
+    assert "SIGKILL" in lost.message
+    await gone(pid)
+    client.send(reply("dropped, since there is no engine"))
+    await client.restart()
+    assert client.pid not in (None, pid)
+    client.send(LOAD)
+    client.send(reply("hello"))
+    assert isinstance((await until(client, ReplyFinished))[-1], ReplyFinished)
+
+
+async def test_an_engine_that_exits_leaves_its_last_words(client: EngineClient) -> None:
+    client.send(reply("exit"))
+    assert (await until(client, EngineLost))[-1] == EngineLost("the engine process ended with exit code 3: last words")
+
+
+async def test_restart_while_it_runs_is_no_loss(client: EngineClient) -> None:
+    client.send(reply("forever"))
+    await until(client, Tokens)
+    await client.restart()
+    client.send(LOAD)
+    client.send(reply("hello"))
+    events = await until(client, ReplyFinished)
+    assert [type(event) for event in events] == [Loading, Loaded, ReplyStarted, ReplyFinished]
+
+
+async def test_close_in_the_middle_of_a_forward(client: EngineClient) -> None:
+    client.send(reply("freeze"))
+    await until(client, ReplyStarted)
+    pid = client.pid
+    assert pid is not None
+    client.close()
+    client.close()
+    client.send(reply("dropped"))
+    assert [event async for event in client.events()] == []
+    await gone(pid)
+
+
+@pytest.mark.parametrize("ending", ["eof", "quit"])
+def test_end_of_stdin_and_quit_end_the_process_in_mid_forward(ending: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lade_chat.engine_process", "--engine", SCRIPTED],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin, process.stdout:
+        process.stdin.write(encode(LOAD) + b"not a command\n" + encode(reply("freeze")))
+        process.stdin.flush()
+        while not isinstance(decode_event(process.stdout.readline()), ReplyStarted):
+            pass
+        process.send_signal(signal.SIGINT)  # as a terminal does at Ctrl+C; it is not for the engine
+        if ending == "quit":
+            process.stdin.write(encode(Quit()))
+            process.stdin.flush()
+        else:
+            process.stdin.close()
+        assert process.wait(PATIENCE) == 0
+
+
+def test_the_client_imports_no_torch() -> None:
+    code = "import sys, lade_chat.engine_client; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
