@@ -88,11 +88,17 @@ class Session:
         other.tables, other.prefix = self.tables.copy(), self.prefix.copy()
         return other
 
-    def copy_as_of(self, ids: Sequence[int], tables: Tables) -> Session:
-        """A session of its own as this one was earlier: when ``ids``, a prefix of the text, was all of it."""
+    def copy_as_of(self, ids: Sequence[int], tables: Tables, cached: int) -> Session:
+        """A session of its own as this one was earlier.
+
+        Args:
+            ids: what was all of the text then, a prefix of it now.
+            tables: what the sources had learnt.
+            cached: how many tokens the model had read.
+        """
         other = self.copy()
         other.ids, other.tables, other.emitted = list(ids), tables.copy(), 0
-        other.prefix.rewind(len(ids) - 1)
+        other.prefix.rewind(cached)
         return other
 
 

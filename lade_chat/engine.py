@@ -36,8 +36,8 @@ class ChatEngine:
     def __init__(self) -> None:
         self._loaded: LoadedModel | None = None
         self._session: Session | None = None
-        self._last_turn: tuple[tuple[int, ...], Tables] = ((), Tables())
-        """The last reply's prompt, and the sources' tables as they were before the reply."""
+        self._last_turn: tuple[tuple[int, ...], Tables, int] = ((), Tables(), 0)
+        """The last reply's prompt; before it was answered, the sources' tables and how much of it was cached."""
         self._stop = Flag()
         self._lookahead = True
 
@@ -94,7 +94,7 @@ class ChatEngine:
         self._lookahead = command.options.lookahead
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
         session.adopt(prompt.ids)
-        self._last_turn = (prompt.ids, session.tables.copy())
+        self._last_turn = (prompt.ids, session.tables.copy(), session.cached)
         run = ReplyRun(
             loaded,
             session,
@@ -110,9 +110,9 @@ class ChatEngine:
     def _race(self, command: Race) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        ids, tables = self._last_turn
+        ids, tables, cached = self._last_turn
         # Over a turn that has been answered, the tables have seen the answer: start from what they were before.
-        start = session.copy_as_of(ids, tables) if ids == prompt.ids else session
+        start = session.copy_as_of(ids, tables, cached) if ids == prompt.ids else session
         yield from race(loaded, start, prompt, command.options, self._stop.is_set)
 
     def _prepare(self, command: Reply | Race) -> tuple[LoadedModel, Session, Prompt]:
