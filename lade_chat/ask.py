@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from lade_chat.cli_output import Collected, PassingLine, TextWriter, details, print_json, status
@@ -53,7 +54,9 @@ def ask(
 
 def _report(reply: Collected, options: DecodingOptions, *, as_json: bool) -> None:
     """The figures on stderr: on a terminal, or if they were asked for."""
-    if options.debug or (sys.stderr.isatty() and not as_json):
-        sys.stderr.write(status(reply.statistics, reply.finish_reason) + "\n")
+    terminal = sys.stderr.isatty()
+    if options.debug or (terminal and not as_json):
+        width = get_terminal_size().columns if terminal else None
+        sys.stderr.write(status(reply.statistics, reply.finish_reason, width) + "\n")
     if options.debug:
         sys.stderr.write("".join(f"{text}\n" for text in details(reply.statistics)))

@@ -128,7 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _complain(error: Exception) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
-    from lade_chat.errors import LadeChatError, summary
+    from lade_chat.engine_process import one_line
+    from lade_chat.errors import LadeChatError
     from lade_chat.sanitize import printable
 
     if isinstance(error, _USAGE_ERROR):
@@ -138,8 +139,7 @@ def _complain(error: Exception) -> int:
     elif isinstance(error, LadeChatError):
         text, code = str(error), FAILURE
     else:
-        text = f"{type(error).__name__}: {summary(error)} (LADE_CHAT_TRACEBACK=1 shows where)"
-        code = FAILURE
+        text, code = f"{one_line(error)} (LADE_CHAT_TRACEBACK=1 shows where)", FAILURE
     sys.stderr.write(f"error: {printable(' '.join(text.split()))}\n")
     return code
 

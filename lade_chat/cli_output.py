@@ -89,18 +89,20 @@ def print_json(value: dict[str, Any], out: TextIO) -> None:
     out.flush()
 
 
-def status(statistics: Statistics, reason: FinishReason) -> str:
-    """``41.2 tok/s · 2.3 tokens/step · 57% verified · …``"""
+def status(statistics: Statistics, reason: FinishReason, width: int | None = None) -> str:
+    """``41.2 tok/s · 2.3 tokens/step · 57% verified · …``, as many figures as ``width`` holds."""
     s = statistics
-    parts = [
+    figures = [
         f"{s.tokens_per_second:.1f} tok/s",
         f"{s.tokens_per_step:.1f} tokens/step",
         f"{s.verified_share:.0%} verified",
+        REASONS[reason],
         f"{s.generated_tokens} tokens in {s.seconds:.2f} s",
         f"lookahead {'on' if s.lookahead else 'off'}",
-        REASONS[reason],
     ]
-    return " · ".join(parts)
+    while width is not None and len(figures) > 1 and len(" · ".join(figures)) > width:
+        figures.pop()
+    return " · ".join(figures)
 
 
 def details(statistics: Statistics) -> Iterable[str]:

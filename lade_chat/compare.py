@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 TITLES: dict[Side, str] = {"left": "lookahead on", "right": "lookahead off"}
 SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
 _EXACT = ("float32", "float64")
-_FRAME_LINES = 9
+_FRAME_LINES = 8
 """The lines of the live view that hold no text: borders, titles, figures and the note."""
 
 
@@ -122,7 +122,11 @@ class Result:
     def verdict(self, model: ModelInfo) -> list[str]:
         """The two times, the speed-up, and whether the texts are the same; a line each."""
         assert self.finished is not None
-        lines = [f"{TITLES[side] + ':':15}{_figures(collected)}" for side, collected in self.sides.items()]
+        lines = [
+            f"{TITLES[side] + ':':15}{_figures(collected)} · {collected.statistics.tokens_per_step:.1f} tokens/step · "
+            f"{REASONS[collected.finish_reason]}"
+            for side, collected in self.sides.items()
+        ]
         if self.cancelled:
             return [*lines, "stopped before the end, so there is no winner"]
         lines.append(f"speed-up: {self.finished.speedup:.2f}x")
@@ -152,8 +156,7 @@ class Result:
         height = max(1, console.height - _FRAME_LINES) if fit else None
         texts = []
         for side, collected in self.sides.items():
-            figures = Text(_figures(collected, running=fit))
-            table.add_column(TITLES[side], footer=figures, ratio=1, width=width)
+            table.add_column(TITLES[side], footer=Text(_figures(collected)), ratio=1, width=width)
             texts.append(_tinted(collected, console, width, height))
         table.add_row(*texts)
         return table
@@ -169,12 +172,9 @@ def _tinted(collected: Collected, console: Console, width: int, height: int | No
     return Text("\n").join(lines if height is None else lines[-height:])
 
 
-def _figures(collected: Collected, *, running: bool = False) -> str:
+def _figures(collected: Collected) -> str:
     s = collected.statistics
-    figures = (
-        f"{s.seconds:.2f} s · {s.tokens_per_second:.1f} tok/s · {s.steps} steps · {s.tokens_per_step:.1f} tokens/step"
-    )
-    return figures if running else f"{figures} · {REASONS[collected.finish_reason]}"
+    return f"{s.seconds:.2f} s · {s.tokens_per_second:.1f} tok/s · {s.steps} steps"
 
 
 def _print_details(result: Result) -> None:

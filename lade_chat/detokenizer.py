@@ -27,7 +27,7 @@ class Detokenizer:
         # The Rust tokenizers know which ids they lack; some of the slow ones make up a token.
         self._known_ids = None if tokenizer.is_fast else len(tokenizer)
         self._special = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.special}
-        self._window = self._context([id_ for id_ in prompt_ids if self._token(id_) is not None])
+        self._window = self._context(prompt_ids)
         self._given = len(self._decode(self._window))
 
     def push(self, token_id: int) -> str:
@@ -69,15 +69,15 @@ class Detokenizer:
     def _is_byte(self, token_id: int) -> bool:
         return _BYTE_TOKEN.fullmatch(self._token(token_id) or "") is not None
 
-    def _context(self, ids: list[int]) -> list[int]:
+    def _context(self, ids: Sequence[int]) -> list[int]:
         """The shortest useful end of ``ids``: it has text, and no run of bytes that is cut and still open."""
         length = _CONTEXT
-        while length < len(ids):
-            window = ids[-length:]
-            if not all(map(self._is_byte, window)) and self._decode(window):
+        while True:
+            window = [id_ for id_ in ids[-length:] if self._token(id_) is not None]
+            settled = not all(map(self._is_byte, window)) and self._decode(window)
+            if settled or length >= len(ids):
                 return window
             length *= 2
-        return list(ids)
 
 
 def _decoder(tokenizer: Any) -> Callable[[list[int]], str]:

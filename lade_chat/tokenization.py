@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from lade_chat.checkpoint import read_json
 from lade_chat.conversation import has_chat_template
 from lade_chat.errors import ModelError, summary
 
@@ -35,7 +36,7 @@ def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any
         tokenizer = _first_that_agrees([chosen, as_it_is], _tokenizers_encode(folder), _SAMPLES, folder)
     elif (folder / "tokenizer.model").is_file():
         lone = not (folder / "tokenizer_config.json").is_file() and config.model_type not in _own_classes()
-        ways = [lambda: _llama(folder)] if lone else [chosen, lambda: _llama(folder)]
+        ways = [lambda: _llama(folder)] if lone else [lambda: _with_bos(chosen(), folder), lambda: _llama(folder)]
         samples = _SAMPLES + _SPACED if lone else _SAMPLES
         tokenizer = _first_that_agrees(ways, _sentencepiece_encode(folder), samples, folder)
     else:
@@ -120,11 +121,24 @@ def _llama(folder: Path) -> Any:
     return tokenizer
 
 
+def _with_bos(tokenizer: Any, folder: Path) -> Any:
+    """Llama's tokenizer adds a BOS unless its configuration says otherwise; transformers 5 forgot the default."""
+    from transformers import LlamaTokenizer
+
+    settings = folder / "tokenizer_config.json"
+    silent = not settings.is_file() or "add_bos_token" not in read_json(settings)
+    llama = isinstance(tokenizer, LlamaTokenizer)
+    if llama and silent:
+        tokenizer.add_bos_token = tokenizer.bos_token_id is not None
+    return tokenizer
+
+
 def _own_classes() -> set[str]:
     """Model types with a tokenizer class of their own, which knows better than Llama's what a file means."""
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
-    return {kind for kind, name in TOKENIZER_MAPPING_NAMES.items() if name not in (None, "TokenizersBackend")}
+    shared = (None, "TokenizersBackend", "LlamaTokenizer", "LlamaTokenizerFast")
+    return {kind for kind, name in TOKENIZER_MAPPING_NAMES.items() if name not in shared}
 
 
 def template_problem(tokenizer: Any) -> str | None:
@@ -151,7 +165,10 @@ def end_of_turn_id(tokenizer: Any) -> int | None:
         rendered = tokenizer.apply_chat_template(conversation, tokenize=False)
     except Exception:  # as above; some templates take no reply at the end
         return None
-    tail = rendered.rpartition(_MARK)[2].lstrip()
+    _, found, tail = rendered.rpartition(_MARK)
+    if not found:
+        return None
+    tail = tail.lstrip()
     tokens = tokenizer.get_added_vocab()
     closing = max((token for token in tokens if token and tail.startswith(token)), key=len, default=None)
     return None if closing is None else int(tokens[closing])

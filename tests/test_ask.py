@@ -197,6 +197,13 @@ def test_on_a_terminal_verified_tokens_are_tinted_and_escapes_are_harmless() -> 
 
 
 @pytest.mark.usefixtures("xterm")
+def test_the_status_keeps_to_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "50")
+    _, err = on_terminal(run_ask)
+    assert err.endswith("\x1b[K12.0 tok/s · 2.0 tokens/step · 50% verified\n")
+
+
+@pytest.mark.usefixtures("xterm")
 def test_no_color_underlines_instead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     out, _ = on_terminal(run_ask)

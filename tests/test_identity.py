@@ -96,9 +96,17 @@ def test_up_to_the_last_position_of_the_model(family):
     assert tokens_of(steps) == hf_greedy(model, prompt, 26)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_other_dtypes_run(dtype):
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("family", ["llama", "qwen2", "gpt2", "gemma3"])
+def test_other_dtypes_are_served_too(family, dtype):
     """No identity is claimed where a near tie may fall otherwise; the steps must be whole all the same."""
-    model = random_model("llama").to(dtype)
-    steps = list(LookaheadDecoder(model).generate(random_prompt(20), max_new_tokens=30))
+    decoder = LookaheadDecoder(random_model(family).to(dtype))
+    assert decoder.support.supported, decoder.support.reason
+    steps = list(decoder.generate(random_prompt(20), max_new_tokens=30))
     assert len(tokens_of(steps)) == 30
+    assert sum(step.verified for step in steps) > 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_the_probe_finds_a_window_by_index_in_every_dtype(dtype):
+    assert not lookahead_support(random_model("gpt_neo").to(dtype)).supported

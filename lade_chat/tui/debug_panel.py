@@ -32,7 +32,7 @@ class DebugPanel(Container):
 
 def _figures(s: Statistics, *, measured: bool) -> Content:
     if not measured:
-        speedup = plain = "from the next reply on"
+        speedup = plain = "next reply"
     else:
         speedup = "measuring…" if s.speedup is None else f"{s.speedup:.2f}x"
         plain = "measuring…" if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"

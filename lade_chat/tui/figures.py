@@ -21,36 +21,47 @@ _REASONS: dict[FinishReason, tuple[str, ...]] = {
 
 
 class Part(NamedTuple):
-    """One figure: how important (0 is the last to go) and its texts, the longest first."""
+    """One figure: how important (0 is the last to go) and its texts, the longest first.
+
+    ``room`` is how wide the longest text may become while the figure grows. It is kept free, so that a line that
+    is drawn again and again does not rearrange itself.
+    """
 
     rank: int
     forms: tuple[str, ...]
+    room: int = 0
+
+    def width(self, form: int) -> int:
+        growth = max(self.room - cell_len(self.forms[0]), 0)
+        return cell_len(self.forms[form]) + growth
 
 
-def part(rank: int, *forms: str) -> Part:
-    return Part(rank, forms)
+def part(rank: int, *forms: str, room: int = 0) -> Part:
+    return Part(rank, forms, room)
 
 
 def fit(parts: Sequence[Part], width: int) -> str:
     """As much of ``parts`` as one line of ``width`` cells holds, in the order given."""
     kept = {index: len(each.forms) - 1 for index, each in enumerate(parts)}
 
-    def line() -> str:
-        return SEPARATOR.join(parts[index].forms[form] for index, form in sorted(kept.items()))
+    def fits() -> bool:
+        needed = sum(parts[index].width(form) for index, form in kept.items())
+        return needed + len(SEPARATOR) * (len(kept) - 1) <= width
 
     by_rank = sorted(kept, key=lambda index: parts[index].rank)
     for index in reversed(by_rank[1:]):
-        if cell_len(line()) <= width:
+        if fits():
             break
         del kept[index]
     for index in (index for index in by_rank if index in kept):
         shortest = kept[index]
         for form in range(shortest):
             kept[index] = form
-            if cell_len(line()) <= width:
+            if fits():
                 break
             kept[index] = shortest
-    return line() if cell_len(line()) <= width else line()[: max(width - 1, 0)] + "…"
+    line = SEPARATOR.join(parts[index].forms[form] for index, form in sorted(kept.items()))
+    return line if cell_len(line) <= width else line[: max(width - 1, 0)] + "…"
 
 
 def pack(items: Sequence[str], width: int) -> str:
@@ -92,20 +103,27 @@ def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> t
 def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> list[Part]:
     """A reply's figures; without a reason it is still being written, and the speed of now stands beside its own."""
     s = statistics
-    parts = [part(0, speed(s.tokens_per_second))]
-    if reason is None:
-        parts.append(part(7, f"now {speed(s.recent_tokens_per_second)}"))
-    parts.append(part(3, f"{s.tokens_per_step:.1f} tokens/step", f"{s.tokens_per_step:.1f} tok/step"))
-    parts.append(part(4, f"{s.verified_share:.0%} verified"))
-    parts.append(part(6, f"first token {seconds(s.time_to_first_token)}"))
-    parts.append(part(8, f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}"))
+    parts = [
+        _figure(0, "9999.9 tok/s", speed(s.tokens_per_second)),
+        _figure(3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step", f"{s.tokens_per_step:.1f} tok/step"),
+        _figure(4, "100% verified", f"{s.verified_share:.0%} verified"),
+        _figure(6, "first token 99.99 s", f"first token {seconds(s.time_to_first_token)}"),
+        _figure(8, "9999 tokens in 99.99 s", f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}"),
+    ]
     if s.context_window:
-        parts.append(part(5, f"context {s.context_used}/{s.context_window}"))
-    sizes = s.window_size, s.ngram_size, s.guess_set_size
-    parts.append(part(1, *lookahead_forms(s.lookahead, *sizes)))
-    if reason is not None:
-        parts.append(part(2, *reason_forms(s, reason)))
-    return parts
+        full = f"context {s.context_window}/{s.context_window}"
+        parts.append(_figure(5, full, f"context {s.context_used}/{s.context_window}"))
+    parts.append(part(1, *lookahead_forms(s.lookahead, s.window_size, s.ngram_size, s.guess_set_size)))
+    if reason is None:
+        parts.insert(1, _figure(7, "now 9999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
+        return parts
+    settled = [each._replace(room=0) for each in parts]
+    return [*settled, part(2, *reason_forms(s, reason))]
+
+
+def _figure(rank: int, widest: str, *forms: str) -> Part:
+    """A figure that keeps the room of its ``widest`` text."""
+    return part(rank, *forms, room=len(widest))
 
 
 def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ class StatusBar(Widget):
         self._set(list(parts), None)
 
     def show_loading(self, progress: Loading) -> None:
-        share = min(progress.done / progress.total, 1.0) if progress.total > 0 else None
+        share = min(progress.done / progress.total, 1.0) if progress.total > 1 else None
         self._set([Part(0, (_STAGES[progress.stage],))], share)
 
     def show_reading(self, done: int, total: int) -> None:

@@ -1,0 +1,1 @@
+"""One skill a file: each composes exchanges from a Draw, and knows when a reply to them is right."""

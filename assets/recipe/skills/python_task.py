@@ -1,0 +1,130 @@
+"""What a small Python task is, how tasks are read from text, and running code against a task's cases.
+
+A task file holds blocks, parted by empty lines:
+
+    task: returns the sum of a list / adds up the numbers in a list
+    names: sum_list total
+    case: [1, 2, 3] -> 6
+    way: The built-in `sum` adds all elements.
+        def $f($xs):
+            return sum($xs)
+
+`task` lists ways to say what it does, `names` usual names of the function, a `case` its arguments and value;
+each `way` is an explanation with the code under it. In both `$f` is the function's name, `$xs` and `$x` a
+sequence and its element, `$s` a text and `$n` a whole number.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+from types import FrameType
+from typing import Any
+
+from assets.recipe.checks import code_block
+from assets.recipe.conversation import Check
+
+Case = tuple[str, str]
+_FOLDER = Path(__file__).resolve().parents[1] / "tasks"
+_INDENT = "    "
+_PATIENCE = 50_000
+
+
+@dataclass(frozen=True)
+class Way:
+    """One solution: its code, and why it works."""
+
+    why: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function to write: what it does, its usual names, the ways to write it, and cases it must pass."""
+
+    does: tuple[str, ...]
+    names: tuple[str, ...]
+    ways: tuple[Way, ...]
+    cases: tuple[Case, ...]
+
+
+def read_tasks() -> tuple[Task, ...]:
+    """All tasks of the task files."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(_FOLDER.glob("*.txt"))]
+    blocks = [block for text in texts for block in text.split("\n\n") if block.startswith("task: ")]
+    return tuple(_task(block) for block in blocks)
+
+
+def _task(block: str) -> Task:
+    fields: dict[str, list[str]] = {"task": [], "names": [], "case": [], "way": []}
+    code: list[list[str]] = []
+    for line in block.rstrip("\n").split("\n"):
+        if line.startswith(_INDENT):
+            code[-1].append(line.removeprefix(_INDENT))
+            continue
+        key, _, value = line.partition(": ")
+        fields[key].append(value)
+        if key == "way":
+            code.append([])
+    ways = tuple(Way(why, "\n".join(lines)) for why, lines in zip(fields["way"], code, strict=True))
+    cases = tuple((given, expected) for given, _,
+                  expected in (case.partition(" -> ") for case in fields["case"]))
+    return Task(tuple(fields["task"][0].split(" / ")), tuple(fields["names"][0].split()), ways, cases)
+
+
+def fill(text: str, names: dict[str, str]) -> str:
+    """The text with its `$` names settled."""
+    return Template(text).substitute(names)
+
+
+def passes(code: str, cases: tuple[Case, ...], name: str | None = None) -> bool:
+    """Whether the first function of the code (or the named one) gives every case its value."""
+    try:
+        functions = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
+        called = functions[0] if name is None else name
+        if called not in functions:
+            return False
+        scope: dict[str, object] = {}
+        with contextlib.redirect_stdout(io.StringIO()), _impatience():
+            exec(code, scope)
+            results = [eval(f"{called}({given})", scope) for given, _ in cases]
+        return results == [eval(expected) for _, expected in cases]
+    except Exception:
+        # Whatever a wrong answer raises, it is wrong.
+        return False
+
+
+@contextlib.contextmanager
+def _impatience() -> Iterator[None]:
+    """Raises TimeoutError in code that runs on and on."""
+    left = _PATIENCE
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise TimeoutError("the code runs on and on")
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+def solves(task: Task, name: str | None = None) -> Check:
+    """The reply's code block passes the task's cases, under this name if one was asked for."""
+
+    def check(reply: str) -> bool:
+        code = code_block(reply)
+        return code is not None and passes(code, task.cases, name)
+
+    return check

@@ -1,0 +1,44 @@
+"""The recipe's steps, each from folder to folder: what the command line and the quick run call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assets.recipe import card, evaluation, export, tokenizer
+from assets.recipe.model import QUICK, Shape
+from assets.recipe.schedule import Schedule
+from assets.recipe.training import Plan, Trainer
+
+
+def train(work: Path, seed: int, minutes: float | None, steps: int | None, compiled: bool) -> None:
+    """Train, or go on from the last checkpoint, until the minutes or steps are used up."""
+    if minutes is None and steps is None:
+        raise ValueError("say how long to train: --minutes or --steps")
+    plan = Plan(work, Shape(), Schedule(minutes, steps), seed, compiled=compiled)
+    Trainer(plan).train()
+
+
+def export_model(work: Path, out: Path) -> None:
+    """Write the last checkpoint as a model folder."""
+    export.export(work, out)
+
+
+def evaluate(out: Path, count: int) -> None:
+    """Examine the exported model and leave the scores beside it."""
+    evaluation.evaluate(out, count)
+
+
+def write_card(out: Path) -> None:
+    """Write the exported model's card."""
+    card.write_card(out)
+
+
+def quick(out: Path, seed: int) -> None:
+    """Every step on a tiny model, in seconds: shows that the chain works, not that the model does."""
+    work = out / ".work"
+    tokenizer.train(work, seed, QUICK.vocabulary, conversations=400)
+    plan = Plan(work, QUICK, Schedule(steps=20, warm_up=5), seed, tokens=1280)
+    Trainer(plan).train()
+    export.export(work, out)
+    evaluation.evaluate(out, count=1, longest=24)
+    card.write_card(out)

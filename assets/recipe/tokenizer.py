@@ -1,0 +1,121 @@
+"""The tokenizer: sentencepiece BPE that gives every text back exactly, and its Hugging Face files."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import sentencepiece
+
+from assets.recipe import corpus, words
+from assets.recipe.conversation import Message
+
+BOS, EOS, END = "<s>", "</s>", "<|end|>"
+ROLES = {"system": "<|system|>", "user": "<|user|>", "assistant": "<|assistant|>"}
+BOS_ID, EOS_ID = 1, 2
+CHAT_TEMPLATE = (
+    "{{ '<s>' }}"
+    "{% for message in messages %}"
+    "{{ '<|' + message['role'] + '|>' + message['content'].strip() + '<|end|>' }}"
+    "{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
+)
+
+
+def _texts(seed: int, conversations: int) -> Iterator[str]:
+    for messages in islice(corpus.conversations(f"{seed}/tokenizer"), conversations):
+        for message in messages:
+            yield message.content
+    yield from (*words.WORDS, *words.NAMES, *words.CITIES, "".join(map(chr, range(32, 127))))
+
+
+def train(folder: Path, seed: int, vocabulary: int, conversations: int) -> None:
+    """Train on composed conversations and write tokenizer.model and the files beside it."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=_texts(seed, conversations),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=vocabulary,
+        hard_vocab_limit=False,
+        character_coverage=1.0,
+        byte_fallback=True,
+        split_digits=True,
+        # Nothing about the text may change on the way: no normalisation, every space kept, none added.
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        add_dummy_prefix=False,
+        allow_whitespace_only_pieces=True,
+        user_defined_symbols=[*ROLES.values(), END, "\n"],
+        unk_id=0,
+        bos_id=BOS_ID,
+        eos_id=EOS_ID,
+        pad_id=-1,
+        max_sentence_length=20_000,
+        num_threads=1,
+        minloglevel=2,
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "tokenizer.model").write_bytes(model.getvalue())
+    write_configuration(folder)
+
+
+def write_configuration(folder: Path) -> None:
+    """The files that let AutoTokenizer read tokenizer.model with the same ids.
+
+    No token is added by the tokenizer itself: the chat template writes the one BOS. The end of a turn doubles
+    as the end-of-sequence token.
+    """
+    configuration = {
+        "tokenizer_class": "LlamaTokenizer",
+        "legacy": False,
+        "add_bos_token": False,
+        "add_eos_token": False,
+        "add_prefix_space": False,
+        "clean_up_tokenization_spaces": False,
+        "bos_token": BOS,
+        "eos_token": END,
+        "unk_token": "<unk>",
+        "pad_token": EOS,
+        "additional_special_tokens": [*ROLES.values(), EOS],
+        "model_max_length": 2048,
+    }
+    written = json.dumps(configuration, indent=2) + "\n"
+    (folder / "tokenizer_config.json").write_text(written, encoding="utf-8")
+    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE + "\n", encoding="utf-8")
+
+
+class ChatTokenizer:
+    """Conversations as ids, and which of the ids the model has to learn to write."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
+        self.end_id: int = self.pieces.piece_to_id(END)
+        self._roles = {role: self.pieces.piece_to_id(piece) for role, piece in ROLES.items()}
+
+    def __len__(self) -> int:
+        return int(self.pieces.get_piece_size())
+
+    def encode(self, text: str) -> list[int]:
+        """The text's ids, nothing added."""
+        return [int(piece) for piece in self.pieces.encode(text)]
+
+    def decode(self, ids: list[int]) -> str:
+        """The text of the ids."""
+        return str(self.pieces.decode(ids))
+
+    def chat(self, messages: list[Message]) -> tuple[list[int], list[bool]]:
+        """The conversation's ids, and for each whether it is the assistant's to write."""
+        ids, learnt = [BOS_ID], [False]
+        for message in messages:
+            content = [*self.encode(message.content.strip()), self.end_id]
+            ids += [self._roles[message.role], *content]
+            learnt += [False] + [message.role == "assistant"] * len(content)
+        return ids, learnt
+
+    def prompt(self, messages: list[Message]) -> list[int]:
+        """The conversation's ids, the assistant's turn opened."""
+        return [*self.chat(messages)[0], self._roles["assistant"]]

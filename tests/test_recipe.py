@@ -1,0 +1,174 @@
+"""The recipe of the bundled model: what it composes is right, and its chain of steps runs from end to end."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assets.recipe import corpus
+from assets.recipe.draw import set_aside
+from assets.recipe.evaluation import QUESTIONS, examine, trials
+from assets.recipe.schedule import Schedule
+from assets.recipe.skills import python_code, sums
+from assets.recipe.skills.python_task import fill, passes
+
+SHOWCASE = "Write a Python function that returns the sum of a list."
+HARD_TEXTS = (
+    "def f(x):\n    if x:\n        return [1, 2]\n\n\n    return 42\n",
+    "  leading,  double   and trailing spaces  ",
+    "tabs\tand\r\nodd line ends",
+    "emoji 😀, accents é, signs × €",
+    "<|user|>Hello<|end|><|assistant|>",
+    "",
+)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that the quick run of the whole recipe leaves."""
+    folder = tmp_path_factory.mktemp("recipe") / "model"
+    command = [sys.executable, "-m", "assets.recipe", "--quick", "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parents[1], check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return folder
+
+
+def sample(count: int = 1500) -> list[str]:
+    """The users' turns of the first conversations."""
+    turns = (message for index in range(count) for message in corpus.conversation(0, index))
+    return [message.content for message in turns if message.role == "user"]
+
+
+def test_a_seed_gives_the_same_conversations_again() -> None:
+    first = [corpus.conversation(5, index) for index in range(50)]
+    assert first == [corpus.conversation(5, index) for index in range(50)]
+    assert first != [corpus.conversation(6, index) for index in range(50)]
+
+
+@pytest.mark.parametrize("skill", corpus.SKILLS, ids=lambda skill: skill.name)
+@pytest.mark.parametrize("held_out", [False, True])
+def test_every_composed_reply_passes_its_own_check(skill: corpus.Skill, held_out: bool) -> None:
+    for index in range(150):
+        for exchange in skill.compose(corpus.draw_for("test", index, held_out)):
+            assert exchange.check is None or exchange.check(exchange.reply), exchange
+            assert exchange.reply == exchange.reply.strip(), exchange
+
+
+def test_every_way_of_every_python_task_passes_its_cases() -> None:
+    assert len(python_code.TASKS) >= 40
+    for task in python_code.TASKS:
+        for way in task.ways:
+            for name in task.names:
+                names = {"f": name, "xs": "numbers", "x": "number", "s": "text", "n": "n"}
+                assert passes(fill(way.code, names), task.cases, name), (task.does, name)
+
+
+def test_code_that_is_wrong_or_endless_does_not_pass() -> None:
+    assert not passes("def f(x):\n    return x", (("1", "2"),))
+    assert not passes("def f(x):\n    while True:\n        pass", (("1", "1"),))
+    assert not passes("def f(x:", (("1", "1"),))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sign"), [(23, 18, "+"), (905, 47, "+"), (52, 17, "-"), (100, 99, "-"), (47, 12, "×"), (84, 7, "/")]
+)
+def test_every_step_of_a_worked_sum_is_equal_to_the_others(a: int, b: int, sign: str) -> None:
+    line, result = sums.work(a, b, sign)
+    chain = line.split(", ")[0].replace("×", "*")
+    assert {eval(side) for side in chain.split(" = ")} == {result}
+
+
+def test_worked_digits_are_as_a_person_would_write_them() -> None:
+    assert sums.worked_sum(23, 18, "+") == "23 + 18 = 23 + 10 + 8 = 33 + 8 = 41"
+
+
+def test_phrasings_set_aside_are_never_trained_on() -> None:
+    pool = sums._ASKS["+"]
+    trained, examined = corpus.draw_for("p", 0).side(pool), corpus.draw_for("p", 0, True).side(pool)
+    assert examined
+    assert all(set_aside(ask) for ask in examined)
+    assert pool[0] in trained
+    assert sorted(trained + examined) == sorted(pool)
+
+
+def test_numbers_set_aside_are_never_trained_on() -> None:
+    trained = {tuple(corpus.draw_for("n", index).numbers((1, 99), (1, 99))) for index in range(2000)}
+    examined = {tuple(corpus.draw_for("n", index, True).numbers((1, 99), (1, 99))) for index in range(500)}
+    assert not trained & examined
+
+
+def test_the_general_questions_are_not_in_the_corpus() -> None:
+    questions = QUESTIONS.read_text(encoding="utf-8").splitlines()
+    assert len(questions) == 100
+    asked = {re.sub(r"\W+", " ", turn.lower()).strip() for turn in sample(3000)}
+    assert not asked & {re.sub(r"\W+", " ", question.lower()).strip() for question in questions}
+
+
+def test_the_showcase_question_is_in_the_corpus() -> None:
+    turns = (
+        exchange.ask for index in range(4000)
+        for exchange in corpus.skill_named("Python").compose(corpus.draw_for(0, index))
+    )  # fmt: skip
+    assert SHOWCASE in turns
+
+
+def test_the_examiner_counts_gold_replies_as_right() -> None:
+    asked = trials(1)
+    scores, wrong = examine(asked, lambda prompts: ["nothing"] * len(prompts))
+    assert sum(score.asked for score in scores.values()) == len(asked)
+    assert wrong
+
+
+def test_the_schedule_warms_up_holds_and_decays() -> None:
+    schedule = Schedule(minutes=100, warm_up=10)
+    assert schedule.factor(0, 0) == pytest.approx(0.1)
+    assert schedule.factor(500, 60 * 50) == 1
+    assert schedule.factor(900, 60 * 87.5) == pytest.approx(0.5)
+    assert schedule.factor(999, 60 * 100) == pytest.approx(0.01)
+
+
+def test_the_quick_run_leaves_a_model_that_plain_transformers_load(quick: Path) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(quick)
+    model = AutoModelForCausalLM.from_pretrained(quick)
+    prompt = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "Hi"}], add_generation_prompt=True, return_tensors="pt", return_dict=True
+    )
+    out = model.generate(**prompt, max_new_tokens=4, do_sample=False)
+    assert out.shape[1] > prompt["input_ids"].shape[1]
+    assert tokenizer.convert_tokens_to_ids("<|end|>") in model.generation_config.eos_token_id
+    assert "| sums | " in (quick / "README.md").read_text(encoding="utf-8")
+    assert json.loads((quick / "training.json").read_text(encoding="utf-8"))["step"] == 20
+
+
+def test_auto_tokenizer_gives_sentencepiece_s_own_ids_and_every_text_back(quick: Path) -> None:
+    import sentencepiece
+    from transformers import AutoTokenizer
+
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(quick / "tokenizer.model"))
+    tokenizer = AutoTokenizer.from_pretrained(quick)
+    for text in (*HARD_TEXTS, *sample(100)):
+        ids = tokenizer.encode(text)
+        assert ids == pieces.encode(text), text
+        assert tokenizer.decode(ids) == text
+
+
+def test_the_chat_template_writes_one_bos_and_what_training_saw(quick: Path) -> None:
+    from transformers import AutoTokenizer
+
+    from assets.recipe.tokenizer import BOS_ID, ChatTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(quick)
+    chat = ChatTokenizer(quick)
+    for index in range(30):
+        messages = corpus.conversation("template", index)
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        ids = tokenizer.apply_chat_template(turns, tokenize=True, add_generation_prompt=True, return_dict=False)
+        assert ids == chat.prompt(messages)
+        assert ids.count(BOS_ID) == 1

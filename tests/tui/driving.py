@@ -1,0 +1,77 @@
+"""Opens the chat on a scripted engine, waits for what should happen, and reads what is on the screen."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from textual.pilot import Pilot
+
+from lade_chat.protocol import DecodingOptions, ModelInfo, ModelOptions
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.chat import Phase
+from lade_chat.tui.tinted_text import Chunk
+from tests.tui.scripted import MODEL, ScriptedEngine
+
+PATIENCE = 20.0
+
+
+async def wait_until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
+    """Let the application run until ``predicate`` holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not predicate():
+        assert time.monotonic() < deadline, f"this never came true; on the screen:\n{screen_text(pilot.app)}"
+        await pilot.pause(0.01)
+
+
+async def sees(pilot: Pilot[None], *texts: str) -> None:
+    """Wait until all of ``texts`` stand on the screen."""
+    await wait_until(pilot, lambda: all(text in screen_text(pilot.app) for text in texts))
+
+
+async def sees_no(pilot: Pilot[None], *texts: str) -> None:
+    """Wait until none of ``texts`` stands on the screen."""
+    await wait_until(pilot, lambda: not any(text in screen_text(pilot.app) for text in texts))
+
+
+@asynccontextmanager
+async def opened(
+    engine: ScriptedEngine,
+    *,
+    size: tuple[int, int] = (80, 24),
+    model: ModelInfo | None = MODEL,
+    system: str | None = None,
+    debug: bool = False,
+) -> AsyncIterator[tuple[ChatApp, Pilot[None]]]:
+    """The application with ``model`` loaded, or still loading if that is None."""
+    app = ChatApp(engine, ModelOptions(), DecodingOptions(), system=system, debug=debug)
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        app.chat_screen.prompt.cursor_blink = False
+        await wait_until(pilot, lambda: engine.sent)
+        if model is not None:
+            engine.load(model)
+            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        yield app, pilot
+
+
+async def say(app: ChatApp, pilot: Pilot[None], text: str) -> None:
+    """Put ``text`` into the prompt and press Enter."""
+    app.chat_screen.prompt.put(text)
+    await pilot.press("enter")
+
+
+def screen_text(app: object) -> str:
+    """What stands on the screen, line by line."""
+    assert isinstance(app, ChatApp)
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+def reply_text(app: ChatApp) -> str:
+    """All the tinted text of the present screen, scrolled out of sight or not."""
+    return "\n".join(str(chunk.content) for chunk in app.screen.query(Chunk) if chunk.parent and chunk.display)
+
+
+def status(app: ChatApp) -> str:
+    return app.chat_screen.status.text

@@ -1,0 +1,168 @@
+"""Every key does what the help says, while the prompt has the focus."""
+
+from __future__ import annotations
+
+import pytest
+from textual.events import Paste
+from textual.widgets import OptionList
+
+from lade_chat.protocol import Load, Reply, SetLookahead
+from lade_chat.tui.chat import Phase
+from lade_chat.tui.debug_panel import DebugPanel
+from lade_chat.tui.help_screen import HelpScreen
+from lade_chat.tui.model_screen import ModelScreen
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
+
+
+async def test_the_first_screen_says_what_this_is(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (_app, pilot):
+        await sees(pilot, "guesses several tokens ahead", "verified", "Hello! Who are you?", "Ctrl+L", "Quit")
+        assert isinstance(engine.sent[0], Load)
+
+
+async def test_enter_sends_and_ctrl_j_breaks_the_line(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("a", "ctrl+j", "b", "shift+enter", "c")
+        assert app.chat_screen.prompt.text == "a\nb\nc"
+        assert app.chat_screen.prompt.size.height == 3
+        await pilot.press("enter")
+        (command,) = engine.sent_of(Reply)
+        assert isinstance(command, Reply)
+        assert command.messages[-1].content == "a\nb\nc"
+        assert app.chat_screen.prompt.text == ""
+
+
+async def test_the_prompt_grows_to_eight_lines(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("\n".join("0123456789ab"))
+        await pilot.pause()
+        assert app.chat_screen.prompt.size.height == 8
+
+
+async def test_an_empty_prompt_sends_nothing(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("space", "enter")
+        assert not engine.sent_of(Reply)
+        assert "type a message first" in status(app)
+
+
+async def test_a_pasted_escape_sequence_does_not_arrive(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.post_message(Paste("two\r\nlines\x1b[2J [bold]"))
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text)
+        assert app.chat_screen.prompt.text == "two\nlines[2J [bold]"
+
+
+async def test_up_and_down_recall_what_was_sent(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        for text in ("one", "two"):
+            await say(app, pilot, text)
+        await pilot.press("up")
+        assert prompt.text == "two"
+        await pilot.press("up", "up")
+        assert prompt.text == "one"
+        await pilot.press("down", "down")
+        assert prompt.text == ""
+        await pilot.press("x", "up")
+        assert prompt.text == "x"
+
+
+async def test_an_example_is_sent_when_picked(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.screen.query_one(OptionList).focus()
+        await pilot.press("down", "enter")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        command = engine.sent_of(Reply)[0]
+        assert isinstance(command, Reply)
+        assert command.messages[-1].content == "What can this application do?"
+        assert app.screen.focused is app.chat_screen.prompt
+
+
+async def test_lookahead_is_switched_at_rest_and_shown(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("ctrl+l")
+        assert engine.sent[-1] == SetLookahead(False)
+        await wait_until(pilot, lambda: screen_text(app).count("lookahead OFF") == 2)
+        await pilot.press("f2")
+        assert engine.sent[-1] == SetLookahead(True)
+        await sees_no(pilot, "lookahead OFF")
+
+
+@pytest.mark.parametrize("screen", ["chat", "f1", "ctrl+r"])
+async def test_ctrl_q_quits_at_once_from_everywhere(engine: ScriptedEngine, screen: str) -> None:
+    async with opened(engine) as (app, pilot):
+        if screen == "chat":
+            await say(app, pilot, "Hello")
+            engine.tell(*streamed(FUNCTION[:4]))
+            await wait_until(pilot, lambda: reply_text(app))
+        else:
+            app.chat_screen.prompt.put("Hello")
+            await pilot.press(screen)
+            await wait_until(pilot, lambda: app.screen is not app.chat_screen)
+        await pilot.press("ctrl+q")
+        assert engine.closed
+        assert not app.is_running or app._exit
+
+
+async def test_help_opens_and_closes(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(100, 50)) as (app, pilot):
+        await pilot.press("f1")
+        assert isinstance(app.screen, HelpScreen)
+        await sees(pilot, "Ctrl+L, F2", "up to ties", "near tie", "tiny-12M runs on cpu in float32")
+        await pilot.press("escape")
+        assert app.screen is app.chat_screen
+
+
+async def test_another_model_is_opened(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("ctrl+o")
+        assert isinstance(app.screen, ModelScreen)
+        await pilot.press(*"/m", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        command = engine.sent[-1]
+        assert isinstance(command, Load)
+        assert command.options.path == "/m"
+        assert app.chat_screen.chat.phase is Phase.LOADING
+
+
+async def test_a_model_opened_in_mid_reply_waits_for_its_end(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        await pilot.press("ctrl+o", *"/m", "enter")
+        await wait_until(pilot, lambda: app.chat_screen.chat.stopping)
+        assert len(engine.sent_of(Load)) == 1
+        engine.tell(finished((("x",),), "cancelled"))
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+
+
+async def test_the_debug_panel_shows_the_speed_up_and_the_summary(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("ctrl+d")
+        await say(app, pilot, "Hello")
+        command = engine.sent_of(Reply)[0]
+        assert isinstance(command, Reply)
+        assert command.options.debug
+        await sees(pilot, "measuring…")
+        engine.tell(*streamed(FUNCTION, debug=True), finished(FUNCTION, debug=True))
+        await sees(pilot, "SUMMARY input 23 tokens", "3.00x", "50.0 ms", "45.0 ms", "412", "2  ████████████ 6")
+        await pilot.press("f4")
+        assert not app.screen.query_one(DebugPanel).display
+
+
+async def test_debug_asked_for_in_mid_reply_says_when_it_is_measured(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        await pilot.press("ctrl+d")
+        await sees(pilot, "next reply")
+
+
+async def test_a_resize_keeps_the_conversation(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION), finished(FUNCTION))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await pilot.resize_terminal(60, 18)
+        await wait_until(pilot, lambda: all(len(line) <= 60 for line in screen_text(app).splitlines()))
+        await sees(pilot, "one by one.")

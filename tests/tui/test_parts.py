@@ -1,0 +1,117 @@
+"""The parts that need no screen: conversation, figures, thoughts, reply text."""
+
+from __future__ import annotations
+
+import pytest
+
+from lade_chat.protocol import Message, Piece
+from lade_chat.tui.conversation import Conversation
+from lade_chat.tui.figures import Part, exactness, fit, pack, reply_parts, summary
+from lade_chat.tui.prompt import without_controls
+from lade_chat.tui.reply_text import ReplyText
+from lade_chat.tui.thinking import Section, ThoughtSplitter
+from tests.tui.scripted import FUNCTION, pieces, statistics, text_of
+
+
+def test_a_conversation_begins_with_the_system_message_and_alternates() -> None:
+    conversation = Conversation("Be brief.")
+    conversation.ask("one")
+    conversation.answer("1")
+    conversation.ask("two")
+    assert [message.role for message in conversation.messages] == ["system", "user", "assistant", "user"]
+    assert conversation.last_question == "two"
+    assert conversation.withdraw() == "two"
+    assert conversation.withdraw() is None
+    assert conversation.up_to_last_question() == conversation.messages[:2]
+    assert conversation.with_question("three")[-1] == Message("user", "three")
+    conversation.clear()
+    assert conversation.messages == (Message("system", "Be brief."),)
+
+
+def test_a_reply_keeps_where_each_token_stands_and_where_it_came_from() -> None:
+    reply = ReplyText()
+    reply.append([Piece("é", "plain", 1, 0), Piece("", "context", 2, 1), Piece("a b", "trajectory", 3, 1)])
+    assert reply.text == "éa b"
+    assert [tuple(span) for span in reply.spans] == [
+        (0, 1, "plain", 0),
+        (1, 1, "context", 1),
+        (1, 4, "trajectory", 1),
+    ]
+
+
+@pytest.mark.parametrize("width", [10, 20, 30, 48, 60, 80, 120, 200])
+def test_figures_fit_any_width_and_speed_is_the_last_to_go(width: int) -> None:
+    line = fit(reply_parts(statistics(FUNCTION), "eos"), width)
+    assert len(line) <= width
+    assert line.startswith("56.7 tok/s")
+
+
+def test_all_figures_are_shown_where_there_is_room() -> None:
+    assert fit(reply_parts(statistics(FUNCTION), "eos"), 200) == (
+        "56.7 tok/s · 3.2 tokens/step · 69% verified · first token 0.15 s · 51 tokens in 0.90 s"
+        " · context 74/2048 · lookahead ON W7 N5 G7 · stopped at end of reply"
+    )
+
+
+def test_the_least_important_goes_first_and_longer_forms_return_where_there_is_room() -> None:
+    parts = [Part(0, ("aaaa",)), Part(2, ("bbbb",)), Part(1, ("long form", "cc"))]
+    assert fit(parts, 40) == "aaaa · bbbb · long form"
+    assert fit(parts, 18) == "aaaa · bbbb · cc"
+    assert fit(parts, 15) == "aaaa · cc"
+    assert fit(parts, 4) == "aaaa"
+
+
+def test_packed_figures_break_only_between_them() -> None:
+    assert pack(summary(statistics(FUNCTION)), 45).splitlines() == [
+        "SUMMARY input 23 tokens · generated 51 tokens",
+        "time 0.90 s · throughput 56.7 tok/s",
+        "16 steps · compression ratio 3.19",
+    ]
+
+
+def test_only_full_precision_promises_the_same_text() -> None:
+    assert "same text, up to ties" in exactness("float32")[0]
+    assert "a near tie may fall otherwise" in exactness("bfloat16")[0]
+
+
+def split(text: str, size: int) -> list[tuple[str, str]]:
+    """Feed ``text`` in pieces of ``size`` characters."""
+    splitter = ThoughtSplitter()
+    for end in range(size, len(text) + size, size):
+        splitter.advance(text[:end])
+    splitter.advance(text, final=True)
+    return [(section.kind, text[section.start : section.end]) for section in splitter.sections]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize(
+    ("text", "sections"),
+    [
+        ("just an answer", [("answer", "just an answer")]),
+        ("<think>hm</think>yes", [("thought", "hm"), ("answer", "yes")]),
+        ("hm</think>yes", [("thought", "hm"), ("answer", "yes")]),
+        ("a<think>b</think>c<think>d", [("answer", "a"), ("thought", "b"), ("answer", "c"), ("thought", "d")]),
+        ("1 < 2 <thin", [("answer", "1 < 2 <thin")]),
+        ("<think>a</think>b</think>c", [("thought", "a"), ("answer", "b</think>c")]),
+    ],
+)
+def test_thoughts_are_told_from_the_answer_for_every_split(
+    text: str, sections: list[tuple[str, str]], size: int
+) -> None:
+    assert split(text, size) == sections
+
+
+def test_what_may_be_a_tag_is_kept_back_until_it_is_known() -> None:
+    splitter = ThoughtSplitter()
+    splitter.advance("so <th")
+    assert splitter.sections == [Section("answer", 0, 3)]
+    splitter.advance("so <the")
+    assert splitter.sections == [Section("answer", 0, 7)]
+
+
+def test_a_paste_loses_its_control_characters_but_not_its_lines() -> None:
+    assert without_controls("a\x1b[31mb\r\nc\rd\te\x9b") == "a[31mb\nc\nd\te"
+
+
+def test_the_script_reads_as_it_should() -> None:
+    assert "".join(piece.text for piece in pieces(FUNCTION)) == text_of(FUNCTION)

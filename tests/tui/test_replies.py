@@ -1,0 +1,216 @@
+"""A reply from question to figures: streaming, switching, stopping, thoughts, text that would like to be more."""
+
+from __future__ import annotations
+
+import pytest
+from textual.content import Span
+
+from lade_chat.protocol import (
+    Message,
+    ModelInfo,
+    Piece,
+    Reply,
+    ReplyFinished,
+    ReplyStarted,
+    SetLookahead,
+    Statistics,
+    Stop,
+    Tokens,
+)
+from lade_chat.tui.chat import Phase
+from lade_chat.tui.tinted_text import Chunk
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
+
+
+async def test_all_text_is_shown_the_last_token_too(engine: ScriptedEngine) -> None:
+    async with opened(engine, system="Be brief.") as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        (command,) = engine.sent_of(Reply)
+        assert isinstance(command, Reply)
+        assert command.messages == (Message("system", "Be brief."), Message("user", "Write a function."))
+        engine.tell(*streamed(FUNCTION), finished(FUNCTION))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        assert reply_text(app) == text_of(FUNCTION)
+        await sees(pilot, "56.7 tok/s", "ended")
+        assert app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION))
+
+
+async def test_long_replies_are_shown_whole_in_chunks(engine: ScriptedEngine) -> None:
+    script = tuple((f"line {number}\n", "and ", "more\n") for number in range(100))
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Go on.")
+        engine.tell(*streamed(script), finished(script))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        assert reply_text(app) == text_of(script)
+        assert len(app.screen.query(Chunk)) > 3
+        await sees(pilot, "and more")
+
+
+async def test_verified_tokens_are_tinted_and_plain_ones_are_not(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed((("One",), (" two", " three", " four"), (" five",))))
+        await wait_until(pilot, lambda: "five" in reply_text(app))
+        content = app.screen.query_one(Chunk).visual
+        assert content.spans == [Span(7, 18, "on $success 25%")]  # type: ignore[attr-defined]
+
+
+async def test_without_colours_verified_tokens_are_underlined(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed((("One", " two"),)))
+        await wait_until(pilot, lambda: "two" in reply_text(app))
+        assert app.screen.query_one(Chunk).visual.spans == [Span(3, 7, "underline")]  # type: ignore[attr-defined]
+
+
+async def test_lookahead_is_switched_in_mid_reply(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION[:8]))
+        await wait_until(pilot, lambda: "lookahead ON" in status(app))
+        await pilot.press("ctrl+l")
+        assert engine.sent_of(SetLookahead) == [SetLookahead(False)]
+        engine.tell(Tokens(pieces(FUNCTION[8:], 8), statistics(FUNCTION, lookahead=False)))
+        await wait_until(pilot, lambda: "lookahead OFF" in status(app))
+        engine.tell(finished(FUNCTION, lookahead=False))
+        await sees(pilot, "switched OFF after 25 tokens")
+        await say(app, pilot, "Again.")
+        again = engine.sent_of(Reply)[-1]
+        assert isinstance(again, Reply)
+        assert not again.options.lookahead
+
+
+async def test_lookahead_is_not_switched_where_the_model_cannot(engine: ScriptedEngine) -> None:
+    reason = "Lookahead is off: this architecture keeps a recurrent state."
+    model = ModelInfo("rwkv", "cpu", "float32", 1, 2048, lookahead_supported=False, notices=(reason,))
+    async with opened(engine, model=model) as (_app, pilot):
+        await sees(pilot, reason, "lookahead not available")
+        await pilot.press("ctrl+l")
+        assert not engine.sent_of(SetLookahead)
+
+
+async def test_escape_stops_and_keeps_what_was_said(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION[:4]))
+        await wait_until(pilot, lambda: "list" in reply_text(app))
+        await pilot.press("escape", "escape")
+        assert engine.sent_of(Stop) == [Stop()]
+        engine.tell(Tokens(pieces(FUNCTION[4:5], 4), statistics(FUNCTION[:5])), finished(FUNCTION[:5], "cancelled"))
+        await sees(pilot, "· stopped")
+        assert app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:5]))
+        await say(app, pilot, "Go on.")
+        assert len(engine.sent_of(Reply)) == 2
+
+
+async def test_a_second_message_waits_for_nothing_but_the_first_reply(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "one")
+        await say(app, pilot, "two")
+        assert len(engine.sent_of(Reply)) == 1
+        assert "still answering" in status(app)
+        assert app.chat_screen.prompt.text == "two"
+
+
+async def test_messages_sent_while_the_model_loads_are_answered_in_order(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        await say(app, pilot, "first")
+        await say(app, pilot, "second")
+        assert not engine.sent_of(Reply)
+        await sees(pilot, "waits for the model")
+        engine.load()
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 1)
+        engine.tell(*streamed((("1",),)), finished((("1",),)))
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        engine.tell(*streamed((("2",),)), finished((("2",),)))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        said = [message.content for message in app.chat_screen.chat.conversation.messages]
+        assert said == ["first", "1", "second", "2"]
+        shown = screen_text(app)
+        places = [shown.index(text) for text in ("first", "Model", "second")]
+        assert places == sorted(places)
+        assert "waits for the model" not in shown
+
+
+async def test_a_new_conversation_throws_a_running_reply_away(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "one")
+        engine.tell(*streamed(FUNCTION[:4]))
+        await wait_until(pilot, lambda: "list" in reply_text(app))
+        await pilot.press("ctrl+n")
+        assert engine.sent_of(Stop)
+        engine.tell(Tokens(pieces(FUNCTION[4:5], 4), statistics(FUNCTION[:5])))
+        engine.tell(finished(FUNCTION[:5], "cancelled"))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        assert app.chat_screen.chat.conversation.messages == ()
+        assert reply_text(app) == ""
+        await sees(pilot, "Hello! Who are you?")
+
+
+async def test_markup_and_escape_sequences_do_nothing(engine: ScriptedEngine) -> None:
+    nasty = "[bold]loud[/bold] \x1b[31mred\x1b]0;title\x07 [@click=app.quit]x[/] \x9b2J [/nothing]"
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, nasty)
+        engine.tell(ReplyStarted(9), Tokens((Piece(nasty, "trajectory", 1, 0),), Statistics(1, 1, 1.0)))
+        engine.tell(ReplyFinished("eos", Statistics(1, 1, 1.0)))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        shown = screen_text(app)
+        assert shown.count("[bold]loud[/bold]") == 2
+        assert "␛[31mred" in shown
+        assert "\x1b" not in shown
+        assert "\x9b" not in shown
+        assert app.chat_screen.chat.conversation.messages[-1].content == nasty
+
+
+async def test_thoughts_are_folded_until_asked_for(engine: ScriptedEngine) -> None:
+    script = (("<thi", "nk>", "\n"), ("carry", " the", " one"), ("</think>", "\n\n"), ("It", " is", " 42."))
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "17 + 25?")
+        engine.tell(*streamed(script[:2]))
+        await sees(pilot, "thinking… 3 tokens")
+        engine.tell(Tokens(pieces(script[2:], 2), statistics(script)), finished(script))
+        await sees(pilot, "thought for 3 tokens", "It is 42.", "ready")
+        assert "carry" not in screen_text(app)
+        await pilot.press("f5")
+        await sees(pilot, "carry the one")
+        await pilot.press("f5")
+        await sees_no(pilot, "carry")
+        assert app.chat_screen.chat.conversation.messages[-1].content == text_of(script)
+
+
+async def test_a_thought_opened_by_the_template_folds_when_it_closes(engine: ScriptedEngine) -> None:
+    script = (("carry",), (" the", " one"), ("</think>", "\n"), ("It", " is", " 42."))
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "17 + 25?")
+        engine.tell(*streamed(script), finished(script))
+        await sees(pilot, "thought for 3 tokens", "It is 42.", "ready")
+        await sees_no(pilot, "carry")
+
+
+async def test_reading_back_is_not_disturbed(engine: ScriptedEngine) -> None:
+    script = tuple((f"line {number}\n",) for number in range(60))
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Go on.")
+        engine.tell(*streamed(script[:40]))
+        await sees(pilot, "line 39")
+        await pilot.press("pageup")
+        await wait_until(pilot, lambda: "line 39" not in screen_text(app))
+        before = app.chat_screen.transcript.scroll_y
+        engine.tell(Tokens(pieces(script[40:], 40), statistics(script)), finished(script))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        assert app.chat_screen.transcript.scroll_y == before
+        await pilot.press("pagedown", "pagedown", "pagedown")
+        await sees(pilot, "line 59")
+
+
+async def test_left_out_messages_are_told_once(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        for _ in range(2):
+            await say(app, pilot, "more")
+            engine.tell(ReplyStarted(2000, dropped_messages=2), finished((("x",),)))
+            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        assert screen_text(app).count("The oldest 2 messages no longer fit and were left out.") == 1

@@ -1,0 +1,107 @@
+"""What goes wrong is said in one line, there is a way on, and nothing is lost."""
+
+from __future__ import annotations
+
+from lade_chat.protocol import EngineLost, Failed, Load, LoadFailed, Loading, Message, Reply, ReplyStarted
+from lade_chat.tui.chat import Phase
+from lade_chat.tui.model_screen import ModelScreen
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
+from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
+
+WRONG = "/models/llama: there is no [b]config.json[/b] in this folder"
+
+
+async def test_loading_is_shown_stage_by_stage(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        engine.tell(Loading("configuration"))
+        await wait_until(pilot, lambda: "reading the configuration" in status(app))
+        engine.tell(Loading("weights", 62, 100))
+        await wait_until(pilot, lambda: "loading the weights ━" in status(app))
+        assert "62%" in status(app)
+        engine.tell(Loading("probe"))
+        await wait_until(pilot, lambda: "trying a first step" in status(app))
+
+
+async def test_a_model_that_does_not_load_leaves_a_way_on(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(LoadFailed(WRONG))
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        await sees(pilot, WRONG)
+        await pilot.press(*"/m", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        await sees(pilot, WRONG)
+        engine.load()
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+
+
+async def test_a_failed_load_does_not_take_the_prompt_from_someone_typing(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        await pilot.press("H")
+        engine.tell(LoadFailed(WRONG))
+        await sees(pilot, WRONG)
+        assert app.screen is app.chat_screen
+        await pilot.press("i", "enter")
+        assert "Ctrl+O opens one" in status(app)
+        assert app.chat_screen.prompt.text == "Hi"
+
+
+async def test_only_the_model_asked_for_last_counts(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        await pilot.press("ctrl+o", *"/m", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        engine.tell(LoadFailed(WRONG))
+        engine.load()
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        assert WRONG not in screen_text(app)
+
+
+async def test_a_lost_engine_keeps_the_reply_and_is_started_again(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION[:4]), EngineLost("killed by signal 9"))
+        await sees(pilot, "killed by signal 9")
+        assert app.chat_screen.chat.phase is Phase.LOST
+        assert app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:4]))
+        assert text_of(FUNCTION[:4]).strip() in reply_text(app)
+        await sees(pilot, "Restart")
+        await pilot.press("f6")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        assert engine.restarts == 1
+        engine.load()
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "Go on.")
+        command = engine.sent_of(Reply)[-1]
+        assert isinstance(command, Reply)
+        assert len(command.messages) == 3
+
+
+async def test_the_next_message_starts_a_lost_engine_too(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        engine.tell(EngineLost("killed"))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.LOST)
+        await say(app, pilot, "Hello")
+        await wait_until(pilot, lambda: engine.restarts == 1 and len(engine.sent_of(Load)) == 2)
+        engine.load()
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+
+
+async def test_a_question_without_an_answer_goes_back_to_the_prompt(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "A very long question")
+        engine.tell(Failed("the prompt has 5000 tokens, the context holds 2048"))
+        await sees(pilot, "the context holds 2048")
+        assert app.chat_screen.prompt.text == "A very long question"
+        assert app.chat_screen.chat.conversation.messages == ()
+        await say(app, pilot, "short")
+        engine.tell(ReplyStarted(5), finished((("x",),)))
+        await wait_until(pilot, lambda: "ready" in status(app))
+
+
+async def test_a_reply_that_fails_keeps_what_was_said(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION[:4]), Failed("out of memory"))
+        await sees(pilot, "out of memory")
+        assert app.chat_screen.chat.conversation.messages[-1].content == text_of(FUNCTION[:4])
+        assert app.chat_screen.chat.phase is Phase.READY
