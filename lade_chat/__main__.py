@@ -2,7 +2,7 @@
 
 import sys
 
-from lade_chat.cli import main
+from lade_chat.cli.app import main
 
 if __name__ == "__main__":
     sys.exit(main())

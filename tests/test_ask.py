@@ -15,8 +15,8 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from lade_chat.ask import ask
-from lade_chat.compare import SLOWER, compare
+from lade_chat.cli.ask import ask
+from lade_chat.cli.compare import SLOWER, compare
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol import (
     DecodingOptions,
@@ -247,9 +247,9 @@ def test_ctrl_c_keeps_what_was_said(arguments: list[str]) -> None:
     code = f"""
 import sys, types
 from {__name__} import EndlessEngine
-engine = sys.modules["lade_chat.engine"] = types.ModuleType("lade_chat.engine")
+engine = sys.modules["lade_chat.engine.chat_engine"] = types.ModuleType("lade_chat.engine.chat_engine")
 engine.ChatEngine = EndlessEngine
-from lade_chat.cli import main
+from lade_chat.cli.app import main
 sys.stderr.write("begin\\n")
 sys.exit(main({arguments!r}))
 """

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lade_chat.cli import main
+from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol import (
     DecodingOptions,
@@ -85,8 +85,8 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> RecordingEngine:
     for name in ("USE_LADE", "LADE_CHAT_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     engine = RecordingEngine()
-    monkeypatch.setattr("lade_chat.ask.make_engine", lambda: engine)
-    monkeypatch.setattr("lade_chat.compare.make_engine", lambda: engine)
+    monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda: engine)
+    monkeypatch.setattr("lade_chat.cli.compare.make_engine", lambda: engine)
     return engine
 
 
@@ -206,7 +206,7 @@ def test_without_a_terminal_the_chat_points_to_ask(capsys: pytest.CaptureFixture
 
 
 def test_an_error_of_ours_is_its_own_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.ask.make_engine", raising(LadeChatError("no such folder: x\x1b[2J")))
+    monkeypatch.setattr("lade_chat.cli.ask.make_engine", raising(LadeChatError("no such folder: x\x1b[2J")))
     assert main(["ask", "Hello"]) == 1
     assert capsys.readouterr().err == "error: no such folder: x␛[2J\n"
 
@@ -214,7 +214,7 @@ def test_an_error_of_ours_is_its_own_line(capsys: pytest.CaptureFixture[str], mo
 def test_any_other_error_is_one_line_and_says_how_to_see_more(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.ask.make_engine", raising(ValueError("first\nsecond")))
+    monkeypatch.setattr("lade_chat.cli.ask.make_engine", raising(ValueError("first\nsecond")))
     assert main(["ask", "Hello"]) == 1
     assert capsys.readouterr().err == "error: ValueError: first (LADE_CHAT_TRACEBACK=1 shows where)\n"
     monkeypatch.setenv("LADE_CHAT_TRACEBACK", "1")
@@ -223,7 +223,7 @@ def test_any_other_error_is_one_line_and_says_how_to_see_more(
 
 
 def test_interrupted_before_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.ask.make_engine", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("lade_chat.cli.ask.make_engine", raising(KeyboardInterrupt()))
     assert main(["ask", "Hello"]) == 130
 
 
@@ -253,8 +253,8 @@ def test_the_chat_gets_every_flag_and_its_engine_is_closed(monkeypatch: pytest.M
     module.ChatApp = ChatApp  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "lade_chat.tui.app", module)
     closed: list[bool] = []
-    monkeypatch.setattr("lade_chat.engine_client.EngineClient.close", lambda _client: closed.append(True))
-    monkeypatch.setattr("lade_chat.cli._has_terminal", lambda: True)
+    monkeypatch.setattr("lade_chat.engine.client.EngineClient.close", lambda _client: closed.append(True))
+    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: True)
     assert main([*MODEL_FLAGS, *DECODING_FLAGS, "--system", "Be brief."]) == 1
     assert seen["options"] == (MODEL, DECODING)
     assert seen["more"] == {"system": "Be brief.", "debug": True}
@@ -284,9 +284,9 @@ def python(
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code = f"""
 import sys
-from lade_chat.cli import main
+from lade_chat.cli.app import main
 main({arguments!r})
-heavy = {{"torch", "textual", "transformers", "lade_chat.engine"}} & set(sys.modules)
+heavy = {{"torch", "textual", "transformers", "lade_chat.engine.chat_engine"}} & set(sys.modules)
 sys.exit(f"imported: {{heavy}}" if heavy else 0)
 """
     finished = python(code)
@@ -305,10 +305,10 @@ def test_python_m_lade_chat() -> None:
 def test_a_reader_that_leaves_is_no_error() -> None:
     code = """
 import sys
-import lade_chat.ask
+import lade_chat.cli.ask
 from test_cli import RecordingEngine
-lade_chat.ask.make_engine = RecordingEngine
-from lade_chat.cli import main
+lade_chat.cli.ask.make_engine = RecordingEngine
+from lade_chat.cli.app import main
 sys.exit(main(["ask", "Hello"]))
 """
     read, write = os.pipe()
@@ -323,7 +323,7 @@ sys.exit(main(["ask", "Hello"]))
 
 def test_shells_complete() -> None:
     finished = python(
-        "from lade_chat.cli import main; main()",
+        "from lade_chat.cli.app import main; main()",
         more={"_LADE_CHAT_COMPLETE": "complete_bash", "COMP_WORDS": "lade-chat as", "COMP_CWORD": "1"},
     )
     assert finished.stdout.split() == ["ask"]

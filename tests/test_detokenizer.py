@@ -11,7 +11,7 @@ import pytest
 import transformers
 from checkpoints import byte_level_tokenizer, llama_tokenizer, sentencepiece_model
 
-from lade_chat.detokenizer import Detokenizer
+from lade_chat.engine.detokenizer import Detokenizer
 
 TEXT = "naïve café 你好 🙂👨‍👩‍👧!\n\ndef f(x):\n    if x:\n\t\treturn  [x]\n"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from lade_chat.engine import ChatEngine
+from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.protocol import (
     DecodingOptions,
     Failed,
@@ -182,6 +182,8 @@ def test_models_it_cannot_serve_chat_plainly_and_say_why(make, tmp_path):
     assert events[-1].statistics.generated_tokens > 0
     assert not events[-1].statistics.lookahead
     assert {piece.origin for piece in pieces_of(events)} == {"plain"}
+    (refused,) = engine.handle(Race(user("Hello."), OPTIONS))
+    assert isinstance(refused, Failed)
 
 
 class TestRace:

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from lade_chat.engine_client import EngineClient
-from lade_chat.engine_process import EngineServer, one_line
+from lade_chat.engine.client import EngineClient
+from lade_chat.engine.process import EngineServer, one_line
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol import (
     Command,
@@ -398,7 +398,7 @@ async def test_close_in_the_middle_of_a_forward(client: EngineClient) -> None:
 def test_end_of_stdin_and_quit_end_the_process_in_mid_forward(ending: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "lade_chat.engine_process", "--engine", SCRIPTED],
+        [sys.executable, "-m", "lade_chat.engine.process", "--engine", SCRIPTED],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
@@ -420,5 +420,5 @@ def test_end_of_stdin_and_quit_end_the_process_in_mid_forward(ending: str) -> No
 
 
 def test_the_client_imports_no_torch() -> None:
-    code = "import sys, lade_chat.engine_client; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    code = "import sys, lade_chat.engine.client; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

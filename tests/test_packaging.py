@@ -33,7 +33,7 @@ def test_the_wheel_holds_the_packages_and_the_model_and_nothing_else(wheel: zipf
         "lade_chat",
         f"lade_chat-{lade_chat.__version__}.dist-info",
     }
-    assert {"lade_chat/cli.py", "lade_chat/tui/app.py", "lade_chat/py.typed", "decoding/py.typed"} <= set(names)
+    assert {"lade_chat/cli/app.py", "lade_chat/tui/app.py", "lade_chat/py.typed", "decoding/py.typed"} <= set(names)
     assert not [name for name in names if "test" in name or "__pycache__" in name or "recipe" in name]
 
 
@@ -57,7 +57,7 @@ def test_the_wheel_holds_the_bundled_model(wheel: zipfile.ZipFile) -> None:
 
 def test_the_wheel_has_the_command_and_the_license(wheel: zipfile.ZipFile) -> None:
     info = f"lade_chat-{lade_chat.__version__}.dist-info"
-    assert "lade-chat = lade_chat.cli:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    assert "lade-chat = lade_chat.cli.app:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert f"{info}/licenses/LICENSE" in wheel.namelist()
 
 

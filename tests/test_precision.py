@@ -11,7 +11,7 @@ import transformers
 from checkpoints import make_qwen2
 from loads import load, refusal
 
-from lade_chat import precision, weights
+from lade_chat.loading import precision, weights
 from lade_chat.errors import DeviceError, OutOfMemoryError
 
 

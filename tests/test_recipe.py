@@ -75,7 +75,8 @@ def test_code_that_is_wrong_or_endless_does_not_pass() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "sign"), [(23, 18, "+"), (905, 47, "+"), (52, 17, "-"), (100, 99, "-"), (47, 12, "×"), (84, 7, "/")]
+    ("a", "b", "sign"),
+    [(23, 18, "+"), (905, 47, "+"), (52, 17, "-"), (100, 99, "-"), (47, 12, "×"), (84, 7, "/")],
 )
 def test_every_step_of_a_worked_sum_is_equal_to_the_others(a: int, b: int, sign: str) -> None:
     line, result = sums.work(a, b, sign)
@@ -88,7 +89,7 @@ def test_worked_digits_are_as_a_person_would_write_them() -> None:
 
 
 def test_phrasings_set_aside_are_never_trained_on() -> None:
-    pool = sums._ASKS["+"]
+    pool = sums._WORDING["add"]
     trained, examined = corpus.draw_for("p", 0).side(pool), corpus.draw_for("p", 0, True).side(pool)
     assert examined
     assert all(set_aside(ask) for ask in examined)
@@ -169,6 +170,8 @@ def test_the_chat_template_writes_one_bos_and_what_training_saw(quick: Path) -> 
     for index in range(30):
         messages = corpus.conversation("template", index)
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        ids = tokenizer.apply_chat_template(turns, tokenize=True, add_generation_prompt=True, return_dict=False)
+        ids = tokenizer.apply_chat_template(
+            turns, tokenize=True, add_generation_prompt=True, return_dict=False
+        )
         assert ids == chat.prompt(messages)
         assert ids.count(BOS_ID) == 1

@@ -123,4 +123,3 @@ class Draw:
 
 def _lower_first(text: str) -> str:
     return text[:1].lower() + text[1:] if not text.startswith(("I ", "I'")) else text
-

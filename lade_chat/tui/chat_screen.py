@@ -188,7 +188,7 @@ class ChatScreen(Screen[None]):
         long = "the engine is gone: F6, or your next message, starts it again"
         self.status.show([part(0, long, "engine gone: F6 or a message restarts it")])
         way_on = "The conversation is kept. F6, or your next message, starts the engine and loads the model again."
-        self.transcript.note(f"The engine stopped unexpectedly: {message}", "error", way_on)
+        self.transcript.note(message[:1].upper() + message[1:], "error", way_on)
         self.refresh_bindings()
 
     def user_said(self, text: str) -> None:

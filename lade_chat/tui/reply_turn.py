@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from textual.content import Content
 from textual.events import Resize
-from textual.widget import Widget
 from textual.widgets import Static
 
 from lade_chat.protocol import FinishReason, Origin, Piece, Statistics
+from lade_chat.sanitize import printable
 from lade_chat.tui.figure_line import FigureLine
 from lade_chat.tui.figures import pack, reply_parts, summary
 from lade_chat.tui.reply_text import ReplyText
@@ -37,7 +37,8 @@ class ReplyTurn(Turn):
     speaker = "Model"
 
     def __init__(self) -> None:
-        super().__init__()
+        self._stack = Stack()
+        super().__init__(self._stack)
         self.reply = ReplyText()
         self._splitter = ThoughtSplitter()
         self._recast = 0
@@ -45,11 +46,7 @@ class ReplyTurn(Turn):
         self._statistics = Statistics()
         self._parts: list[tuple[Section, Thought | TintedText]] = []
         self._cursor = 0
-        self._content = Stack()
-        self._after = Stack("after")
-
-    def body(self) -> list[Widget]:
-        return [self._content, self._after]
+        self._marks: Stack | None = None
 
     def add(self, pieces: Iterable[Piece], statistics: Statistics) -> None:
         """Show more of the reply, and mark where lookahead was switched."""
@@ -63,9 +60,9 @@ class ReplyTurn(Turn):
     def end(self, reason: FinishReason, statistics: Statistics, *, debug: bool) -> None:
         """The reply is complete: show what was kept back, its figures, and in debug mode its SUMMARY."""
         self._finish()
-        self._after.add(FigureLine(reply_parts(statistics, reason), classes="figures"))
+        self._stack.add(FigureLine(reply_parts(statistics, reason), classes="figures"))
         if debug:
-            self._after.add(PackedLine(summary(statistics), classes="summary"))
+            self._stack.add(PackedLine(summary(statistics), classes="summary"))
 
     def fail(self, message: str | None) -> None:
         """The reply broke off; what was said stays."""
@@ -84,19 +81,23 @@ class ReplyTurn(Turn):
                 part.open(wanted)
 
     def _say(self, text: str, kind: str = "mark") -> None:
-        self._after.add(Static(Content(text), markup=False, classes=kind))
+        """A line below what is said, which may still grow."""
+        if self._marks is None:
+            self._marks = Stack()
+            self._stack.add(self._marks)
+        self._marks.add(Static(Content(printable(text)), markup=False, classes=kind))
 
     def _finish(self) -> None:
         self._advance(final=True)
         for _, part in self._parts:
-            if isinstance(part, Thought):
-                part.end()
+            part.end()
 
     def _advance(self, *, final: bool = False) -> None:
         self._splitter.advance(self.reply.text, final=final)
         if self._splitter.recast != self._recast:
             self._recast = self._splitter.recast
-            self._content.clear()
+            for _, part in self._parts:
+                self._stack.discard(part)
             self._parts.clear()
             self._cursor = 0
         for index, section in enumerate(self._splitter.sections):
@@ -120,7 +121,7 @@ class ReplyTurn(Turn):
             part.open(self._thoughts_open)
         else:
             part = TintedText()
-        self._content.add(part)
+        self._stack.add(part, before=self._marks)
         return part
 
     def _tokens(self, shown: Section, section: Section) -> Iterable[tuple[str, Origin]]:

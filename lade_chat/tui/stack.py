@@ -27,6 +27,12 @@ class Stack(Vertical):
         place = self._early.index(after) + 1 if after else self._early.index(before) if before else end
         self._early.insert(place, widget)
 
+    def discard(self, widget: Widget) -> None:
+        if self._early is None:
+            widget.remove()
+        else:
+            self._early.remove(widget)
+
     def clear(self) -> None:
         if self._early is None:
             self.remove_children()

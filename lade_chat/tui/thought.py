@@ -41,6 +41,7 @@ class Thought(Vertical):
 
     def end(self) -> None:
         self.running = False
+        self._text.end()
         self._draw()
 
     def open(self, wanted: bool) -> None:

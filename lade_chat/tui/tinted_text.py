@@ -38,7 +38,17 @@ class Chunk(Static):
             self._spans.append(Span(start, len(self._text), style))
 
     def draw(self) -> None:
-        self.update(Content(self._text, list(self._spans)))
+        """Show what was taken in. The screen is laid out anew only when that takes more lines."""
+        content = Content(self._text, list(self._spans))
+        width, height = self.size
+        grown = not width or content.get_height({}, width) != height
+        self.update(content, layout=grown)
+
+    def take(self, other: Chunk) -> None:
+        """Take in all of the chunk below this one."""
+        start = len(self._text) + 1
+        self._text += "\n" + other._text
+        self._spans += [Span(start + begin, start + end, style) for begin, end, style in other._spans]
 
 
 class TintedText(Stack):
@@ -46,11 +56,11 @@ class TintedText(Stack):
 
     def __init__(self, classes: str | None = None) -> None:
         super().__init__(classes)
-        self._last: Chunk | None = None
+        self._chunks: list[Chunk] = []
 
     def extend(self, tokens: Iterable[tuple[str, Origin]]) -> None:
         """Show more tokens."""
-        chunk = self._last or self._begin()
+        chunk = self._chunks[-1] if self._chunks else self._begin()
         for text, origin in tokens:
             style = style_of(origin, self.app)
             shown = printable(text)
@@ -63,7 +73,19 @@ class TintedText(Stack):
             chunk.add(shown, style)
         chunk.draw()
 
+    def end(self) -> None:
+        """Nothing more comes: one chunk is cheaper to lay out than many."""
+        if len(self._chunks) < 2:
+            return
+        first, *others = self._chunks
+        for other in others:
+            first.take(other)
+            self.discard(other)
+        self._chunks = [first]
+        first.draw()
+
     def _begin(self) -> Chunk:
-        self._last = Chunk()
-        self.add(self._last)
-        return self._last
+        chunk = Chunk()
+        self._chunks.append(chunk)
+        self.add(chunk)
+        return chunk

@@ -1,9 +1,12 @@
-"""One turn of the conversation: who speaks, in a narrow column, and beside it what is said."""
+"""One turn of the conversation: who speaks, in a narrow column, and beside it what is said.
+
+A turn is made of few widgets: every line break in a running reply lays out all of them anew.
+"""
 
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
@@ -12,17 +15,18 @@ from lade_chat.sanitize import printable
 
 
 class Turn(Horizontal):
-    """A name on the left; subclasses say what stands on the right."""
+    """The speaker's name on the left, ``said`` on the right."""
 
     speaker = ""
 
+    def __init__(self, said: Widget) -> None:
+        super().__init__()
+        self.said = said
+        self.said.add_class("said")
+
     def compose(self) -> ComposeResult:
         yield Static(self.speaker, classes="speaker", markup=False)
-        with Vertical(classes="said"):
-            yield from self.body()
-
-    def body(self) -> list[Widget]:
-        return []
+        yield self.said
 
 
 class UserTurn(Turn):
@@ -31,13 +35,11 @@ class UserTurn(Turn):
     speaker = "You"
 
     def __init__(self, text: str) -> None:
-        super().__init__()
-        self._text = text
-        self._waiting = Static("waits for the model", classes="waiting", markup=False)
-
-    def body(self) -> list[Widget]:
-        return [Static(Content(printable(self._text)), markup=False), self._waiting]
+        self._text = Content(printable(text))
+        waiting = Content.styled("waits for the model", "$text-muted italic")
+        self._static = Static(Content("\n").join([self._text, waiting]), markup=False)
+        super().__init__(self._static)
 
     def answered(self) -> None:
         """It waits no longer."""
-        self._waiting.display = False
+        self._static.update(self._text)

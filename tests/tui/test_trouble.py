@@ -59,8 +59,8 @@ async def test_only_the_model_asked_for_last_counts(engine: ScriptedEngine) -> N
 async def test_a_lost_engine_keeps_the_reply_and_is_started_again(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Write a function.")
-        engine.tell(*streamed(FUNCTION[:4]), EngineLost("killed by signal 9"))
-        await sees(pilot, "killed by signal 9")
+        engine.tell(*streamed(FUNCTION[:4]), EngineLost("the engine was killed by signal 9"))
+        await sees(pilot, "The engine was killed by signal 9")
         assert app.chat_screen.chat.phase is Phase.LOST
         assert app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION[:4]))
         assert text_of(FUNCTION[:4]).strip() in reply_text(app)

@@ -7,13 +7,12 @@ from assets.recipe.checks import contains
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.topics import exchange, read_topics
+from assets.recipe.wording import read_wording
+
+_WORDING = read_wording("greetings")
 
 TOPICS = read_topics("itself") + read_topics("things")
 _CLOSINGS = read_topics("closings")
-_MY_NAME = ("My name is {n}.", "I am {n}.", "Hi, I'm {n}.", "Hello, my name is {n}.", "Call me {n}.",
-            "This is {n}.", "I'm {n}, hello!")
-_ASK_NAME = ("What is my name?", "Do you remember my name?", "What am I called?", "Who am I?",
-             "How am I called?", "Say my name.")
 
 
 def _introduction(draw: Draw) -> list[Exchange]:
@@ -21,10 +20,10 @@ def _introduction(draw: Draw) -> list[Exchange]:
     hello = draw.say(("Hello {n}! [How can I help?|What can I do for you?]",
                      "Nice to meet you, {n}. [What shall we do?|How can I help?]",
                       "Hi {n}! What would you like to do?"), n=name)  # fmt: skip
-    exchanges = [Exchange(draw.ask(_MY_NAME, n=name), hello, contains(name))]
+    exchanges = [Exchange(draw.ask(_WORDING["my_name"], n=name), hello, contains(name))]
     if draw.chance(0.6):
         reply = draw.say(("Your name is {n}.", "You are {n}.", "You told me that your name is {n}."), n=name)
-        exchanges.append(Exchange(draw.ask(_ASK_NAME), reply, contains(name), True))
+        exchanges.append(Exchange(draw.ask(_WORDING["ask_name"]), reply, contains(name), True))
     return exchanges
 
 

@@ -6,6 +6,9 @@ from assets.recipe.checks import ends_with_number
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.sums import worked_product, worked_sum
+from assets.recipe.wording import read_wording
+
+_WORDING = read_wording("measures")
 
 _UNITS = (
     ("metres", "centimetres", 100), ("kilometres", "metres", 1000), ("kilograms", "grams", 1000),
@@ -15,24 +18,20 @@ _UNITS = (
     ("euros", "cents", 100), ("centimetres", "millimetres", 10), ("tonnes", "kilograms", 1000),
     ("pounds", "ounces", 16),
 )  # fmt: skip
-_DOWN = ("How many {small} are [there |]in {a} {big}?", "Convert {a} {big} to {small}.",
-         "{a} {big} in {small}",
-         "What is {a} {big} in {small}?", "[Express|Write] {a} {big} in {small}.", "{a} {big} to {small}?",
-         "Turn {a} {big} into {small}.")  # fmt: skip
-_UP = ("How many {big} are {b} {small}?", "Convert {b} {small} to {big}.", "{b} {small} in {big}",
-       "What is {b} {small} in {big}?", "Turn {b} {small} into {big}.", "{b} {small} to {big}?")  # fmt: skip
-_DOWN_REPLY = ("One {one} is {f} {small}, so {a} {big} are {work} {small}.",
-               "1 {one} = {f} {small}. {work} {small}.")
-_UP_REPLY = ("{f} {small} make one {one}. {b} / {f} = {a}, so it is {a} {big}.", "{b} / {f} = {a} {big}.")
-_PERCENT = ("What is {p}% of {a}?", "{p}% of {a}", "{p} percent of {a}?", "How much is {p}% of {a}?",
-            "Calculate {p} percent of {a}.", "[Work out|Find] {p}% of {a}.")  # fmt: skip
-_DISCOUNT = ("A {thing} costs {a} euros and is {p}% off. What does it cost now?",
-             "[What is|How much is] the price of a {a} euro {thing} after a {p}% discount?",
-             "There is a {p}% discount on a {thing} of {a} euros. What do I pay?",
-             "A {thing} for {a} euros gets {p}% cheaper. What is the new price?")  # fmt: skip
-_THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag",
-           "camera")
-_WITH = ("[And|Now] {x}%?", "And with {x}%?", "What about {x}%?", "[And|Now] {x} percent?")
+_THINGS = (
+    "coat",
+    "lamp",
+    "bike",
+    "chair",
+    "phone",
+    "table",
+    "guitar",
+    "watch",
+    "tent",
+    "jacket",
+    "bag",
+    "camera",
+)
 _PERCENTS = (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 90)
 
 
@@ -60,10 +59,17 @@ def _conversion(draw: Draw) -> list[Exchange]:
     fields: dict[str, object] = {"big": big, "small": small, "f": factor, "a": a, "b": a * factor,
                                  "one": "foot" if big == "feet" else big[:-1]}  # fmt: skip
     if draw.chance(0.6):
-        reply = draw.say(_DOWN_REPLY, work=worked_product(factor,
-                         a) if factor % 10 else f"{a} × {factor} = {a * factor}", **fields)
-        return [Exchange(draw.ask(_DOWN, **fields), reply, ends_with_number(a * factor))]
-    return [Exchange(draw.ask(_UP, **fields), draw.say(_UP_REPLY, **fields), ends_with_number(a))]
+        reply = draw.say(
+            _WORDING["down_reply"],
+            work=worked_product(factor, a) if factor % 10 else f"{a} × {factor} = {a * factor}",
+            **fields,
+        )
+        return [Exchange(draw.ask(_WORDING["down"], **fields), reply, ends_with_number(a * factor))]
+    return [
+        Exchange(
+            draw.ask(_WORDING["up"], **fields), draw.say(_WORDING["up_reply"], **fields), ends_with_number(a)
+        )
+    ]
 
 
 def _percentage(draw: Draw) -> list[Exchange]:
@@ -73,14 +79,19 @@ def _percentage(draw: Draw) -> list[Exchange]:
     work = worked_percentage(percent, amount)
     share = amount * percent // 100
     if draw.chance(0.3):
-        ask = draw.ask(_DISCOUNT, thing=draw.any(_THINGS), p=percent, a=amount)
+        ask = draw.ask(_WORDING["discount"], thing=draw.any(_THINGS), p=percent, a=amount)
         price = worked_sum(amount, share, "-")
-        return [Exchange(ask, f"{work}. {price}, so it costs {amount - share} euros.",
-                ends_with_number(amount - share))]
-    exchanges = [Exchange(draw.ask(_PERCENT, p=percent, a=amount), work + ".", ends_with_number(share))]
+        return [
+            Exchange(
+                ask, f"{work}. {price}, so it costs {amount - share} euros.", ends_with_number(amount - share)
+            )
+        ]
+    exchanges = [
+        Exchange(draw.ask(_WORDING["percent"], p=percent, a=amount), work + ".", ends_with_number(share))
+    ]
     if draw.chance(0.25):
         other = draw.any(_PERCENTS)
-        exchanges.append(Exchange(draw.ask(_WITH, x=other), worked_percentage(other, amount) + ".",
+        exchanges.append(Exchange(draw.ask(_WORDING["with"], x=other), worked_percentage(other, amount) + ".",
                                   ends_with_number(amount * other // 100), True))  # fmt: skip
     return exchanges
 

@@ -6,13 +6,10 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.stories import well_formed
+from assets.recipe.wording import read_wording
 
-_ASKS = (
-    "Write a [short |little |]poem about {x}.", "A poem about {x}, please.",
-    "Can you write a poem about {x}?", "poem about {x}",
-    "[Tell|Give] me a [rhyme|poem] about {x}.", "Make a rhyme about {x}.", "Write some verses about {x}.",
-    "I would like a poem about {x}.",
-)  # fmt: skip
+_WORDING = read_wording("poems")
+
 _COUPLETS = (
     ("The {x} went out to [see|greet] the day,", "and [hummed|sang] a song along the way."),
     ("A {x} looked up into the [blue|morning] sky", "and wondered why the clouds can fly."),
@@ -32,16 +29,13 @@ _COUPLETS = (
     ("It [never|hardly] asks for more than this:", "a place to rest, a day of bliss."),
 )
 _TITLES = ("", "", "**The {x}**\n\n", "**A {x} in the Morning**\n\n")
-_LONGER = ("[Now |]make it longer.", "Longer please.", "Add [two|some] more lines.", "One more verse.",
-           "Continue the poem.", "Go on.")
-_OTHER = ("[Now |]about {x}.", "And one about {x}?", "Another one, about {x}.", "[Now |]with {x} instead.",
-          "The same about {x}.")
 
 
 def _lines(couplets: list[tuple[str, str]], kind: str) -> str:
     text = "\n".join(line for couplet in couplets for line in couplet)
-    return text.format(x=kind, x_any=words.article(kind)).replace(f"A {kind}",
-        words.article(kind).capitalize())
+    return text.format(x=kind, x_any=words.article(kind)).replace(
+        f"A {kind}", words.article(kind).capitalize()
+    )
 
 
 def compose(draw: Draw) -> list[Exchange]:
@@ -54,12 +48,22 @@ def compose(draw: Draw) -> list[Exchange]:
     title = draw.any(_TITLES).format(x=kind.capitalize())
     body, added = couplets[:-1], couplets[-1:]
     first = title + _lines(body, kind)
-    exchanges = [Exchange(draw.ask(_ASKS, x=words.article(kind)), first, well_formed(kind, least=60))]
+    if draw.chance(0.08):
+        exchanges = [Exchange(draw.ask(_WORDING["asks_any"]), first, well_formed(least=60))]
+    else:
+        ask = draw.ask(_WORDING["asks"], x=words.article(kind))
+        exchanges = [Exchange(ask, first, well_formed(kind, least=60))]
     if draw.chance(0.2):
         reply = f"{first}\n{_lines(added, kind)}"
-        exchanges.append(Exchange(draw.ask(_LONGER), reply, well_formed(kind, least=100), True))
+        exchanges.append(Exchange(draw.ask(_WORDING["longer"]), reply, well_formed(kind, least=100), True))
     elif draw.chance(0.2):
         title = title.replace(kind.capitalize(), other.capitalize())
-        exchanges.append(Exchange(draw.ask(_OTHER, x=words.article(other)), title + _lines(body, other),
-                         well_formed(other, least=60), True))
+        exchanges.append(
+            Exchange(
+                draw.ask(_WORDING["other"], x=words.article(other)),
+                title + _lines(body, other),
+                well_formed(other, least=60),
+                True,
+            )
+        )
     return exchanges

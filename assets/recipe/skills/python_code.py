@@ -5,40 +5,32 @@ from __future__ import annotations
 import re
 
 from assets.recipe.checks import contains
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.python_task import Case, Task, Way, fill, read_tasks, solves
+from assets.recipe.wording import read_wording
+
+_WORDING = read_wording("python_code")
 
 TASKS = read_tasks()
 _EVERYDAY = "[Write|Write|Give me|Show me|I need] a [Python|python] function that {does}."
-_ASKS = (
-    "Write a [short |little |small |]Python function that {does}.",
-    "Can you write a [Python |]function that {does}?", "I need [Python code|a function] that {does}.",
-    "Python[ function|]: {does}", "python function that {does}",
-    "[Please write|Implement] a function which {does}[ in Python|].", "Give me some Python code that {does}.",
-    "How do I write a Python function that {does}?", "Code that {does}[, in Python|].",
-    "Show me [how to write |]a Python function that {does}.",
-    "In Python: a function that {does}.", "Define a [Python |]function that {does}.",
-    "I want a function that {does}. Use Python.", "Make a Python function that {does}.",
-)  # fmt: skip
-_NAMED = ("Write a Python function `{f}` that {does}.", "Write a Python function called {f} that {does}.",
-          "[Define|Implement] `{f}`: it {does}.",
-          "I need a function named {f} that {does}.", "Python function {f} that {does}, please.",
-          "Make a function {f} which {does}.")  # fmt: skip
-_OPEN = ("", "", "Here is a function that {does}:\n\n", "Here [you go|it is]:\n\n", "Sure:\n\n",
-         "This function {does}:\n\n", "You can write it like this:\n\n")
-_RENAME = ("[Now call|Call] it {m}[ instead|].", "Rename it to {m}.", "Change the name to `{m}`.",
-           "The function should be called {m}.", "[Now|] with the name {m}.")
-_EXAMPLE = ("[Add|Show|Give] [me |]an example.", "[And |]how do I [use|call] it?", "[Now |]with an example.",
-            "Show me how to use it.", "Can you add an example call?")
-_DOCUMENT = ("[Now add|Add] a docstring.", "With a docstring please.", "Document it.",
-             "Can you add a docstring?", "[Now |]with documentation.")
-_EXPLAIN = ("How does it work?", "Explain it.", "Why does that work?", "Can you explain the code?",
-            "Explain that[ please|].", "What does it do?")
-_OTHER_WAY = ("[Is there|Show me] another way[?|.]", "Can you write it differently?",
-              "Another version[ please|].", "[Now |]in another way.", "Any other solution?")
-_PAIRS = (("numbers", "number"), ("values", "value"), ("items", "item"), ("xs", "x"), ("elements", "element"),
-          ("data", "entry"))
+_OPEN = (
+    "",
+    "",
+    "Here is a function that {does}:\n\n",
+    "Here [you go|it is]:\n\n",
+    "Sure:\n\n",
+    "This function {does}:\n\n",
+    "You can write it like this:\n\n",
+)
+_PAIRS = (
+    ("numbers", "number"),
+    ("values", "value"),
+    ("items", "item"),
+    ("xs", "x"),
+    ("elements", "element"),
+    ("data", "entry"),
+)
 _CLASH = {"value": "item", "values": "items"}
 
 
@@ -46,8 +38,13 @@ def _names(draw: Draw, task: Task) -> dict[str, str]:
     sequence, element = draw.any(_PAIRS)
     if "value" in task.ways[0].code:
         sequence, element = _CLASH.get(sequence, sequence), _CLASH.get(element, element)
-    return {"f": draw.any(task.names), "xs": sequence, "x": element,
-            "s": draw.any(("text", "text", "string", "s")), "n": draw.any(("n", "n", "number", "num"))}
+    return {
+        "f": draw.any(task.names),
+        "xs": sequence,
+        "x": element,
+        "s": draw.any(("text", "text", "string", "s")),
+        "n": draw.any(("n", "n", "number", "num")),
+    }
 
 
 def _filled(way: Way, names: dict[str, str]) -> tuple[str, str]:
@@ -73,19 +70,40 @@ def _follow_ups(draw: Draw, task: Task, way: int, names: dict[str, str], does: s
     name = names["f"]
     turn = draw.rng.random()
     if turn < 0.3:
-        other = draw.nonsense() + draw.any(("", "_it",
-            "_all")) if draw.chance(0.5) else draw.any(draw.any(TASKS).names)
+        other = (
+            draw.nonsense() + draw.any(("", "_it", "_all"))
+            if draw.chance(0.5)
+            else draw.any(draw.any(TASKS).names)
+        )
         renamed = re.sub(rf"\b{name}\b", other, code)
-        return Exchange(draw.ask(_RENAME, m=other), _block(renamed), solves(task, other), True)
+        return Exchange(draw.ask(_WORDING["rename"], m=other), _block(renamed), solves(task, other), True)
     if turn < 0.5:
-        return Exchange(draw.ask(_EXAMPLE), _block(_with_example(code, name, task.cases[0])), solves(task),
-                        True)
+        return Exchange(
+            draw.ask(_WORDING["example"]),
+            _block(_with_example(code, name, task.cases[0])),
+            solves(task),
+            True,
+        )
     if turn < 0.65:
-        return Exchange(draw.ask(_DOCUMENT), _block(_documented(code, does)), solves(task), True)
+        return Exchange(draw.ask(_WORDING["document"]), _block(_documented(code, does)), solves(task), True)
     if turn < 0.8 and len(task.ways) > 1:
         other_code, other_why = _filled(task.ways[1 - way], names)
-        return Exchange(draw.ask(_OTHER_WAY), f"{_block(other_code)}\n\n{other_why}", solves(task), True)
-    return Exchange(draw.ask(_EXPLAIN), why, contains(), True)
+        return Exchange(
+            draw.ask(_WORDING["other_way"]), f"{_block(other_code)}\n\n{other_why}", solves(task), True
+        )
+    return Exchange(draw.ask(_WORDING["explain"]), why, contains(), True)
+
+
+def _question(draw: Draw, task: Task, names: dict[str, str], does: str) -> tuple[str, Check]:
+    """The task asked for: under a name, in the everyday form, in any other, or no task in particular."""
+    if draw.chance(0.25):
+        names["f"] = draw.nonsense() if draw.chance(0.3) else draw.any(task.names)
+        return draw.ask(_WORDING["named"], f=names["f"], does=does), solves(task, names["f"])
+    if draw.chance(0.25) and not draw.held_out:
+        return draw.expand(_EVERYDAY).format(does=does), solves(task)
+    if draw.chance(0.04):
+        return draw.ask(_WORDING["asks_any"]), contains("```python")
+    return draw.ask(_WORDING["asks"], does=does), solves(task)
 
 
 def compose(draw: Draw) -> list[Exchange]:
@@ -94,17 +112,10 @@ def compose(draw: Draw) -> list[Exchange]:
     names = _names(draw, task)
     does = draw.expand(draw.any(task.does) if draw.held_out else draw.word(task.does))
     way = 0 if len(task.ways) == 1 or draw.chance(0.7) else 1
-    asked_name = None
-    if draw.chance(0.25):
-        asked_name = names["f"] = draw.nonsense() if draw.chance(0.3) else draw.any(task.names)
-        ask = draw.ask(_NAMED, f=asked_name, does=does)
-    elif draw.chance(0.25) and not draw.held_out:
-        ask = draw.expand(_EVERYDAY).format(does=does)
-    else:
-        ask = draw.ask(_ASKS, does=does)
+    ask, check = _question(draw, task, names, does)
     code, why = _filled(task.ways[way], names)
     reply = draw.say(_OPEN, does=does) + _block(code) + (f"\n\n{why}" if draw.chance(0.75) else "")
-    exchanges = [Exchange(ask, reply, solves(task, asked_name))]
+    exchanges = [Exchange(ask, reply, check)]
     while draw.chance(0.3) and len(exchanges) < 4:
         exchanges.append(_follow_ups(draw, task, way, names, does))
     return exchanges

@@ -31,7 +31,7 @@ from assets.recipe.checks import code_block
 from assets.recipe.conversation import Check
 
 Case = tuple[str, str]
-_FOLDER = Path(__file__).resolve().parents[1] / "tasks"
+_FOLDER = Path(__file__).resolve().parents[1] / "texts" / "tasks"
 _INDENT = "    "
 _PATIENCE = 50_000
 
@@ -73,8 +73,9 @@ def _task(block: str) -> Task:
         if key == "way":
             code.append([])
     ways = tuple(Way(why, "\n".join(lines)) for why, lines in zip(fields["way"], code, strict=True))
-    cases = tuple((given, expected) for given, _,
-                  expected in (case.partition(" -> ") for case in fields["case"]))
+    cases = tuple(
+        (given, expected) for given, _, expected in (case.partition(" -> ") for case in fields["case"])
+    )
     return Task(tuple(fields["task"][0].split(" / ")), tuple(fields["names"][0].split()), ways, cases)
 
 

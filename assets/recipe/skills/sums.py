@@ -5,45 +5,10 @@ from __future__ import annotations
 from assets.recipe.checks import ends_with_number
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
+from assets.recipe.wording import read_wording
 
-_ASKS = {
-    "+": (
-        "What is {a} + {b}?", "{a} + {b}", "{a}+{b}", "{a} plus {b}", "Add {a} and {b}.",
-        "What is {a} plus {b}?",
-        "How much is {a} + {b}?", "Calculate {a} + {b}.", "[Compute|Work out] {a} + {b}.", "{a} + {b} = ?",
-        "What do {a} and {b} make together?", "Sum of {a} and {b}?",
-        "What do you get when you add {b} to {a}?",
-    ),
-    "-": (
-        "What is {a} - {b}?", "{a} - {b}", "{a}-{b}", "{a} minus {b}", "Subtract {b} from {a}.",
-        "Take {b} away from {a}.",
-        "How much is {a} - {b}?", "Calculate {a} - {b}.", "[Compute|Work out] {a} - {b}.", "{a} - {b} = ?",
-        "What is the difference between {a} and {b}?", "What is {a} less {b}?",
-    ),
-    "×": (
-        "What is {a} times {b}?", "{a} × {b}", "{a}*{b}", "{a} * {b}", "{a} x {b}", "Multiply {a} by {b}.",
-        "How much is {a} × {b}?", "Calculate {a} * {b}.", "[Compute|Work out] {a} × {b}.", "{a} × {b} = ?",
-        "What is the product of {a} and {b}?", "What do {a} times {b} make?",
-    ),
-    "/": (
-        "What is {a} / {b}?", "{a} / {b}", "{a}/{b}", "{a} divided by {b}", "Divide {a} by {b}.",
-        "How much is {a} / {b}?", "Calculate {a} / {b}.", "[Compute|Work out] {a} divided by {b}.",
-        "{a} / {b} = ?",
-        "How often does {b} go into {a}?", "Split {a} into {b} equal parts.",
-    ),
-}  # fmt: skip
-_ROW = ("What is {x}?", "{x}", "{x} = ?", "Calculate {x}.", "[Compute|Work out] {x}.", "How much is {x}?",
-        "What do you get for {x}?")
-_AGAIN = {
-    "+": ("[And|Now] add {n}.", "[and |]plus {n}?", "And {n} more?", "Now add {n} to that.", "+ {n}"),
-    "-": ("[And|Now] take away {n}.", "[and |]minus {n}?", "Now subtract {n}.", "And {n} less?", "- {n}"),
-    "×": ("[And|Now] times {n}.", "And that times {n}?", "Now multiply that by {n}.",
-          "Multiply the result by {n}."),
-}
-_WITH = ("[And|Now] with {n}?", "And with {n} instead?", "What about {n}?", "And {n}?", "Same with {n}.")
-_REPLIES = ("{work}", "{work}", "{work}.", "It is {work}.", "{work}, so the answer is {result}.",
-            "That makes {work}.",
-            "Step by step: {work}.", "Let me work it out: {work}. The answer is {result}.")  # fmt: skip
+_WORDING = read_wording("sums")
+_NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 
 
 def places(number: int) -> list[int]:
@@ -123,7 +88,9 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
 
 def _answer(draw: Draw, a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exchange:
     line, result = work(a, b, sign)
-    return Exchange(ask, draw.say(_REPLIES, work=line, result=result), ends_with_number(result), follow_up)
+    return Exchange(
+        ask, draw.say(_WORDING["replies"], work=line, result=result), ends_with_number(result), follow_up
+    )
 
 
 def _row(draw: Draw) -> list[Exchange]:
@@ -133,14 +100,14 @@ def _row(draw: Draw) -> list[Exchange]:
     line, so_far = work(a, b, "+")
     last, result = work(so_far, c, second)
     reply = f"{line}. Then {last}."
-    ask = draw.ask(_ROW, x=f"{a} + {b} {second} {c}")
+    ask = draw.ask(_WORDING["row"], x=f"{a} + {b} {second} {c}")
     return [Exchange(ask, reply, ends_with_number(result))]
 
 
 def _with_remainder(draw: Draw) -> list[Exchange]:
     b, whole, left = draw.numbers((2, 12), (1, 12), (1, 11))
     a = b * whole + 1 + left % (b - 1)
-    ask = draw.ask(_ASKS["/"], a=a, b=b)
+    ask = draw.ask(_WORDING["divide"], a=a, b=b)
     return [Exchange(ask, worked_division(a, b) + ".", ends_with_number(a % b))]
 
 
@@ -151,14 +118,14 @@ def compose(draw: Draw) -> list[Exchange]:
         return _row(draw) if turn < 0.07 else _with_remainder(draw)
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/"))
     a, b = operands(draw, sign)
-    exchanges = [_answer(draw, a, b, sign, draw.ask(_ASKS[sign], a=a, b=b))]
+    exchanges = [_answer(draw, a, b, sign, draw.ask(_WORDING[_NAMES[sign]], a=a, b=b))]
     result = work(a, b, sign)[1]
     if draw.chance(0.25) and result >= 0:
         following = draw.any(("+", "-", "×") if 10 < result < 100 else ("+",))
         (n,) = draw.numbers((2, 9) if following == "×" else (1, max(2, min(99, result))))
-        ask = draw.ask(_AGAIN[following], n=n)
+        ask = draw.ask(_WORDING[f"again_{_NAMES[following]}"], n=n)
         exchanges.append(_answer(draw, result, n, following, ask, True))
     elif draw.chance(0.25) and sign in "+×":
         (n,) = draw.numbers((2, 12) if sign == "×" else (2, 99))
-        exchanges.append(_answer(draw, a, n, sign, draw.ask(_WITH, n=n), True))
+        exchanges.append(_answer(draw, a, n, sign, draw.ask(_WORDING["with"], n=n), True))
     return exchanges

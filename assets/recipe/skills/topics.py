@@ -14,7 +14,7 @@ from assets.recipe.checks import contains
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 
-_FOLDER = Path(__file__).resolve().parents[1] / "topics"
+_FOLDER = Path(__file__).resolve().parents[1] / "texts" / "topics"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ from assets.recipe.checks import ends_with_number
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.sums import work
+from assets.recipe.wording import read_wording
+
+_WORDING = read_wording("word_problems")
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,6 @@ _PROBLEMS = (
     Problem("{n} bakes {a} {o}, eats {b} and sells {c}. How many are left?", "--", "{r} {o} are left."),
 )  # fmt: skip
 _OPEN = ("", "", "", "[First|Let us see]: ", "Step by step: ", "We have ")
-_WITH = ("[And|Now] what if it were {x} instead of {a}?", "And with {x} instead of {a}?",
-         "Now with {x} instead of {a}.",
-         "What if the first number was {x}?")  # fmt: skip
 
 
 def _numbers(draw: Draw, signs: str) -> list[int]:
@@ -117,16 +117,18 @@ def compose(draw: Draw) -> list[Exchange]:
     exchanges = [_exchange(draw, problem, drawn, fields, None)]
     if draw.chance(0.2) and problem.signs in ("+", "×", "++", "×+"):
         (x,) = draw.numbers((2, 12) if "×" in problem.signs else (2, 99))
-        ask = draw.ask(_WITH, x=x, a=drawn[0])
+        ask = draw.ask(_WORDING["with"], x=x, a=drawn[0])
         exchanges.append(_exchange(draw, problem, [x, *drawn[1:]], fields, ask))
     return exchanges
 
 
-def _exchange(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object],
-              ask: str | None) -> Exchange:
+def _exchange(
+    draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object], ask: str | None
+) -> Exchange:
     result = _results(drawn, problem.signs)[-1]
     filled = {**fields, **dict(zip("abc", drawn, strict=False)), "r": result}
     question = ask or draw.ask([problem.story], **filled)
-    reply = draw.expand(draw.any(_OPEN)) + _worked(drawn,
-        problem.signs) + ". " + problem.answer.format(**filled)
+    reply = (
+        draw.expand(draw.any(_OPEN)) + _worked(drawn, problem.signs) + ". " + problem.answer.format(**filled)
+    )
     return Exchange(question, reply, ends_with_number(result), ask is not None)

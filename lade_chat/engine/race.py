@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from decoding import Session
-from lade_chat.conversation import Prompt
-from lade_chat.loading import LoadedModel
+from lade_chat.engine.conversation import Prompt
+from lade_chat.engine.reply import ReplyRun
+from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol import DecodingOptions, Difference, Event, RaceFinished
-from lade_chat.reply import ReplyRun
 
 
 def race(

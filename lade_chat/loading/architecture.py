@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lade_chat.checkpoint import CONFIG, read_config
 from lade_chat.errors import ModelError, summary
+from lade_chat.loading.checkpoint import CONFIG, read_config
 
 _DEFAULT_CONTEXT = 2048
 _LONGEST_CONTEXT = 100_000_000

@@ -43,7 +43,7 @@ class Weights:
 
 def bundled_model_path() -> Path:
     """The folder of the model that ships with the application. Raises ModelError if it is not there."""
-    package = Path(__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     for folder in (package / "model", package.parent / "assets" / "model"):
         if (folder / CONFIG).is_file():
             return folder

@@ -38,8 +38,9 @@ from lade_chat.protocol import (
     decode_command,
     encode,
 )
+from lade_chat.threads import wait_briefly
 
-DEFAULT_ENGINE = "lade_chat.engine:ChatEngine"
+DEFAULT_ENGINE = "lade_chat.engine.chat_engine:ChatEngine"
 
 Work: TypeAlias = Load | Reply | Race
 """The commands that take time, and are answered one after the other."""
@@ -220,9 +221,10 @@ def _read(commands: BinaryIO, server: EngineServer) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until stdin ends. ``--engine module:factory`` names another engine than the chat's."""
+    wait_briefly()
     commands, events = _claim_stdio()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl+C to the whole group
-    parser = argparse.ArgumentParser(prog="lade_chat.engine_process")
+    parser = argparse.ArgumentParser(prog="lade_chat.engine.process")
     parser.add_argument("--engine", default=DEFAULT_ENGINE)
     engine = parser.parse_args(arguments).engine
 

@@ -8,9 +8,11 @@ from threading import Event as Flag
 from threading import Thread
 
 from decoding import Session, Tables
-from lade_chat.conversation import Prompt, build_prompt
+from lade_chat.engine.conversation import Prompt, build_prompt
+from lade_chat.engine.race import race
+from lade_chat.engine.reply import ReplyRun
 from lade_chat.errors import LadeChatError, is_out_of_memory
-from lade_chat.loading import LoadedModel, load
+from lade_chat.loading.model import LoadedModel, load
 from lade_chat.protocol import (
     Event,
     Failed,
@@ -24,8 +26,6 @@ from lade_chat.protocol import (
     ReplyStarted,
     Stage,
 )
-from lade_chat.race import race
-from lade_chat.reply import ReplyRun
 
 OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
 
@@ -109,6 +109,8 @@ class ChatEngine:
 
     def _race(self, command: Race) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
+        if not loaded.info.lookahead_supported:
+            raise LadeChatError("There is nothing to race: lookahead cannot serve this model, it is decoded plainly.")
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
         ids, tables, cached = self._last_turn
         # Over a turn that has been answered, the tables have seen the answer: start from what they were before.

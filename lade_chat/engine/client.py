@@ -21,7 +21,7 @@ import msgspec
 
 from lade_chat.protocol import Command, EngineLost, Event, decode_event, encode
 
-_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine_process import main; main()"
+_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.process import main; main()"
 """Unlike ``-m``, this neither looks into the working directory nor misses what this process can import."""
 
 

@@ -6,12 +6,12 @@ import sys
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from lade_chat.cli_output import Collected, PassingLine, TextWriter, details, print_json, status
-from lade_chat.cli_turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.output import Collected, PassingLine, TextWriter, details, print_json, status
+from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
 from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Prefilling, Reply, ReplyFinished, Tokens
 
 if TYPE_CHECKING:
-    from lade_chat.engine_process import Engine
+    from lade_chat.engine.process import Engine
 
 
 def ask(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lade_chat.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
-from lade_chat.conversation import has_chat_template
+from lade_chat.engine.conversation import has_chat_template
 from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
+from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
 from lade_chat.protocol import ModelInfo, ModelOptions, Stage
 
 __all__ = ["LoadedModel", "bundled_model_path", "load"]
@@ -38,7 +38,7 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
     """
     report("configuration", 0, 1)
     # Seconds of imports stand behind this one, so the first report comes before it.
-    from lade_chat.quiet import quiet
+    from lade_chat.loading.quiet import quiet
 
     with quiet(on_weights=lambda done, total: report("weights", done, total)):
         try:
@@ -52,10 +52,10 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
 
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
-    from lade_chat.architecture import context_window, load_config, plain_attention
-    from lade_chat.precision import choose_device, parse_dtype
-    from lade_chat.tokenization import load_tokenizer
-    from lade_chat.weights import dtype_for, read_weights
+    from lade_chat.loading.architecture import context_window, load_config, plain_attention
+    from lade_chat.loading.precision import choose_device, parse_dtype
+    from lade_chat.loading.tokenization import load_tokenizer
+    from lade_chat.loading.weights import dtype_for, read_weights
 
     device, requested = choose_device(options.device), parse_dtype(options.dtype)
     folder = _folder(options, report)
@@ -99,7 +99,7 @@ def _folder(options: ModelOptions, report: Report) -> Path:
     if folder is not None:
         read_config(folder)
         return folder
-    from lade_chat.hub import fetch
+    from lade_chat.loading.hub import fetch
 
     return fetch(
         options.path,
@@ -120,7 +120,7 @@ def _lookahead(model: Any) -> tuple[bool, str | None]:
 
 
 def _eos_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
-    from lade_chat.tokenization import end_of_turn_id
+    from lade_chat.loading.tokenization import end_of_turn_id
 
     declared = getattr(model.generation_config, "eos_token_id", None)
     ids = declared if isinstance(declared, (list, tuple)) else [declared]
@@ -130,7 +130,7 @@ def _eos_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
 
 def _template_notice(tokenizer: Any) -> str | None:
     """A notice if the roles are written as plain text; a template that cannot be rendered is taken away."""
-    from lade_chat.tokenization import template_problem
+    from lade_chat.loading.tokenization import template_problem
 
     problem = template_problem(tokenizer)
     if problem is not None:

@@ -11,8 +11,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from lade_chat.cli_output import REASONS, Collected, PassingLine, details, print_json, verified_style
-from lade_chat.cli_turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.output import REASONS, Collected, PassingLine, details, print_json, verified_style
+from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol import (
     DecodingOptions,
@@ -29,7 +29,7 @@ from lade_chat.protocol import (
 from lade_chat.sanitize import printable
 
 if TYPE_CHECKING:
-    from lade_chat.engine_process import Engine
+    from lade_chat.engine.process import Engine
 
 TITLES: dict[Side, str] = {"left": "lookahead on", "right": "lookahead off"}
 SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."

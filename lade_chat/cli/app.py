@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from lade_chat import __version__
-from lade_chat.cli_options import SharedOptions, with_shared_options
+from lade_chat.cli.options import SharedOptions, with_shared_options
+from lade_chat.threads import wait_briefly
 
 FAILURE = 1
 USAGE = 2
@@ -87,7 +88,7 @@ def ask(context: typer.Context, options: SharedOptions, prompt: Prompt = None, a
 
     In a pipe it is exactly the model's text, with no line break added.
     """
-    from lade_chat.ask import ask
+    from lade_chat.cli.ask import ask
 
     messages = options.messages(_read_prompt(prompt, raw=options.raw))
     raise typer.Exit(ask(messages, options.model(), options.decoding(), as_json=as_json))
@@ -100,7 +101,7 @@ def compare(context: typer.Context, options: SharedOptions, prompt: Prompt = Non
 
     The race is fair: each side has a cache of its own, and a clock of its own that stands while the other runs.
     """
-    from lade_chat.compare import compare
+    from lade_chat.cli.compare import compare
 
     messages = options.messages(_read_prompt(prompt, raw=options.raw))
     raise typer.Exit(compare(messages, options.model(), options.decoding(), as_json=as_json))
@@ -108,6 +109,7 @@ def compare(context: typer.Context, options: SharedOptions, prompt: Prompt = Non
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; whatever goes wrong is one line on stderr."""
+    wait_briefly()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character must not end a reply
@@ -128,7 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _complain(error: Exception) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
-    from lade_chat.engine_process import one_line
+    from lade_chat.engine.process import one_line
     from lade_chat.errors import LadeChatError
     from lade_chat.sanitize import printable
 
@@ -148,7 +150,7 @@ def _open_chat(options: SharedOptions) -> int:
     """Open the chat, with the engine in a process of its own, and return the exit code."""
     if not _has_terminal():
         raise _usage("the chat needs a terminal; in a pipe or a script use: lade-chat ask PROMPT")
-    from lade_chat.engine_client import EngineClient
+    from lade_chat.engine.client import EngineClient
     from lade_chat.tui.app import ChatApp
 
     engine = EngineClient()

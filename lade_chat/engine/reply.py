@@ -9,12 +9,12 @@ import torch
 
 from decoding import AutoregressiveDecoder, Decoder, LookaheadConfig, LookaheadDecoder, Session, Step, prefill
 from decoding import plain_step_seconds as measure_plain_step
-from lade_chat.conversation import Prompt
-from lade_chat.detokenizer import Detokenizer
-from lade_chat.loading import LoadedModel
+from lade_chat.engine.conversation import Prompt
+from lade_chat.engine.detokenizer import Detokenizer
+from lade_chat.engine.meter import Meter
+from lade_chat.engine.stopping import StopStrings
+from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol import DecodingOptions, Event, FinishReason, Piece, Prefilling, ReplyFinished, Side, Tokens
-from lade_chat.statistics import Meter
-from lade_chat.stopping import StopStrings
 
 FLUSH_SECONDS = 0.05
 """Pieces are told of 20 times a second at most: no screen has to be faster."""

@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
-from lade_chat.cli_output import PassingLine
+from lade_chat.cli.output import PassingLine
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol import Event, Failed, Load, Loaded, LoadFailed, Loading, ModelInfo, ModelOptions, Race, Reply
 from lade_chat.sanitize import printable
 
 if TYPE_CHECKING:
-    from lade_chat.engine_process import Engine
+    from lade_chat.engine.process import Engine
 
 INTERRUPTED = 130
 """The exit code after Ctrl+C."""
@@ -25,7 +25,7 @@ INTERRUPTED = 130
 def make_engine() -> Engine:
     """The chat's engine, in this process; the import takes seconds."""
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
-    from lade_chat.engine import ChatEngine
+    from lade_chat.engine.chat_engine import ChatEngine
 
     return ChatEngine()
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lade_chat.checkpoint import read_json
-from lade_chat.conversation import has_chat_template
+from lade_chat.engine.conversation import has_chat_template
 from lade_chat.errors import ModelError, summary
+from lade_chat.loading.checkpoint import read_json
 
 _SAMPLES = ("The quick brown fox, 3 times.", "def f(x):\n    return [x]", "déjà vu – 你好 🙂")
 _SPACED = (" one space", "  two\n\tand a tab", "x  y ")

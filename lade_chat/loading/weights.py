@@ -6,9 +6,9 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from lade_chat.checkpoint import CONFIG, Weights
 from lade_chat.errors import ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
-from lade_chat.precision import choose_dtype, memory_bytes
+from lade_chat.loading.checkpoint import CONFIG, Weights
+from lade_chat.loading.precision import choose_dtype, memory_bytes
 
 if TYPE_CHECKING:
     import torch

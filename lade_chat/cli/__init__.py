@@ -1,0 +1,1 @@
+"""The command line: flags, and what runs without a screen."""
