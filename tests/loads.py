@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lade_chat.loading import model as loading
 from lade_chat.errors import LadeChatError, ModelError
+from lade_chat.loading import model as loading
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol import ModelOptions, Stage
 

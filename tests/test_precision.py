@@ -11,8 +11,8 @@ import transformers
 from checkpoints import make_qwen2
 from loads import load, refusal
 
-from lade_chat.loading import precision, weights
 from lade_chat.errors import DeviceError, OutOfMemoryError
+from lade_chat.loading import precision, weights
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16", "float64", "fp32", "bf16", "fp16", "half"])
