@@ -32,9 +32,9 @@ class Plan:
     shape: Shape
     schedule: Schedule
     seed: int = 0
-    tokens: int = 4096
+    tokens: int = 2304
     short: int = 288
-    long: int = 1280
+    long: int = 1152
     muon_rate: float = 0.01
     adam_rate: float = 3e-3
     compiled: bool = False

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lade_chat.errors import PromptError, summary
+from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol import Message
 
 _ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
@@ -26,12 +27,6 @@ class Prompt:
     """At most what was asked for, and no more than the context window has left."""
     stop_strings: tuple[str, ...] = ()
     """The reply ends before the first of these; a model without a chat template writes the next turn too."""
-
-
-def has_chat_template(tokenizer: Any) -> bool:
-    """Whether the tokenizer brings a template of its own; without one the roles are written as plain text."""
-    template = getattr(tokenizer, "chat_template", None)
-    return "default" in template if isinstance(template, dict) else bool(template)
 
 
 def build_prompt(

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lade_chat.engine.conversation import has_chat_template
 from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
+from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol import ModelInfo, ModelOptions, Stage
 
 __all__ = ["LoadedModel", "bundled_model_path", "load"]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lade_chat.engine.conversation import has_chat_template
 from lade_chat.errors import ModelError, summary
 from lade_chat.loading.checkpoint import read_json
 
@@ -46,6 +45,12 @@ def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any
     # The context window is ours to watch; transformers would warn on the terminal.
     tokenizer.model_max_length = 10**30
     return tokenizer
+
+
+def has_chat_template(tokenizer: Any) -> bool:
+    """Whether the tokenizer brings a template of its own; without one the roles are written as plain text."""
+    template = getattr(tokenizer, "chat_template", None)
+    return "default" in template if isinstance(template, dict) else bool(template)
 
 
 def _first_that_agrees(

@@ -104,7 +104,7 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     """A reply's figures; without a reason it is still being written, and the speed of now stands beside its own."""
     s = statistics
     parts = [
-        _figure(0, "9999.9 tok/s", speed(s.tokens_per_second)),
+        _figure(0, "999.9 tok/s", speed(s.tokens_per_second)),
         _figure(3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step", f"{s.tokens_per_step:.1f} tok/step"),
         _figure(4, "100% verified", f"{s.verified_share:.0%} verified"),
         _figure(6, "first token 99.99 s", f"first token {seconds(s.time_to_first_token)}"),
@@ -115,7 +115,7 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
         parts.append(_figure(5, full, f"context {s.context_used}/{s.context_window}"))
     parts.append(part(1, *lookahead_forms(s.lookahead, s.window_size, s.ngram_size, s.guess_set_size)))
     if reason is None:
-        parts.insert(1, _figure(7, "now 9999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
+        parts.insert(1, _figure(7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
         return parts
     settled = [each._replace(room=0) for each in parts]
     return [*settled, part(2, *reason_forms(s, reason))]

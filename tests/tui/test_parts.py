@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lade_chat.protocol import Message, Piece
+from lade_chat.protocol import Message, Piece, Statistics
 from lade_chat.tui.conversation import Conversation
 from lade_chat.tui.figures import Part, exactness, fit, pack, reply_parts, summary
 from lade_chat.tui.prompt import without_controls
@@ -115,3 +115,13 @@ def test_a_paste_loses_its_control_characters_but_not_its_lines() -> None:
 
 def test_the_script_reads_as_it_should() -> None:
     assert "".join(piece.text for piece in pieces(FUNCTION)) == text_of(FUNCTION)
+
+
+def test_a_live_line_keeps_its_figures_while_they_grow() -> None:
+    def names(tokens: int) -> list[str]:
+        figures = Statistics(
+            generated_tokens=tokens, steps=tokens, seconds=tokens / 37, context_used=tokens, context_window=2048
+        )
+        return [part.split()[-1] for part in fit(reply_parts(figures), 76).split(" · ") if "context" not in part]
+
+    assert names(1) == names(9) == names(99) == names(999)

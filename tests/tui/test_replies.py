@@ -40,10 +40,13 @@ async def test_long_replies_are_shown_whole_in_chunks(engine: ScriptedEngine) ->
     script = tuple((f"line {number}\n", "and ", "more\n") for number in range(100))
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Go on.")
-        engine.tell(*streamed(script), finished(script))
-        await wait_until(pilot, lambda: "ready" in status(app))
+        engine.tell(*streamed(script))
+        await wait_until(pilot, lambda: "line 99" in reply_text(app))
         assert reply_text(app) == text_of(script)
         assert len(app.screen.query(Chunk)) > 3
+        engine.tell(finished(script))
+        await wait_until(pilot, lambda: len(app.screen.query(Chunk)) == 1)
+        assert reply_text(app) == text_of(script)
         await sees(pilot, "and more")
 
 
