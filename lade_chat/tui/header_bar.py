@@ -40,8 +40,13 @@ class HeaderBar(Widget):
         return Content.assemble(
             (left, "bold"),
             " " * (width - cell_len(left) - cell_len(badge)),
-            (badge, "$text-success on $success 25%" if on else "$text-muted on $surface-lighten-2"),
+            (badge, self._badge_style(on)),
         )
+
+    def _badge_style(self, on: bool) -> str:
+        if self.app.native_ansi_color:
+            return "reverse" if on else ""
+        return "$text-success on $success 25%" if on else "$text-muted on $surface-lighten-2"
 
     def _left(self) -> list[str]:
         """What to say on the left, the fullest first."""

@@ -16,6 +16,18 @@ from lade_chat.protocol import ModelOptions
 from lade_chat.sanitize import printable
 
 
+class Choice(Checkbox):
+    """A checkbox that can be read without colours: the mark is there only if it is on."""
+
+    def __init__(self, label: str, value: bool, *, id: str) -> None:  # noqa: A002
+        super().__init__(label, value, id=id, compact=True)
+        self.BUTTON_INNER = "X" if value else " "
+
+    def watch_value(self) -> None:
+        self.BUTTON_INNER = "X" if self.value else " "
+        super().watch_value()
+
+
 class ModelScreen(ModalScreen[ModelOptions | None]):
     """Enter in any field loads the model; Esc leaves everything as it was."""
 
@@ -39,8 +51,8 @@ class ModelScreen(ModalScreen[ModelOptions | None]):
             yield Input(o.device or "", id="device", compact=True)
             yield Static("Precision, as float32 (empty: chosen for you)", markup=False)
             yield Input(o.dtype or "", id="dtype", compact=True)
-            yield Checkbox("Run Python code that comes with the model", o.trust_remote_code, compact=True)
-            yield Checkbox("Read weights in pickle files", o.allow_pickle, id="pickle", compact=True)
+            yield Choice("Run Python code that comes with the model", o.trust_remote_code, id="code")
+            yield Choice("Read weights in pickle files", o.allow_pickle, id="pickle")
 
     def on_mount(self) -> None:
         self.query_one("#path", Input).focus()
@@ -53,8 +65,8 @@ class ModelScreen(ModalScreen[ModelOptions | None]):
                 path=self._value("path"),
                 device=self._value("device"),
                 dtype=self._value("dtype"),
-                trust_remote_code=self.query(Checkbox).first().value,
-                allow_pickle=self.query_one("#pickle", Checkbox).value,
+                trust_remote_code=self.query_one("#code", Choice).value,
+                allow_pickle=self.query_one("#pickle", Choice).value,
             )
         )
 

@@ -11,8 +11,11 @@ VERIFIED_WITHOUT_COLOUR = "underline"
 
 
 def verified_style(app: App[object]) -> str:
-    """A style by name of theme colours, so that it follows the theme without being set again."""
-    return VERIFIED_WITHOUT_COLOUR if app.no_color else VERIFIED
+    """A style by name of theme colours, so that it follows the theme without being set again.
+
+    A terminal's own sixteen colours cannot be blended, and unblended the tint would hide the text.
+    """
+    return VERIFIED_WITHOUT_COLOUR if app.no_color or app.native_ansi_color else VERIFIED
 
 
 def style_of(origin: Origin, app: App[object]) -> str:

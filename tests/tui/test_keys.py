@@ -166,3 +166,18 @@ async def test_a_resize_keeps_the_conversation(engine: ScriptedEngine) -> None:
         await pilot.resize_terminal(60, 18)
         await wait_until(pilot, lambda: all(len(line) <= 60 for line in screen_text(app).splitlines()))
         await sees(pilot, "one by one.")
+
+
+async def test_running_foreign_code_has_to_be_chosen(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(80, 30)) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await sees(pilot, "▐ ▌ Run Python code")
+        app.screen.query_one("#code").focus()
+        await pilot.press("space")
+        await sees(pilot, "▐X▌ Run Python code", "▐ ▌ Read weights in pickle files")
+        app.screen.query_one("#path").focus()
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        command = engine.sent[-1]
+        assert isinstance(command, Load)
+        assert (command.options.trust_remote_code, command.options.allow_pickle) == (True, False)

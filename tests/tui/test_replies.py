@@ -32,7 +32,7 @@ async def test_all_text_is_shown_the_last_token_too(engine: ScriptedEngine) -> N
         engine.tell(*streamed(FUNCTION), finished(FUNCTION))
         await wait_until(pilot, lambda: "ready" in status(app))
         assert reply_text(app) == text_of(FUNCTION)
-        await sees(pilot, "56.7 tok/s", "ended")
+        await sees(pilot, "56.7 tok/s", "end of reply")
         assert app.chat_screen.chat.conversation.messages[-1] == Message("assistant", text_of(FUNCTION))
 
 
