@@ -152,7 +152,7 @@ def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
         yield session.cached
 
 
-def plain_step_seconds(session: Session, repeats: int = 3) -> float | None:
+def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
     """What a step of plain decoding takes at this length of text: the median of a few, none of which is kept.
 
     None for a model whose state cannot be rewound, and for an empty session.

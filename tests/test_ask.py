@@ -192,7 +192,7 @@ def test_on_a_terminal_verified_tokens_are_tinted_and_escapes_are_harmless() -> 
     assert ESCAPE.sub("", out) == "def f():\n    é␛[2J end\n"
     assert re.search(r"\x1b\[[0-9;]*48;5;\d+mf\(\):\x1b\[0m\n", out), "a background behind it, but not the line break"
     assert out.startswith("def ")
-    assert "12.0 tok/s · 2.0 tokens/step · 50% verified" in err
+    assert "12.0 tok/s · 2.0 tok/step · 50% verified" in err
     assert "loading the weights 50%" in err
 
 
@@ -200,7 +200,7 @@ def test_on_a_terminal_verified_tokens_are_tinted_and_escapes_are_harmless() -> 
 def test_the_status_keeps_to_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     _, err = on_terminal(run_ask)
-    assert err.endswith("\x1b[K12.0 tok/s · 2.0 tokens/step · 50% verified\n")
+    assert err.endswith("\x1b[K12.0 tok/s · 2.0 tok/step · lookahead ON · ended\n")
 
 
 @pytest.mark.usefixtures("xterm")
@@ -225,8 +225,8 @@ def test_debug_prints_the_figures_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert "speed-up over plain  2.00x" in captured.err
     assert "0: 2  3: 1" in captured.err
     assert captured.err.splitlines()[-1] == (
-        "SUMMARY: input tokens 9, generated tokens 6, time 0.500 s, throughput 12.00 tok/s, "
-        "steps 3, compression ratio 2.00"
+        "SUMMARY input 9 tokens · generated 6 tokens · time 0.50 s · throughput 12.0 tok/s · 3 steps"
+        " · compression ratio 2.00"
     )
 
 

@@ -181,8 +181,6 @@ def test_the_chat_template_writes_one_bos_and_what_training_saw(quick: Path) -> 
     for index in range(30):
         messages = corpus.conversation("template", index)
         turns = [{"role": message.role, "content": message.content} for message in messages]
-        ids = tokenizer.apply_chat_template(
-            turns, tokenize=True, add_generation_prompt=True, return_dict=False
-        )
+        ids = tokenizer.apply_chat_template(turns, tokenize=True, add_generation_prompt=True, return_dict=False)
         assert ids == chat.prompt(messages)
         assert ids.count(BOS_ID) == 1

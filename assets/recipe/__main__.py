@@ -22,16 +22,12 @@ def _common(with_defaults: bool) -> argparse.ArgumentParser:
     """The options of every step, before or after its name; a default set twice would undo the first."""
     common = argparse.ArgumentParser(add_help=False)
     for flag, (kind, default, text) in _COMMON.items():
-        common.add_argument(
-            flag, type=kind, default=default if with_defaults else argparse.SUPPRESS, help=text
-        )
+        common.add_argument(flag, type=kind, default=default if with_defaults else argparse.SUPPRESS, help=text)
     return common
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m assets.recipe", description=__doc__, parents=[_common(True)]
-    )
+    parser = argparse.ArgumentParser(prog="python -m assets.recipe", description=__doc__, parents=[_common(True)])
     parser.add_argument("--quick", action="store_true", help="a tiny model through every step, in seconds")
     steps = parser.add_subparsers(dest="step")
 

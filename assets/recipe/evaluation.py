@@ -57,9 +57,7 @@ class Responder:
         ids = torch.tensor([[0] * (width - len(row)) + row for row in encoded])
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in encoded])
         with torch.inference_mode():
-            out = self._model.generate(
-                ids, attention_mask=mask, max_new_tokens=self._longest, do_sample=False
-            )
+            out = self._model.generate(ids, attention_mask=mask, max_new_tokens=self._longest, do_sample=False)
         return [str(self._tokenizer.decode(row[width:], skip_special_tokens=True)) for row in out]
 
     def _prompt(self, prompt: list[Message]) -> str:
@@ -75,10 +73,7 @@ def trials(count: int) -> list[Trial]:
             exchanges = skill.compose(corpus.draw_for(f"evaluation/{skill.name}", index, held_out=True))
             found += _turns(skill.name, exchanges)
     questions = QUESTIONS.read_text(encoding="utf-8").splitlines()[: 4 * count]
-    found += [
-        Trial("general questions (declined)", [Message("user", question)], declines())
-        for question in questions
-    ]
+    found += [Trial("general questions (declined)", [Message("user", question)], declines()) for question in questions]
     return found
 
 
@@ -87,9 +82,7 @@ def _turns(skill: str, exchanges: list[Exchange]) -> list[Trial]:
     for at, exchange in enumerate(exchanges):
         if exchange.check is not None:
             prompt = messages(exchanges[: at + 1])[:-1]
-            turns.append(
-                Trial(f"{skill}, follow-up" if exchange.follow_up else skill, prompt, exchange.check)
-            )
+            turns.append(Trial(f"{skill}, follow-up" if exchange.follow_up else skill, prompt, exchange.check))
     return turns
 
 

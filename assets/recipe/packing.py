@@ -52,9 +52,7 @@ class Packer:
     A conversation that fits a short row goes to the open row with the least room left that still takes it.
     """
 
-    def __init__(
-        self, tokenizer: ChatTokenizer, seed: int, start: int, tokens: int, short: int, long: int
-    ) -> None:
+    def __init__(self, tokenizer: ChatTokenizer, seed: int, start: int, tokens: int, short: int, long: int) -> None:
         self.next_index = start
         self._tokenizer, self._seed = tokenizer, seed
         self._tokens, self._short, self._long = tokens, short, long

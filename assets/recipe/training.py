@@ -69,9 +69,7 @@ class Trainer:
         ]
         self._peaks = (plan.muon_rate, plan.adam_rate)
         backbone: Any = self.model.model
-        self._backbone: Callable[..., Any] = (
-            torch.compile(backbone, dynamic=False) if plan.compiled else backbone
-        )
+        self._backbone: Callable[..., Any] = torch.compile(backbone, dynamic=False) if plan.compiled else backbone
         if (plan.work / _CHECKPOINT).exists():
             self._resume()
 

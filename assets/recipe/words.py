@@ -40,9 +40,7 @@ teacher baker nurse doctor farmer painter writer driver pilot singer dancer gard
 lawyer engineer librarian waiter tailor chemist judge actor cook sailor
 """)
 
-COLOURS = _split(
-    "red blue green yellow orange purple pink brown black white grey silver golden violet turquoise"
-)
+COLOURS = _split("red blue green yellow orange purple pink brown black white grey silver golden violet turquoise")
 
 FOODS = _split("""
 bread butter cheese milk rice pasta soup salad honey jam tea coffee sugar salt flour yoghurt bananas grapes

@@ -163,7 +163,8 @@ def _open_chat(options: SharedOptions) -> int:
 
 
 def _has_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
+    # Textual reads the first, measures the second and draws on the third.
+    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def _read_prompt(prompt: str | None, *, raw: bool) -> str:

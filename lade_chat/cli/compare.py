@@ -11,9 +11,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from lade_chat.cli.output import REASONS, Collected, PassingLine, details, print_json, verified_style
+from lade_chat.cli.output import Collected, PassingLine, details, print_json, verified_style
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
 from lade_chat.errors import LadeChatError
+from lade_chat.figures import exactness, reason_forms
 from lade_chat.protocol import (
     DecodingOptions,
     Message,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 TITLES: dict[Side, str] = {"left": "lookahead on", "right": "lookahead off"}
 SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
-_EXACT = ("float32", "float64")
 _FRAME_LINES = 8
 """The lines of the live view that hold no text: borders, titles, figures and the note."""
 
@@ -124,7 +124,7 @@ class Result:
         assert self.finished is not None
         lines = [
             f"{TITLES[side] + ':':15}{_figures(collected)} · {collected.statistics.tokens_per_step:.1f} tokens/step · "
-            f"{REASONS[collected.finish_reason]}"
+            f"{reason_forms(collected.statistics, collected.finish_reason)[-1]}"
             for side, collected in self.sides.items()
         ]
         if self.cancelled:
@@ -138,8 +138,8 @@ class Result:
             lines.append(
                 f"the texts differ from token {difference.index} on: {left!r} with lookahead, {right!r} without"
             )
-        if not self.finished.identical and model.dtype not in _EXACT:
-            lines.append(f"(in {model.dtype} a near tie may fall otherwise; with --dtype float32 only a tie may)")
+        if not self.finished.identical:
+            lines.append(f"({exactness(model.dtype)[-1]})")
         return lines
 
     def print_plainly(self, model: ModelInfo, out: TextIO) -> None:

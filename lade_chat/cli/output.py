@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -12,6 +13,7 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
 
+from lade_chat.figures import SEPARATOR, fit, reply_parts, summary
 from lade_chat.protocol import (
     FinishReason,
     Loading,
@@ -29,12 +31,6 @@ VERIFIED = Style(color="#f0fff4", bgcolor="#14602c")
 """Both colours are set, so that it reads on dark and on light terminals alike."""
 VERIFIED_WITHOUT_COLOUR = Style(underline=True)
 
-REASONS: dict[FinishReason, str] = {
-    "eos": "end of reply",
-    "length": "token limit",
-    "stop": "stop text",
-    "cancelled": "stopped by you",
-}
 _STAGES: dict[Stage, str] = {
     "configuration": "reading the configuration",
     "download": "downloading",
@@ -91,18 +87,7 @@ def print_json(value: dict[str, Any], out: TextIO) -> None:
 
 def status(statistics: Statistics, reason: FinishReason, width: int | None = None) -> str:
     """``41.2 tok/s · 2.3 tokens/step · 57% verified · …``, as many figures as ``width`` holds."""
-    s = statistics
-    figures = [
-        f"{s.tokens_per_second:.1f} tok/s",
-        f"{s.tokens_per_step:.1f} tokens/step",
-        f"{s.verified_share:.0%} verified",
-        REASONS[reason],
-        f"{s.generated_tokens} tokens in {s.seconds:.2f} s",
-        f"lookahead {'on' if s.lookahead else 'off'}",
-    ]
-    while width is not None and len(figures) > 1 and len(" · ".join(figures)) > width:
-        figures.pop()
-    return " · ".join(figures)
+    return fit(reply_parts(statistics, reason), sys.maxsize if width is None else width)
 
 
 def details(statistics: Statistics) -> Iterable[str]:
@@ -115,10 +100,7 @@ def details(statistics: Statistics) -> Iterable[str]:
     yield f"step                 {s.step_milliseconds:.2f} ms"
     yield f"tokens per forward   {s.forward_tokens}"
     yield f"pool size            {s.pool_size}"
-    yield (
-        f"SUMMARY: input tokens {s.prompt_tokens}, generated tokens {s.generated_tokens}, time {s.seconds:.3f} s, "
-        f"throughput {s.tokens_per_second:.2f} tok/s, steps {s.steps}, compression ratio {s.tokens_per_step:.2f}"
-    )
+    yield SEPARATOR.join(summary(s))
 
 
 def verified_style(console: Console) -> Style:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import deque
+from statistics import median
 
 from decoding import Step
 from lade_chat.protocol import DecodingOptions, Statistics
 
 RECENT_SECONDS = 1.0
 """How far back "tok/s now" looks."""
+ENOUGH_PLAIN_STEPS = 8
+"""From this many of its own plain steps on, a reply needs no other measure of them."""
 
 
 class Meter:
@@ -22,6 +25,7 @@ class Meter:
         self._first_token_seconds = 0.0
         self._recent: deque[tuple[float, int]] = deque([(0.0, 0)])
         self._runs: dict[int, int] = {}
+        self._plain_steps: list[float] = []
         self._last: Step | None = None
         self._pool_size = 0
 
@@ -41,6 +45,8 @@ class Meter:
         if not step.prefill:
             self._last = step
             self._runs[step.verified] = self._runs.get(step.verified, 0) + 1
+            if step.forward_tokens == 1:
+                self._plain_steps.append(step.seconds)
         self._recent.append((self.seconds, self._generated))
         while len(self._recent) > 2 and self.seconds - self._recent[0][0] > RECENT_SECONDS:
             self._recent.popleft()
@@ -67,5 +73,11 @@ class Meter:
             forward_tokens=last.forward_tokens if last else 0,
             pool_size=self._pool_size,
             accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)) if debug else (),
-            plain_step_seconds=self.plain_step_seconds,
+            plain_step_seconds=self._plain_step() if debug else None,
         )
+
+    def _plain_step(self) -> float | None:
+        """From this reply's own plain steps where it has enough of them, else as measured beside it."""
+        if len(self._plain_steps) >= ENOUGH_PLAIN_STEPS:
+            return median(self._plain_steps)
+        return self.plain_step_seconds

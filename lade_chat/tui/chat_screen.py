@@ -11,6 +11,7 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Footer
 
+from lade_chat.figures import Part, exactness, options_forms, part, reply_parts
 from lade_chat.protocol import (
     Command,
     DecodingOptions,
@@ -24,7 +25,6 @@ from lade_chat.protocol import (
 )
 from lade_chat.tui.chat import Chat, Phase
 from lade_chat.tui.debug_panel import DebugPanel
-from lade_chat.tui.figures import Part, exactness, options_forms, part, reply_parts
 from lade_chat.tui.header_bar import HeaderBar
 from lade_chat.tui.help_screen import HelpScreen
 from lade_chat.tui.model_screen import ModelScreen

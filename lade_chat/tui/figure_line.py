@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 from textual.widget import Widget
 
-from lade_chat.tui.figures import Part, fit
+from lade_chat.figures import Part, fit
 
 
 class FigureLine(Widget):

@@ -6,9 +6,9 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
+from lade_chat.figures import SEPARATOR, options_forms
 from lade_chat.protocol import DecodingOptions, ModelInfo
 from lade_chat.sanitize import printable
-from lade_chat.tui.figures import SEPARATOR, options_forms
 
 
 class HeaderBar(Widget):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
+from lade_chat.figures import Part, counted, part, reason_forms, seconds, speed
 from lade_chat.protocol import FinishReason, Side, Statistics, Tokens
 from lade_chat.tui.figure_line import FigureLine
-from lade_chat.tui.figures import Part, counted, part, reason_forms, seconds, speed
 from lade_chat.tui.follow_scroll import FollowScroll
 from lade_chat.tui.tinted_text import TintedText
 

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
+from lade_chat.figures import seconds
 from lade_chat.protocol import (
     EngineLost,
     Event,
@@ -23,7 +24,6 @@ from lade_chat.protocol import (
     Tokens,
 )
 from lade_chat.sanitize import printable
-from lade_chat.tui.figures import seconds
 from lade_chat.tui.race_pane import RacePane
 
 SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and each clock runs only in its own steps."

@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
+from lade_chat.figures import pack, reply_parts, summary
 from lade_chat.protocol import FinishReason, Origin, Piece, Statistics
 from lade_chat.sanitize import printable
 from lade_chat.tui.figure_line import FigureLine
-from lade_chat.tui.figures import pack, reply_parts, summary
 from lade_chat.tui.reply_text import ReplyText
 from lade_chat.tui.stack import Stack
 from lade_chat.tui.thinking import Section, ThoughtSplitter

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
+from lade_chat.figures import Part, fit
 from lade_chat.protocol import Loading, Stage
-from lade_chat.tui.figures import Part, fit
 
 HINT_SECONDS = 4.0
 

@@ -9,8 +9,8 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from lade_chat.figures import counted
 from lade_chat.protocol import Origin
-from lade_chat.tui.figures import counted
 from lade_chat.tui.tinted_text import TintedText
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lade_chat.figures import Part, exactness, fit, pack, reply_parts, summary
 from lade_chat.protocol import Message, Piece, Statistics
 from lade_chat.tui.conversation import Conversation
-from lade_chat.tui.figures import Part, exactness, fit, pack, reply_parts, summary
 from lade_chat.tui.prompt import without_controls
 from lade_chat.tui.reply_text import ReplyText
 from lade_chat.tui.thinking import Section, ThoughtSplitter

@@ -109,9 +109,7 @@ def _examples(draw: Draw) -> list[Exchange]:
         return ("- " if "-" in style else "") + style.join(part)
 
     exchanges = [
-        Exchange(
-            draw.ask(_WORDING["examples"], k=shown, kind=kind), listed(items[:count]), _names_of(pool, count)
-        )
+        Exchange(draw.ask(_WORDING["examples"], k=shown, kind=kind), listed(items[:count]), _names_of(pool, count))
     ]
     if draw.chance(0.2):
         reply = listed(items[count:])

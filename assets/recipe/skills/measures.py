@@ -65,11 +65,7 @@ def _conversion(draw: Draw) -> list[Exchange]:
             **fields,
         )
         return [Exchange(draw.ask(_WORDING["down"], **fields), reply, ends_with_number(a * factor))]
-    return [
-        Exchange(
-            draw.ask(_WORDING["up"], **fields), draw.say(_WORDING["up_reply"], **fields), ends_with_number(a)
-        )
-    ]
+    return [Exchange(draw.ask(_WORDING["up"], **fields), draw.say(_WORDING["up_reply"], **fields), ends_with_number(a))]
 
 
 def _percentage(draw: Draw) -> list[Exchange]:
@@ -82,13 +78,9 @@ def _percentage(draw: Draw) -> list[Exchange]:
         ask = draw.ask(_WORDING["discount"], thing=draw.any(_THINGS), p=percent, a=amount)
         price = worked_sum(amount, share, "-")
         return [
-            Exchange(
-                ask, f"{work}. {price}, so it costs {amount - share} euros.", ends_with_number(amount - share)
-            )
+            Exchange(ask, f"{work}. {price}, so it costs {amount - share} euros.", ends_with_number(amount - share))
         ]
-    exchanges = [
-        Exchange(draw.ask(_WORDING["percent"], p=percent, a=amount), work + ".", ends_with_number(share))
-    ]
+    exchanges = [Exchange(draw.ask(_WORDING["percent"], p=percent, a=amount), work + ".", ends_with_number(share))]
     if draw.chance(0.25):
         other = draw.any(_PERCENTS)
         exchanges.append(Exchange(draw.ask(_WORDING["with"], x=other), worked_percentage(other, amount) + ".",

@@ -33,9 +33,7 @@ _TITLES = ("", "", "**The {x}**\n\n", "**A {x} in the Morning**\n\n")
 
 def _lines(couplets: list[tuple[str, str]], kind: str) -> str:
     text = "\n".join(line for couplet in couplets for line in couplet)
-    return text.format(x=kind, x_any=words.article(kind)).replace(
-        f"A {kind}", words.article(kind).capitalize()
-    )
+    return text.format(x=kind, x_any=words.article(kind)).replace(f"A {kind}", words.article(kind).capitalize())
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -70,11 +70,7 @@ def _follow_ups(draw: Draw, task: Task, way: int, names: dict[str, str], does: s
     name = names["f"]
     turn = draw.rng.random()
     if turn < 0.3:
-        other = (
-            draw.nonsense() + draw.any(("", "_it", "_all"))
-            if draw.chance(0.5)
-            else draw.any(draw.any(TASKS).names)
-        )
+        other = draw.nonsense() + draw.any(("", "_it", "_all")) if draw.chance(0.5) else draw.any(draw.any(TASKS).names)
         renamed = re.sub(rf"\b{name}\b", other, code)
         return Exchange(draw.ask(_WORDING["rename"], m=other), _block(renamed), solves(task, other), True)
     if turn < 0.5:
@@ -88,9 +84,7 @@ def _follow_ups(draw: Draw, task: Task, way: int, names: dict[str, str], does: s
         return Exchange(draw.ask(_WORDING["document"]), _block(_documented(code, does)), solves(task), True)
     if turn < 0.8 and len(task.ways) > 1:
         other_code, other_why = _filled(task.ways[1 - way], names)
-        return Exchange(
-            draw.ask(_WORDING["other_way"]), f"{_block(other_code)}\n\n{other_why}", solves(task), True
-        )
+        return Exchange(draw.ask(_WORDING["other_way"]), f"{_block(other_code)}\n\n{other_why}", solves(task), True)
     return Exchange(draw.ask(_WORDING["explain"]), why, contains(), True)
 
 

@@ -73,9 +73,7 @@ def _task(block: str) -> Task:
         if key == "way":
             code.append([])
     ways = tuple(Way(why, "\n".join(lines)) for why, lines in zip(fields["way"], code, strict=True))
-    cases = tuple(
-        (given, expected) for given, _, expected in (case.partition(" -> ") for case in fields["case"])
-    )
+    cases = tuple((given, expected) for given, _, expected in (case.partition(" -> ") for case in fields["case"]))
     return Task(tuple(fields["task"][0].split(" / ")), tuple(fields["names"][0].split()), ways, cases)
 
 

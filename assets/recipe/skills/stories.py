@@ -122,8 +122,6 @@ def compose(draw: Draw) -> list[Exchange]:
         exchanges.append(Exchange(ask, plot.told(kind, other_name), well_formed(other_name), True))
     elif turn < 0.36:
         exchanges.append(
-            Exchange(
-                draw.ask(_WORDING["shorter"]), plot.shortened(kind, name), well_formed(name, least=30), True
-            )
+            Exchange(draw.ask(_WORDING["shorter"]), plot.shortened(kind, name), well_formed(name, least=30), True)
         )
     return exchanges

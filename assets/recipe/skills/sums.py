@@ -88,9 +88,7 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
 
 def _answer(draw: Draw, a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exchange:
     line, result = work(a, b, sign)
-    return Exchange(
-        ask, draw.say(_WORDING["replies"], work=line, result=result), ends_with_number(result), follow_up
-    )
+    return Exchange(ask, draw.say(_WORDING["replies"], work=line, result=result), ends_with_number(result), follow_up)
 
 
 def _row(draw: Draw) -> list[Exchange]:

@@ -52,9 +52,7 @@ def _reordered(draw: Draw, asks: tuple[str, ...], change: Callable[[list[str]], 
             )
         )
     elif turn < 0.45 and asks is _WORDING["reverse"]:
-        exchanges.append(
-            _plain(draw, draw.ask(_WORDING["then_sort"]), ", ".join(sorted(done, key=str.lower)), True)
-        )
+        exchanges.append(_plain(draw, draw.ask(_WORDING["then_sort"]), ", ".join(sorted(done, key=str.lower)), True))
     return exchanges
 
 
@@ -105,9 +103,7 @@ def _how_many(draw: Draw) -> list[Exchange]:
     items = _some_words(draw, 2, 9)
     counted = ", ".join(f"{at} {item}" for at, item in enumerate(items, 1))
     answer = f"{counted}: {len(items)} words"
-    return [
-        Exchange(draw.ask(_WORDING["how_many"], x=_joined(draw, items)), answer + ".", exactly_in(answer))
-    ]
+    return [Exchange(draw.ask(_WORDING["how_many"], x=_joined(draw, items)), answer + ".", exactly_in(answer))]
 
 
 def _numbers(draw: Draw) -> list[Exchange]:
@@ -117,9 +113,7 @@ def _numbers(draw: Draw) -> list[Exchange]:
         return [_plain(draw, draw.ask(_WORDING["largest"], x=shown), f"{max(values)}")]
     exchanges = [_plain(draw, draw.ask(_WORDING["numbers"], x=shown), ", ".join(map(str, sorted(values))))]
     if draw.chance(0.25):
-        exchanges.append(
-            _plain(draw, draw.ask(_WORDING["back"]), ", ".join(map(str, sorted(values)[::-1])), True)
-        )
+        exchanges.append(_plain(draw, draw.ask(_WORDING["back"]), ", ".join(map(str, sorted(values)[::-1])), True))
     return exchanges
 
 

@@ -122,13 +122,9 @@ def compose(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
-def _exchange(
-    draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object], ask: str | None
-) -> Exchange:
+def _exchange(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object], ask: str | None) -> Exchange:
     result = _results(drawn, problem.signs)[-1]
     filled = {**fields, **dict(zip("abc", drawn, strict=False)), "r": result}
     question = ask or draw.ask([problem.story], **filled)
-    reply = (
-        draw.expand(draw.any(_OPEN)) + _worked(drawn, problem.signs) + ". " + problem.answer.format(**filled)
-    )
+    reply = draw.expand(draw.any(_OPEN)) + _worked(drawn, problem.signs) + ". " + problem.answer.format(**filled)
     return Exchange(question, reply, ends_with_number(result), ask is not None)
