@@ -137,7 +137,7 @@ def test_the_examiner_counts_gold_replies_as_right() -> None:
 
 
 def test_the_schedule_warms_up_holds_and_decays() -> None:
-    schedule = Schedule(minutes=100, warm_up=10)
+    schedule = Schedule(minutes=100, warm_up=10, decay=0.25)
     assert schedule.factor(0, 0) == pytest.approx(0.1)
     assert schedule.factor(500, 60 * 50) == 1
     assert schedule.factor(900, 60 * 87.5) == pytest.approx(0.5)

@@ -35,8 +35,8 @@ class Plan:
     tokens: int = 2304
     short: int = 288
     long: int = 1152
-    muon_rate: float = 0.01
-    adam_rate: float = 3e-3
+    muon_rate: float = 0.004
+    adam_rate: float = 1.3e-3
     compiled: bool = False
     save_every_seconds: float = 150.0
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from decoding import Session
+from decoding import AutoregressiveDecoder, Session
 from lade_chat.engine.conversation import Prompt
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol import DecodingOptions, Difference, Event, RaceFinished
+
+WARM_UP_TOKENS = 64
 
 
 def race(
@@ -23,6 +25,8 @@ def race(
     Both sides start from copies of ``session``, which stays as it is; each pays its own prefill. A clock runs only
     during its own side's steps, so neither side's figures hold any of the other's time.
     """
+    # Whoever goes first after a pause pays for cold caches: neither side shall.
+    list(AutoregressiveDecoder(loaded.model).generate(prompt.ids[:WARM_UP_TOKENS], max_new_tokens=2))
     left = ReplyRun(loaded, session.copy(), prompt, options, lookahead=lambda: True, stopped=stopped, side="left")
     right = ReplyRun(loaded, session.copy(), prompt, options, lookahead=lambda: False, stopped=stopped, side="right")
     running = [(left, left.events()), (right, right.events())]
