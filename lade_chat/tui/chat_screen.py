@@ -235,7 +235,8 @@ class ChatScreen(Screen[None]):
             self.status.show(self._ready_parts())
 
     def race_began(self, question: str) -> None:
-        self._race = RaceScreen(question, self.chat.stop)
+        dtype = self.chat.model.dtype if self.chat.model is not None else "float32"
+        self._race = RaceScreen(question, dtype, self.chat.stop)
         self.app.push_screen(self._race)
 
     def race_event(self, event: Event) -> None:

@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from lade_chat.figures import seconds
+from lade_chat.figures import exactness, seconds
 from lade_chat.protocol import (
     EngineLost,
     Event,
@@ -39,9 +39,10 @@ class RaceScreen(Screen[None]):
         Binding("ctrl+q", "app.quit", "Quit", priority=True),
     ]
 
-    def __init__(self, question: str, stop: Callable[[], None]) -> None:
+    def __init__(self, question: str, dtype: str, stop: Callable[[], None]) -> None:
         super().__init__()
         self._question = question
+        self._dtype = dtype
         self._stop = stop
         self._racing = True
         self._stopped = False
@@ -73,7 +74,8 @@ class RaceScreen(Screen[None]):
             case ReplyFinished():
                 self._pane(event.side).end(event.finish_reason, event.statistics)
             case RaceFinished():
-                self._end(self._result(event), "stopped" if self._stopped else "finished")
+                outcome = "won" if event.speedup >= 1 and event.identical else "lost"
+                self._end(self._result(event), "stopped" if self._stopped else outcome)
             case Failed(message) | EngineLost(message):
                 self._end(f"The race broke off: {printable(message)}", "failed")
 
@@ -98,7 +100,8 @@ class RaceScreen(Screen[None]):
             return "The two texts differ."
         d = event.difference
         on, off = (printable(text).replace("\n", "↵") for text in (d.left, d.right))
-        return f"First difference at token {d.index + 1}: “{on}” with lookahead, “{off}” without."
+        where = f"First difference at token {d.index + 1}: “{on}” with lookahead, “{off}” without"
+        return f"{where} ({exactness(self._dtype)[-1]})."
 
     def _end(self, text: str, outcome: str) -> None:
         self._racing = False
