@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -85,8 +86,8 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> RecordingEngine:
     for name in ("USE_LADE", "LADE_CHAT_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     engine = RecordingEngine()
-    monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda: engine)
-    monkeypatch.setattr("lade_chat.cli.compare.make_engine", lambda: engine)
+    monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda options: engine)
+    monkeypatch.setattr("lade_chat.cli.compare.make_engine", lambda options: engine)
     return engine
 
 
@@ -228,7 +229,7 @@ def test_interrupted_before_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def raising(error: BaseException) -> object:
-    def make() -> None:
+    def make(_options: object) -> None:
         raise error
 
     return make
@@ -307,7 +308,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 import sys
 import lade_chat.cli.ask
 from test_cli import RecordingEngine
-lade_chat.cli.ask.make_engine = RecordingEngine
+lade_chat.cli.ask.make_engine = lambda options: RecordingEngine()
 from lade_chat.cli.app import main
 sys.exit(main(["ask", "Hello"]))
 """
@@ -327,3 +328,15 @@ def test_shells_complete() -> None:
         more={"_LADE_CHAT_COMPLETE": "complete_bash", "COMP_WORDS": "lade-chat as", "COMP_CWORD": "1"},
     )
     assert finished.stdout.split() == ["ask"]
+
+
+def test_a_bad_path_is_told_before_torch_is_imported(tmp_path: Path) -> None:
+    code = f"""
+import sys
+from lade_chat.cli.app import main
+code = main(["ask", "Hello", "--model_path", {str(tmp_path / "nothing")!r}])
+sys.exit(99 if "torch" in sys.modules else code)
+"""
+    finished = python(code)
+    assert finished.returncode == 1
+    assert "nothing" in finished.stderr

@@ -30,7 +30,7 @@ def ask(
     """
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
-        engine = engine or make_engine()
+        engine = engine or make_engine(model_options)
         model = load(engine, model_options, line)
         writer = None if as_json else TextWriter(out)
         reply = Collected()

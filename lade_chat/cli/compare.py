@@ -52,7 +52,7 @@ def compare(
     """
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
-        engine = engine or make_engine()
+        engine = engine or make_engine(model_options)
         model = load(engine, model_options, line)
         console = Console(file=out, force_terminal=True, highlight=False) if out.isatty() and not as_json else None
         result = _race(engine, Race(messages, options), line, console)

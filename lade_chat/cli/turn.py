@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from lade_chat.cli.output import PassingLine
 from lade_chat.errors import LadeChatError
+from lade_chat.loading.checkpoint import check_files
 from lade_chat.protocol import Event, Failed, Load, Loaded, LoadFailed, Loading, ModelInfo, ModelOptions, Race, Reply
 from lade_chat.sanitize import printable
 
@@ -22,8 +23,9 @@ INTERRUPTED = 130
 """The exit code after Ctrl+C."""
 
 
-def make_engine() -> Engine:
-    """The chat's engine, in this process; the import takes seconds."""
+def make_engine(options: ModelOptions) -> Engine:
+    """The chat's engine, in this process; the import takes seconds, so a bad path is told before it."""
+    check_files(options.path, allow_pickle=options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.engine.chat_engine import ChatEngine
 

@@ -117,6 +117,15 @@ def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
     return Weights(files, True, sum(file.stat().st_size for file in files) // 2, None)
 
 
+def check_files(path: str | None, *, allow_pickle: bool) -> None:
+    """What can be told of a local checkpoint without importing torch, which takes seconds. Raises ModelError."""
+    folder = bundled_model_path() if path is None else local_folder(path)
+    if folder is not None:
+        read_config(folder)
+        check_tokenizer(folder)
+        check_weights(folder, allow_pickle=allow_pickle)
+
+
 def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
     """The one file, or the shards that the index names; nothing if there is neither."""
     single, index = (folder / name for name in names)
