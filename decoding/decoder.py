@@ -9,9 +9,10 @@ from statistics import median
 from time import perf_counter
 from typing import TypeAlias
 
-import torch
 from transformers import PreTrainedModel
 
+from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids
+from decoding.gate import vocabulary_size, warn_of_dropout
 from decoding.session import Session
 from decoding.step import FinishReason, Origin, Step
 
@@ -45,14 +46,22 @@ class Decoder(ABC):
     """A way to decode. Holds no state of a text: that is the session's."""
 
     def __init__(self, model: PreTrainedModel) -> None:
+        """
+        Raises:
+            NotImplementedError: the model is an encoder-decoder, or no model of transformers at all.
+        """
+        if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
+            raise NotImplementedError(f"{type(model).__name__} is no model of transformers")
+        if getattr(model.config, "is_encoder_decoder", False):
+            raise NotImplementedError(f"{type(model).__name__} is an encoder-decoder, not a causal language model")
         self.model = model
 
     def generate(
         self,
-        input_ids: Sequence[int] | torch.Tensor,
+        input_ids: InputIds,
         *,
         max_new_tokens: int,
-        eos_token_ids: int | Sequence[int] | None = None,
+        eos_token_ids: EosTokenIds = None,
         session: Session | None = None,
         on_prefill: OnPrefill | None = None,
         should_stop: Callable[[], bool] | None = None,
@@ -60,11 +69,13 @@ class Decoder(ABC):
         """Decode greedily after a text.
 
         Reading on is the caller's: after each step the session is whole, and whoever stops iterating can go on
-        later, with this decoder or another, by passing the session and its ``ids``.
+        later, with this decoder or another, by passing the session and its ``ids``. A session serves one generation
+        at a time. The model has to be in eval mode: with dropout no two answers are alike.
 
         Args:
             input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1.
-            max_new_tokens: how many tokens to emit at most, at least 1.
+            max_new_tokens: how many tokens to emit at most, at least 1. Where the model has learnt positions, no
+                more than it has positions for; other models go on past the length they were trained for.
             eos_token_ids: ids that end the reply; the ending one is emitted. None or empty for no such id.
             session: what to go on from; None for a fresh one. The longest common prefix of its text is not read
                 again, and its tables stay.
@@ -76,18 +87,22 @@ class Decoder(ABC):
 
         Raises:
             ValueError: an argument is out of range, or the session belongs to another model.
+            RuntimeError: the session was taken up by another generation meanwhile.
         """
-        ids = _as_ids(input_ids)
-        if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int) or max_new_tokens < 1:
-            raise ValueError(f"max_new_tokens must be a whole number of at least 1, not {max_new_tokens!r}")
+        warn_of_dropout(self.model)
+        ids = as_ids(input_ids, vocabulary_size(self.model))
+        count = as_count(max_new_tokens, "max_new_tokens", least=1)
         if session is None:
             session = Session(self.model)
         elif session.model is not self.model:
             raise ValueError("the session belongs to another model than the decoder's")
-        eos = [eos_token_ids] if isinstance(eos_token_ids, int) else eos_token_ids or ()
-        limits = Limits(max_new_tokens, frozenset(int(token) for token in eos))
+        room = session.gate.room_after(len(ids))
+        if room is not None and room < 1:
+            positions = session.gate.learnt_positions
+            raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
+        limits = Limits(count if room is None else min(count, room), as_eos(eos_token_ids))
         steps = self._generate(session, ids, limits, on_prefill or (lambda read, total: None))
-        return self._timed(steps, should_stop or (lambda: False))
+        return self._timed(session, steps, should_stop or (lambda: False))
 
     @abstractmethod
     def _steps(self, session: Session, limits: Limits) -> Iterator[Step]:
@@ -122,12 +137,16 @@ class Decoder(ABC):
             yield from self._steps(session, limits)
 
     @staticmethod
-    def _timed(steps: Iterator[Step | None], should_stop: Callable[[], bool]) -> Iterator[Step]:
-        seconds = 0.0
+    def _timed(session: Session, steps: Iterator[Step | None], should_stop: Callable[[], bool]) -> Iterator[Step]:
+        """Steps with their seconds on a clock that stands still while the caller has the last one."""
+        seconds, turn = 0.0, None
         while not should_stop():
+            if turn not in (None, session.turn):
+                raise RuntimeError("the session has moved on: another generation has taken it up since the last step")
             started = perf_counter()
             step = next(steps, Ellipsis)
             seconds += perf_counter() - started
+            turn = session.turn
             if step is Ellipsis:
                 return
             if step is not None:
@@ -183,16 +202,3 @@ def plain_step(session: Session, limits: Limits) -> Step:
         context_size=len(session.tables.context),
         forward_seconds=forward_seconds,
     )
-
-
-def _as_ids(input_ids: Sequence[int] | torch.Tensor) -> list[int]:
-    if isinstance(input_ids, torch.Tensor):
-        if input_ids.dim() == 2 and input_ids.shape[0] != 1:
-            raise ValueError(f"input_ids must be one text, not a batch of shape {tuple(input_ids.shape)}")
-        if input_ids.dim() not in (1, 2) or input_ids.is_floating_point():
-            raise ValueError(f"input_ids must be token ids of shape (1, n), not {tuple(input_ids.shape)}")
-        input_ids = input_ids.flatten().tolist()
-    ids = [int(token) for token in input_ids]
-    if not ids:
-        raise ValueError("input_ids is empty: there is nothing to go on from")
-    return ids

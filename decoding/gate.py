@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from transformers import PreTrainedModel
 from transformers.cache_utils import DummyLayer, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
@@ -25,6 +27,7 @@ class Gate:
         reaches: the masks that a step over several branches needs; None where it cannot take such a step.
         reason: why not, as the end of a sentence about the model.
         position_limit: positions from here on are never looked ahead into: the model has none, or changes there.
+        learnt_positions: how many positions it has embeddings for; None where it computes them.
         one_prefill: its rotary embedding depends on the length of a forward, so that a prompt is read in one piece.
     """
 
@@ -32,7 +35,13 @@ class Gate:
     reaches: Reaches | None
     reason: str | None
     position_limit: int | None
+    learnt_positions: int | None
     one_prefill: bool
+
+    def room_after(self, length: int) -> int | None:
+        """How many tokens can be emitted after a text of this length; None for any number."""
+        # The last token emitted is not read, so that it needs no position.
+        return None if self.learnt_positions is None else self.learnt_positions - length + 1
 
 
 def gate_of(model: PreTrainedModel) -> Gate:
@@ -53,13 +62,29 @@ def gate_of(model: PreTrainedModel) -> Gate:
         reaches=reaches,
         reason=reason,
         position_limit=_position_limit(config, rope if by_length else {}),
+        learnt_positions=_learnt_positions(model),
         one_prefill=by_length,
     )
+
+
+def vocabulary_size(model: PreTrainedModel) -> int:
+    """How many token ids the model has embeddings for."""
+    weight = model.get_input_embeddings().weight
+    assert isinstance(weight, torch.Tensor)
+    return weight.shape[0]
 
 
 def accepted_arguments(model: PreTrainedModel) -> frozenset[str]:
     """The names of the arguments that the model's forward takes."""
     return frozenset(inspect.signature(model.forward).parameters)
+
+
+def warn_of_dropout(model: PreTrainedModel) -> None:
+    """Warn if the model drops something out at random, so that no two answers are alike."""
+    if model.training and any(isinstance(part, torch.nn.Dropout) and part.p > 0 for part in model.modules()):
+        warnings.warn(
+            "the model is in training mode, and its dropout changes every answer: call model.eval()", stacklevel=4
+        )
 
 
 def _why_not_rewindable(model: PreTrainedModel) -> str | None:
@@ -85,6 +110,14 @@ def _why_no_branches(model: PreTrainedModel) -> str | None:
     if attention not in MASKED_ATTENTION:
         return f"its attention ({attention}) takes no mask over several branches; load it with sdpa"
     return None
+
+
+def _learnt_positions(model: PreTrainedModel) -> int | None:
+    """The rows of a position embedding (OPT and its kin have two more than they have positions)."""
+    limit = getattr(model.config.get_text_config(decoder=True), "max_position_embeddings", None)
+    tables = (module for module in model.modules() if isinstance(module, torch.nn.Embedding))
+    rows = {table.num_embeddings for table in tables if table is not model.get_input_embeddings()}
+    return limit if isinstance(limit, int) and rows & {limit, limit + 2} else None
 
 
 def _position_limit(config: Any, length_dependent_rope: Any) -> int | None:

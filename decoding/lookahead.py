@@ -5,6 +5,10 @@ verification branch: n-grams that may come next, as a prefix tree) and the *wind
 iterations of Jacobi decoding over W positions ahead, whose columns yield new n-grams). Verification is this: the
 model chooses a token first, as plain decoding would, and a candidate is accepted if it is that token. So the text
 is the model's own, whatever was proposed.
+
+Two things differ from the paper, neither of them the text: n-grams of the prompt, the reply and earlier turns are
+candidates too, before those of the window where they match two tokens or more; and all candidates are merged into a
+tree, so that a shared prefix is verified once.
 """
 
 from __future__ import annotations
@@ -66,7 +70,7 @@ class LookaheadDecoder(Decoder):
             origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
             session.commit(tokens, accepted[: len(tokens) - 1])
 
-            # Lookahead: every column of a full window closes an n-gram.
+            # Lookahead: of the window only the last row is read, and every column of a full one closes an n-gram.
             new_row = chosen[1 + len(candidates) :]
             for ngram in window.ngrams(new_row):
                 session.tables.trajectory.add(ngram, config.guess_set_size)
@@ -87,13 +91,14 @@ class LookaheadDecoder(Decoder):
 
     def _depth(self, session: Session, window: JacobiWindow, limits: Limits) -> int | None:
         """How deep candidates may go in this step; None where no branch may be laid out at all."""
-        if not self.support.supported:
+        if not self.support.supported or limits.remaining == 1:
             return None
         depth = min(self.config.ngram_size - 1, limits.remaining - 1)
         limit = session.gate.position_limit
         if limit is None:
             return depth
-        # Positions that the model does not have, or where it changes, are left to plain steps.
+        # Positions that the model does not have, or where it changes, are left to plain steps: the last few of a text
+        # that fills the model's context.
         ahead = limit - len(session.ids)
         window_reach = window.columns + self.config.ngram_size - 2 if window.columns else 0
         return None if ahead < max(1, window_reach) else min(depth, ahead)

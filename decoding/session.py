@@ -22,8 +22,9 @@ class Session:
         model: the model; a session belongs to it.
         ids: the committed text.
         tables: what the sources of candidates have learnt, from earlier texts too.
-        emitted: how many tokens the running reply has; a generation that goes on from the text as it stands
-            counts on.
+        emitted: how many tokens have been emitted since the text was last changed from outside; going on from the
+            text as it stands does not change it.
+        turn: counts the generations that have taken this session up.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -32,6 +33,7 @@ class Session:
         self.ids: list[int] = []
         self.tables = Tables()
         self.emitted = 0
+        self.turn = 0
         self.prefix: KVPrefix | OpaquePrefix = (
             KVPrefix(model, self.gate) if self.gate.rewindable else OpaquePrefix(model)
         )
@@ -48,6 +50,7 @@ class Session:
 
     def adopt(self, input_ids: Sequence[int]) -> None:
         """Make this the text: keep what the model has read of it, forget the rest; the tables stay."""
+        self.turn += 1
         shared = _common_prefix(self.ids, input_ids)
         if shared < len(self.ids) or shared < len(input_ids):
             self.emitted = 0

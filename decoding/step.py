@@ -19,7 +19,7 @@ class Origin(str, Enum):
     CONTEXT = "context"
     """An n-gram of the prompt, the reply or an earlier turn."""
     SUCCESSOR = "successor"
-    """A likely next token recycled from logits already computed."""
+    """A likely next token recycled from logits already computed. Named for all who read steps; none proposes it yet."""
 
 
 class FinishReason(str, Enum):
@@ -41,8 +41,8 @@ class Step:
         forward_tokens: how many tokens the forward pass held: the prompt's for a prefill, else the last token,
             the candidates and the window.
         candidates: how many of them were candidate tokens (nodes of the tree).
-        window_size: W in force; 0 where there was no lookahead branch.
-        ngram_size: N in force; 0 where there was neither branch.
+        window_size: W in force; 0 in a plain step.
+        ngram_size: N in force; 0 in a plain step.
         pool_size: how many n-grams of the trajectory are held.
         context_size: how many tokens of prompt, replies and earlier turns are indexed.
         prefill: True where the forward read the prompt.

@@ -84,10 +84,11 @@ class Statistics(msgspec.Struct, frozen=True):
     ngram_size: int = 0
     guess_set_size: int = 0
     step_milliseconds: float = 0.0
+    """A step's mean time, that of the prompt left out."""
     forward_tokens: int = 0
     pool_size: int = 0
     accepted_runs: tuple[int, ...] = ()
-    """``accepted_runs[k]``: how many steps accepted exactly k candidate tokens (debug only)."""
+    """``accepted_runs[k]``: how many steps accepted exactly k candidate tokens."""
     plain_step_seconds: float | None = None
     """A plain step's measured time at this context length (debug only)."""
 
@@ -183,6 +184,8 @@ class LoadFailed(msgspec.Struct, frozen=True, tag=True):
     """The model could not be loaded; one line says what was wrong and what to do."""
 
     message: str
+    kept: bool = False
+    """Whether the model that was loaded before is still there."""
 
 
 class ReplyStarted(msgspec.Struct, frozen=True, tag=True):

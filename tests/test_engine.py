@@ -140,6 +140,21 @@ def test_an_empty_prompt_fails_in_one_line_and_the_engine_goes_on(engine):
     assert isinstance(events_of(engine, "Hello.")[-1], ReplyFinished)
 
 
+def test_a_window_wider_than_the_context_is_refused(engine):
+    (event,) = events_of(engine, "Hello.", window_size=100_000)
+    assert isinstance(event, Failed)
+    assert "W" in event.message
+    assert "\n" not in event.message
+
+
+def test_a_path_that_is_plainly_wrong_leaves_the_model_in_place(engine, tmp_path):
+    expected = text_of(events_of(engine, "Still there?"))
+    *_, event = engine.handle(Load(ModelOptions(str(tmp_path / "nowhere"))))
+    assert isinstance(event, LoadFailed)
+    assert event.kept
+    assert text_of(events_of(engine, "Still there?")) == expected
+
+
 def test_without_a_model_nothing_can_be_answered():
     (event,) = ChatEngine().handle(Reply(user("Hello."), OPTIONS))
     assert isinstance(event, Failed)

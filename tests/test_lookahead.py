@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from decoding import AutoregressiveDecoder, FinishReason, LookaheadConfig, LookaheadDecoder, Origin, Session
 from tests.models import random_model, random_prompt, reciting_model, successor_model
@@ -139,18 +138,3 @@ def test_at_most_g_continuations_are_verified():
 def test_sizes_out_of_range_are_named(sizes, offender):
     with pytest.raises(ValueError, match=offender):
         LookaheadConfig(**sizes)
-
-
-@pytest.mark.parametrize(
-    ("input_ids", "options", "message"),
-    [
-        ([], {"max_new_tokens": 1}, "empty"),
-        ([1], {"max_new_tokens": 0}, "max_new_tokens"),
-        ([1], {"max_new_tokens": 1.5}, "max_new_tokens"),
-        (torch.ones(2, 3, dtype=torch.long), {"max_new_tokens": 1}, "batch"),
-        (torch.ones(1, 3), {"max_new_tokens": 1}, "token ids"),
-    ],
-)
-def test_bad_arguments_are_named_before_anything_runs(input_ids, options, message):
-    with pytest.raises(ValueError, match=message):
-        AutoregressiveDecoder(random_model("llama")).generate(input_ids, **options)

@@ -176,3 +176,15 @@ def test_the_session_of_another_model_is_refused():
         LookaheadDecoder(random_model("llama")).generate(
             [1, 2], max_new_tokens=1, session=Session(random_model("llama"))
         )
+
+
+def test_a_session_serves_one_generation_at_a_time():
+    model = random_model("llama")
+    session = Session(model)
+    first = LookaheadDecoder(model).generate(random_prompt(9), max_new_tokens=20, session=session)
+    next(first)
+    second = LookaheadDecoder(model).generate(random_prompt(7, seed=8), max_new_tokens=20, session=session)
+    next(second)
+    with pytest.raises(RuntimeError, match="moved on"):
+        next(first)
+    assert tokens_of(second)[-1:] == hf_greedy(model, random_prompt(7, seed=8), 20)[-1:]

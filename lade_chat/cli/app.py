@@ -100,6 +100,8 @@ def compare(context: typer.Context, options: SharedOptions, prompt: Prompt = Non
     """Answer twice, lookahead on against off, side by side.
 
     The race is fair: each side has a cache of its own, and a clock of its own that stands while the other runs.
+
+    One side always decodes by lookahead and one plainly, so --no-lookahead changes nothing here.
     """
     from lade_chat.cli.compare import compare
 
@@ -113,6 +115,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a character must not end a reply
+    # What would be written to a closed stream goes nowhere.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
         code = app(args=arguments, prog_name="lade-chat", standalone_mode=False)
         sys.stdout.flush()
@@ -164,11 +169,14 @@ def _open_chat(options: SharedOptions) -> int:
 
 def _has_terminal() -> bool:
     # Textual reads the first, measures the second and draws on the third.
-    return sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()
+    # A stream that was closed is None.
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
 
 
 def _read_prompt(prompt: str | None, *, raw: bool) -> str:
     """The prompt given, or all of stdin (less the line breaks at its end, unless the bare text is gone on from)."""
+    if sys.stdin is None and prompt in (None, "-"):
+        raise _usage("a prompt is missing, and standard input is closed")
     if prompt is None and sys.stdin.isatty():
         raise _usage("a prompt is missing: give one as an argument or through a pipe")
     if prompt is None or prompt == "-":

@@ -12,6 +12,7 @@ from lade_chat.engine.conversation import Prompt, build_prompt
 from lade_chat.engine.race import race
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.errors import LadeChatError, is_out_of_memory
+from lade_chat.loading.checkpoint import check_files
 from lade_chat.loading.model import LoadedModel, load
 from lade_chat.protocol import (
     Event,
@@ -65,7 +66,15 @@ class ChatEngine:
             yield Failed(OUT_OF_MEMORY)
 
     def _load(self, options: ModelOptions) -> Iterator[Event]:
-        """Load on a thread of its own, so that progress can be told while it runs."""
+        """Load on a thread of its own, so that progress can be told while it runs.
+
+        Two models may not fit, so the old one goes first; but not for a path that is plainly wrong.
+        """
+        try:
+            check_files(options.path, allow_pickle=options.allow_pickle)
+        except LadeChatError as error:
+            yield LoadFailed(str(error), kept=self._loaded is not None)
+            return
         self._loaded = self._session = None
         events: SimpleQueue[Event | LoadedModel | BaseException] = SimpleQueue()
 
@@ -120,11 +129,17 @@ class ChatEngine:
     def _prepare(self, command: Reply | Race) -> tuple[LoadedModel, Session, Prompt]:
         if self._loaded is None or self._session is None:
             raise LadeChatError("no model is loaded yet")
+        options, context_window = command.options, self._loaded.info.context_window
+        if options.window_size + options.ngram_size > context_window:
+            raise LadeChatError(
+                f"The window reaches further than the model's context of {context_window} tokens:"
+                f" choose a smaller W or N than {options.window_size} and {options.ngram_size}."
+            )
         prompt = build_prompt(
             command.messages,
             self._loaded.tokenizer,
-            raw=command.options.raw,
-            context_window=self._loaded.info.context_window,
-            max_new_tokens=command.options.max_new_tokens,
+            raw=options.raw,
+            context_window=context_window,
+            max_new_tokens=options.max_new_tokens,
         )
         return self._loaded, self._session, prompt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from statistics import median
+from statistics import mean
 
 from decoding import Step
 from lade_chat.protocol import DecodingOptions, Statistics
@@ -69,15 +69,19 @@ class Meter:
             window_size=self._options.window_size,
             ngram_size=self._options.ngram_size,
             guess_set_size=self._options.guess_set_size,
-            step_milliseconds=1e3 * last.seconds if last else 0.0,
+            step_milliseconds=self._mean_step_milliseconds(),
             forward_tokens=last.forward_tokens if last else 0,
             pool_size=self._pool_size,
-            accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)) if debug else (),
+            accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)),
             plain_step_seconds=self._plain_step() if debug else None,
         )
+
+    def _mean_step_milliseconds(self) -> float:
+        """Without the first step, which read the prompt."""
+        return 1e3 * (self.seconds - self._first_token_seconds) / (self._steps - 1) if self._steps > 1 else 0.0
 
     def _plain_step(self) -> float | None:
         """From this reply's own plain steps where it has enough of them, else as measured beside it."""
         if len(self._plain_steps) >= ENOUGH_PLAIN_STEPS:
-            return median(self._plain_steps)
+            return mean(self._plain_steps)
         return self.plain_step_seconds

@@ -1,0 +1,63 @@
+"""What callers pass to a decoder, checked before anything runs: a text, the ids that end it, a number of tokens."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, SupportsIndex, TypeAlias
+
+import numpy as np
+import torch
+
+InputIds: TypeAlias = "Sequence[int] | torch.Tensor"
+EosTokenIds: TypeAlias = "int | Sequence[int] | torch.Tensor | None"
+
+
+def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
+    """A text as token ids. Raises ValueError if it is no text, several, empty, or beyond the vocabulary."""
+    if isinstance(input_ids, (str, Mapping)) or hasattr(input_ids, "input_ids"):
+        raise ValueError('input_ids must be token ids; of what a tokenizer returns, pass its ["input_ids"]')
+    if isinstance(input_ids, (torch.Tensor, np.ndarray)):
+        input_ids = input_ids.tolist()
+    if isinstance(input_ids, Sequence) and input_ids and isinstance(input_ids[0], (Sequence, torch.Tensor, np.ndarray)):
+        if len(input_ids) != 1:
+            raise ValueError(f"input_ids must be one text, not a batch of {len(input_ids)}")
+        return as_ids(input_ids[0], vocabulary)
+    if not isinstance(input_ids, Iterable):
+        raise ValueError(f"input_ids must be token ids of shape (1, n), not {input_ids!r}")
+    ids = [_whole(token, "a token id") for token in input_ids]
+    if not ids:
+        raise ValueError("input_ids is empty: there is nothing to go on from")
+    strange = next((token for token in ids if not 0 <= token < vocabulary), None)
+    if strange is not None:
+        raise ValueError(f"input_ids holds {strange}, and the model's vocabulary has ids 0 to {vocabulary - 1}")
+    return ids
+
+
+def as_eos(eos_token_ids: Any) -> frozenset[int]:
+    """The ids that end a text, given as one id, several in any sequence or tensor, or None for none."""
+    if isinstance(eos_token_ids, (torch.Tensor, np.ndarray)):
+        eos_token_ids = eos_token_ids.tolist()
+    if isinstance(eos_token_ids, (str, Mapping)):
+        raise ValueError(f"eos_token_ids must be token ids, not {eos_token_ids!r}")
+    if eos_token_ids is None:
+        return frozenset()
+    several = eos_token_ids if isinstance(eos_token_ids, Iterable) else [eos_token_ids]
+    return frozenset(_whole(token, "an eos token id") for token in several if token is not None)
+
+
+def as_count(value: Any, name: str, least: int) -> int:
+    """A whole number that is at least so much."""
+    count = _whole(value, name)
+    if count < least:
+        raise ValueError(f"{name} must be at least {least}, not {count}")
+    return count
+
+
+def _whole(value: SupportsIndex, name: str) -> int:
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be a whole number, not {value!r}") from None

@@ -1,0 +1,93 @@
+"""What callers may pass to a decoder, and what is refused by name before anything runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from transformers import T5Config, T5ForConditionalGeneration
+
+from decoding import AutoregressiveDecoder, FinishReason, LookaheadDecoder
+from tests.models import VOCABULARY, random_model, random_prompt, successor_model
+
+
+@pytest.mark.parametrize(
+    "input_ids",
+    [[10], (10,), [[10]], np.array([10]), np.array([[10]]), torch.tensor([[10]]), [np.int64(10)], [torch.tensor([10])]],
+)
+def test_one_text_in_any_form(input_ids):
+    model = successor_model({10: 11, 11: 12})
+    (step, *_) = AutoregressiveDecoder(model).generate(input_ids, max_new_tokens=np.int64(2))
+    assert step.tokens == (11,)
+
+
+@pytest.mark.parametrize(
+    ("input_ids", "message"),
+    [
+        ([], "empty"),
+        ([[]], "empty"),
+        ([[1], [2]], "batch of 2"),
+        (torch.ones(2, 3, dtype=torch.long), "batch of 2"),
+        ([1.5, 2.0], "whole number"),
+        (torch.ones(1, 3), "whole number"),
+        (torch.ones(3, dtype=torch.bool), "whole number"),
+        ([-1, 2], "holds -1"),
+        ([VOCABULARY], f"ids 0 to {VOCABULARY - 1}"),
+        ("hello", "tokenizer"),
+        ({"input_ids": [1]}, 'pass its \\["input_ids"\\]'),
+        (5, "shape"),
+    ],
+)
+def test_what_is_no_text_is_refused(input_ids, message):
+    with pytest.raises(ValueError, match=message):
+        AutoregressiveDecoder(random_model("llama")).generate(input_ids, max_new_tokens=1)
+
+
+@pytest.mark.parametrize(
+    "eos",
+    [12, [12], (90, 12), {12}, np.int64(12), np.array([12, 90]), torch.tensor(12), torch.tensor([12]), [None, 12]],
+)
+def test_ending_ids_in_any_form(eos):
+    model = successor_model({10: 11, 11: 12, 12: 13})
+    *_, last = AutoregressiveDecoder(model).generate([10], max_new_tokens=9, eos_token_ids=eos)
+    assert last.tokens == (12,)
+    assert last.finish_reason is FinishReason.EOS
+
+
+@pytest.mark.parametrize("eos", ["19", True, [1.5], {"eos": 1}])
+def test_what_is_no_ending_id_is_refused(eos):
+    with pytest.raises(ValueError, match="eos"):
+        AutoregressiveDecoder(random_model("llama")).generate([1], max_new_tokens=1, eos_token_ids=eos)
+
+
+@pytest.mark.parametrize("count", [0, -3, 1.5, True, None])
+def test_what_is_no_number_of_tokens_is_refused(count):
+    with pytest.raises(ValueError, match="max_new_tokens"):
+        AutoregressiveDecoder(random_model("llama")).generate([1], max_new_tokens=count)
+
+
+@pytest.mark.parametrize("decoder_of", [AutoregressiveDecoder, LookaheadDecoder])
+def test_models_that_are_no_causal_language_models_are_refused(decoder_of):
+    with pytest.raises(NotImplementedError, match="Linear"):
+        decoder_of(torch.nn.Linear(2, 2))
+    config = T5Config(vocab_size=50, d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2)
+    with pytest.raises(NotImplementedError, match="encoder-decoder"):
+        decoder_of(T5ForConditionalGeneration(config))
+
+
+def test_dropout_is_warned_of():
+    model = random_model("gpt2").train()
+    with pytest.warns(UserWarning, match="model.eval"):
+        AutoregressiveDecoder(model).generate([1], max_new_tokens=1)
+
+
+@pytest.mark.parametrize("decoder_of", [AutoregressiveDecoder, LookaheadDecoder])
+def test_learnt_positions_end_a_reply_where_they_end(decoder_of):
+    """GPT-2 has 256 positions here: the last token emitted is the one that would need a 257th."""
+    decoder = decoder_of(random_model("gpt2"))
+    steps = list(decoder.generate(random_prompt(240), max_new_tokens=100))
+    assert sum(len(step.tokens) for step in steps) == 17
+    assert steps[-1].finish_reason is FinishReason.LENGTH
+    assert sum(len(step.tokens) for step in decoder.generate(random_prompt(256), max_new_tokens=9)) == 1
+    with pytest.raises(ValueError, match="257 tokens, and the model has positions for 256"):
+        decoder.generate(random_prompt(257), max_new_tokens=1)
