@@ -1,4 +1,7 @@
-"""Figures with their units, fitted to the width there is: the least important go first."""
+"""Figures with their units, fitted to the width there is: the least important go first.
+
+A figure has the same words at every width, so that nobody takes two wordings for two figures.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ SEPARATOR = " · "
 
 _EXACT_DTYPES = frozenset({"float32", "float64"})
 _REASONS: dict[FinishReason, tuple[str, ...]] = {
-    "eos": ("stopped at end of reply", "end of reply", "ended"),
-    "length": ("stopped at the token limit", "token limit", "limit"),
-    "stop": ("stopped at a stop text", "stop text"),
-    "cancelled": ("stopped by you", "stopped"),
+    "eos": ("end of reply",),
+    "length": ("token limit",),
+    "stop": ("stop text",),
+    "cancelled": ("stopped by you",),
 }
 
 
@@ -105,7 +108,7 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     s = statistics
     parts = [
         _figure(0, "999.9 tok/s", speed(s.tokens_per_second)),
-        _figure(3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step", f"{s.tokens_per_step:.1f} tok/step"),
+        _figure(3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step"),
         _figure(4, "100% verified", f"{s.verified_share:.0%} verified"),
         _figure(6, "first token 99.99 s", f"first token {seconds(s.time_to_first_token)}"),
         _figure(8, "9999 tokens in 99.99 s", f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}"),
@@ -118,7 +121,8 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
         parts.insert(1, _figure(7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
         return parts
     settled = [each._replace(room=0) for each in parts]
-    return [*settled, part(2, *reason_forms(s, reason))]
+    # That a reply came to its end is no news; that something else ended it is.
+    return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
 
 
 def _figure(rank: int, widest: str, *forms: str) -> Part:
@@ -129,7 +133,7 @@ def _figure(rank: int, widest: str, *forms: str) -> Part:
 def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:
     full = 0 < statistics.context_window <= statistics.context_used
     if reason == "length" and full:
-        return ("stopped: the context is full", "context full")
+        return ("context full",)
     return _REASONS[reason]
 
 
@@ -147,13 +151,18 @@ def summary(statistics: Statistics) -> list[str]:
 
 
 def exactness(dtype: str) -> tuple[str, ...]:
-    """What switching lookahead does to the text in this precision, long and short."""
+    """Where lookahead on and off may differ in this precision, long and short."""
     if dtype in _EXACT_DTYPES:
-        return ("on or off: the same text, up to ties", "same text, up to ties")
+        return (f"in {dtype} only a tie may fall otherwise", f"{dtype}: only ties may fall otherwise")
     return (
         f"in {dtype} a near tie may fall otherwise when you switch",
         f"{dtype}: near ties may fall otherwise",
     )
+
+
+def promise(dtype: str) -> tuple[str, ...]:
+    """What switching lookahead does to the text in this precision; ties are explained in the help."""
+    return ("on or off: the same text",) if dtype in _EXACT_DTYPES else exactness(dtype)
 
 
 def counted(number: int, noun: str) -> str:

@@ -192,7 +192,7 @@ def test_on_a_terminal_verified_tokens_are_tinted_and_escapes_are_harmless() -> 
     assert ESCAPE.sub("", out) == "def f():\n    é␛[2J end\n"
     assert re.search(r"\x1b\[[0-9;]*48;5;\d+mf\(\):\x1b\[0m\n", out), "a background behind it, but not the line break"
     assert out.startswith("def ")
-    assert "12.0 tok/s · 2.0 tok/step · 50% verified" in err
+    assert "12.0 tok/s · 2.0 tokens/step · 50% verified" in err
     assert "loading the weights 50%" in err
 
 
@@ -200,7 +200,7 @@ def test_on_a_terminal_verified_tokens_are_tinted_and_escapes_are_harmless() -> 
 def test_the_status_keeps_to_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     _, err = on_terminal(run_ask)
-    assert err.endswith("\x1b[K12.0 tok/s · 2.0 tok/step · lookahead ON · ended\n")
+    assert err.endswith("\x1b[K12.0 tok/s · 2.0 tokens/step · lookahead ON\n")
 
 
 @pytest.mark.usefixtures("xterm")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import signal
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
+from textual.driver import Driver
 from textual.screen import Screen
 
 from lade_chat.protocol import DecodingOptions, ModelOptions
@@ -41,7 +45,17 @@ class ChatApp(App[None]):
     def get_default_screen(self) -> ChatScreen:
         return self.chat_screen
 
+    def get_driver_class(self) -> type[Driver]:
+        driver = super().get_driver_class()
+        if driver.__name__ != "LinuxDriver":
+            return driver
+        # Imported only where there is a terminal of this kind.
+        from lade_chat.tui.terminal_driver import TerminalDriver
+
+        return TerminalDriver
+
     def on_mount(self) -> None:
+        self._obey_signals()
         self.call_after_refresh(lambda: self.run_worker(self._run_engine()))
 
     def on_unmount(self) -> None:
@@ -49,8 +63,23 @@ class ChatApp(App[None]):
 
     async def action_quit(self) -> None:
         """Quit at once, whatever the engine is doing."""
+        self._end(0)
+
+    def _end(self, code: int) -> None:
         self.engine.close()
-        self.exit()
+        self.exit(return_code=code)
+
+    def _obey_signals(self) -> None:
+        """Asked to end from outside, quit as by Ctrl+Q: the terminal is put back as it was."""
+        # Not every system has these signals, and only a main thread may handle them.
+        with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, self._end, 128 + number)
+
+    def action_help_quit(self) -> None:
+        """Ctrl+C with nothing to copy; in many programs it stops or quits."""
+        self.chat_screen.hint("Esc stops · Ctrl+Q quits")
 
     def action_help(self) -> None:
         self.chat_screen.action_help()

@@ -73,7 +73,8 @@ class Chat:
         self._waiting_model: ModelOptions | None = None
         self._discarding = False
         self._dropped = 0
-        self._loads = 0
+        self._loading: deque[ModelOptions] = deque()
+        self._last_loaded: tuple[ModelInfo, ModelOptions] | None = None
 
     # --- what the user does ------------------------------------------------------------------------------------
 
@@ -89,7 +90,7 @@ class Chat:
         else:
             self.phase = Phase.LOADING
             self.model = None
-            self._loads += 1
+            self._loading.append(self.model_options)
             self._send(Load(self.model_options))
             self.view.loading_began()
 
@@ -120,7 +121,11 @@ class Chat:
         return True
 
     def toggle_lookahead(self) -> None:
-        if self.model is not None and not self.model.lookahead_supported:
+        if self.model is None:
+            loading = self.phase is Phase.LOADING
+            self.view.hint("The model is still loading." if loading else "No model is loaded. Ctrl+O opens one.")
+            return
+        if not self.model.lookahead_supported:
             self.view.hint("Lookahead is not available with this model.")
             return
         enabled = not self.options.lookahead
@@ -224,23 +229,29 @@ class Chat:
                 self.view.reply_failed(event.message)
 
     def _load_ended(self, event: Loaded | LoadFailed) -> None:
-        """Only the model that was asked for last counts."""
-        self._loads -= 1
-        if self._loads > 0:
+        """Only the model that was asked for last counts; an earlier one may be what is kept when that fails."""
+        options = self._loading.popleft() if self._loading else self.model_options
+        if isinstance(event, Loaded):
+            self._last_loaded = (event.model, options)
+        elif not event.kept:
+            self._last_loaded = None
+        if self._loading:
             return
+        self.model, self.model_options = self._last_loaded or (None, options)
         if isinstance(event, LoadFailed):
+            self.view.load_failed(event.message, self.model)
+        elif self.model is not None:
+            self.view.model_ready(self.model)
+        if self.model is None:
             self.phase = Phase.UNLOADED
-            self.view.load_failed(event.message)
-            return
-        self.model = event.model
-        self.view.model_ready(event.model)
-        self._ready()
+        else:
+            self._ready()
 
     def _lost(self, message: str) -> None:
         before, self.phase = self.phase, Phase.LOST
-        self.model = self._waiting_model = None
+        self.model = self._waiting_model = self._last_loaded = None
         self.stopping = False
-        self._loads = 0
+        self._loading.clear()
         if before is Phase.REPLYING and not self._discarding:
             self._keep_partial()
             self.view.reply_failed(None)

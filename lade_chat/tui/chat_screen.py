@@ -11,7 +11,7 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Footer
 
-from lade_chat.figures import Part, exactness, options_forms, part, reply_parts
+from lade_chat.figures import Part, options_forms, part, promise, reply_parts
 from lade_chat.protocol import (
     Command,
     DecodingOptions,
@@ -68,7 +68,7 @@ class ChatScreen(Screen[None]):
         self._debug = debug
         self._race: RaceScreen | None = None
         self._statistics: Statistics | None = None
-        self._measured = True
+        self._measuring = False
         self.chat.set_debug(debug)
 
     def compose(self) -> ComposeResult:
@@ -173,13 +173,18 @@ class ChatScreen(Screen[None]):
 
     def model_ready(self, model: ModelInfo) -> None:
         self._header.show_model(model)
+        self.transcript.forget_failed_load()
         for text in model.notices:
             self.transcript.note(text)
 
-    def load_failed(self, message: str) -> None:
+    def load_failed(self, message: str, kept: ModelInfo | None) -> None:
+        if kept is not None:
+            self._header.show_model(kept)
+            self.transcript.fail_load(message, f"{kept.name} is still loaded. Ctrl+O opens another model.")
+            return
         self._header.show_model(None, "no model")
         self.status.show([part(0, "no model is loaded: Ctrl+O opens one")])
-        self.transcript.note(message, "error", "Ctrl+O opens another model.")
+        self.transcript.fail_load(message, "Ctrl+O opens another model.")
         if not self.prompt.text and self.app.screen is self:
             self.action_open_model(message)
 
@@ -196,7 +201,7 @@ class ChatScreen(Screen[None]):
 
     def reply_began(self) -> None:
         self.transcript.begin_reply()
-        self._statistics, self._measured = None, self.chat.options.debug
+        self._statistics, self._measuring = None, self.chat.options.debug
         self.status.show([part(0, "reading the prompt")])
         self._show_debug()
 
@@ -211,12 +216,14 @@ class ChatScreen(Screen[None]):
         self._show_debug()
 
     def reply_ended(self, finished: ReplyFinished) -> None:
-        self._statistics = finished.statistics
+        self._statistics, self._measuring = finished.statistics, False
         self.transcript.end_reply(finished, debug=self._debug)
         self._show_debug()
 
     def reply_failed(self, message: str | None) -> None:
+        self._measuring = False
         self.transcript.fail_reply(message)
+        self._show_debug()
 
     def give_back(self, question: str) -> None:
         if not self.prompt.text:
@@ -244,7 +251,7 @@ class ChatScreen(Screen[None]):
             self._race.tell(event)
 
     def cleared(self) -> None:
-        self._statistics = None
+        self._statistics, self._measuring = None, False
         self.transcript.reset()
         self._show_debug()
         if self.chat.phase is Phase.READY:
@@ -261,7 +268,7 @@ class ChatScreen(Screen[None]):
 
     def _show_debug(self) -> None:
         if self._debug:
-            self.query_one(DebugPanel).show(self._statistics, measured=self._measured)
+            self.query_one(DebugPanel).show(self._statistics, measuring=self._measuring)
 
     def _ready_parts(self) -> list[Part]:
         model = self.chat.model
@@ -269,5 +276,5 @@ class ChatScreen(Screen[None]):
         if self._statistics is not None:
             parts.append(part(3, f"context {self._statistics.context_used}/{self._statistics.context_window}"))
         if model is not None and model.lookahead_supported:
-            parts.append(part(1, *exactness(model.dtype)))
+            parts.append(part(1, *promise(model.dtype)))
         return parts

@@ -16,7 +16,8 @@ class ChatView(Protocol):
 
     def model_ready(self, model: ModelInfo) -> None: ...
 
-    def load_failed(self, message: str) -> None: ...
+    def load_failed(self, message: str, kept: ModelInfo | None) -> None:
+        """The model could not be loaded; ``kept`` is the one that was loaded before and still is."""
 
     def engine_lost(self, message: str) -> None: ...
 

@@ -21,21 +21,19 @@ class DebugPanel(Container):
         yield Static(markup=False, id="debug-runs")
 
     def on_mount(self) -> None:
-        self.show(None, measured=True)
+        self.show(None, measuring=False)
 
-    def show(self, statistics: Statistics | None, *, measured: bool) -> None:
-        """This reply's figures; ``measured`` is False for a reply begun before anyone wanted them."""
+    def show(self, statistics: Statistics | None, *, measuring: bool) -> None:
+        """The last reply's figures; what it has not measured may still come while it is ``measuring``."""
         s = statistics or Statistics()
-        self.query_one("#debug-figures", Static).update(_figures(s, measured=measured))
+        self.query_one("#debug-figures", Static).update(_figures(s, measuring=measuring))
         self.query_one("#debug-runs", Static).update(_runs(s.accepted_runs))
 
 
-def _figures(s: Statistics, *, measured: bool) -> Content:
-    if not measured:
-        speedup = plain = "next reply"
-    else:
-        speedup = "measuring…" if s.speedup is None else f"{s.speedup:.2f}x"
-        plain = "measuring…" if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
+def _figures(s: Statistics, *, measuring: bool) -> Content:
+    unknown = "measuring…" if measuring else "not measured"
+    speedup = unknown if s.speedup is None else f"{s.speedup:.2f}x"
+    plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
     rows = [
         ("speed-up over plain", speedup),
         ("tokens per step", f"{s.tokens_per_step:.2f}"),

@@ -8,6 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
@@ -21,7 +22,7 @@ KEYS = (
     ("Esc", "stop; what was said is kept"),
     ("Ctrl+L, F2", "lookahead on or off, any time"),
     ("Ctrl+R, F3", "race on against off"),
-    ("Ctrl+D, F4", "debug panel"),
+    ("Ctrl+D, F4", "debug panel (times are averages)"),
     ("F5", "open or fold thoughts"),
     ("Ctrl+N", "new conversation"),
     ("Ctrl+O", "open another model"),
@@ -48,9 +49,9 @@ PROMISE = (
 
 
 class HelpScreen(ModalScreen[None]):
-    """Any of Esc, F1 and Enter closes it."""
+    """Esc, F1, Enter and whatever can be typed close it."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,enter,q", "dismiss", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,enter", "dismiss", "Close")]
 
     def __init__(self, model: ModelInfo | None) -> None:
         super().__init__()
@@ -65,6 +66,12 @@ class HelpScreen(ModalScreen[None]):
             for text in (IDEA, LETTERS, PROMISE, self._this_model()):
                 if text:
                     yield Static(Content(text), markup=False)
+
+    def on_key(self, event: Key) -> None:
+        """Someone who types wants to be back at the prompt."""
+        if event.is_printable:
+            event.stop()
+            self.dismiss()
 
     def _keys(self) -> Content:
         rows = [Content.assemble((f"{key:<20} ", "bold"), action) for key, action in KEYS]

@@ -52,7 +52,7 @@ class ReplyTurn(Turn):
         """Show more of the reply, and mark where lookahead was switched."""
         if self.reply.spans and statistics.lookahead != self._statistics.lookahead:
             state = "ON" if statistics.lookahead else "OFF"
-            self._say(f"lookahead switched {state} after {self._statistics.generated_tokens} tokens")
+            self._mark(f"lookahead switched {state} after {self._statistics.generated_tokens} tokens")
         self._statistics = statistics
         self.reply.append(pieces)
         self._advance()
@@ -64,11 +64,9 @@ class ReplyTurn(Turn):
         if debug:
             self._stack.add(PackedLine(summary(statistics), classes="summary"))
 
-    def fail(self, message: str | None) -> None:
-        """The reply broke off; what was said stays."""
+    def break_off(self) -> None:
+        """The reply ends here without its figures; what was said stays."""
         self._finish()
-        if message:
-            self._say(message, "error")
 
     @property
     def has_thoughts(self) -> bool:
@@ -80,12 +78,12 @@ class ReplyTurn(Turn):
             if isinstance(part, Thought):
                 part.open(wanted)
 
-    def _say(self, text: str, kind: str = "mark") -> None:
+    def _mark(self, text: str) -> None:
         """A line below what is said, which may still grow."""
         if self._marks is None:
             self._marks = Stack()
             self._stack.add(self._marks)
-        self._marks.add(Static(Content(printable(text)), markup=False, classes=kind))
+        self._marks.add(Static(Content(printable(text)), markup=False, classes="mark"))
 
     def _finish(self) -> None:
         self._advance(final=True)

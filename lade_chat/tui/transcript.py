@@ -20,6 +20,7 @@ class Transcript(FollowScroll):
         super().__init__(self.welcome)
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn] = deque()
+        self._load_error: Notice | None = None
         self._thoughts_open = False
 
     def say(self, text: str) -> None:
@@ -47,17 +48,35 @@ class Transcript(FollowScroll):
             self.reply = None
 
     def fail_reply(self, message: str | None) -> None:
-        if self.reply is not None:
-            self.reply.fail(message)
-            self.reply = None
+        """What was said stays; why it broke off is nothing the model said, so it stands on its own."""
+        reply, self.reply = self.reply, None
+        if reply is None:
+            return
+        reply.break_off()
+        if message:
+            self.column.add(Notice(message, "error"), after=reply)
+        if not reply.reply.text:
+            self.column.discard(reply)
 
-    def note(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> None:
+    def note(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> Notice:
         """Say something in between; above the welcome text as long as that is there."""
         notice = Notice(what, kind, way_on)
         if self.welcome.display:
             self.column.add(notice, before=self.welcome)
         else:
             self.column.add(notice)
+        return notice
+
+    def fail_load(self, what: str, way_on: str) -> None:
+        """Say that a model could not be loaded, in place of an earlier such line."""
+        self.forget_failed_load()
+        self._load_error = self.note(what, "error", way_on)
+
+    def forget_failed_load(self) -> None:
+        """A model has been loaded: what went wrong before no longer matters."""
+        if self._load_error is not None:
+            self.column.discard(self._load_error)
+            self._load_error = None
 
     def toggle_thoughts(self) -> bool:
         """Open or fold every thought; False if there is none."""
@@ -70,7 +89,7 @@ class Transcript(FollowScroll):
 
     def reset(self) -> None:
         """An empty conversation: only the welcome text."""
-        self.reply = None
+        self.reply = self._load_error = None
         self._waiting.clear()
         self.column.remove_children([child for child in self.column.children if child is not self.welcome])
         self.welcome.display = True

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+
+import msgspec
 import pytest
 from textual.events import Paste
 from textual.widgets import OptionList
@@ -110,7 +113,7 @@ async def test_help_opens_and_closes(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(100, 50)) as (app, pilot):
         await pilot.press("f1")
         assert isinstance(app.screen, HelpScreen)
-        await sees(pilot, "Ctrl+L, F2", "up to ties", "near tie", "tiny-12M runs on cpu in float32")
+        await sees(pilot, "Ctrl+L, F2", "averages", "up to ties", "near tie", "tiny-12M runs on cpu in float32")
         await pilot.press("escape")
         assert app.screen is app.chat_screen
 
@@ -151,11 +154,50 @@ async def test_the_debug_panel_shows_the_speed_up_and_the_summary(engine: Script
         assert not app.screen.query_one(DebugPanel).display
 
 
-async def test_debug_asked_for_in_mid_reply_says_when_it_is_measured(engine: ScriptedEngine) -> None:
+async def test_debug_asked_for_in_mid_reply_says_that_it_is_not_measured(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         await pilot.press("ctrl+d")
-        await sees(pilot, "next reply")
+        await sees(pilot, "not measured")
+
+
+async def test_the_debug_panel_shows_the_last_reply_at_once(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        last = finished(FUNCTION, debug=True)
+        figures = msgspec.structs.replace(last.statistics, plain_step_seconds=None)
+        engine.tell(*streamed(FUNCTION), msgspec.structs.replace(last, statistics=figures))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await pilot.press("ctrl+d")
+        await sees(pilot, "not measured", "50.0 ms", "412", "2  ████████████ 6")
+
+
+async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("two words")
+        await pilot.press("ctrl+c")
+        assert status(app) == "Esc stops · Ctrl+Q quits"
+        assert not app._notifications
+        app.chat_screen.prompt.select_all()
+        await pilot.press("ctrl+c")
+        assert app.clipboard == "two words"
+        assert app.is_running
+
+
+async def test_typing_closes_the_help(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("f1", "down", "h")
+        assert app.screen is app.chat_screen
+        await pilot.press("i")
+        assert app.chat_screen.prompt.text == "i"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+async def test_a_signal_quits_as_ctrl_q_does(engine: ScriptedEngine, number: signal.Signals) -> None:
+    async with opened(engine) as (app, pilot):
+        signal.raise_signal(number)
+        await wait_until(pilot, lambda: app.return_code == 128 + number)
+        assert engine.closed
 
 
 async def test_a_resize_keeps_the_conversation(engine: ScriptedEngine) -> None:

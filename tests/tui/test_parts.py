@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lade_chat.figures import Part, exactness, fit, pack, reply_parts, summary
-from lade_chat.protocol import Message, Piece, Statistics
+from lade_chat.figures import Part, exactness, fit, pack, promise, reason_forms, reply_parts, summary
+from lade_chat.protocol import FinishReason, Message, Piece, Statistics
 from lade_chat.tui.conversation import Conversation
 from lade_chat.tui.prompt import without_controls
 from lade_chat.tui.reply_text import ReplyText
@@ -46,10 +46,20 @@ def test_figures_fit_any_width_and_speed_is_the_last_to_go(width: int) -> None:
     assert line.startswith("56.7 tok/s")
 
 
+@pytest.mark.parametrize("reason", ["eos", "length", "stop", "cancelled"])
+def test_a_figure_has_the_same_words_at_every_width(reason: FinishReason) -> None:
+    parts = reply_parts(statistics(FUNCTION), reason)
+    everything = fit(parts, 200).split(" · ")
+    for width in range(12, 200):
+        shown = fit(parts, width).split(" · ")
+        assert all(any(whole.startswith(figure) for whole in everything) for figure in shown), width
+    assert everything[-1] == reason_forms(statistics(FUNCTION), reason)[0]
+
+
 def test_all_figures_are_shown_where_there_is_room() -> None:
     assert fit(reply_parts(statistics(FUNCTION), "eos"), 200) == (
         "56.7 tok/s · 3.2 tokens/step · 69% verified · first token 0.15 s · 51 tokens in 0.90 s"
-        " · context 74/2048 · lookahead ON W7 N5 G7 · stopped at end of reply"
+        " · context 74/2048 · lookahead ON W7 N5 G7 · end of reply"
     )
 
 
@@ -70,7 +80,9 @@ def test_packed_figures_break_only_between_them() -> None:
 
 
 def test_only_full_precision_promises_the_same_text() -> None:
-    assert "same text, up to ties" in exactness("float32")[0]
+    assert promise("float32") == ("on or off: the same text",)
+    assert "only ties" in exactness("float32")[-1]
+    assert promise("bfloat16") == exactness("bfloat16")
     assert "a near tie may fall otherwise" in exactness("bfloat16")[0]
 
 

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
-from lade_chat.protocol import EngineLost, Failed, Load, LoadFailed, Loading, Message, Reply, ReplyStarted
+import msgspec
+from textual.widgets import Input
+
+from lade_chat.protocol import (
+    EngineLost,
+    Failed,
+    Load,
+    LoadFailed,
+    Loading,
+    Message,
+    ModelOptions,
+    Reply,
+    ReplyStarted,
+)
 from lade_chat.tui.chat import Phase
 from lade_chat.tui.model_screen import ModelScreen
-from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
-from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
+from lade_chat.tui.notice import Notice
+from lade_chat.tui.reply_turn import ReplyTurn
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed, text_of
 
 WRONG = "/models/llama: there is no [b]config.json[/b] in this folder"
 
@@ -33,6 +48,60 @@ async def test_a_model_that_does_not_load_leaves_a_way_on(engine: ScriptedEngine
         await sees(pilot, WRONG)
         engine.load()
         await wait_until(pilot, lambda: engine.sent_of(Reply))
+
+
+async def test_a_failed_load_that_keeps_the_model_leaves_it_ready(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        for count in (2, 3):
+            await pilot.press("ctrl+o", *"/m", "enter")
+            await wait_until(pilot, lambda count=count: len(engine.sent_of(Load)) == count)  # type: ignore[misc]
+            engine.tell(LoadFailed(WRONG, kept=True))
+            await wait_until(pilot, lambda: "ready" in status(app))
+            await sees(pilot, WRONG, "tiny-12M is still loaded", "tiny-12M · cpu · float32")
+        assert screen_text(app).count(WRONG) == 1
+        assert app.screen is app.chat_screen
+        assert app.chat_screen.chat.model_options == ModelOptions()
+        await say(app, pilot, "Hello")
+        assert engine.sent_of(Reply)
+
+
+async def test_a_superseded_load_may_be_what_is_kept(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        for path in ("/m", "/n"):
+            await pilot.press("ctrl+o")
+            app.screen.query_one("#path", Input).value = path
+            await pilot.press("enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 3)
+        engine.load(msgspec.structs.replace(MODEL, name="m"))
+        engine.tell(LoadFailed(WRONG, kept=True))
+        await sees(pilot, "m is still loaded")
+        assert app.chat_screen.chat.model_options.path == "/m"
+
+
+async def test_the_line_about_a_failed_load_goes_when_a_model_is_ready(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        for count in (2, 3):
+            engine.tell(LoadFailed(WRONG))
+            await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+            await pilot.press(*"/m", "enter")
+            await wait_until(pilot, lambda count=count: len(engine.sent_of(Load)) == count)  # type: ignore[misc]
+            await wait_until(pilot, lambda: screen_text(app).count(WRONG) == 1)
+        engine.load()
+        await sees(pilot, "ready")
+        await sees_no(pilot, WRONG)
+
+
+async def test_lookahead_is_not_switched_without_a_model(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        await pilot.press("ctrl+l")
+        assert "still loading" in status(app)
+        await pilot.press("x")
+        engine.tell(LoadFailed(WRONG))
+        await sees(pilot, WRONG)
+        await pilot.press("ctrl+l")
+        assert "No model is loaded" in status(app)
+        assert app.chat_screen.chat.options.lookahead
+        await sees(pilot, "lookahead ON")
 
 
 async def test_a_failed_load_does_not_take_the_prompt_from_someone_typing(engine: ScriptedEngine) -> None:
@@ -90,7 +159,8 @@ async def test_a_question_without_an_answer_goes_back_to_the_prompt(engine: Scri
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "A very long question")
         engine.tell(Failed("the prompt has 5000 tokens, the context holds 2048"))
-        await sees(pilot, "the context holds 2048")
+        await sees(pilot, "✗ the prompt has 5000 tokens, the context holds 2048")
+        await wait_until(pilot, lambda: not app.screen.query(ReplyTurn))
         assert app.chat_screen.prompt.text == "A very long question"
         assert app.chat_screen.chat.conversation.messages == ()
         await say(app, pilot, "short")
@@ -98,10 +168,20 @@ async def test_a_question_without_an_answer_goes_back_to_the_prompt(engine: Scri
         await wait_until(pilot, lambda: "ready" in status(app))
 
 
+async def test_a_reply_that_failed_is_measured_no_longer(engine: ScriptedEngine) -> None:
+    async with opened(engine, debug=True) as (app, pilot):
+        await say(app, pilot, "Hello")
+        await sees(pilot, "measuring…")
+        engine.tell(*streamed(FUNCTION[:4]), Failed("out of memory"))
+        await sees(pilot, "not measured", "50.0 ms")
+        await sees_no(pilot, "measuring…")
+
+
 async def test_a_reply_that_fails_keeps_what_was_said(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         engine.tell(*streamed(FUNCTION[:4]), Failed("out of memory"))
-        await sees(pilot, "out of memory")
+        await sees(pilot, "✗ out of memory")
+        assert [notice.parent for notice in app.screen.query(Notice)] == [app.chat_screen.transcript.column]
         assert app.chat_screen.chat.conversation.messages[-1].content == text_of(FUNCTION[:4])
         assert app.chat_screen.chat.phase is Phase.READY

@@ -1,0 +1,45 @@
+"""Textual's driver for a terminal, with a guard before its parser so that a paste stays a paste."""
+
+from __future__ import annotations
+
+import os
+import selectors
+from codecs import getincrementaldecoder
+
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+from lade_chat.tui.paste_guard import PasteGuard
+
+READ_SIZE = 4096
+TICK_SECONDS = 0.1
+
+
+class TerminalDriver(LinuxDriver):
+    """Reads the terminal as LinuxDriver does; there is no smaller part of it to replace."""
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.fileno, READ_SIZE)
+        except OSError:
+            return b""
+
+    def run_input_thread(self) -> None:
+        """Read until the driver ends, and hand on each event."""
+        parser = XTermParser(self._debug)
+        guard = PasteGuard()
+        decoder = getincrementaldecoder("utf-8")("replace")
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                if selector.select(TICK_SECONDS):
+                    if not (data := self._read()):
+                        # The terminal is gone, and reading on would only spin.
+                        self._app.call_later(self._app.action_quit)
+                        return
+                    # The parser takes an empty text for the end of all input.
+                    if text := guard.clean(decoder.decode(data)):
+                        for event in parser.feed(text):
+                            self.process_message(event)
+                for event in parser.tick():
+                    self.process_message(event)

@@ -1,0 +1,74 @@
+"""A paste reaches the prompt in one piece, whatever is in it and however the terminal's output is cut up."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import threading
+
+import pytest
+from textual._xterm_parser import XTermParser
+from textual.events import Key, Paste
+from textual.message import Message
+
+from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.paste_guard import END, START, PasteGuard
+from lade_chat.tui.terminal_driver import TerminalDriver
+from tests.tui.scripted import ScriptedEngine
+
+LOG = "see this log:\r\x1b[31mERROR\x1b[0m bad\x1b \x1b[A\x1b\x1b[20\rplease explain\x1b\r"
+
+
+def parsed(data: str, size: int) -> list[Message]:
+    """What the parser makes of ``data`` that arrives ``size`` characters at a time."""
+    parser, guard = XTermParser(), PasteGuard()
+    reads = (data[start : start + size] for start in range(0, len(data), size))
+    return [event for read in reads if (text := guard.clean(read)) for event in parser.feed(text)]
+
+
+@pytest.mark.parametrize("size", [*range(1, 24), 1000])
+def test_a_paste_with_escapes_stays_one_paste(size: int) -> None:
+    events = parsed(f"a{START}{LOG}{END}\x1b[B{START}{END}{START}two{END}b", size)
+    said = [event.key if isinstance(event, Key) else event.text for event in events if isinstance(event, Key | Paste)]
+    assert said == ["a", LOG.replace("\x1b", ""), "down", "", "two", "b"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+def test_outside_a_paste_nothing_is_changed(size: int) -> None:
+    data = "x\x1b[A\x1b\x1b[20~\x1b[2\x1b[201~\x1b[<0;1;1Mé\x1b[13;2u\x1b"
+    guard = PasteGuard()
+    assert [guard.clean(data[at : at + size]) for at in range(0, len(data), size)] == [
+        data[at : at + size] for at in range(0, len(data), size)
+    ]
+
+
+def test_the_chat_reads_its_terminal_through_the_guard(engine: ScriptedEngine) -> None:
+    assert ChatApp(engine, ModelOptions(), DecodingOptions()).driver_class is TerminalDriver
+
+
+async def test_the_driver_hands_on_keys_and_pastes(monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = pty.openpty()
+    told: list[Message] = []
+    driver = TerminalDriver.__new__(TerminalDriver)
+    driver._debug = False
+    driver.fileno = slave
+    driver.exit_event = threading.Event()
+    monkeypatch.setattr(driver, "process_message", told.append)
+    thread = threading.Thread(target=driver.run_input_thread)
+    thread.start()
+    try:
+        os.write(master, f"ké{START}one\x1b[1m\n".encode())
+        os.write(master, f"two{END}\n".encode())
+        for _ in range(500):
+            if any(isinstance(event, Paste) for event in told):
+                break
+            await asyncio.sleep(0.01)
+    finally:
+        driver.exit_event.set()
+        thread.join()
+        os.close(master)
+        os.close(slave)
+    pastes = [event.text for event in told if isinstance(event, Paste)]
+    assert pastes == ["one[1m\ntwo"]
