@@ -12,7 +12,6 @@ from lade_chat.engine.conversation import Prompt, build_prompt
 from lade_chat.engine.race import race
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.errors import LadeChatError, is_out_of_memory
-from lade_chat.loading.checkpoint import check_files
 from lade_chat.loading.model import LoadedModel, load
 from lade_chat.protocol import (
     Event,
@@ -68,17 +67,14 @@ class ChatEngine:
     def _load(self, options: ModelOptions) -> Iterator[Event]:
         """Load on a thread of its own, so that progress can be told while it runs.
 
-        Two models may not fit, so the old one goes first; but not for a path that is plainly wrong.
+        Two models may not fit, so the old one goes; but only when the new one's weights are about to be read, not for
+        a path or a Hub id that comes to nothing.
         """
-        try:
-            check_files(options.path, allow_pickle=options.allow_pickle)
-        except LadeChatError as error:
-            yield LoadFailed(str(error), kept=self._loaded is not None)
-            return
-        self._loaded = self._session = None
         events: SimpleQueue[Event | LoadedModel | BaseException] = SimpleQueue()
 
         def report(stage: Stage, done: int, total: int) -> None:
+            if stage == "weights":
+                self._forget_model()
             events.put(Loading(stage, done, total))
 
         def work() -> None:
@@ -91,12 +87,18 @@ class ChatEngine:
         while isinstance(event := events.get(), Loading):
             yield event
         if isinstance(event, LoadedModel):
+            self._forget_model()
             self._loaded, self._session = event, Session(event.model)
             yield Loaded(event.info)
         elif isinstance(event, LadeChatError):
-            yield LoadFailed(str(event))
+            yield LoadFailed(str(event), kept=self._loaded is not None)
         elif isinstance(event, BaseException):
+            self._forget_model()
             raise event
+
+    def _forget_model(self) -> None:
+        self._loaded = self._session = None
+        self._last_turn = ((), Tables(), 0)
 
     def _reply(self, command: Reply) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
