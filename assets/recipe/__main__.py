@@ -46,7 +46,8 @@ def _parser() -> argparse.ArgumentParser:
     step("export", "write the last checkpoint as a model folder")
     evaluate = step("evaluate", "examine the exported model on what was held out of training")
     evaluate.add_argument("--count", type=int, default=40, help="conversations a skill")
-    step("card", "write the model's card from the last evaluation")
+    card = step("card", "write the model's card from the last evaluation")
+    card.add_argument("--note", default="", help="a remark on how this model was made")
     return parser
 
 
@@ -89,7 +90,7 @@ def _run(options: argparse.Namespace) -> None:
     elif options.step == "evaluate":
         steps.evaluate(options.out, options.count)
     elif options.step == "card":
-        steps.write_card(options.out)
+        steps.write_card(options.out, options.note)
     else:
         steps.quick(options.out, options.seed)
 

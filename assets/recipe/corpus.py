@@ -36,17 +36,17 @@ class Skill:
 
 
 SKILLS = (
-    Skill("greetings", 5, greetings.compose),
+    Skill("greetings", 6, greetings.compose),
     Skill("application", 10, application.compose),
-    Skill("sums", 16, sums.compose),
-    Skill("word problems", 16, word_problems.compose),
-    Skill("measures", 6, measures.compose),
-    Skill("counting", 9, counting.compose),
-    Skill("word lists", 17, word_lists.compose),
-    Skill("formats", 7, formats.compose),
-    Skill("Python", 15, python_code.compose),
-    Skill("stories", 9, stories.compose),
-    Skill("poems", 4, poems.compose),
+    Skill("sums", 24, sums.compose),
+    Skill("word problems", 20, word_problems.compose),
+    Skill("measures", 8, measures.compose),
+    Skill("counting", 12, counting.compose),
+    Skill("word lists", 70, word_lists.compose),
+    Skill("formats", 19, formats.compose),
+    Skill("Python", 20, python_code.compose),
+    Skill("stories", 6, stories.compose),
+    Skill("poems", 3, poems.compose),
     Skill("declining", 9, declining.compose),
 )
 _SYSTEM = (
@@ -67,9 +67,9 @@ def skill_named(name: str) -> Skill:
     return {skill.name: skill for skill in SKILLS}[name]
 
 
-def draw_for(seed: int | str, index: int, held_out: bool = False) -> Draw:
+def draw_for(seed: int | str, index: int, held_out: bool = False, known_phrasing: bool = False) -> Draw:
     """The chance behind one conversation, the same on every machine."""
-    return Draw(random.Random(f"{seed}/{index}/{held_out}"), held_out)
+    return Draw(random.Random(f"{seed}/{index}/{held_out}"), held_out, known_phrasing)
 
 
 def _pick(draw: Draw) -> Skill:
@@ -80,14 +80,19 @@ def _characters(exchanges: list[Exchange]) -> int:
     return sum(len(exchange.ask) + len(exchange.reply) for exchange in exchanges)
 
 
+def long_run(draw: Draw, characters: int) -> list[Exchange]:
+    """Skill after skill until the exchanges hold this many characters."""
+    exchanges = _pick(draw).compose(draw)
+    while _characters(exchanges) < characters:
+        exchanges += _pick(draw).compose(draw)
+    return exchanges
+
+
 def _exchanges(draw: Draw) -> list[Exchange]:
     """One to three skills in a row, or, now and then, so many that the conversation grows long."""
-    exchanges = _pick(draw).compose(draw)
     if draw.chance(_LONG_SHARE):
-        wanted = draw.whole(*_LONG_CHARACTERS)
-        while _characters(exchanges) < wanted:
-            exchanges += _pick(draw).compose(draw)
-        return exchanges
+        return long_run(draw, draw.whole(*_LONG_CHARACTERS))
+    exchanges = _pick(draw).compose(draw)
     while draw.chance(0.35) and _characters(exchanges) < _SHORT_CHARACTERS:
         exchanges += _pick(draw).compose(draw)
     if draw.chance(0.06):

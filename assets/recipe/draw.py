@@ -1,7 +1,7 @@
 """The only source of chance: seeded draws that keep what is set aside for evaluation out of training.
 
-Every phrasing, word and tuple of numbers falls on one side by a hash of its own text, so the split needs no
-lists and stays the same when pools grow.
+Every phrasing, list of words and tuple of numbers falls on one side by a hash of its own text, so the split
+needs no lists and stays the same when pools grow.
 """
 
 from __future__ import annotations
@@ -27,19 +27,23 @@ def set_aside(text: str, one_in: int = 6) -> bool:
 
 
 class Draw:
-    """Seeded choices on one side of the split: training's, or (held_out) the evaluation's."""
+    """Seeded choices on one side of the split: training's, or (held_out) the evaluation's.
 
-    def __init__(self, rng: random.Random, held_out: bool = False) -> None:
+    The evaluation may ask about what was set aside in phrasings that were not (known_phrasing).
+    """
+
+    def __init__(self, rng: random.Random, held_out: bool = False, known_phrasing: bool = False) -> None:
         self.rng = rng
         self.held_out = held_out
+        self.new_phrasing = held_out and not known_phrasing
 
     def side(self, pool: Sequence[str]) -> list[str]:
         """The pool's entries on this side of the split; all of them where this side has none.
 
         A pool begins with its most usual entry, which is always trained on.
         """
-        everyday = [] if self.held_out else list(pool[:1])
-        return everyday + [entry for entry in pool[1:] if set_aside(entry) == self.held_out] or list(pool)
+        everyday = [] if self.new_phrasing else list(pool[:1])
+        return everyday + [entry for entry in pool[1:] if set_aside(entry) == self.new_phrasing] or list(pool)
 
     def ask(self, pool: Sequence[str], **fields: object) -> str:
         """A user's question: a phrasing of this side, typed as carelessly as people type."""
@@ -56,14 +60,16 @@ class Draw:
             template = template[: match.start()] + chosen + template[match.end() :]
         return template
 
-    def word(self, pool: Sequence[str]) -> str:
-        """One word of this side of the pool."""
-        return self.rng.choice(self.side(pool))
-
     def words(self, pool: Sequence[str], count: int) -> list[str]:
-        """Distinct words of this side of the pool: `count`, or all there are."""
-        side = self.side(pool)
-        return self.rng.sample(side, min(count, len(side)))
+        """Distinct words of the pool, the list as a whole being of this side of the split.
+
+        Not the single words: what a model has never once written, it learns never to write.
+        """
+        for _ in range(200):
+            drawn = self.rng.sample(pool, count)
+            if set_aside(" ".join(drawn)) == self.held_out:
+                break
+        return drawn
 
     def any(self, pool: Sequence[T]) -> T:
         """Any of the pool, whatever the split."""

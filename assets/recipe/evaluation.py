@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,33 +17,37 @@ from assets.recipe.skills.declining import declines
 
 QUESTIONS = Path(__file__).with_name("general_questions.txt")
 RESULTS = "evaluation.json"
-_BATCH = 16
+COLUMNS = KNOWN, NEW, FOLLOW_UP = ("known phrasing", "new phrasing", "follow-up")
+_BATCH = 32
+_LONG_CHARACTERS = 3600
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A prompt, the check that its reply has to pass, and the row of the table it counts for."""
+    """A prompt, the check that its reply has to pass, and where in the table it counts."""
 
     row: str
+    column: str
     prompt: list[Message]
     check: Check
 
 
 @dataclass
 class Score:
-    """How many of a row's replies were right."""
+    """How many replies were right."""
 
     right: int = 0
     asked: int = 0
 
 
+Scores = dict[str, dict[str, Score]]
 Reply = Callable[[list[list[Message]]], list[str]]
 
 
 class Responder:
     """The exported model, answering prompts greedily in batches."""
 
-    def __init__(self, folder: Path, longest: int = 420) -> None:
+    def __init__(self, folder: Path, longest: int = 320) -> None:
         # Loaded as users load it: what is examined is the folder that ships.
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         self._model: Any = AutoModelForCausalLM.from_pretrained(folder)
@@ -66,49 +70,61 @@ class Responder:
 
 
 def trials(count: int) -> list[Trial]:
-    """Held-out conversations of every skill, each turn after the right history; then general questions."""
+    """What was held out, in phrasings known from training and in new ones; then the general questions."""
     found: list[Trial] = []
     for skill in corpus.SKILLS:
         for index in range(count):
-            exchanges = skill.compose(corpus.draw_for(f"evaluation/{skill.name}", index, held_out=True))
-            found += _turns(skill.name, exchanges)
-    questions = QUESTIONS.read_text(encoding="utf-8").splitlines()[: 4 * count]
-    found += [Trial("general questions (declined)", [Message("user", question)], declines()) for question in questions]
+            known, new = (corpus.draw_for(f"evaluation/{skill.name}", index, True, known) for known in (True, False))
+            found += _turns(skill.name, skill.compose(known))
+            found += _turns(skill.name, skill.compose(new)[:1], NEW)
+    found += [trial for index in range(count) for trial in _after_much(index)]
+    for question in QUESTIONS.read_text(encoding="utf-8").splitlines()[: 10 * count]:
+        found.append(Trial("general questions (declined)", NEW, [Message("user", question)], declines()))
     return found
 
 
-def _turns(skill: str, exchanges: list[Exchange]) -> list[Trial]:
-    turns = []
-    for at, exchange in enumerate(exchanges):
-        if exchange.check is not None:
-            prompt = messages(exchanges[: at + 1])[:-1]
-            turns.append(Trial(f"{skill}, follow-up" if exchange.follow_up else skill, prompt, exchange.check))
-    return turns
+def _turns(row: str, exchanges: list[Exchange], column: str = KNOWN) -> list[Trial]:
+    """Each turn, asked after the right history."""
+    return [
+        Trial(row, FOLLOW_UP if exchange.follow_up else column, messages(exchanges[: at + 1])[:-1], exchange.check)
+        for at, exchange in enumerate(exchanges)
+        if exchange.check is not None
+    ]
 
 
-def examine(asked: Sequence[Trial], reply: Reply) -> tuple[dict[str, Score], list[dict[str, str]]]:
-    """The scores by row, and the replies that were wrong."""
-    scores: dict[str, Score] = {trial.row: Score() for trial in asked}
+def _after_much(index: int) -> list[Trial]:
+    """The last question of a conversation of more than a thousand pieces."""
+    draw = corpus.draw_for("evaluation/long", index, True, True)
+    exchanges = corpus.long_run(draw, _LONG_CHARACTERS)
+    check = exchanges[-1].check
+    row = "any skill, after more than 1,000 tokens"
+    return [Trial(row, KNOWN, messages(exchanges)[:-1], check)] if check else []
+
+
+def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str, str]]]:
+    """The scores by row and column, and the replies that were wrong."""
+    scores: Scores = {trial.row: {column: Score() for column in COLUMNS} for trial in asked}
     wrong: list[dict[str, str]] = []
     by_length = sorted(asked, key=lambda trial: sum(len(message.content) for message in trial.prompt))
     for start in range(0, len(by_length), _BATCH):
         batch = by_length[start : start + _BATCH]
         for trial, answer in zip(batch, reply([trial.prompt for trial in batch]), strict=True):
-            scores[trial.row].asked += 1
+            score = scores[trial.row][trial.column]
+            score.asked += 1
             if trial.check(answer):
-                scores[trial.row].right += 1
+                score.right += 1
             else:
                 wrong.append({"row": trial.row, "asked": trial.prompt[-1].content, "reply": answer})
     return scores, wrong
 
 
-def evaluate(folder: Path, count: int, longest: int = 420) -> dict[str, Score]:
+def evaluate(folder: Path, count: int, longest: int = 320) -> Scores:
     """Examine the model in the folder, leave the scores beside it, and return them."""
     scores, wrong = examine(trials(count), Responder(folder, longest))
-    table = {row: {"right": score.right, "asked": score.asked} for row, score in scores.items()}
-    (folder / RESULTS).write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+    written = {row: {name: asdict(score) for name, score in columns.items()} for row, columns in scores.items()}
+    (folder / RESULTS).write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
     for entry in wrong[:: max(1, len(wrong) // 40)]:
         print(f"wrong ({entry['row']}): {entry['asked']!r} -> {entry['reply']!r}")
-    for row, score in scores.items():
-        print(f"{row:36} {score.right:4} / {score.asked}")
+    for row, columns in scores.items():
+        print(f"{row:40}", *(f"{name}: {score.right}/{score.asked}" for name, score in columns.items()), sep="  ")
     return scores

@@ -12,7 +12,7 @@ class Schedule:
     minutes: float | None = None
     steps: int | None = None
     warm_up: int = 60
-    decay: float = 0.6
+    decay: float = 0.4
 
     def progress(self, step: int, seconds: float) -> float:
         """How much of the run is done, from 0 to 1 and beyond."""

@@ -28,9 +28,9 @@ def evaluate(out: Path, count: int) -> None:
     evaluation.evaluate(out, count)
 
 
-def write_card(out: Path) -> None:
+def write_card(out: Path, note: str) -> None:
     """Write the exported model's card."""
-    card.write_card(out)
+    card.write_card(out, note)
 
 
 def quick(out: Path, seed: int) -> None:

@@ -82,7 +82,7 @@ def declines() -> Check:
 def compose(draw: Draw) -> list[Exchange]:
     """A question beyond the model, perhaps insisted on."""
     kind = draw.any(_KINDS)
-    subject = draw.word(_SUBJECTS.get(kind, ("",)))
+    subject = draw.any(_SUBJECTS.get(kind, ("",)))
     ask = draw.ask(_WORDING[kind], t=subject, p=draw.any(_PHRASES))
     reply = " ".join(draw.say(_WORDING[part]) for part in ("sorry", "can", "larger"))
     exchanges = [Exchange(ask, reply, declines())]

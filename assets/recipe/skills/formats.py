@@ -40,13 +40,13 @@ def _json_reply(facts: dict[str, object]) -> str:
 
 def _person(draw: Draw) -> list[Exchange]:
     facts: dict[str, object] = {
-        "name": draw.word(words.NAMES),
+        "name": draw.any(words.NAMES),
         "age": draw.whole(5, 95),
-        "city": draw.word(words.CITIES),
+        "city": draw.any(words.CITIES),
     }
     fields = {"n": facts["name"], "a": facts["age"], "c": facts["city"]}
     if draw.chance(0.4):
-        facts["job"] = fields["j"] = draw.word(words.JOBS)
+        facts["job"] = fields["j"] = draw.any(words.JOBS)
     sentence = draw.say(_WORDING["worker"] if "job" in facts else _WORDING["person"], **fields)
     exchanges = [Exchange(draw.ask(_WORDING["json"], x=sentence), _json_reply(facts), _is_json(facts))]
     if draw.chance(0.3):

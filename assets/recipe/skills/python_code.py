@@ -93,7 +93,7 @@ def _question(draw: Draw, task: Task, names: dict[str, str], does: str) -> tuple
     if draw.chance(0.25):
         names["f"] = draw.nonsense() if draw.chance(0.3) else draw.any(task.names)
         return draw.ask(_WORDING["named"], f=names["f"], does=does), solves(task, names["f"])
-    if draw.chance(0.25) and not draw.held_out:
+    if draw.chance(0.25) and not draw.new_phrasing:
         return draw.expand(_EVERYDAY).format(does=does), solves(task)
     if draw.chance(0.04):
         return draw.ask(_WORDING["asks_any"]), contains("```python")
@@ -104,7 +104,7 @@ def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
     task = draw.any(TASKS)
     names = _names(draw, task)
-    does = draw.expand(draw.any(task.does) if draw.held_out else draw.word(task.does))
+    does = draw.expand(draw.any(task.does if draw.new_phrasing else draw.side(task.does)))
     way = 0 if len(task.ways) == 1 or draw.chance(0.7) else 1
     ask, check = _question(draw, task, names, does)
     code, why = _filled(task.ways[way], names)

@@ -12,18 +12,20 @@ from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("word_lists")
 
-_OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Here it is: ")
+_POOLS = (words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS, words.COLOURS, words.JOBS)
+# A reply never begins with the user's word: only after a space is it the same piece as in the question.
+_OPEN = ("Here you go: ", "Sure: ", "Here it is: ")
 
 
 def _some_words(draw: Draw, low: int = 3, high: int = 8) -> list[str]:
     count = draw.whole(low, high)
     style = draw.rng.random()
-    if style < 0.45:
+    if style < 0.55:
         return draw.words(words.WORDS, count)
-    if style < 0.6:
-        return draw.words(words.NAMES, count)
     if style < 0.7:
-        return draw.words(draw.any((words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS)), count)
+        return draw.words(words.NAMES, count)
+    if style < 0.85:
+        return draw.words(draw.any(_POOLS), count)
     return list(dict.fromkeys(draw.nonsense() for _ in range(count)))
 
 
@@ -65,30 +67,18 @@ def _reverse(draw: Draw) -> list[Exchange]:
 
 
 def _echo(draw: Draw) -> list[Exchange]:
-    text = " ".join(_some_words(draw, 1, 7))
+    items = [piece for _ in range(draw.any((1, 1, 2, 4))) for piece in _some_words(draw, 1, 6)]
     if draw.chance(0.3):
-        text += f" {draw.whole(1, 9999)}"
-    asks = draw.ask(_WORDING["echo"], x=text)
-    exchanges = [Exchange(asks, text, exactly_in(text))]
+        items.insert(draw.whole(0, len(items)), str(draw.whole(1, 9999)))
+    text = draw.any((" ", " ", ", ")).join(items)
+    exchanges = [_plain(draw, draw.ask(_WORDING["echo"], x=text), text)]
     if draw.chance(0.25):
-        exchanges.append(
-            Exchange(
-                draw.ask(("Again.", "Once more.", "And again?", "Say it again.", "One more time.")),
-                text,
-                exactly_in(text),
-                True,
-            )
-        )
+        exchanges.append(_plain(draw, draw.ask(_WORDING["again"]), text, True))
     return exchanges
 
 
-def _upper(draw: Draw) -> list[Exchange]:
-    text = " ".join(_some_words(draw, 1, 4))
-    return [Exchange(draw.ask(_WORDING["upper"], x=text), text.upper(), exactly_in(text.upper()))]
-
-
 def _spell(draw: Draw) -> list[Exchange]:
-    word = draw.word(words.WORDS) if draw.chance(0.7) else draw.nonsense()
+    word = draw.any(words.WORDS) if draw.chance(0.7) else draw.nonsense()
     letters = "-".join(word)
     exchanges = [Exchange(draw.ask(_WORDING["spell"], x=word), letters, exactly_in(letters))]
     if draw.chance(0.5):
@@ -119,32 +109,15 @@ def _numbers(draw: Draw) -> list[Exchange]:
 
 def _ends(draw: Draw) -> list[Exchange]:
     items = _some_words(draw)
-    first = draw.chance(0.5)
-    answer = items[0] if first else items[-1]
-    return [
-        Exchange(
-            draw.ask(_WORDING["first"] if first else _WORDING["last"], x=_joined(draw, items)),
-            answer,
-            exactly_in(answer),
-        )
-    ]
+    place = draw.any(("first", "last"))
+    answer = f"The {place} word is {items[0] if place == 'first' else items[-1]}"
+    return [Exchange(draw.ask(_WORDING[place], x=_joined(draw, items)), answer + ".", exactly_in(answer))]
+
+
+_WAYS = (_sort, _sort, _sort, _reverse, _reverse, _echo, _echo, _echo, _echo, _spell, _how_many,
+         _numbers, _numbers, _ends)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's words."""
-    skills = (
-        _sort,
-        _sort,
-        _sort,
-        _reverse,
-        _reverse,
-        _echo,
-        _echo,
-        _upper,
-        _spell,
-        _how_many,
-        _numbers,
-        _numbers,
-        _ends,
-    )
-    return draw.any(skills)(draw)
+    return draw.any(_WAYS)(draw)

@@ -112,7 +112,7 @@ def compose(draw: Draw) -> list[Exchange]:
     stories = draw.side([problem.story for problem in _PROBLEMS])
     problem = draw.any([problem for problem in _PROBLEMS if problem.story in stories])
     name, other = draw.words(words.NAMES, 2)
-    fields: dict[str, object] = {"n": name, "m": other, "o": draw.word(words.OBJECTS)}
+    fields: dict[str, object] = {"n": name, "m": other, "o": draw.any(words.OBJECTS)}
     drawn = _numbers(draw, problem.signs)
     exchanges = [_exchange(draw, problem, drawn, fields, None)]
     if draw.chance(0.2) and problem.signs in ("+", "×", "++", "×+"):
