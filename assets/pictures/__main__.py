@@ -17,7 +17,11 @@ from lade_chat.protocol import DecodingOptions, Event, Loaded, ModelOptions, Rac
 from lade_chat.tui.app import ChatApp
 
 HERE = Path(__file__).parent
-PROMPTS = ("Write a Python function that returns the sum of a list.", "Count from 3 to 30.")
+PROMPTS = (
+    "Write a Python function that returns the sum of a list.",
+    "Tell me a short story about a fox and a river.",
+    "What is 17 plus 25?",
+)
 Act = Callable[[Pilot[None], "Watched"], Awaitable[None]]
 
 
@@ -39,7 +43,9 @@ class Watched(EngineClient):
         await pilot.pause(0.5)
 
 
-async def picture(name: str, size: tuple[int, int], act: Act, *, theme: str, debug: bool = False) -> Path:
+async def picture(
+    name: str, size: tuple[int, int], act: Act, *, theme: str = "textual-dark", debug: bool = False
+) -> Path:
     """Run the chat, act in it, and save what the screen shows as SVG."""
     engine = Watched()
     app = ChatApp(engine, ModelOptions(dtype="float32"), DecodingOptions(debug=debug), debug=debug)
@@ -60,7 +66,7 @@ async def say(pilot: Pilot[None], text: str) -> None:
 
 
 async def chat(pilot: Pilot[None], engine: Watched) -> None:
-    """Two turns, finished."""
+    """A few turns, finished."""
     for turn, prompt in enumerate(PROMPTS, start=1):
         await say(pilot, prompt)
         await engine.until(pilot, ReplyFinished, turn)
@@ -68,7 +74,8 @@ async def chat(pilot: Pilot[None], engine: Watched) -> None:
 
 async def race(pilot: Pilot[None], engine: Watched) -> None:
     """A race, finished."""
-    await pilot.press(*("space" if character == " " else character for character in PROMPTS[0]))
+    await pilot.press(*("space" if character == " " else character for character in PROMPTS[-1]))
+    await pilot.pause(0.5)
     await pilot.press("ctrl+r")
     await engine.until(pilot, RaceFinished)
 
@@ -90,19 +97,13 @@ def draw(svg: Path, chromium: str) -> None:
 
 def main() -> None:
     """Make the pictures named, or all."""
-    pictures = {
-        "chat": ((100, 30), chat, "textual-dark", False),
-        "chat-light": ((100, 30), chat, "textual-light", False),
-        "race": ((110, 28), race, "textual-dark", False),
-        "debug": ((110, 34), chat, "textual-dark", True),
-    }
+    pictures: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 30), chat), "race": ((110, 20), race)}
     parser = argparse.ArgumentParser(prog="python -m assets.pictures", description=__doc__)
-    parser.add_argument("names", nargs="*", default=["chat", "race"], choices=pictures, help="which; chat and race")
+    parser.add_argument("names", nargs="*", default=["chat"], choices=list(pictures), help="which; chat")
     parser.add_argument("--chromium", default="chromium", help="the command that runs Chromium")
     arguments = parser.parse_args()
     for name in arguments.names:
-        size, act, theme, debug = pictures[name]
-        path = asyncio.run(picture(name, size, act, theme=theme, debug=debug))
+        path = asyncio.run(picture(name, *pictures[name]))
         draw(path, arguments.chromium)
         path.unlink()
 
