@@ -74,8 +74,9 @@ async def race(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None
 
 
 def normalised(svg: str) -> str:
-    """The picture without what differs from one drawing to the next: the ids that Rich makes up."""
-    return re.sub(r"terminal-\d+", "terminal", svg)
+    """The picture without the ids that Rich makes up for each drawing, and without the fonts that it names."""
+    without_fonts = re.sub(r"@font-face \{.*?\n\s*\}\n", "", svg, flags=re.DOTALL)
+    return re.sub(r"terminal-\d+", "terminal", without_fonts)
 
 
 PICTURES: list[tuple[Scene, tuple[int, int], str]] = [
