@@ -40,6 +40,7 @@ class Part(NamedTuple):
 
 
 def part(rank: int, *forms: str, room: int = 0) -> Part:
+    """A figure by its rank and its forms."""
     return Part(rank, forms, room)
 
 
@@ -79,6 +80,7 @@ def pack(items: Sequence[str], width: int) -> str:
 
 
 def seconds(value: float) -> str:
+    """A time, in seconds or in minutes."""
     if value < 60:
         return f"{value:.2f} s"
     minutes, rest = divmod(value, 60)
@@ -86,6 +88,7 @@ def seconds(value: float) -> str:
 
 
 def speed(value: float) -> str:
+    """A rate of tokens."""
     return f"{value:.1f} tok/s"
 
 
@@ -97,6 +100,7 @@ def lookahead_forms(on: bool, window_size: int, ngram_size: int, guess_set_size:
 
 
 def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> tuple[str, ...]:
+    """Whether lookahead is on, and with which sizes; or that the model cannot be decoded so."""
     if model is not None and not model.lookahead_supported:
         return ("lookahead not available",)
     sizes = options.window_size, options.ngram_size, options.guess_set_size
@@ -131,6 +135,7 @@ def _figure(rank: int, widest: str, *forms: str) -> Part:
 
 
 def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:
+    """Why a reply ended."""
     full = 0 < statistics.context_window <= statistics.context_used
     if reason == "length" and full:
         return ("context full",)
@@ -166,4 +171,5 @@ def promise(dtype: str) -> tuple[str, ...]:
 
 
 def counted(number: int, noun: str) -> str:
+    """A number and its noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

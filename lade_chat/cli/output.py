@@ -104,6 +104,7 @@ def details(statistics: Statistics) -> Iterable[str]:
 
 
 def verified_style(console: Console) -> Style:
+    """How a verified token looks on this terminal."""
     return VERIFIED_WITHOUT_COLOUR if console.no_color else VERIFIED
 
 
