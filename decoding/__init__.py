@@ -3,6 +3,8 @@
 from decoding.autoregressive import AutoregressiveDecoder
 from decoding.candidates.tables import Tables
 from decoding.config import LookaheadConfig
+from decoding.cost import StepCost
+from decoding.cost_probe import measure_step_cost, step_cost
 from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.lookahead import LookaheadDecoder
 from decoding.session import Session
@@ -18,9 +20,12 @@ __all__ = [
     "Origin",
     "Session",
     "Step",
+    "StepCost",
     "Support",
     "Tables",
     "lookahead_support",
+    "measure_step_cost",
     "plain_step_seconds",
     "prefill",
+    "step_cost",
 ]

@@ -1,4 +1,4 @@
-"""LookaheadConfig: the sizes of the lookahead and the verification branch."""
+"""LookaheadConfig: the sizes of the lookahead and the verification branch, fixed or chosen step by step."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LookaheadConfig:
-    """W, N and G of lookahead decoding (Fu et al. 2024, section 3).
+    """W, N and G of lookahead decoding (Fu et al. 2024, section 3): fixed, as in the paper, or automatic.
 
     Attributes:
         window_size: W, how many positions ahead the lookahead branch guesses in parallel; 0 leaves the branch out.
         ngram_size: N, the length of the collected n-grams: the window keeps N-1 iterations, and a step can accept
             up to N-1 candidates.
         guess_set_size: G, how many candidate n-grams a step verifies at most; 0 leaves the verification branch out.
+        automatic: each step takes as many candidates, and as large a window, as pay on this machine; the sizes are
+            then the most that it may take. See :meth:`auto`.
 
     Raises:
         ValueError: a size is out of range.
@@ -22,6 +24,12 @@ class LookaheadConfig:
     window_size: int = 7
     ngram_size: int = 5
     guess_set_size: int = 7
+    automatic: bool = False
+
+    @classmethod
+    def auto(cls) -> LookaheadConfig:
+        """The default: every step is budgeted from what it costs and what it is likely to win, nothing included."""
+        return cls(window_size=15, ngram_size=5, guess_set_size=15, automatic=True)
 
     def __post_init__(self) -> None:
         for name, symbol, least in (("window_size", "W", 0), ("ngram_size", "N", 2), ("guess_set_size", "G", 0)):

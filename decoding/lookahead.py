@@ -18,10 +18,12 @@ from time import perf_counter
 
 from transformers import PreTrainedModel
 
-from decoding.candidates.propose import propose
 from decoding.config import LookaheadConfig
+from decoding.cost import StepCost
+from decoding.cost_probe import step_cost
 from decoding.decoder import Decoder, Limits, plain_step
 from decoding.inputs import StepInputs
+from decoding.plan import BudgetedPlan, FixedPlan, Plan
 from decoding.session import Session
 from decoding.step import Origin, Step
 from decoding.support import lookahead_support
@@ -29,61 +31,74 @@ from decoding.window import JacobiWindow
 
 
 class LookaheadDecoder(Decoder):
-    """Lookahead decoding with the paper's fixed W, N and G.
+    """Lookahead decoding, budgeted from what a step costs here, or with the paper's fixed W, N and G.
 
     Where the model cannot take such a step, it decodes plainly; ``support.reason`` says why.
     """
 
-    def __init__(self, model: PreTrainedModel, config: LookaheadConfig | None = None) -> None:
+    def __init__(
+        self, model: PreTrainedModel, config: LookaheadConfig | None = None, *, cost: StepCost | None = None
+    ) -> None:
         """
         Args:
             model: any causal language model of transformers.
-            config: W, N and G; None for the defaults.
+            config: W, N and G; None for :meth:`LookaheadConfig.auto`.
+            cost: what steps cost with this model here, for the budget; None to measure it, once a model. It is kept
+                up to date as the decoder runs.
         """
         super().__init__(model)
-        self.config = LookaheadConfig() if config is None else config
+        self.config = LookaheadConfig.auto() if config is None else config
         self.support = lookahead_support(model)
+        self._cost = cost
+
+    def _plan(self, session: Session) -> Plan:
+        if not self.config.automatic:
+            return FixedPlan(session, self.config)
+        return BudgetedPlan(session, self._cost or step_cost(self.model))
 
     def _steps(self, session: Session, limits: Limits) -> Iterator[Step]:
-        config = self.config
-        window = JacobiWindow.drawn_from(session.ids, config.window_size, config.ngram_size)
+        plan = self._plan(session) if self.support.supported else None
         reason = None
         while reason is None:
-            depth = self._depth(session, window, limits)
-            if depth is None:
+            started = perf_counter()
+            depth = None if plan is None or plan.rest() else self._depth(session, plan.window, limits)
+            if plan is None or depth is None:
                 step = plain_step(session, limits)
                 reason = step.finish_reason
                 yield step
                 continue
 
             # Both branches, in one forward pass.
-            candidates = propose(session, depth, config.guess_set_size)
+            window, candidates = plan.window, plan.candidates(depth)
             inputs = StepInputs.lay_out(session.ids[-1], candidates, window)
-            started = perf_counter()
-            chosen = session.look_ahead(inputs)
-            forward_seconds = perf_counter() - started
+            before = perf_counter()
+            choices = session.look_ahead(inputs, plan.width)
+            forward_seconds = perf_counter() - before
 
             # Verification: as far as the candidates are what the model chose, and one token more.
+            chosen = choices.tokens
             accepted = candidates.walk(chosen)
             bonus = chosen[accepted[-1] if accepted else 0]
             tokens, reason = limits.cut([*(inputs.token_ids[node] for node in accepted), bonus])
             origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
+            plan.learn(candidates, accepted, choices)
             session.commit(tokens, accepted[: len(tokens) - 1])
 
             # Lookahead: of the window only the last row is read, and every column of a full one closes an n-gram.
             new_row = chosen[1 + len(candidates) :]
             for ngram in window.ngrams(new_row):
-                session.tables.trajectory.add(ngram, config.guess_set_size)
+                session.tables.trajectory.add(ngram, self.config.guess_set_size)
             window.advance(new_row)
 
+            plan.account(perf_counter() - started)
             yield Step(
                 tokens,
                 origins,
                 reason,
                 forward_tokens=len(inputs),
                 candidates=len(candidates),
-                window_size=config.window_size,
-                ngram_size=config.ngram_size,
+                window_size=window.columns,
+                ngram_size=window.ngram_size,
                 pool_size=len(session.tables.trajectory),
                 context_size=len(session.tables.context),
                 forward_seconds=forward_seconds,
@@ -91,14 +106,14 @@ class LookaheadDecoder(Decoder):
 
     def _depth(self, session: Session, window: JacobiWindow, limits: Limits) -> int | None:
         """How deep candidates may go in this step; None where no branch may be laid out at all."""
-        if not self.support.supported or limits.remaining == 1:
+        if limits.remaining == 1:
             return None
-        depth = min(self.config.ngram_size - 1, limits.remaining - 1)
+        depth = limits.remaining - 1
         limit = session.gate.position_limit
         if limit is None:
             return depth
         # Positions that the model does not have, or where it changes, are left to plain steps: the last few of a text
         # that fills the model's context.
         ahead = limit - len(session.ids)
-        window_reach = window.columns + self.config.ngram_size - 2 if window.columns else 0
+        window_reach = window.columns + window.ngram_size - 2 if window.columns else 0
         return None if ahead < max(1, window_reach) else min(depth, ahead)

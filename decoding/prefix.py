@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from transformers.generation.utils import ALL_CACHE_NAMES
 
 from decoding.cache import KVCache
-from decoding.choose import greedy
+from decoding.choose import Choices, choices, greedy
 from decoding.gate import Gate, accepted_arguments
 from decoding.inputs import AttentionReach, StepInputs, additive_mask, position_ids
 
@@ -68,9 +68,13 @@ class KVPrefix:
     def read(self, token_ids: Sequence[int]) -> int:
         return greedy(self.read_logits(token_ids)[None])[0]
 
-    def look_ahead(self, inputs: StepInputs) -> list[int]:
-        """One forward pass over both branches; the model's choice at each row of ``inputs.read``."""
-        return greedy(self.branch_logits(inputs))
+    def look_ahead(self, inputs: StepInputs, width: int = 0) -> Choices:
+        """One forward pass over both branches; what the model chose at each row of ``inputs.read``.
+
+        Args:
+            width: how many of the likeliest tokens are wanted, row by row.
+        """
+        return choices(self.branch_logits(inputs), width)
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         """As :meth:`read`, but the logits after the last token. Shape (vocabulary,)."""

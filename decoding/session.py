@@ -8,6 +8,7 @@ from transformers import PreTrainedModel
 
 from decoding.candidates.context import LONGEST_MATCH
 from decoding.candidates.tables import Tables
+from decoding.choose import Choices
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
 from decoding.prefix import KVPrefix, OpaquePrefix
@@ -64,10 +65,14 @@ class Session:
         """Have the model read the next ``count`` tokens of the text; returns its choice after them."""
         return self.prefix.read(self.ids[self.cached : self.cached + count])
 
-    def look_ahead(self, inputs: StepInputs) -> list[int]:
-        """One forward pass over both branches after the last token; the model's choice at each row read."""
+    def look_ahead(self, inputs: StepInputs, width: int = 0) -> Choices:
+        """One forward pass over both branches after the last token; what the model chose at each row read.
+
+        Args:
+            width: how many of the likeliest tokens are wanted, row by row.
+        """
         assert isinstance(self.prefix, KVPrefix)
-        return self.prefix.look_ahead(inputs)
+        return self.prefix.look_ahead(inputs, width)
 
     def commit(self, tokens: Sequence[int], accepted: Sequence[int] | None = None) -> None:
         """Append what a step settled.

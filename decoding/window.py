@@ -41,6 +41,11 @@ class JacobiWindow:
         return self.columns * len(self.rows)
 
     @property
+    def ngram_size(self) -> int:
+        """N, the length of the n-grams that it yields."""
+        return self._most_rows + 1
+
+    @property
     def full(self) -> bool:
         """Whether every column holds N-1 tokens, so that the next row completes an n-gram."""
         return len(self.rows) == self._most_rows

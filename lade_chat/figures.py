@@ -10,11 +10,19 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from lade_chat.protocol import DecodingOptions, FinishReason, ModelInfo, Statistics
+from lade_chat.protocol import DecodingOptions, FinishReason, ModelInfo, Origin, Sizes, Statistics
 
 SEPARATOR = " · "
 
-_EXACT_DTYPES = frozenset({"float32", "float64"})
+EXACT_DTYPES = frozenset({"float32", "float64"})
+"""In these only ties may fall otherwise when lookahead is switched."""
+ORIGINS: dict[Origin, str] = {
+    "plain": "chosen by the model, one a step",
+    "trajectory": "an n-gram that the window had guessed",
+    "context": "an n-gram of the text so far",
+    "successor": "a likely next token recycled from earlier logits",
+}
+"""Where a token came from; all but the first were guessed and verified."""
 _REASONS: dict[FinishReason, tuple[str, ...]] = {
     "eos": ("end of reply",),
     "length": ("token limit",),
@@ -92,19 +100,23 @@ def speed(value: float) -> str:
     return f"{value:.1f} tok/s"
 
 
-def lookahead_forms(on: bool, window_size: int, ngram_size: int, guess_set_size: int) -> tuple[str, ...]:
-    """``lookahead ON W7 N5 G7`` and shorter; the paper's letters stand beside the word."""
+def lookahead_forms(on: bool, sizes: Sizes | None) -> tuple[str, ...]:
+    """``lookahead ON auto`` or ``lookahead ON W7 N5 G7``, and shorter; the paper's letters stand for its sizes."""
     if not on:
         return ("lookahead OFF",)
-    return (f"lookahead ON W{window_size} N{ngram_size} G{guess_set_size}", "lookahead ON")
+    return (f"lookahead ON {sizes_name(sizes)}", "lookahead ON")
+
+
+def sizes_name(sizes: Sizes | None) -> str:
+    """``W7 N5 G7``, or ``auto``."""
+    return "auto" if sizes is None else f"W{sizes.window_size} N{sizes.ngram_size} G{sizes.guess_set_size}"
 
 
 def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> tuple[str, ...]:
     """Whether lookahead is on, and with which sizes; or that the model cannot be decoded so."""
     if model is not None and not model.lookahead_supported:
         return ("lookahead not available",)
-    sizes = options.window_size, options.ngram_size, options.guess_set_size
-    return lookahead_forms(options.lookahead, *sizes)
+    return lookahead_forms(options.lookahead, options.sizes)
 
 
 def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> list[Part]:
@@ -120,7 +132,7 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     if s.context_window:
         full = f"context {s.context_window}/{s.context_window}"
         parts.append(_figure(5, full, f"context {s.context_used}/{s.context_window}"))
-    parts.append(part(1, *lookahead_forms(s.lookahead, s.window_size, s.ngram_size, s.guess_set_size)))
+    parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
     if reason is None:
         parts.insert(1, _figure(7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
         return parts
@@ -157,7 +169,7 @@ def summary(statistics: Statistics) -> list[str]:
 
 def exactness(dtype: str) -> tuple[str, ...]:
     """Where lookahead on and off may differ in this precision, long and short."""
-    if dtype in _EXACT_DTYPES:
+    if dtype in EXACT_DTYPES:
         return (f"in {dtype} only a tie may fall otherwise", f"{dtype}: only ties may fall otherwise")
     return (
         f"in {dtype} a near tie may fall otherwise when you switch",
@@ -167,7 +179,13 @@ def exactness(dtype: str) -> tuple[str, ...]:
 
 def promise(dtype: str) -> tuple[str, ...]:
     """What switching lookahead does to the text in this precision; ties are explained in the help."""
-    return ("on or off: the same text",) if dtype in _EXACT_DTYPES else exactness(dtype)
+    return ("on or off: the same text",) if dtype in EXACT_DTYPES else exactness(dtype)
+
+
+def window(statistics: Statistics) -> str:
+    """The window in force, its columns by the length of its n-grams."""
+    s = statistics
+    return f"{s.window_size} × {s.ngram_size}" if s.window_size else "no window"
 
 
 def counted(number: int, noun: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Origin: TypeAlias = Literal["plain", "trajectory", "context", "successor"]
 Side: TypeAlias = Literal["left", "right"]
-Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe"]
+Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "cost"]
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -31,15 +31,23 @@ class ModelOptions(msgspec.Struct, frozen=True):
     dtype: str | None = None
     trust_remote_code: bool = False
     allow_pickle: bool = False
+    step_cost: bool = True
+    """Whether to measure what a step costs, which automatic sizes follow from."""
 
 
-class DecodingOptions(msgspec.Struct, frozen=True):
-    """How a reply is decoded. The sizes are the paper's W, N and G."""
+class Sizes(msgspec.Struct, frozen=True):
+    """The paper's W, N and G."""
 
-    lookahead: bool = True
     window_size: int = 7
     ngram_size: int = 5
     guess_set_size: int = 7
+
+
+class DecodingOptions(msgspec.Struct, frozen=True):
+    """How a reply is decoded. ``sizes`` None means automatic: each step as large as pays on this machine."""
+
+    lookahead: bool = True
+    sizes: Sizes | None = None
     max_new_tokens: int = 1024
     raw: bool = False
     debug: bool = False
@@ -68,7 +76,11 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """A reply's figures so far. Times are in seconds on the clock that runs only during the decoder's steps."""
+    """A reply's figures so far. Times are in seconds on the clock that runs only during the decoder's steps.
+
+    ``sizes`` are those asked for. What was in force in the last step stands in ``window_size`` and ``ngram_size`` (0
+    without a window), ``candidates`` and ``forward_tokens``.
+    """
 
     generated_tokens: int = 0
     steps: int = 0
@@ -80,9 +92,10 @@ class Statistics(msgspec.Struct, frozen=True):
     context_used: int = 0
     context_window: int = 0
     lookahead: bool = False
+    sizes: Sizes | None = None
     window_size: int = 0
     ngram_size: int = 0
-    guess_set_size: int = 0
+    candidates: int = 0
     step_milliseconds: float = 0.0
     """A step's mean time, that of the prompt left out."""
     forward_tokens: int = 0
@@ -91,6 +104,11 @@ class Statistics(msgspec.Struct, frozen=True):
     """``accepted_runs[k]``: how many steps accepted exactly k candidate tokens."""
     plain_step_seconds: float | None = None
     """A plain step's measured time at this context length (debug only)."""
+
+    @property
+    def automatic(self) -> bool:
+        """Whether every step's sizes follow from what a step costs."""
+        return self.sizes is None
 
     @property
     def tokens_per_second(self) -> float:

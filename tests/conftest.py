@@ -1,8 +1,19 @@
-"""What all tests share: one thread for torch, because small models gain nothing from more and lose by contention."""
+"""What all tests share: one thread for torch, because small models gain nothing from more and lose by contention, and
+a cache folder of their own, so that no test reads or leaves figures in the user's."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+
+import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -38,6 +38,7 @@ from lade_chat.protocol import (
     ReplyFinished,
     ReplyStarted,
     Side,
+    Sizes,
     Statistics,
     Tokens,
 )
@@ -179,11 +180,23 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
         "verified_share": 0.5,
         "finish_reason": "eos",
         "lookahead": True,
+        "automatic": True,
+        "window_size": None,
+        "ngram_size": None,
+        "guess_set_size": None,
         "model": "scripted",
         "device": "cpu",
         "dtype": "float32",
     }
     assert "".join(token["text"] for token in answer["tokens"]) == answer["text"]
+
+
+def test_json_tells_fixed_sizes_as_they_were_given(capsys: pytest.CaptureFixture[str]) -> None:
+    options = DecodingOptions(sizes=Sizes(4, 3, 2))
+    assert ask(QUESTION, ModelOptions(), options, as_json=True, engine=ScriptedEngine()) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert not answer["automatic"]
+    assert (answer["window_size"], answer["ngram_size"], answer["guess_set_size"]) == (4, 3, 2)
 
 
 @pytest.mark.usefixtures("xterm")
@@ -198,7 +211,7 @@ def test_on_a_terminal_verified_tokens_are_tinted_and_escapes_are_harmless() -> 
 
 @pytest.mark.usefixtures("xterm")
 def test_the_status_keeps_to_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setenv("COLUMNS", "46")
     _, err = on_terminal(run_ask)
     assert err.endswith("\x1b[K12.0 tok/s · 2.0 tokens/step · lookahead ON\n")
 
@@ -224,6 +237,7 @@ def test_debug_prints_the_figures_on_stderr(capsys: pytest.CaptureFixture[str]) 
     assert captured.out == TEXT
     assert "speed-up over plain  2.00x" in captured.err
     assert "0: 2  3: 1" in captured.err
+    assert "window (W × N)       no window" in captured.err
     assert captured.err.splitlines()[-1] == (
         "SUMMARY input 9 tokens · generated 6 tokens · time 0.50 s · throughput 12.0 tok/s · 3 steps"
         " · compression ratio 2.00"

@@ -27,6 +27,7 @@ from lade_chat.protocol import (
     RaceFinished,
     Reply,
     ReplyFinished,
+    Sizes,
     Statistics,
     Tokens,
 )
@@ -42,8 +43,8 @@ MODEL_FLAGS = [
     "--allow-pickle",
 ]
 DECODING_FLAGS = ["-W", "4", "-N", "3", "-G", "2", "--max_new_tokens", "9", "--no-lookahead", "--raw", "--debug"]
-MODEL = ModelOptions("folder", "cpu", "float32", trust_remote_code=True, allow_pickle=True)
-DECODING = DecodingOptions(False, 4, 3, 2, 9, raw=True, debug=True)
+MODEL = ModelOptions("folder", "cpu", "float32", trust_remote_code=True, allow_pickle=True, step_cost=False)
+DECODING = DecodingOptions(False, Sizes(4, 3, 2), 9, raw=True, debug=True)
 
 
 class RecordingEngine:
@@ -102,8 +103,8 @@ def test_the_defaults(engine: RecordingEngine) -> None:
     assert main(["ask", "Hello"]) == 0
     assert engine.load == ModelOptions()
     assert engine.asked == Reply((Message("user", "Hello"),), DecodingOptions())
-    assert (engine.asked.options.window_size, engine.asked.options.ngram_size) == (7, 5)
-    assert engine.asked.options.guess_set_size == 7
+    assert engine.asked.options.sizes is None
+    assert engine.load.step_cost
 
 
 @pytest.mark.parametrize("command", ["ask", "compare"])
@@ -120,13 +121,13 @@ def test_the_other_spellings(engine: RecordingEngine) -> None:
     flags = ["--model-path", "x", "--max-new-tokens", "5", "--window-size", "0", "--ngram-size", "2"]
     assert main(["ask", "Hello", *flags, "--guess-set-size", "0", "--system", "Be brief."]) == 0
     assert engine.load.path == "x"
-    assert engine.asked.options == DecodingOptions(True, 0, 2, 0, 5)
+    assert engine.asked.options == DecodingOptions(True, Sizes(0, 2, 0), 5)
     assert engine.asked.messages == (Message("system", "Be brief."), Message("user", "Hello"))
 
 
 def test_a_flag_behind_the_command_wins(engine: RecordingEngine) -> None:
     assert main(["-W", "3", "--no-lookahead", "ask", "Hello", "-W", "4", "--lookahead"]) == 0
-    assert engine.asked.options.window_size == 4
+    assert engine.asked.options.sizes == Sizes(4, 5, 7)
     assert engine.asked.options.lookahead
 
 
@@ -281,7 +282,9 @@ def python(
     )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["ask", "--help"], ["compare", "-h"], ["--version"], ["--bogus"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["ask", "--help"], ["compare", "-h"], ["tune", "-h"], ["--version"], ["--bogus"]]
+)
 def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     code = f"""
 import sys

@@ -21,13 +21,15 @@ from lade_chat.protocol import (
     Reply,
     ReplyFinished,
     ReplyStarted,
+    Sizes,
     Tokens,
     decode_event,
     encode,
 )
 from tests.checkpoints import edit_json, make_bloom, make_mamba, make_qwen2
 
-OPTIONS = DecodingOptions(max_new_tokens=40)
+# Automatic sizes follow from how fast the machine is: nothing to count steps by.
+OPTIONS = DecodingOptions(sizes=Sizes(), max_new_tokens=40)
 
 
 def user(text):
@@ -83,6 +85,21 @@ def test_lookahead_on_and_off_say_the_same(engine):
     assert [piece.id for piece in pieces_of(on)] == [piece.id for piece in pieces_of(off)]
     assert on[-1].statistics.steps < off[-1].statistics.steps == 40
     assert {piece.origin for piece in pieces_of(off)} == {"plain"}
+
+
+def test_fixed_sizes_say_the_same_and_tell_what_was_in_force(engine):
+    fixed = events_of(engine, "Count to ten.", sizes=Sizes(4, 3, 2))
+    automatic = events_of(engine, "Count to ten.", sizes=None)
+    assert text_of(fixed) == text_of(automatic)
+    statistics = fixed[-1].statistics
+    assert (statistics.window_size, statistics.ngram_size, statistics.automatic) == (4, 3, False)
+    assert statistics.forward_tokens > 1 + statistics.candidates
+    assert automatic[-1].statistics.automatic
+
+
+def test_a_window_in_a_short_context_is_refused_only_where_it_is_fixed(engine):
+    assert isinstance(events_of(engine, "Hello.", sizes=Sizes(4090, 7))[-1], Failed)
+    assert isinstance(events_of(engine, "Hello.", sizes=None, max_new_tokens=4)[-1], ReplyFinished)
 
 
 def test_switched_in_mid_reply_it_takes_effect_and_the_text_stays(engine):
@@ -141,7 +158,7 @@ def test_an_empty_prompt_fails_in_one_line_and_the_engine_goes_on(engine):
 
 
 def test_a_window_wider_than_the_context_is_refused(engine):
-    (event,) = events_of(engine, "Hello.", window_size=100_000)
+    (event,) = events_of(engine, "Hello.", sizes=Sizes(window_size=100_000))
     assert isinstance(event, Failed)
     assert "W" in event.message
     assert "\n" not in event.message
@@ -247,3 +264,39 @@ class TestRace:
             engine.stop()
         assert {event.finish_reason for event in events if isinstance(event, ReplyFinished)} == {"cancelled"}
         assert isinstance(events[-1], RaceFinished)
+
+
+class Cost:
+    """Stands for the measured curve, and counts how often it was written down."""
+
+    written = 0
+
+    def as_dict(self):
+        Cost.written += 1
+        return {"1": 0.001}
+
+
+def test_what_a_step_costs_is_measured_where_sizes_follow_from_it(folder, monkeypatch):
+    costs = []
+    monkeypatch.setattr("lade_chat.loading.step_costs.step_cost_for", lambda loaded: costs.append(loaded) or Cost())
+    for step_cost in (True, False):
+        engine, options = ChatEngine(), ModelOptions(str(folder), device="cpu", dtype="float64", step_cost=step_cost)
+        stages = [event.stage for event in engine.handle(Load(options)) if isinstance(event, Loading)]
+        assert ("cost" in stages) is step_cost
+        assert (engine._loaded.step_cost is not None) is step_cost
+        assert len(costs) == 1
+
+
+def test_what_live_steps_have_taught_is_written_down_now_and_then(folder, monkeypatch):
+    monkeypatch.setattr("lade_chat.loading.step_costs.step_cost_for", lambda loaded: Cost())
+    monkeypatch.setattr(Cost, "written", 0)
+    engine, load = ChatEngine(), Load(ModelOptions(str(folder), device="cpu", dtype="float64"))
+    list(engine.handle(load))
+    for _ in range(3):
+        events_of(engine, "Hello.", max_new_tokens=2, lookahead=False)
+    assert Cost.written == 1
+    monkeypatch.setattr("lade_chat.engine.chat_engine.REMEMBER_SECONDS", 0.0)
+    events_of(engine, "Hello.", max_new_tokens=2, lookahead=False)
+    assert Cost.written == 2
+    list(engine.handle(load))
+    assert Cost.written > 2

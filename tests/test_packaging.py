@@ -37,11 +37,11 @@ def test_the_wheel_holds_the_packages_and_the_model_and_nothing_else(wheel: zipf
     assert not [name for name in names if "test" in name or "__pycache__" in name or "recipe" in name]
 
 
-def test_the_wheel_holds_every_source_and_style(wheel: zipfile.ZipFile) -> None:
+def test_the_wheel_holds_every_source_style_and_prompt(wheel: zipfile.ZipFile) -> None:
     sources = {
         path.relative_to(ROOT).as_posix()
         for package in ("decoding", "lade_chat")
-        for pattern in ("*.py", "*.tcss")
+        for pattern in ("*.py", "*.tcss", "*.txt")
         for path in (ROOT / package).rglob(pattern)
     }
     assert sources <= set(wheel.namelist())

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 LONGEST_MATCH = 4
+LONGEST_COUNTED = 8
+"""A match of four tokens or more is followed back this far, to tell a strong one."""
 MATCHES_PER_LENGTH = 3
 MAX_TOKENS = 32_768
 """Tokens indexed; past that the older half goes, so that memory is bounded (near 40 MB)."""
@@ -53,6 +55,30 @@ class ContextIndex:
                     continuation = continuation[: continuation.index(SEAM)]
                 if continuation:
                     yield length, continuation
+
+    def matches(self, text: Sequence[int]) -> list[tuple[int, int]]:
+        """Where the text's last tokens stood before, the longest match first, the most recent of each first.
+
+        Returns:
+            The length of each match (up to eight tokens) and the place of its last token; no place twice.
+        """
+        found: dict[int, int] = {}
+        for length in range(min(LONGEST_MATCH, len(text)), 0, -1):
+            for end in self._ends.get(tuple(text[-length:]), ()):
+                if end not in found:
+                    found[end] = self._match_length(text, end) if length == LONGEST_MATCH else length
+        return sorted(((length, end) for end, length in found.items()), reverse=True)
+
+    def _match_length(self, text: Sequence[int], end: int) -> int:
+        length, most = LONGEST_MATCH, min(LONGEST_COUNTED, len(text), end + 1)
+        while length < most and self._history[end - length] == text[-1 - length]:
+            length += 1
+        return length
+
+    def following(self, place: int) -> int | None:
+        """The token after a place; None at the end of a text."""
+        history = self._history
+        return history[place + 1] if place + 1 < len(history) and history[place + 1] != SEAM else None
 
     def copy(self) -> ContextIndex:
         """An index of its own over the same tokens."""

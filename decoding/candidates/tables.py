@@ -1,20 +1,32 @@
-"""Tables: what the sources have learnt, from step to step and from turn to turn."""
+"""Tables: what has been learnt of a conversation, from step to step and from turn to turn."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from decoding.acceptance import Acceptance
 from decoding.candidates.context import ContextIndex
+from decoding.candidates.successors import SuccessorTable
 from decoding.candidates.trajectory import TrajectoryPool
+from decoding.window_choice import WindowChoice
 
 
 @dataclass
 class Tables:
-    """One table for each source of candidates; all bounded."""
+    """One table for each source of candidates, how often each was right, and what the window paid; all bounded."""
 
     trajectory: TrajectoryPool = field(default_factory=TrajectoryPool)
     context: ContextIndex = field(default_factory=ContextIndex)
+    successors: SuccessorTable = field(default_factory=SuccessorTable)
+    acceptance: Acceptance = field(default_factory=Acceptance)
+    window_choice: WindowChoice = field(default_factory=WindowChoice)
 
     def copy(self) -> Tables:
         """Tables of their own with the same contents."""
-        return Tables(self.trajectory.copy(), self.context.copy())
+        return Tables(
+            self.trajectory.copy(),
+            self.context.copy(),
+            self.successors.copy(),
+            self.acceptance.copy(),
+            self.window_choice.copy(),
+        )

@@ -36,16 +36,20 @@ class CandidateTree:
         for depth, token in enumerate(path, start=1):
             child = self._children[node].get(token)
             if child is None:
-                self.tokens.append(token)
-                self.depths.append(depth)
-                self.origins.append(origin)
-                self._parents.append(node)
-                self._children.append({})
-                child = len(self.tokens)
-                self._children[node][token] = child
-                grown = True
+                child, grown = self.grow(node, token, depth, origin), True
             node = child
         return grown
+
+    def grow(self, parent: int, token: int, depth: int, origin: Origin) -> int:
+        """Add a node below another that has no child with this token; returns its number."""
+        self.tokens.append(token)
+        self.depths.append(depth)
+        self.origins.append(origin)
+        self._parents.append(parent)
+        self._children.append({})
+        child = len(self.tokens)
+        self._children[parent][token] = child
+        return child
 
     def walk(self, chosen: Sequence[int]) -> list[int]:
         """The accepted path: from the root, as long as a child holds the token that the model chose there.
@@ -63,6 +67,10 @@ class CandidateTree:
             path.append(child)
             node = child
         return path
+
+    def parent(self, node: int) -> int:
+        """The node that a candidate node continues."""
+        return self._parents[node - 1]
 
     def origin(self, node: int) -> Origin:
         """The source that proposed a candidate node."""

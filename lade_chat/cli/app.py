@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from lade_chat import __version__
+from lade_chat.cli.bench import bench
 from lade_chat.cli.options import SharedOptions, with_shared_options
 from lade_chat.threads import wait_briefly
 
@@ -36,6 +37,19 @@ COMPARE_EXAMPLES = """\b
 Examples:
   lade-chat compare "Write a Python function that returns the sum of a list."
   lade-chat compare "Count from 3 to 30." --json --dtype float32 | jq .speedup
+"""
+BENCH_EXAMPLES = """\b
+Examples:
+  lade-chat bench --suites code,math --methods lookahead,hf-generate
+  lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
+  lade-chat bench --pad-cost 1.1B --dtype bfloat16 --suites story --repeats 5
+  lade-chat bench --model_path ./my-model --prompts question.jsonl --limit 20
+  lade-chat bench --json | jq .overall
+"""
+TUNE_EXAMPLES = """\b
+Examples:
+  lade-chat tune
+  lade-chat tune --sweep -W 20 -N 6 --model_path ./my-model
 """
 
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
@@ -107,6 +121,29 @@ def compare(context: typer.Context, options: SharedOptions, prompt: Prompt = Non
 
     messages = options.messages(_read_prompt(prompt, raw=options.raw))
     raise typer.Exit(compare(messages, options.model(), options.decoding(), as_json=as_json))
+
+
+@app.command(epilog=f"{TUNE_EXAMPLES}\n{EXIT_CODES}")
+@with_shared_options
+def tune(
+    context: typer.Context,
+    options: SharedOptions,
+    sweep: Annotated[
+        bool,
+        typer.Option("--sweep", help="Also try fixed sizes, those of -W, -N, -G among them, against automatic ones."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Measure what a step costs here, and tell how many guesses pay.
+
+    The chat does this by itself; here you see the figures that its automatic sizes follow from.
+    """
+    from lade_chat.cli.tune import tune
+
+    raise typer.Exit(tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json))
+
+
+app.command(epilog=f"{BENCH_EXAMPLES}\n{EXIT_CODES}")(bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -47,7 +47,7 @@ def ask(
             if writer is not None:
                 writer.end_line()
         if as_json:
-            print_json(reply.as_json(model), out)
+            print_json(reply.as_json(model, options), out)
     _report(reply, options, as_json=as_json)
     return INTERRUPTED if reply.finish_reason == "cancelled" else 0
 

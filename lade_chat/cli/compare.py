@@ -57,7 +57,7 @@ def compare(
         console = Console(file=out, force_terminal=True, highlight=False) if out.isatty() and not as_json else None
         result = _race(engine, Race(messages, options), line, console)
         if as_json:
-            print_json(result.as_json(model), out)
+            print_json(result.as_json(model, options), out)
         elif console is not None:
             console.print(result.panes(console), Text(SLOWER, style="dim"))
             console.print("\n".join(result.verdict(model)), markup=False)
@@ -106,12 +106,12 @@ class Result:
     def cancelled(self) -> bool:
         return any(side.finish_reason == "cancelled" for side in self.sides.values())
 
-    def as_json(self, model: ModelInfo) -> dict[str, Any]:
+    def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
         """``left`` and ``right`` as in ``ask --json``, then how they compare."""
         assert self.finished is not None
         difference = self.finished.difference
         return {
-            **{side: collected.as_json(model) for side, collected in self.sides.items()},
+            **{side: collected.as_json(model, options) for side, collected in self.sides.items()},
             "speedup": self.finished.speedup if math.isfinite(self.finished.speedup) else None,
             "identical": self.finished.identical,
             "difference": None

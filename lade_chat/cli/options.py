@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from lade_chat.protocol import DecodingOptions, Message, ModelOptions
+from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Sizes
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,24 @@ class SharedOptions:
         ),
     ] = True
     window_size: Annotated[
-        int,
-        typer.Option("--window-size", "-W", metavar="INT", min=0, help="Columns of the lookahead window (W)."),
-    ] = 7
+        int | None,
+        typer.Option(
+            "--window-size",
+            "-W",
+            metavar="INT",
+            min=0,
+            help="Columns of the lookahead window (W)."
+            " Without -W, -N, -G the sizes follow from what a step costs here; with one, the others are 7, 5, 7.",
+        ),
+    ] = None
     ngram_size: Annotated[
-        int,
+        int | None,
         typer.Option("--ngram-size", "-N", metavar="INT", min=2, help="Length of the n-grams (N)."),
-    ] = 5
+    ] = None
     guess_set_size: Annotated[
-        int,
-        typer.Option("--guess-set-size", "-G", metavar="INT", min=0, help="Most candidates that a step verifies (G)."),
-    ] = 7
+        int | None,
+        typer.Option("--guess-set-size", "-G", metavar="INT", min=0, help="Most n-grams that a step verifies (G)."),
+    ] = None
     max_new_tokens: Annotated[
         int,
         typer.Option("--max_new_tokens", "--max-new-tokens", metavar="INT", min=1, help="Most tokens of a reply."),
@@ -79,18 +86,23 @@ class SharedOptions:
             dtype=self.dtype,
             trust_remote_code=self.trust_remote_code,
             allow_pickle=self.allow_pickle,
+            step_cost=self.sizes() is None,
         )
 
     def decoding(self) -> DecodingOptions:
         return DecodingOptions(
             lookahead=self.lookahead,
-            window_size=self.window_size,
-            ngram_size=self.ngram_size,
-            guess_set_size=self.guess_set_size,
+            sizes=self.sizes(),
             max_new_tokens=self.max_new_tokens,
             raw=self.raw,
             debug=self.debug,
         )
+
+    def sizes(self) -> Sizes | None:
+        """The sizes given, the paper's in place of those missing; None if none was given."""
+        values = {name: getattr(self, name) for name in Sizes.__struct_fields__}
+        given = {name: value for name, value in values.items() if value is not None}
+        return Sizes(**given) if given else None
 
     def messages(self, prompt: str) -> tuple[Message, ...]:
         """A conversation of one question."""
@@ -103,12 +115,29 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
     A flag given before a subcommand counts there too, unless it is given again behind it.
     """
-    names = [field.name for field in dataclasses.fields(SharedOptions)]
+    return with_some_options()(command)
+
+
+def with_some_options(
+    *, without: Collection[str] = (), **defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """As :func:`with_shared_options`, but without some of the flags, and with other defaults for some."""
+    fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]
+    return lambda command: _with_flags(command, fields, defaults)
+
+
+def _with_flags(
+    command: Callable[..., None], fields: Sequence[dataclasses.Field[Any]], defaults: Mapping[str, Any]
+) -> Callable[..., None]:
+    names = [field.name for field in fields]
 
     @functools.wraps(command)
     def run(context: typer.Context, **values: Any) -> None:
         shared = {name: values.pop(name) for name in names}
         if context.parent is not None:
+            for name in {field.name for field in dataclasses.fields(SharedOptions)}.difference(names):
+                if _given(context.parent, name):
+                    raise typer.BadParameter("this command has no such flag", param_hint=f"--{name.replace('_', '-')}")
             for name in names:
                 if _given(context.parent, name) and not _given(context, name):
                     shared[name] = context.parent.params[name]
@@ -118,9 +147,12 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(SharedOptions, include_extras=True)
     flags = [
         inspect.Parameter(
-            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults.get(field.name, field.default),
+            annotation=hints[field.name],
         )
-        for field in dataclasses.fields(SharedOptions)
+        for field in fields
     ]
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [*(parameter for parameter in own if parameter.name != "options"), *flags]

@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
 
-from lade_chat.figures import SEPARATOR, fit, reply_parts, summary
+from lade_chat.figures import SEPARATOR, fit, reply_parts, summary, window
 from lade_chat.protocol import (
+    DecodingOptions,
     FinishReason,
     Loading,
     ModelInfo,
@@ -37,6 +38,7 @@ _STAGES: dict[Stage, str] = {
     "tokenizer": "loading the tokenizer",
     "weights": "loading the weights",
     "probe": "checking lookahead",
+    "cost": "measuring what a step costs",
 }
 
 
@@ -59,9 +61,9 @@ class Collected:
     def text(self) -> str:
         return "".join(piece.text for piece in self.pieces)
 
-    def as_json(self, model: ModelInfo) -> dict[str, Any]:
-        """The reply as ``ask --json`` prints it; the texts of ``tokens`` join to ``text``."""
-        s = self.statistics
+    def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
+        """The reply as ``ask --json`` prints it; the texts of ``tokens`` join to ``text``; sizes as given."""
+        s, sizes = self.statistics, options.sizes
         return {
             "text": self.text,
             "tokens": [{"id": piece.id, "text": piece.text, "origin": piece.origin} for piece in self.pieces],
@@ -73,6 +75,10 @@ class Collected:
             "verified_share": s.verified_share,
             "finish_reason": self.finish_reason,
             "lookahead": s.lookahead,
+            "automatic": sizes is None,
+            "window_size": sizes.window_size if sizes else None,
+            "ngram_size": sizes.ngram_size if sizes else None,
+            "guess_set_size": sizes.guess_set_size if sizes else None,
             "model": model.name,
             "device": model.device,
             "dtype": model.dtype,
@@ -99,6 +105,8 @@ def details(statistics: Statistics) -> Iterable[str]:
     yield f"accepted runs        {runs or 'none'}  (length: steps)"
     yield f"step                 {s.step_milliseconds:.2f} ms"
     yield f"tokens per forward   {s.forward_tokens}"
+    yield f"candidates           {s.candidates}"
+    yield f"window (W × N)       {window(s)}"
     yield f"pool size            {s.pool_size}"
     yield SEPARATOR.join(summary(s))
 

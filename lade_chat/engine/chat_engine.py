@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from queue import SimpleQueue
 from threading import Event as Flag
 from threading import Thread
+from time import monotonic
 
 from decoding import Session, Tables
 from lade_chat.engine.conversation import Prompt, build_prompt
 from lade_chat.engine.race import race
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.errors import LadeChatError, is_out_of_memory
-from lade_chat.loading.model import LoadedModel, load
+from lade_chat.loading.model import LoadedModel, Report, load
+from lade_chat.loading.step_costs import remember, with_step_cost
 from lade_chat.protocol import (
     Event,
     Failed,
@@ -27,6 +30,8 @@ from lade_chat.protocol import (
     Stage,
 )
 
+REMEMBER_SECONDS = 30.0
+"""How often at most what live steps have taught of their cost is written down."""
 OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
 
 
@@ -40,6 +45,7 @@ class ChatEngine:
         """The last reply's prompt; before it was answered, the sources' tables and how much of it was cached."""
         self._stop = Flag()
         self._lookahead = True
+        self._remembered = -math.inf
 
     def stop(self) -> None:
         """End the running reply or race at its next step."""
@@ -79,7 +85,7 @@ class ChatEngine:
 
         def work() -> None:
             try:
-                events.put(load(options, report))
+                events.put(_ready(options, report))
             except BaseException as error:  # handed over, and raised or told where the events are read
                 events.put(error)
 
@@ -97,6 +103,7 @@ class ChatEngine:
             raise event
 
     def _forget_model(self) -> None:
+        self._remember_step_cost(after=0.0)
         self._loaded = self._session = None
         self._last_turn = ((), Tables(), 0)
 
@@ -117,6 +124,14 @@ class ChatEngine:
         for event in run.events():
             if event is not None:
                 yield event
+        self._remember_step_cost(after=REMEMBER_SECONDS)
+
+    def _remember_step_cost(self, after: float) -> None:
+        """Write down what live steps have taught, unless that was done less than ``after`` seconds ago."""
+        loaded = self._loaded
+        if loaded is not None and loaded.step_cost is not None and monotonic() - self._remembered >= after:
+            remember(loaded, loaded.step_cost)
+            self._remembered = monotonic()
 
     def _race(self, command: Race) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
@@ -132,10 +147,11 @@ class ChatEngine:
         if self._loaded is None or self._session is None:
             raise LadeChatError("no model is loaded yet")
         options, context_window = command.options, self._loaded.info.context_window
-        if options.window_size + options.ngram_size > context_window:
+        sizes = options.sizes
+        if sizes is not None and sizes.window_size + sizes.ngram_size > context_window:
             raise LadeChatError(
                 f"The window reaches further than the model's context of {context_window} tokens:"
-                f" choose a smaller W or N than {options.window_size} and {options.ngram_size}."
+                f" choose a smaller W or N than {sizes.window_size} and {sizes.ngram_size}."
             )
         prompt = build_prompt(
             command.messages,
@@ -145,3 +161,14 @@ class ChatEngine:
             max_new_tokens=options.max_new_tokens,
         )
         return self._loaded, self._session, prompt
+
+
+def _ready(options: ModelOptions, report: Report) -> LoadedModel:
+    """The model, and what its steps cost where anything follows from that."""
+    loaded = load(options, report)
+    if not (options.step_cost and loaded.info.lookahead_supported):
+        return loaded
+    report("cost", 0, 1)
+    loaded = with_step_cost(loaded)
+    report("cost", 1, 1)
+    return loaded

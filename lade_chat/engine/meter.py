@@ -43,7 +43,9 @@ class Meter:
         self._verified += step.verified
         self._pool_size = step.pool_size
         if not step.prefill:
-            self._last = step
+            # The step that ends a reply may be cut short, and tells nothing of the others.
+            if self._last is None or step.finish_reason is None:
+                self._last = step
             self._runs[step.verified] = self._runs.get(step.verified, 0) + 1
             if step.forward_tokens == 1:
                 self._plain_steps.append(step.seconds)
@@ -66,9 +68,10 @@ class Meter:
             context_used=self._prompt_tokens + self._generated,
             context_window=self._context_window,
             lookahead=lookahead,
-            window_size=self._options.window_size,
-            ngram_size=self._options.ngram_size,
-            guess_set_size=self._options.guess_set_size,
+            sizes=self._options.sizes,
+            window_size=last.window_size if last else 0,
+            ngram_size=last.ngram_size if last else 0,
+            candidates=last.candidates if last else 0,
             step_milliseconds=self._mean_step_milliseconds(),
             forward_tokens=last.forward_tokens if last else 0,
             pool_size=self._pool_size,

@@ -14,7 +14,17 @@ from lade_chat.engine.detokenizer import Detokenizer
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.stopping import StopStrings
 from lade_chat.loading.model import LoadedModel
-from lade_chat.protocol import DecodingOptions, Event, FinishReason, Piece, Prefilling, ReplyFinished, Side, Tokens
+from lade_chat.protocol import (
+    DecodingOptions,
+    Event,
+    FinishReason,
+    Piece,
+    Prefilling,
+    ReplyFinished,
+    Side,
+    Sizes,
+    Tokens,
+)
 
 FLUSH_SECONDS = 0.05
 """Pieces are told of 20 times a second at most: no screen has to be faster."""
@@ -83,8 +93,8 @@ class ReplyRun:
         looking_ahead = self._lookahead()
         decoder: Decoder = AutoregressiveDecoder(self._loaded.model)
         if looking_ahead:
-            sizes = (self._options.window_size, self._options.ngram_size, self._options.guess_set_size)
-            decoder = LookaheadDecoder(self._loaded.model, LookaheadConfig(*sizes))
+            config = config_of(self._options.sizes)
+            decoder = LookaheadDecoder(self._loaded.model, config, cost=self._loaded.step_cost)
         return decoder.generate(
             self._session.ids if self.ids else self._prompt.ids,
             max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
@@ -135,3 +145,10 @@ class ReplyRun:
             started = perf_counter()
             torch.accelerator.synchronize(device)
             self._meter.spend(perf_counter() - started)
+
+
+def config_of(sizes: Sizes | None) -> LookaheadConfig:
+    """The decoder's sizes: the paper's algorithm with those given, or each step as large as pays."""
+    if sizes is None:
+        return LookaheadConfig.auto()
+    return LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol import ModelInfo, ModelOptions, Stage
+
+if TYPE_CHECKING:
+    from decoding import StepCost
 
 __all__ = ["LoadedModel", "bundled_model_path", "load"]
 
@@ -29,6 +32,8 @@ class LoadedModel:
     info: ModelInfo
     eos_token_ids: tuple[int, ...]
     """Every token that ends a reply: the generation config's, the tokenizer's, the chat template's end of turn."""
+    step_cost: StepCost | None = None
+    """What a step costs here, where that has been measured (see ``step_costs``)."""
 
 
 def load(options: ModelOptions, report: Report) -> LoadedModel:

@@ -7,6 +7,7 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
+from lade_chat.figures import window
 from lade_chat.protocol import Statistics
 
 HISTOGRAM_ROWS = 5
@@ -40,6 +41,8 @@ def _figures(s: Statistics, *, measuring: bool) -> Content:
         ("a step takes", f"{s.step_milliseconds:.1f} ms"),
         ("a plain step takes", plain),
         ("tokens per forward", str(s.forward_tokens)),
+        ("candidates", str(s.candidates)),
+        ("window (W × N)", window(s)),
         ("n-grams in the pool", str(s.pool_size)),
     ]
     lines = [Content.assemble((f"{name:<21}", "$text-muted"), value) for name, value in rows]

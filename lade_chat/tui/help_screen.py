@@ -12,6 +12,7 @@ from textual.events import Key
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
+from lade_chat.figures import ORIGINS
 from lade_chat.protocol import ModelInfo
 from lade_chat.tui.tint import verified_style
 
@@ -37,9 +38,10 @@ IDEA = (
     " tokens ahead beside each step, and checks earlier guesses in the same step. A guess is kept only if the"
     " model would have written exactly that, so several tokens can come out of one step."
 )
-LETTERS = (
-    "W is the window (how many positions ahead are guessed), N the length of a guessed n-gram,"
-    " G how many are checked in a step."
+SIZES = (
+    "How much is guessed and checked follows, step by step, from what a step costs on this machine (lookahead ON auto)."
+    " The flags -W, -N and -G fix it instead: W is the window (how many positions ahead are guessed), N the length of"
+    " a guessed n-gram, G how many are checked in a step."
 )
 PROMISE = (
     "Switched on or off, the text is the same: in float32 up to ties between two tokens. In half precision"
@@ -63,7 +65,7 @@ class HelpScreen(ModalScreen[None]):
             dialog.border_subtitle = "Esc closes"
             yield Static(self._keys(), markup=False)
             yield Static(self._legend(), markup=False)
-            for text in (IDEA, LETTERS, PROMISE, self._this_model()):
+            for text in (IDEA, _sources(), SIZES, PROMISE, self._this_model()):
                 if text:
                     yield Static(Content(text), markup=False)
 
@@ -87,3 +89,9 @@ class HelpScreen(ModalScreen[None]):
         if self._model is None:
             return ""
         return f"{self._model.name} runs on {self._model.device} in {self._model.dtype}."
+
+
+def _sources() -> str:
+    """Where guesses come from, in words."""
+    *first, last = (words for origin, words in ORIGINS.items() if origin != "plain")
+    return f"A guess is {', '.join(first)}, or {last}."

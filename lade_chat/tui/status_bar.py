@@ -19,6 +19,7 @@ _STAGES: dict[Stage, str] = {
     "tokenizer": "loading the tokenizer",
     "weights": "loading the weights",
     "probe": "trying a first step",
+    "cost": "measuring what a step costs",
 }
 
 

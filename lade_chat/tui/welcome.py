@@ -14,13 +14,16 @@ from textual.widgets.option_list import Option
 from lade_chat.tui.tint import verified_style
 
 EXAMPLES = (
-    "Hello! Who are you?",
-    "What can this application do?",
-    "What is 17 plus 25?",
+    "Who are you?",
+    "What do the colours mean?",
+    "Mia has 12 apples and buys 15 more. How many apples does Mia have?",
     "Write a Python function that returns the sum of a list.",
     "Count from 3 to 30.",
-    "Tell me a short story about a fox and a river.",
+    "Sort these words: river, apple, moon, garden, bell",
+    "Make JSON from this: Nora is 31 years old and lives in Rome.",
+    "Tell me a short story about a fox.",
 )
+"""One of each skill of the bundled model, worded as it has learnt them."""
 
 ABOUT = "Chat with a language model that guesses several tokens ahead and keeps those it would have written anyway."
 

@@ -15,6 +15,7 @@ from lade_chat.protocol import (
     ReplyFinished,
     ReplyStarted,
     Side,
+    Sizes,
     Statistics,
     Tokens,
 )
@@ -90,7 +91,9 @@ def pieces(script: Script, start: int = 0) -> tuple[Piece, ...]:
     )
 
 
-def statistics(script: Script, *, lookahead: bool = True, debug: bool = False) -> Statistics:
+def statistics(
+    script: Script, *, lookahead: bool = True, debug: bool = False, sizes: Sizes | None = None
+) -> Statistics:
     """The figures after ``script``, at 50 ms a step."""
     tokens = sum(len(step) for step in script)
     runs = [0] * 5
@@ -107,9 +110,10 @@ def statistics(script: Script, *, lookahead: bool = True, debug: bool = False) -
         context_used=23 + tokens,
         context_window=2048,
         lookahead=lookahead,
+        sizes=sizes,
         window_size=7 if lookahead else 0,
         ngram_size=5 if lookahead else 0,
-        guess_set_size=7 if lookahead else 0,
+        candidates=35 if lookahead else 0,
         step_milliseconds=50.0,
         forward_tokens=64,
         pool_size=412,

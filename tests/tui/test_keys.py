@@ -20,7 +20,7 @@ from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 async def test_the_first_screen_says_what_this_is(engine: ScriptedEngine) -> None:
     async with opened(engine, model=None) as (_app, pilot):
-        await sees(pilot, "guesses several tokens ahead", "verified", "Hello! Who are you?", "Ctrl+L", "Quit")
+        await sees(pilot, "guesses several tokens ahead", "verified", "Who are you?", "Ctrl+L", "Quit")
         assert isinstance(engine.sent[0], Load)
 
 
@@ -79,7 +79,7 @@ async def test_an_example_is_sent_when_picked(engine: ScriptedEngine) -> None:
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         command = engine.sent_of(Reply)[0]
         assert isinstance(command, Reply)
-        assert command.messages[-1].content == "What can this application do?"
+        assert command.messages[-1].content == "What do the colours mean?"
         assert app.screen.focused is app.chat_screen.prompt
 
 

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from lade_chat.figures import Part, exactness, fit, pack, promise, reason_forms, reply_parts, summary
-from lade_chat.protocol import FinishReason, Message, Piece, Statistics
+from lade_chat.figures import (
+    ORIGINS,
+    Part,
+    exactness,
+    fit,
+    lookahead_forms,
+    pack,
+    promise,
+    reason_forms,
+    reply_parts,
+    summary,
+    window,
+)
+from lade_chat.protocol import FinishReason, Message, Origin, Piece, Sizes, Statistics
 from lade_chat.tui.conversation import Conversation
 from lade_chat.tui.prompt import without_controls
 from lade_chat.tui.reply_text import ReplyText
@@ -59,8 +73,24 @@ def test_a_figure_has_the_same_words_at_every_width(reason: FinishReason) -> Non
 def test_all_figures_are_shown_where_there_is_room() -> None:
     assert fit(reply_parts(statistics(FUNCTION), "eos"), 200) == (
         "56.7 tok/s · 3.2 tokens/step · 69% verified · first token 0.15 s · 51 tokens in 0.90 s"
-        " · context 74/2048 · lookahead ON W7 N5 G7 · end of reply"
+        " · context 74/2048 · lookahead ON auto · end of reply"
     )
+
+
+def test_fixed_sizes_are_named_and_automatic_ones_are_not() -> None:
+    assert lookahead_forms(True, None) == ("lookahead ON auto", "lookahead ON")
+    assert lookahead_forms(True, Sizes(4, 3, 2)) == ("lookahead ON W4 N3 G2", "lookahead ON")
+    assert lookahead_forms(False, Sizes()) == lookahead_forms(False, None) == ("lookahead OFF",)
+    assert fit(reply_parts(statistics(FUNCTION, sizes=Sizes())), 200).endswith("lookahead ON W7 N5 G7")
+
+
+def test_the_window_in_force_is_told_by_its_sizes() -> None:
+    assert window(Statistics(window_size=7, ngram_size=5)) == "7 × 5"
+    assert window(Statistics(window_size=0, ngram_size=5)) == "no window"
+
+
+def test_every_origin_has_its_words() -> None:
+    assert set(ORIGINS) == set(get_args(Origin))
 
 
 def test_the_least_important_goes_first_and_longer_forms_return_where_there_is_room() -> None:

@@ -151,7 +151,7 @@ async def test_a_new_conversation_throws_a_running_reply_away(engine: ScriptedEn
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         assert app.chat_screen.chat.conversation.messages == ()
         assert reply_text(app) == ""
-        await sees(pilot, "Hello! Who are you?")
+        await sees(pilot, "Who are you?")
 
 
 async def test_markup_and_escape_sequences_do_nothing(engine: ScriptedEngine) -> None:

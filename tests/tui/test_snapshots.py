@@ -82,6 +82,7 @@ def normalised(svg: str) -> str:
 PICTURES: list[tuple[Scene, tuple[int, int], str]] = [
     (empty, (80, 24), "dark"),
     (empty, (160, 50), "light"),
+    (empty, (60, 18), "light"),
     (loading, (80, 24), "light"),
     (streaming, (80, 24), "dark"),
     (streaming, (160, 50), "dark"),

@@ -1,4 +1,4 @@
-"""Counting up, down and by steps, times tables, even and odd numbers."""
+"""Counting up, down and by steps, times tables, even and odd numbers; and carrying on from there."""
 
 from __future__ import annotations
 
@@ -10,69 +10,138 @@ from assets.recipe.wording import read_wording
 _WORDING = read_wording("counting")
 
 _OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Counting: ", "Here they are: ")
+_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+         "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty")  # fmt: skip
+_ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth", 9: "ninth",
+             10: "tenth", 11: "eleventh", 12: "twelfth"}  # fmt: skip
+_PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 10: "tens"}
+_FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
+_LONGEST_AGAIN = 25
 
 
 def _listing(draw: Draw, values: list[int], ask: str, follow_up: bool = False) -> Exchange:
-    reply = draw.expand(draw.any(_OPEN)) + ", ".join(map(str, values)) + draw.any((".", ".", ""))
+    reply = draw.any(_OPEN) + ", ".join(map(str, values)) + draw.any((".", ".", ""))
     return Exchange(ask, reply, number_list(values), follow_up)
 
 
+def _told(draw: Draw, value: int) -> str:
+    """The number as the user types it: in digits, now and then in letters."""
+    return _ONES[value] if value < len(_ONES) and draw.chance(0.1) else str(value)
+
+
+def _fits(way: str, values: list[int], step: int) -> bool:
+    """Whether the follow-up makes sense after these values; a step of 0 stands for any other order."""
+    if way == "back":
+        return len(values) <= _LONGEST_AGAIN
+    if way in ("by", "only", "from"):
+        return step == 1 and 6 <= len(values) <= 40
+    return step == 1 or (way == "more" and step > 1)
+
+
+def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Exchange, list[int], int]:
+    """The follow-up's exchange, what it lists, and the step of that."""
+    fields: dict[str, object] = {}
+    if way == "back":
+        values, step = values[::-1], 0
+    elif way in ("on", "more"):
+        count = draw.whole(3, 12) if way == "on" else draw.whole(2, 8)
+        values = [values[-1] + step * at for at in range(1, count + 1)]
+        fields = {"c": values[-1], "k": _told(draw, count)}
+    elif way == "by":
+        step = draw.any((2, 2, 2, 3, 5, 10)) if len(values) > 10 else 2
+        values = values[::step]
+        fields = {"s": step, "w": _PLURALS[step], "o": _ORDINALS[step]}
+    elif way == "only":
+        odd = draw.whole(0, 1)
+        values, step = [value for value in values if value % 2 == odd], 2
+        fields = {"kind": "odd" if odd else "even"}
+    else:
+        start = draw.whole(values[0] + 1, values[-1] - 2)
+        values = list(range(start, values[-1] + 1))
+        fields = {"a": _told(draw, start)}
+    return _listing(draw, values, draw.ask(_WORDING[way], **fields), True), values, step
+
+
+def _then(draw: Draw, values: list[int], step: int) -> list[Exchange]:
+    """No follow-up, or one, or two."""
+    exchanges: list[Exchange] = []
+    while draw.chance(0.42) and len(exchanges) < 2:
+        ways = [way for way in _FOLLOW_UPS if _fits(way, values, step)]
+        if not ways:
+            break
+        exchange, values, step = _followed(draw, draw.any(ways), values, step)
+        exchanges.append(exchange)
+    return exchanges
+
+
 def _run(draw: Draw) -> list[Exchange]:
-    a, length = draw.numbers((0, draw.any((1, 20, 20, 90))), (4, draw.any((12, 30, 40))))
+    a, length = draw.numbers((0, draw.any((1, 20, 20, 90))), (4, draw.any((9, 15, 30))))
     b = a + length
     values = list(range(a, b + 1))
+    fields = {"a": _told(draw, a), "b": _told(draw, b)}
     if draw.chance(0.35):
-        exchanges = [_listing(draw, values[::-1], draw.ask(_WORDING["down"], a=a, b=b))]
-        values = values[::-1]
-    else:
-        exchanges = [_listing(draw, values, draw.ask(_WORDING["up"], a=a, b=b))]
-        if draw.chance(0.2):
-            c = b + draw.whole(3, 12)
-            exchanges.append(_listing(draw, list(range(b + 1, c + 1)), draw.ask(_WORDING["on"], c=c), True))
-            return exchanges
-    if draw.chance(0.3) and length < 25:
-        exchanges.append(_listing(draw, values[::-1], draw.ask(_WORDING["back"]), True))
-    return exchanges
+        return [_listing(draw, values[::-1], draw.ask(_WORDING["down"], **fields)), *_then(draw, values[::-1], 0)]
+    return [_listing(draw, values, draw.ask(_WORDING["up"], **fields)), *_then(draw, values, 1)]
 
 
 def _from_one(draw: Draw) -> list[Exchange]:
-    (b,) = draw.numbers((5, draw.any((12, 30, 50))))
+    (b,) = draw.numbers((5, draw.any((12, 30, 35))))
     values = list(range(1, b + 1))
     if draw.chance(0.3):
-        return [_listing(draw, values[::-1], draw.ask(_WORDING["down_to_one"], b=b))]
-    exchanges = [_listing(draw, values, draw.ask(_WORDING["to"], b=b))]
-    if draw.chance(0.3) and b < 25:
-        exchanges.append(_listing(draw, values[::-1], draw.ask(_WORDING["back"]), True))
-    return exchanges
+        ask = draw.ask(_WORDING["down_to_one"], b=_told(draw, b))
+        return [_listing(draw, values[::-1], ask), *_then(draw, values[::-1], 0)]
+    return [_listing(draw, values, draw.ask(_WORDING["to"], b=_told(draw, b))), *_then(draw, values, 1)]
 
 
 def _steps(draw: Draw) -> list[Exchange]:
     step, start, count = draw.numbers((2, draw.any((5, 12))), (0, draw.any((0, 10, 30))), (4, 15))
-    if draw.chance(0.2):
+    if draw.chance(0.3):
         step = draw.any((2, 5, 10))
         start = step * draw.whole(0, 4)
     values = list(range(start, start + step * count + 1, step))
-    exchanges = [_listing(draw, values, draw.ask(_WORDING["step"], a=start, b=values[-1], s=step))]
-    if draw.chance(0.25):
-        exchanges.append(_listing(draw, values[::-1], draw.ask(_WORDING["back"]), True))
-    return exchanges
+    ask = draw.ask(_WORDING["step"], a=start, b=values[-1], s=step, o=_ORDINALS[step])
+    return [_listing(draw, values, ask), *_then(draw, values, step)]
 
 
 def _parity(draw: Draw) -> list[Exchange]:
     a, length = draw.numbers((0, 60), (8, 30))
     kind = draw.any(("even", "odd"))
     values = [n for n in range(a, a + length + 1) if n % 2 == (kind == "odd")]
-    return [_listing(draw, values, draw.ask(_WORDING["even"], kind=kind, a=a, b=a + length))]
+    ask = draw.ask(_WORDING["even"], kind=kind, a=a, b=a + length)
+    return [_listing(draw, values, ask), *_then(draw, values, 2)]
+
+
+def _next(draw: Draw) -> list[Exchange]:
+    a, count = draw.numbers((1, draw.any((20, 99, 300))), (2, 8))
+    values = list(range(a + 1, a + count + 1))
+    ask = draw.ask(_WORDING["next"], a=_told(draw, a), k=draw.any((_ONES[count], count)))
+    return [_listing(draw, values, ask), *_then(draw, values, 1)]
+
+
+def _multiples(draw: Draw) -> list[Exchange]:
+    n, count = draw.numbers((2, 15), (3, 10))
+    values = [n * at for at in range(1, count + 1)]
+    ask = draw.ask(_WORDING["multiples"], n=n, k=draw.any((_ONES[count], count)))
+    return [_listing(draw, values, ask), *_then(draw, values, n)]
+
+
+def _squares(draw: Draw) -> list[Exchange]:
+    count = draw.whole(3, 12)
+    return [_listing(draw, [at * at for at in range(1, count + 1)], draw.ask(_WORDING["squares"], k=count))]
 
 
 def _table(draw: Draw) -> list[Exchange]:
-    n = draw.whole(2, 20)
+    n = draw.whole(2, 15)
     lines = "\n".join(f"{n} × {k} = {n * k}" for k in range(1, 11))
     wanted = [value for k in range(1, 11) for value in (n, k, n * k)]
     reply = draw.any(("", "", "Here it is:\n\n")) + lines
     return [Exchange(draw.ask(_WORDING["table"], n=n), reply, number_list(wanted))]
 
 
+_WAYS = (*[_run] * 7, *[_from_one] * 4, *[_steps] * 4, _parity, _parity, _table, _table, _next, _next, _multiples,
+         _squares)  # fmt: skip
+
+
 def compose(draw: Draw) -> list[Exchange]:
     """One way of counting, perhaps turned round or carried on."""
-    return draw.any((_run, _run, _run, _from_one, _steps, _steps, _parity, _table))(draw)
+    return draw.any(_WAYS)(draw)

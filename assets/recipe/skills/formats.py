@@ -1,30 +1,26 @@
-"""The same facts in another form: JSON, Markdown lists, Markdown tables, sentences."""
+"""The same facts in another form: JSON, Markdown lists, Markdown tables; and changed once they have it."""
 
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from assets.recipe import words
 from assets.recipe.checks import exactly_in
 from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
+from assets.recipe.skills.user_words import enumerated, in_lines, words_in_order
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("formats")
 
-_KINDS = (("animals", words.ANIMALS), ("names", words.NAMES), ("cities", words.CITIES), ("jobs", words.JOBS),
-          ("colours", words.COLOURS), ("foods", words.FOODS), ("words", words.WORDS),
-          ("first names", words.NAMES),
-          ("things to eat", words.FOODS), ("things to buy", words.FOODS),
-          ("professions", words.JOBS))  # fmt: skip
-_DIGITS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_EVENTS = ("party", "concert", "meeting", "lesson", "race", "parade", "market", "picnic", "wedding", "dance")
+_GOODS = words.in_one_piece((*words.FOODS, *words.OBJECTS))
+_FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
 
 
-def _listed(items: list[str]) -> str:
-    return ", ".join(items[:-1]) + " and " + items[-1]
-
-
-def _is_json(expected: dict[str, object]) -> Check:
+def _is_json(expected: object) -> Check:
     def check(reply: str) -> bool:
         try:
             return bool(json.loads(reply.split("```json")[-1].split("```")[0]) == expected)
@@ -34,98 +30,121 @@ def _is_json(expected: dict[str, object]) -> Check:
     return check
 
 
-def _json_reply(facts: dict[str, object]) -> str:
-    return f"```json\n{json.dumps(facts, indent=2)}\n```"
+def _in_json(facts: object) -> str:
+    text = json.dumps(facts, indent=2) if isinstance(facts, dict) else json.dumps(facts)
+    return f"```json\n{text}\n```"
 
 
-def _person(draw: Draw) -> list[Exchange]:
-    facts: dict[str, object] = {
-        "name": draw.any(words.NAMES),
-        "age": draw.whole(5, 95),
-        "city": draw.any(words.CITIES),
-    }
-    fields = {"n": facts["name"], "a": facts["age"], "c": facts["city"]}
-    if draw.chance(0.4):
-        facts["job"] = fields["j"] = draw.any(words.JOBS)
-    sentence = draw.say(_WORDING["worker"] if "job" in facts else _WORDING["person"], **fields)
-    exchanges = [Exchange(draw.ask(_WORDING["json"], x=sentence), _json_reply(facts), _is_json(facts))]
-    if draw.chance(0.3):
-        changed = {**facts, "age": draw.whole(5, 95)}
-        exchanges.append(
-            Exchange(
-                draw.ask(_WORDING["change_age"], y=changed["age"]),
-                _json_reply(changed),
-                _is_json(changed),
-                True,
-            )
-        )
+def _in_table(heads: list[str], rows: list[list[str]]) -> str:
+    lines = (heads, ["---"] * len(heads), *rows)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _value(draw: Draw, key: str) -> Any:
+    """A value that fits the key."""
+    pools = {"name": words.NAMES, "city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "day": _DAYS,
+             "product": _GOODS, "event": _EVENTS}  # fmt: skip
+    if key == "time":
+        return f"{draw.whole(7, 21)}:{draw.any(('00', '00', '15', '30', '45'))}"
+    if key in pools:
+        return draw.any(pools[key])
+    return draw.whole(*{"age": (5, 95), "price": (1, 99), "years": (1, 15)}[key])
+
+
+def _record(draw: Draw) -> tuple[str, dict[str, Any]]:
+    """A sentence and the facts in it."""
+    kind, keys = draw.any((
+        ("person", "n name,a age,c city"), ("person", "n name,a age,c city"),
+        ("worker", "n name,a age,c city,j job"), ("worker", "n name,a age,c city,j job"),
+        ("pet", "n name,p animal,a age"), ("product", "o product,a price"), ("event", "e event,d day,a time"),
+    ))  # fmt: skip
+    facts: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    for pair in keys.split(","):
+        field, key = pair.split()
+        value = _value(draw, "years" if kind == "pet" and key == "age" else key)
+        facts[key] = fields[field] = value
+    return draw.say(_WORDING[kind], **fields), facts
+
+
+def _object(draw: Draw) -> list[Exchange]:
+    sentence, facts = _record(draw)
+    exchanges = [Exchange(draw.ask(_WORDING["json"], x=sentence), _in_json(facts), _is_json(facts))]
+    while draw.chance(0.4) and len(exchanges) < 3:
+        if draw.chance(0.2):
+            table = _in_table([key.title() for key in facts], [[str(value) for value in facts.values()]])
+            exchanges.append(Exchange(draw.ask(_WORDING["as_table"]), table, exactly_in(table), True))
+            break
+        key = draw.any([key for key in facts if key not in ("name", "product", "event", "animal")])
+        facts = {**facts, key: _value(draw, "years" if "animal" in facts and key == "age" else key)}
+        ask = draw.ask(_WORDING["change"], key=key, y=facts[key])
+        exchanges.append(Exchange(ask, _in_json(facts), _is_json(facts), True))
     return exchanges
+
+
+def _shown(form: str, items: list[str]) -> str:
+    if form == "json_list":
+        return _in_json(items)
+    if form == "column":
+        return _in_table(["Item"], [[item] for item in items])
+    return "\n".join(f"{at}. {item}" if form == "numbered" else f"- {item}" for at, item in enumerate(items, 1))
+
+
+def _in_form(ask: str, form: str, items: list[str], follow_up: bool = False) -> Exchange:
+    reply = _shown(form, items)
+    return Exchange(ask, reply, _is_json(items) if form == "json_list" else exactly_in(reply), follow_up)
 
 
 def _list(draw: Draw) -> list[Exchange]:
-    pool = draw.any((words.FOODS, words.OBJECTS, words.ANIMALS, words.NAMES, words.CITIES, words.WORDS))
-    *items, extra = draw.words(pool, draw.whole(4, 8))
-    bullets = "\n".join(f"- {item}" for item in items)
-    exchanges = [Exchange(draw.ask(_WORDING["list"], x=_listed(items)), bullets, exactly_in(bullets))]
-    if draw.chance(0.25):
-        longer = f"{bullets}\n- {extra}"
-        exchanges.append(Exchange(draw.ask(_WORDING["add"], y=extra), longer, exactly_in(longer), True))
-        items.append(extra)
-    if draw.chance(0.2):
-        numbered = "\n".join(f"{at}. {item}" for at, item in enumerate(items, 1))
-        exchanges.append(Exchange(draw.ask(_WORDING["make_numbered"]), numbered, exactly_in(numbered), True))
+    """A list in one form, then longer, shorter, sorted, or in another form."""
+    *items, spare, last_spare = words_in_order(draw, draw.whole(5, 8))
+    spares = [spare, last_spare]
+    form = draw.any(("list", "list", "list", "numbered", "numbered", "json_list"))
+    shown = draw.any((enumerated(items), enumerated(items), ", ".join(items)))
+    exchanges = [_in_form(draw.ask(_WORDING[form], x=shown), form, items)]
+    while draw.chance(0.5) and len(exchanges) < 3:
+        way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
+        fields: dict[str, object] = {}
+        if way == form or (way == "list" and form not in ("numbered", "column")):
+            continue
+        if way in _FORMS:
+            form = way
+        elif way == "add":
+            items, fields = [*items, spares[-1]], {"y": spares.pop()}
+        elif way == "remove":
+            fields = {"y": (gone := draw.any(items))}
+            items = [item for item in items if item != gone]
+        else:
+            items = sorted(items, key=str.lower)
+        exchanges.append(_in_form(draw.ask(_WORDING[_FORMS.get(way, way)], **fields), form, items, True))
     return exchanges
 
 
-def _numbered(draw: Draw) -> list[Exchange]:
-    items = draw.words(
-        draw.any((words.FOODS, words.OBJECTS, words.ANIMALS, words.NAMES, words.WORDS)), draw.whole(3, 7)
-    )
-    numbered = "\n".join(f"{at}. {item}" for at, item in enumerate(items, 1))
-    return [Exchange(draw.ask(_WORDING["numbered"], x=_listed(items)), numbered, exactly_in(numbered))]
-
-
-def _names_of(pool: tuple[str, ...], count: int) -> Check:
-    """The reply lists this many of the pool, none of them twice."""
-
-    def check(reply: str) -> bool:
-        found = [item.strip(" -.1234567890") for item in reply.replace("\n", ",").split(",")]
-        return len(found) == len(set(found)) == count and set(found) <= set(pool)
-
-    return check
-
-
-def _examples(draw: Draw) -> list[Exchange]:
-    kind, pool = draw.any(_KINDS)
-    word, count = draw.any(tuple(_DIGITS.items()))
-    shown = draw.any((word, str(count)))
-    more = draw.whole(2, 4)
-    items = draw.rng.sample(pool, count + more)
-    style = draw.any((", ", "\n- ", "\n"))
-
-    def listed(part: list[str]) -> str:
-        if style == "\n":
-            return "\n".join(f"{at}. {item}" for at, item in enumerate(part, 1))
-        return ("- " if "-" in style else "") + style.join(part)
-
-    exchanges = [
-        Exchange(draw.ask(_WORDING["examples"], k=shown, kind=kind), listed(items[:count]), _names_of(pool, count))
-    ]
-    if draw.chance(0.2):
-        reply = listed(items[count:])
-        exchanges.append(Exchange(draw.ask(_WORDING["more"], k=more), reply, _names_of(pool, more), True))
-    return exchanges
+def _rows(draw: Draw) -> tuple[list[str], list[list[str]]]:
+    """The heads of a table and its rows, one of them to spare."""
+    heads = draw.any((["Item", "Price"], ["Item", "Price"], ["Name", "Age"], ["Name", "City"], ["Name", "Age", "City"]))
+    pool = words.in_one_piece(words.NAMES) if heads[0] == "Name" else _GOODS
+    firsts = draw.words(pool, draw.whole(3, 5))
+    return heads, [[first, *(str(_value(draw, head.lower())) for head in heads[1:])] for first in firsts]
 
 
 def _table(draw: Draw) -> list[Exchange]:
-    items = draw.words(draw.any((words.FOODS, words.OBJECTS)), draw.whole(2, 5))
-    prices = [draw.whole(1, 60) for _ in items]
-    told = _listed([f"{item} {price}" for item, price in zip(items, prices, strict=True)])
-    rows = "\n".join(f"| {item} | {price} |" for item, price in zip(items, prices, strict=True))
-    table = f"| Item | Price |\n| --- | --- |\n{rows}"
-    return [Exchange(draw.ask(_WORDING["table"], x=told), table, exactly_in(table))]
+    heads, (spare, *rows) = _rows(draw)
+    told = [" ".join(row) for row in rows]
+    x = draw.any((enumerated(told), ", ".join(told), in_lines(draw, told)))
+    asks = _WORDING["table"]
+    if "\n" in x:
+        asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
+    exchanges = [Exchange(draw.ask(asks, x=x), table := _in_table(heads, rows), exactly_in(table))]
+    if draw.chance(0.45):
+        way = draw.any(("add", "remove", "sort_it"))
+        row = spare if way == "add" else draw.any(rows)
+        changed = {"add": [*rows, spare], "remove": [one for one in rows if one != row], "sort_it": sorted(rows)}[way]
+        ask = draw.ask(_WORDING[way], y=" ".join(row) if way == "add" else row[0])
+        exchanges.append(Exchange(ask, table := _in_table(heads, changed), exactly_in(table), True))
+    return exchanges
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    return draw.any((_person, _person, _list, _list, _numbered, _table, _examples))(draw)
+    return draw.any((*[_object] * 4, *[_list] * 5, *[_table] * 2))(draw)

@@ -1,123 +1,161 @@
-"""The user's own words: sorted, reversed, repeated, spelled, upper-cased, counted."""
+"""The user's own list: sorted, reversed, counted, joined, and changed once more."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from assets.recipe import words
 from assets.recipe.checks import exactly_in
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
+from assets.recipe.skills.user_words import any_words, few, handed_back, in_lines, typed, words_in_order
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("word_lists")
 
-_POOLS = (words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS, words.COLOURS, words.JOBS)
-# A reply never begins with the user's word: only after a space is it the same piece as in the question.
-_OPEN = ("Here you go: ", "Sure: ", "Here it is: ")
+_PLACES = {"first": 0, "last": -1, "second": 1, "third": 2}
+_JOINED = (("commas", ", "), ('"and"', " and "), ("slashes", " / "), ("plus signs", " + "), ("semicolons", "; "))
+_QUESTIONS = ("then_nth", "then_how_many")
+# After these the list stands in lines, and skills/formats.py keeps to them.
+_LAYOUTS = ("list", "then_numbered")
+_FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
 
 
-def _some_words(draw: Draw, low: int = 3, high: int = 8) -> list[str]:
-    count = draw.whole(low, high)
-    style = draw.rng.random()
-    if style < 0.55:
-        return draw.words(words.WORDS, count)
-    if style < 0.7:
-        return draw.words(words.NAMES, count)
-    if style < 0.85:
-        return draw.words(draw.any(_POOLS), count)
-    return list(dict.fromkeys(draw.nonsense() for _ in range(count)))
+def _counted(items: list[str]) -> str:
+    return ", ".join(f"{at} {item}" for at, item in enumerate(items, 1)) + f": {len(items)} words"
 
 
-def _joined(draw: Draw, items: list[str]) -> str:
-    return draw.any((", ", ", ", ", ", " ")).join(items)
+def _place(draw: Draw, items: list[str]) -> str:
+    places = [place for place, at in _PLACES.items() if at < len(items)]
+    return draw.any((*places, "first", "last"))
 
 
-def _plain(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:
-    return Exchange(ask, draw.expand(draw.any(_OPEN)) + answer, exactly_in(answer), follow_up)
+def _one_line(draw: Draw, way: str, items: list[str]) -> Exchange:
+    return handed_back(draw, draw.ask(_WORDING[way]), ", ".join(items), True)
 
 
-def _reordered(draw: Draw, asks: tuple[str, ...], change: Callable[[list[str]], list[str]]) -> list[Exchange]:
-    items = _some_words(draw)
-    done = change(items)
-    exchanges = [_plain(draw, draw.ask(asks, x=_joined(draw, items)), ", ".join(done))]
-    turn = draw.rng.random()
-    if turn < 0.2:
-        exchanges.append(_plain(draw, draw.ask(_WORDING["back"]), ", ".join(done[::-1]), True))
-    elif turn < 0.35:
-        exchanges.append(
-            Exchange(
-                draw.ask(_WORDING["list"]),
-                bullets := "\n".join(f"- {item}" for item in done),
-                exactly_in(bullets),
-                True,
-            )
-        )
-    elif turn < 0.45 and asks is _WORDING["reverse"]:
-        exchanges.append(_plain(draw, draw.ask(_WORDING["then_sort"]), ", ".join(sorted(done, key=str.lower)), True))
+def _changed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[str]]:
+    """The list of the last reply changed in this way, and what it is then."""
+    if way in ("list", "then_numbered"):
+        marks = ["-" if way == "list" else f"{at}." for at in range(1, len(items) + 1)]
+        lines = "\n".join(f"{mark} {item}" for mark, item in zip(marks, items, strict=True))
+        return Exchange(draw.ask(_WORDING[way]), lines, exactly_in(lines), True), items
+    if way == "then_nth":
+        place = _place(draw, items)
+        answer = f"The {place} word is {items[_PLACES[place]]}"
+        return Exchange(draw.ask(_WORDING[way], p=place), answer + ".", exactly_in(answer), True), items
+    if way == "then_how_many":
+        answer = _counted(items)
+        return Exchange(draw.ask(_WORDING[way]), answer + ".", exactly_in(answer), True), items
+    if way == "without":
+        gone = draw.any(items)
+        items = [item for item in items if item != gone]
+        return handed_back(draw, draw.ask(_WORDING[way], y=gone), ", ".join(items), True), items
+    if way == "with_more":
+        extra = next(word for word in draw.words(words.WORDS, len(items) + 1) if word not in items)
+        items = [*items, extra]
+        return handed_back(draw, draw.ask(_WORDING[way], y=extra), ", ".join(items), True), items
+    items = items[::-1] if way == "back" else sorted(items, key=str.lower)
+    return _one_line(draw, way, items), items
+
+
+def _then(draw: Draw, items: list[str], ordered: bool) -> list[Exchange]:
+    """No follow-up, or one, or two; words whose order is not learnt are never sorted."""
+    exchanges: list[Exchange] = []
+    ways: tuple[str, ...] = (*_FOLLOW_UPS, "then_sort", "then_sort") if ordered else _FOLLOW_UPS
+    while ways and draw.chance(0.55) and len(exchanges) < 2 and len(items) > 2:
+        way = draw.any(ways)
+        exchange, items = _changed(draw, way, items)
+        exchanges.append(exchange)
+        ways = () if way in _QUESTIONS else _QUESTIONS if way in _LAYOUTS else _FOLLOW_UPS
     return exchanges
+
+
+def _which(draw: Draw, items: list[str]) -> list[Exchange]:
+    """Sometimes: which word is first, or last."""
+    return [_changed(draw, "then_nth", items)[0]] if draw.chance(0.4) else []
+
+
+def _asked(draw: Draw, way: str, items: list[str]) -> str:
+    if draw.chance(0.12):
+        return draw.ask(_WORDING[f"{way}_lines"], x=in_lines(draw, items))
+    return draw.ask(_WORDING[way], x=typed(draw, items))
 
 
 def _sort(draw: Draw) -> list[Exchange]:
-    return _reordered(draw, _WORDING["sort"], lambda items: sorted(items, key=str.lower))
+    items = words_in_order(draw, few(draw))
+    done = sorted(items, key=str.lower)
+    return [handed_back(draw, _asked(draw, "sort", items), ", ".join(done)), *_then(draw, done, False)]
 
 
 def _reverse(draw: Draw) -> list[Exchange]:
-    return _reordered(draw, _WORDING["reverse"], lambda items: items[::-1])
-
-
-def _echo(draw: Draw) -> list[Exchange]:
-    items = [piece for _ in range(draw.any((1, 1, 2, 4))) for piece in _some_words(draw, 1, 6)]
-    if draw.chance(0.3):
-        items.insert(draw.whole(0, len(items)), str(draw.whole(1, 9999)))
-    text = draw.any((" ", " ", ", ")).join(items)
-    exchanges = [_plain(draw, draw.ask(_WORDING["echo"], x=text), text)]
-    if draw.chance(0.25):
-        exchanges.append(_plain(draw, draw.ask(_WORDING["again"]), text, True))
-    return exchanges
-
-
-def _spell(draw: Draw) -> list[Exchange]:
-    word = draw.any(words.WORDS) if draw.chance(0.7) else draw.nonsense()
-    letters = "-".join(word)
-    exchanges = [Exchange(draw.ask(_WORDING["spell"], x=word), letters, exactly_in(letters))]
-    if draw.chance(0.5):
-        answer = f"{letters} has {len(word)} letters."
-        exchanges.append(Exchange(draw.ask(("How many letters is that?", "How many letters?",
-                         "And how many letters are that?", "How long is it?")),
-                                  answer, exactly_in(answer), True))  # fmt: skip
-    return exchanges
+    ordered = draw.chance(0.5)
+    items = words_in_order(draw, few(draw)) if ordered else any_words(draw, 2, 6)
+    done = items[::-1]
+    return [handed_back(draw, _asked(draw, "reverse", items), ", ".join(done)), *_then(draw, done, ordered)]
 
 
 def _how_many(draw: Draw) -> list[Exchange]:
-    items = _some_words(draw, 2, 9)
-    counted = ", ".join(f"{at} {item}" for at, item in enumerate(items, 1))
-    answer = f"{counted}: {len(items)} words"
-    return [Exchange(draw.ask(_WORDING["how_many"], x=_joined(draw, items)), answer + ".", exactly_in(answer))]
+    items = any_words(draw, 2, 8)
+    answer = _counted(items)
+    ask = draw.ask(_WORDING["how_many"], x=typed(draw, items))
+    return [Exchange(ask, answer + ".", exactly_in(answer)), *_which(draw, items)]
 
 
 def _numbers(draw: Draw) -> list[Exchange]:
-    values = draw.numbers(*[(1, draw.any((20, 99, 99, 500)))] * draw.whole(3, 8))
-    shown = ", ".join(map(str, values))
+    values = draw.numbers(*[(1, draw.any((20, 99, 99, 300)))] * draw.any((2, 3, 3, 4, 4, 5, 6, 7)))
+    values = list(dict.fromkeys(values))
+    shown = draw.any((", ", ", ", " ")).join(map(str, values))
+    way = draw.any(("numbers", "numbers", "numbers", "falling", "largest", "smallest"))
+    if way in ("largest", "smallest"):
+        return [handed_back(draw, draw.ask(_WORDING[way], x=shown), f"{(max if way == 'largest' else min)(values)}")]
+    done = [str(value) for value in sorted(values, reverse=way == "falling")]
+    exchanges = [handed_back(draw, draw.ask(_WORDING[way], x=shown), ", ".join(done))]
     if draw.chance(0.3):
-        return [_plain(draw, draw.ask(_WORDING["largest"], x=shown), f"{max(values)}")]
-    exchanges = [_plain(draw, draw.ask(_WORDING["numbers"], x=shown), ", ".join(map(str, sorted(values))))]
-    if draw.chance(0.25):
-        exchanges.append(_plain(draw, draw.ask(_WORDING["back"]), ", ".join(map(str, sorted(values)[::-1])), True))
+        exchanges.append(_one_line(draw, "back", done[::-1]))
     return exchanges
 
 
-def _ends(draw: Draw) -> list[Exchange]:
-    items = _some_words(draw)
-    place = draw.any(("first", "last"))
-    answer = f"The {place} word is {items[0] if place == 'first' else items[-1]}"
-    return [Exchange(draw.ask(_WORDING[place], x=_joined(draw, items)), answer + ".", exactly_in(answer))]
+def _nth(draw: Draw) -> list[Exchange]:
+    items = any_words(draw, 2, 6)
+    place = _place(draw, items)
+    answer = f"The {place} word is {items[_PLACES[place]]}"
+    ask = draw.ask(_WORDING["nth"], x=typed(draw, items), p=place)
+    return [Exchange(ask, answer + ".", exactly_in(answer)), *_which(draw, items)]
 
 
-_WAYS = (_sort, _sort, _sort, _reverse, _reverse, _echo, _echo, _echo, _echo, _spell, _how_many,
-         _numbers, _numbers, _ends)  # fmt: skip
+def _longest(draw: Draw) -> list[Exchange]:
+    """The lengths side by side, then the word; only lists with one longest word."""
+    while True:
+        items = words_in_order(draw, draw.whole(2, 4))
+        best = max(items, key=len)
+        if [len(item) for item in items].count(len(best)) == 1:
+            break
+    told = ", ".join(f"{item} {len(item)}" for item in items)
+    answer = f"the longest is {best}"
+    reply = f"Letters: {told}. So {answer}."
+    return [Exchange(draw.ask(_WORDING["longest"], x=typed(draw, items)), reply, exactly_in(answer))]
+
+
+def _join(draw: Draw) -> list[Exchange]:
+    items = any_words(draw, 2, 6)
+    name, sign = draw.any(_JOINED)
+    shown = (" " if sign == ", " or draw.chance(0.6) else ", ").join(items)
+    return [handed_back(draw, draw.ask(_WORDING["join"], x=shown, s=name), sign.join(items))]
+
+
+def _unique(draw: Draw) -> list[Exchange]:
+    items = words_in_order(draw, draw.whole(2, 4))
+    told = [*items]
+    for _ in range(draw.whole(1, 2)):
+        again = draw.any(items)
+        told.insert(draw.whole(told.index(again) + 1, len(told)), again)
+    ask = draw.ask(_WORDING["unique"], x=", ".join(told))
+    return [handed_back(draw, ask, ", ".join(items)), *_then(draw, items, True)]
+
+
+_WAYS = (*[_sort] * 8, *[_reverse] * 5, *[_numbers] * 4, _how_many, _how_many, _nth, _nth, _longest, _join,
+         _unique)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:
-    """One thing done to the user's words."""
+    """One thing done to the user's list, perhaps changed afterwards."""
     return draw.any(_WAYS)(draw)

@@ -1,0 +1,72 @@
+"""Measuring what steps cost: a few forward passes over different numbers of tokens, when a model is first met."""
+
+from __future__ import annotations
+
+from statistics import median
+from time import perf_counter
+from weakref import WeakKeyDictionary
+
+from transformers import PreTrainedModel
+
+from decoding.candidates.successors import WIDTH
+from decoding.candidates.tree import CandidateTree
+from decoding.cost import StepCost
+from decoding.gate import gate_of
+from decoding.inputs import StepInputs
+from decoding.prefix import KVPrefix
+from decoding.step import Origin
+from decoding.window import JacobiWindow
+
+SIZES = (1, 16, 4, 32, 8, 2, 64, 6, 24, 3, 12, 48, 96, 128)
+"""Tokens of the steps measured, what tells most first; close together where steps are small: a matrix product over 2
+tokens can take longer than one over 6."""
+LEAST_SIZES = 3
+"""So many are measured however long it takes."""
+PROBE_SECONDS = 0.5
+PROBE_PREFIX = 200
+MOST_REPEATS = 9
+
+_known: WeakKeyDictionary[PreTrainedModel, StepCost] = WeakKeyDictionary()
+
+
+def step_cost(model: PreTrainedModel) -> StepCost:
+    """What steps cost with this model; measured the first time, and kept for the model's lifetime."""
+    cost = _known.get(model)
+    if cost is None:
+        cost = _known[model] = measure_step_cost(model)
+    return cost
+
+
+def measure_step_cost(model: PreTrainedModel, seconds: float = PROBE_SECONDS) -> StepCost:
+    """Time steps over a few sizes, in turns, for about so many seconds; on a large model, three sizes once.
+
+    The model has to be one that takes steps over several branches: see :func:`decoding.lookahead_support`.
+    """
+    gate = gate_of(model)
+    room = gate.position_limit or 4 * PROBE_PREFIX
+    prefix = KVPrefix(model, gate)
+    # A plain step after a prompt also warms up what the first step would pay for.
+    prefix.read([0] * max(1, min(PROBE_PREFIX, room // 4)))
+    length = prefix.length
+    sizes = [size for size in SIZES if length + size <= room] or [1]
+    prefix.read([0])
+    prefix.rewind(length)
+
+    started = perf_counter()
+    times: dict[int, list[float]] = {size: [] for size in sizes}
+    for repeat in range(MOST_REPEATS):
+        for index, size in enumerate(sizes):
+            if perf_counter() - started > seconds and (repeat > 0 or index >= LEAST_SIZES):
+                break
+            inputs = _wide_step(size)
+            before = perf_counter()
+            prefix.look_ahead(inputs, WIDTH)
+            times[size].append(perf_counter() - before)
+            prefix.rewind(length)
+    return StepCost({size: median(values) for size, values in times.items() if values})
+
+
+def _wide_step(size: int) -> StepInputs:
+    tree = CandidateTree()
+    tree.add([0] * (size - 1), Origin.CONTEXT)
+    return StepInputs.lay_out(0, tree, JacobiWindow(0, 2, []))

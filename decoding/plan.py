@@ -1,0 +1,140 @@
+"""Plans: what a step verifies and over which window it looks ahead, fixed as in the paper or budgeted step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from decoding.budget import select
+from decoding.candidates.growth import Growth
+from decoding.candidates.propose import propose
+from decoding.candidates.successors import WIDTH
+from decoding.candidates.tree import ROOT, CandidateTree
+from decoding.choose import Choices
+from decoding.config import LookaheadConfig
+from decoding.cost import StepCost
+from decoding.session import Session
+from decoding.step import Origin
+from decoding.window import JacobiWindow
+
+DEEPEST = 12
+"""How many tokens a budgeted continuation has at most: its probability falls off long before."""
+IDLE_STEPS = 8
+"""After so many steps in which nothing was worth verifying, the sources rest."""
+LONGEST_REST = 64
+
+
+class Plan(Protocol):
+    """What the next step verifies, and over which window it looks ahead.
+
+    Attributes:
+        window: the lookahead branch of the next step.
+        width: how many of each row's likeliest next tokens the plan learns from; 0 for none.
+    """
+
+    window: JacobiWindow
+    width: int
+
+    def rest(self) -> bool:
+        """Whether the next step had better be a plain one; asked once a step."""
+
+    def candidates(self, depth: int) -> CandidateTree:
+        """The verification branch of the next step, of at most so many tokens in a row."""
+
+    def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
+        """Take in what a step showed, before its tokens are committed.
+
+        Args:
+            accepted: the numbers of the candidates accepted.
+            choices: what the model chose at the last token, each candidate, and the window's last row.
+        """
+
+    def account(self, seconds: float) -> None:
+        """Take in how long the whole step took, once it is committed; the window may be another one afterwards."""
+
+
+class FixedPlan:
+    """W, N and G as they are: the paper's algorithm, which learns nothing from what a step won or cost."""
+
+    width = 0
+
+    def __init__(self, session: Session, config: LookaheadConfig) -> None:
+        self._session, self._guess_set_size = session, config.guess_set_size
+        self.window = JacobiWindow.drawn_from(session.ids, config.window_size, config.ngram_size)
+
+    def rest(self) -> bool:
+        return False
+
+    def candidates(self, depth: int) -> CandidateTree:
+        return propose(self._session, min(depth, self.window.ngram_size - 1), self._guess_set_size)
+
+    def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
+        pass
+
+    def account(self, seconds: float) -> None:
+        pass
+
+
+class BudgetedPlan:
+    """As many candidates, and as large a window, as pay; nothing at all where nothing does."""
+
+    width = WIDTH
+
+    def __init__(self, session: Session, cost: StepCost) -> None:
+        self._session, self._tables, self._cost = session, session.tables, cost
+        self.window = self._new_window()
+        self._growth = Growth(session.tables, session.ids)
+        self._resting, self._next_rest, self._idle = 0, IDLE_STEPS, 0
+        self._usual_candidates = 4.0
+        self._accepted: Sequence[int] = ()
+
+    def rest(self) -> bool:
+        if self._idle >= IDLE_STEPS:
+            # One step awake between two rests, unless it finds something.
+            self._idle, self._resting = IDLE_STEPS - 1, self._next_rest
+            self._next_rest = min(2 * self._next_rest, LONGEST_REST)
+        if self._resting:
+            self._resting -= 1
+            return True
+        return False
+
+    def candidates(self, depth: int) -> CandidateTree:
+        self._growth = Growth(self._tables, self._session.ids)
+        tree = select(self._growth, self._cost.curve(1 + len(self.window)), min(depth, DEEPEST))
+        self._usual_candidates += 0.05 * (len(tree) - self._usual_candidates)
+        return tree
+
+    def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
+        # The true text's rows last: where a token stands in several, they are to be remembered.
+        true_rows = (ROOT, *accepted)
+        for row in (*(row for row in range(1 + len(candidates)) if row not in true_rows), *true_rows):
+            token = candidates.tokens[row - 1] if row else self._session.ids[-1]
+            self._tables.successors.learn(token, choices.likeliest[row], choices.logits[row])
+        self._growth.learn([choices.tokens[row] for row in true_rows])
+        self._accepted = accepted
+        if accepted:
+            self._idle, self._next_rest = 0, IDLE_STEPS
+        elif not candidates and not self.window.columns and self._growth.root.children:
+            # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
+            self._idle += 1
+
+    def account(self, seconds: float) -> None:
+        candidates, accepted = len(self._growth.taken), self._accepted
+        total = 1 + candidates + len(self.window)
+        self._cost.observe(total, seconds)
+
+        # What the step would have been without the branch, and without the candidates that only the branch gave.
+        choice, cost = self._tables.window_choice, self._cost.seconds
+        traced = self._growth.taken_from(Origin.TRAJECTORY) if len(self._tables.trajectory) else frozenset()
+        lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in traced), 0)
+        settled, plain = 1 + len(accepted), cost(1)
+        without = total - len(self.window) - len(traced)
+        choice.note(settled, cost(total) / plain, settled - lost, cost(without) / plain)
+        limit = self._session.gate.position_limit
+        ahead = None if limit is None else limit - len(self._session.ids)
+        choice.consider(self._cost, round(self._usual_candidates), ahead)
+        if choice.sizes != (self.window.columns, self.window.ngram_size):
+            self.window = self._new_window()
+
+    def _new_window(self) -> JacobiWindow:
+        return JacobiWindow.drawn_from(self._session.ids, *self._tables.window_choice.sizes)

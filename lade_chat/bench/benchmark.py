@@ -1,0 +1,125 @@
+"""The benchmark from a loaded model to its result: suites made ready, methods tried, run and compared."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lade_chat.bench.decoders import fixed_method
+from lade_chat.bench.identity import differences, tie_of
+from lade_chat.bench.measure import count, measure
+from lade_chat.bench.methods import Method, Setup, Sizes, make
+from lade_chat.bench.padding import Padding
+from lade_chat.bench.plan import Plan
+from lade_chat.bench.prepare import prepare
+from lade_chat.bench.summary import Overall, Row, overall, summarise
+from lade_chat.bench.values import Difference, Run, SuiteTasks, SweepPoint
+from lade_chat.errors import is_out_of_memory, summary
+from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.quiet import quiet
+
+WARM_UP_TOKENS = 8
+SWEEP: tuple[Sizes, ...] = tuple((window, ngram, window) for ngram in (3, 5) for window in (1, 2, 4, 7, 10, 15, 20, 30))
+"""W, N and G of the scaling figure; G = W as in the paper."""
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and of how much."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was measured. ``left_out`` are the methods that this model cannot be decoded with, and why."""
+
+    model: LoadedModel
+    plan: Plan
+    padding: Padding | None
+    suites: list[SuiteTasks]
+    runs: list[Run]
+    rows: list[Row]
+    overall: list[Overall]
+    differences: list[Difference]
+    sweep: list[SweepPoint]
+    left_out: dict[str, str]
+
+
+def benchmark(
+    loaded: LoadedModel,
+    plan: Plan,
+    progress: Progress,
+    *,
+    assistant: LoadedModel | None = None,
+    padding: Padding | None = None,
+) -> Result:
+    """Measure. Raises PromptError if a prompt does not fit the model, and whatever the decoders raise."""
+    setup = Setup(loaded.model, loaded.eos_token_ids, plan.fixed_sizes, loaded.tokenizer, assistant)
+    with quiet():
+        methods = make(plan.methods, setup)
+        suites = _prepared(plan, loaded, methods[0], progress)
+        methods, left_out = _warmed_up(methods, suites[0])
+        runs: list[Run] = []
+        total = count(suites, methods, plan.repeats)
+        gc.collect()
+        for run in measure(suites, methods, plan.repeats):
+            runs.append(run)
+            progress(f"{run.suite}: {run.method}", len(runs), total)
+        sweep = _swept(suites, setup, progress) if plan.sweep else []
+        rows = summarise(runs, suites)
+        told = differences(runs, suites, tie_of(loaded.model))
+    return Result(loaded, plan, padding, suites, runs, rows, overall(runs, rows), told, sweep, left_out)
+
+
+def _prepared(plan: Plan, loaded: LoadedModel, plain: Method, progress: Progress) -> list[SuiteTasks]:
+    total = sum(len(question.turns) for suite in plan.suites for question in suite.questions)
+    done = 0
+    prepared = []
+    for suite in plan.suites:
+
+        def answered(name: str = suite.name) -> None:
+            nonlocal done
+            done += 1
+            progress(f"{name}: answers to compare with", done, total)
+
+        prepared.append(prepare(suite, loaded, plan.options, plan.system, plain.open, answered))
+    return prepared
+
+
+def _warmed_up(methods: Sequence[Method], suite: SuiteTasks) -> tuple[list[Method], dict[str, str]]:
+    """The methods that can decode with this model, each having run once, and why the others cannot.
+
+    Whoever runs first pays for cold caches and for what is compiled or measured at the first use: nobody shall.
+    """
+    # A reply that ends at once would leave undone what is done at the first step.
+    task, able, left_out = max(suite.tasks, key=lambda task: len(task.reference)), [], {}
+    for method in methods:
+        try:
+            method.open()(task.ids, min(WARM_UP_TOKENS, task.max_new_tokens))
+        except Exception as error:  # any model may be given, and generate refuses in many ways
+            if is_out_of_memory(error) or not method.may_refuse:
+                raise
+            left_out[method.name] = summary(error)
+        else:
+            able.append(method)
+    return able, left_out
+
+
+def _swept(suites: Sequence[SuiteTasks], setup: Setup, progress: Progress) -> list[SweepPoint]:
+    """Tokens per step and per forward pass at each setting of the sweep, tables warm; no time is taken."""
+    total = len(SWEEP) * sum(len(suite.tasks) for suite in suites)
+    points = []
+    done = 0
+    for sizes in SWEEP:
+        method = fixed_method(sizes, setup)
+        for suite in suites:
+            reply = method.open()
+            figures: list[Any] = []
+            for task in suite.tasks:
+                figures.append(reply(task.ids, task.max_new_tokens).figures)
+                done += 1
+                progress(f"{suite.name}: W, N, G = {sizes}", done, total)
+            steps = sum(each.steps for each in figures)
+            if steps:
+                tokens, held = (sum(getattr(each, name) for each in figures) for name in ("tokens", "forward_tokens"))
+                points.append(SweepPoint(suite.name, *sizes, tokens / steps, held / steps))
+    return points

@@ -1,0 +1,47 @@
+"""What a benchmark is to measure, as the command line says it; checked before anything heavy is imported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from lade_chat.bench.methods import PAPER_SIZES, Sizes, check_names
+from lade_chat.bench.padding import parse_amount
+from lade_chat.bench.values import Suite
+from lade_chat.protocol import DecodingOptions, ModelOptions
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A benchmark.
+
+    Attributes:
+        suites: what is asked.
+        methods: names of :data:`lade_chat.bench.methods.METHODS`; plain decoding is measured in any case.
+        options: of these, how long replies may become and whether prompts are bare text.
+        model: the model to measure on.
+        assistant_model: the path or Hub id of the model that drafts; None for none.
+        fixed_sizes: W, N and G of the lookahead with fixed sizes, one or several.
+        repeats: how often everything is measured.
+        pad_cost: the size whose cost the model shall have, such as ``1.1B``; None for its own.
+        system: a system message for every prompt.
+        sweep: whether many sizes are tried too.
+
+    Raises:
+        LadeChatError: a method or an amount is not to be had.
+    """
+
+    suites: tuple[Suite, ...]
+    methods: tuple[str, ...]
+    options: DecodingOptions
+    model: ModelOptions = field(default_factory=ModelOptions)
+    assistant_model: str | None = None
+    fixed_sizes: tuple[Sizes, ...] = (PAPER_SIZES,)
+    repeats: int = 3
+    pad_cost: str | None = None
+    system: str | None = None
+    sweep: bool = False
+
+    def __post_init__(self) -> None:
+        check_names(self.methods, assistant=self.assistant_model is not None)
+        if self.pad_cost is not None:
+            parse_amount(self.pad_cost)

@@ -1,0 +1,228 @@
+"""``lade-chat bench``: ways to decode measured against one another, as tables, JSON or a picture."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from lade_chat.bench.methods import METHODS, PAPER_SIZES, default_names
+from lade_chat.bench.plan import Plan
+from lade_chat.bench.plots import check_plot
+from lade_chat.bench.prompts import bundled_suites, choose, read_suites
+from lade_chat.cli.options import SharedOptions, with_some_options
+
+if TYPE_CHECKING:
+    from lade_chat.bench.benchmark import Progress, Result
+    from lade_chat.bench.values import Suite
+    from lade_chat.cli.output import PassingLine
+    from lade_chat.loading.model import LoadedModel
+
+MAX_NEW_TOKENS = 200
+_NOT_HERE = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug")
+"""Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode."""
+_PAPER = ",".join(map(str, PAPER_SIZES))
+_PIPE_WIDTH = 100
+
+
+Suites = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,…", help="Of code, math, lists, story, chat, adversarial, or a file's; else all."),
+]
+Prompts = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FILE", help="Prompts of your own in place of those suites; may be given again."),
+]
+Limit = Annotated[int | None, typer.Option(metavar="INT", min=1, help="Most prompts of a suite.")]
+Methods = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,…", help=f"Of {', '.join(METHODS)}; else all. The first is always measured."),
+]
+Fixed = Annotated[
+    list[str] | None,
+    typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, else {_PAPER}; may be given again."),
+]
+Assistant = Annotated[str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The model that drafts for hf-assisted.")]
+Repeats = Annotated[int, typer.Option(metavar="INT", min=1, help="How often everything is measured.")]
+PadCost = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help="Let every step cost what it costs with 400M, 1.1B, 7B … parameters: weights that are multiplied by zero"
+        " are added, so the text stays the small model's.",
+    ),
+]
+Sweep = Annotated[
+    bool,
+    typer.Option("--sweep", help="Also try many sizes W, N, G, untimed: tokens per step at tokens per forward."),
+]
+Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE.png", help="Draw the result; needs matplotlib (lade-chat[plot]).")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
+
+
+@with_some_options(without=_NOT_HERE, max_new_tokens=MAX_NEW_TOKENS)
+def bench(
+    context: typer.Context,
+    options: SharedOptions,
+    suites: Suites = None,
+    prompts: Prompts = None,
+    limit: Limit = None,
+    methods: Methods = None,
+    fixed: Fixed = None,
+    assistant_model: Assistant = None,
+    repeats: Repeats = 3,
+    pad_cost: PadCost = None,
+    sweep: Sweep = False,
+    plot: Plot = None,
+    as_json: Json = False,
+) -> None:
+    """Measure ways to decode against one another: speed, steps, and whether the texts are identical.
+
+    Every prompt is answered by each method in turn, greedily, so that what disturbs one disturbs all. Times are of
+    whole replies. Lookahead is measured twice: warm, its tables having seen the suite's earlier prompts as in a long
+    chat, and cold. All suites with all methods take a while: choose.
+
+    FILE holds a prompt a line (\\n breaks a line within one), or JSON lines of MT-Bench, Spec-Bench, HumanEval, GSM8K.
+    """
+    # All that can be wrong with the command line is told before torch is imported, which takes seconds.
+    plan = Plan(
+        suites=_suites(prompts or [], suites, limit),
+        methods=tuple(_listed(methods) or default_names(assistant=assistant_model is not None)),
+        options=options.decoding(),
+        model=options.model(),
+        assistant_model=assistant_model,
+        fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
+        repeats=repeats,
+        pad_cost=pad_cost,
+        system=options.system,
+        sweep=sweep,
+    )
+    if plot is not None:
+        check_plot(plot)
+    _run(plan, plot, as_json=as_json)
+
+
+def _listed(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _suites(files: list[Path], names: str | None, limit: int | None) -> tuple[Suite, ...]:
+    suites = [suite for path in files for suite in read_suites(path)] if files else bundled_suites()
+    return tuple(choose(suites, _listed(names), limit))
+
+
+def _sizes(text: str) -> tuple[int, int, int]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 3 or not all(part.isdecimal() for part in parts):
+        raise typer.BadParameter(f"'{text}' is not of the form W,N,G, as {_PAPER} is", param_hint="--fixed")
+    window, ngram, guesses = map(int, parts)
+    if ngram < 2:
+        raise typer.BadParameter(f"N, the length of the n-grams, is at least 2, not {ngram}", param_hint="--fixed")
+    return window, ngram, guesses
+
+
+def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
+    """Load the models, measure, and tell the result on stdout."""
+    from lade_chat.cli.output import PassingLine, print_json
+    from lade_chat.cli.turn import library_output_on_stderr
+
+    with library_output_on_stderr() as out:
+        with PassingLine(sys.stderr) as line:
+            line.show("starting …")
+            loaded, assistant = _loaded(plan, line)
+            from lade_chat.bench.benchmark import benchmark
+            from lade_chat.bench.padding import padded
+
+            padding = None
+            if plan.pad_cost is not None:
+                line.show(f"padding the model to {plan.pad_cost} …")
+                loaded, padding = padded(loaded, plan.pad_cost)
+        with _progress() as progress, _memory_told():
+            result = benchmark(loaded, plan, progress, assistant=assistant, padding=padding)
+        if as_json:
+            from lade_chat.bench.report import as_json as report
+
+            print_json(report(result), out)
+        else:
+            _print_tables(result, out)
+    if plot is not None:
+        from lade_chat.bench.plots import draw
+
+        draw(result, plot)
+
+
+def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:
+    """The model and the one that drafts, if any, with their notices on stderr."""
+    import msgspec
+
+    from lade_chat.loading.checkpoint import check_files
+    from lade_chat.loading.model import load
+    from lade_chat.protocol import Loading
+    from lade_chat.sanitize import printable
+
+    # What a step costs is not known before the model has been padded.
+    wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
+    if plan.assistant_model is not None:
+        wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
+    for options in wanted:
+        check_files(options.path, allow_pickle=options.allow_pickle)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
+    models = []
+    for options in wanted:
+        models.append(load(options, lambda *progress: line.show_event(Loading(*progress))))
+        line.clear()
+        for notice in models[-1].info.notices:
+            sys.stderr.write(f"{printable(notice)}\n")
+    return models[0], models[1] if len(models) > 1 else None
+
+
+@contextmanager
+def _memory_told() -> Iterator[None]:
+    """Inside, a lack of memory is an error of one line."""
+    from lade_chat.errors import OutOfMemoryError, does_not_fit, is_out_of_memory
+
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise OutOfMemoryError(does_not_fit("What the model has to remember")) from error
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on a terminal's stderr that is gone when all is done; nothing elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    from lade_chat.sanitize import printable
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    # Drawn by whoever reports, between two replies: a thread that draws would run on the clock of one of them.
+    bar = Bar(
+        *columns, console=Console(stderr=True), transient=True, auto_refresh=False, disable=not sys.stderr.isatty()
+    )
+    with bar:
+        task = bar.add_task("", total=None)
+
+        def progress(what: str, done: int, total: int) -> None:
+            bar.update(task, description=printable(what), completed=done, total=total, refresh=True)
+
+        yield progress
+
+
+def _print_tables(result: Result, out: TextIO) -> None:
+    from rich.console import Console
+
+    from lade_chat.bench.table import tables
+
+    console = Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False)
+    console.print(tables(result))

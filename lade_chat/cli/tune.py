@@ -1,0 +1,108 @@
+"""``lade-chat tune``: what a step costs on this machine, what that means for lookahead, and which sizes are fastest."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from lade_chat.cli.output import PassingLine, print_json
+from lade_chat.cli.turn import library_output_on_stderr
+from lade_chat.errors import LadeChatError
+from lade_chat.loading.checkpoint import check_files
+from lade_chat.loading.model import load
+from lade_chat.protocol import Loading, ModelOptions, Sizes
+from lade_chat.sanitize import printable
+
+if TYPE_CHECKING:
+    from lade_chat.engine.tune import Chain, Outcome, StepTime, Window
+
+BAR_WIDTH = 24
+
+
+def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:
+    """Measure, print and return the exit code; ``more`` is a fixed setting for the sweep. Raises LadeChatError."""
+    check_files(model_options.path, allow_pickle=model_options.allow_pickle)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
+    with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
+        line.show("starting …")
+        loaded = load(model_options, lambda stage, done, total: line.show_event(Loading(stage, done, total)))
+        line.clear()
+        sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices))
+        if not loaded.info.lookahead_supported:
+            raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
+        from lade_chat.engine.tune import ACCEPTANCES, WINDOWS, best_chain, measure, step_times, sweep, window_cost
+
+        line.show("measuring what a step costs …")
+        cost = measure(loaded)
+        times = step_times(cost)
+        relative = cost.relative(times[-1].tokens).tolist()
+        chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
+        windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
+        outcomes = None
+        if with_sweep:
+            outcomes = sweep(
+                loaded, cost, more, lambda name, done, total: line.show(f"trying {name} · {done / total:.0%}")
+            )
+        line.clear()
+        if as_json:
+            model = {"model": loaded.info.name, "device": loaded.info.device, "dtype": loaded.info.dtype}
+            parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
+                "steps": times,
+                "chains": chains,
+                "windows": windows,
+                "sweep": outcomes or [],
+            }
+            print_json({**model, **{name: [row._asdict() for row in rows] for name, rows in parts.items()}}, out)
+        else:
+            console = Console(file=out, highlight=False, markup=False)
+            console.print(f"{printable(loaded.info.name)} · {loaded.info.device} · {loaded.info.dtype}")
+            _print(console, times, chains, windows, outcomes)
+    return 0
+
+
+def _print(
+    console: Console, times: list[StepTime], chains: list[Chain], windows: list[Window], outcomes: list[Outcome] | None
+) -> None:
+    console.print(_curve(times))
+    console.print("\nCandidates in a row that pay, where each is right so often:")
+    for chain in chains:
+        pays = f"{chain.candidates:2} pay: {chain.speedup:.2f}x" if chain.candidates else "none pays"
+        console.print(f"  {chain.acceptance:.0%}  {pays}")
+    console.print("\nTokens a step that a window must win to pay for itself:")
+    for window in windows:
+        size = f"W{window.window_size} N{window.ngram_size}"
+        console.print(f"  {size:6}  {window.break_even:.2f}  ({window.tokens} tokens wide)")
+    if outcomes is not None:
+        console.print()
+        console.print(_sweep(outcomes))
+
+
+def _curve(times: list[StepTime]) -> Table:
+    table = _table("tokens", "ms", "plain steps")
+    table.add_column()
+    widest = max(time.relative for time in times)
+    for time in times:
+        bar = "█" * max(1, round(BAR_WIDTH * time.relative / widest))
+        table.add_row(str(time.tokens), f"{1000 * time.seconds:.2f}", f"{time.relative:.2f}", bar)
+    return table
+
+
+def _sweep(outcomes: list[Outcome]) -> Table:
+    table = _table("sizes", "tokens/step", "tok/s", "against plain")
+    table.columns[0].justify = "left"
+    for outcome in outcomes:
+        figures = (f"{outcome.tokens_per_step:.2f}", f"{outcome.tokens_per_second:.1f}", f"{outcome.speedup:.2f}x")
+        table.add_row(outcome.sizes, *figures)
+    return table
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table

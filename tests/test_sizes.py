@@ -1,0 +1,34 @@
+"""Automatic sizes unless one is given, and then the paper's for those that are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from decoding import LookaheadConfig
+from lade_chat.cli.options import SharedOptions
+from lade_chat.engine.reply import config_of
+from lade_chat.protocol import DecodingOptions, ModelOptions, Sizes
+
+
+def test_without_a_size_all_are_automatic_and_a_step_is_measured() -> None:
+    assert SharedOptions().decoding() == DecodingOptions()
+    assert SharedOptions().model() == ModelOptions()
+    assert DecodingOptions().sizes is None
+    assert ModelOptions().step_cost
+    assert config_of(None) == LookaheadConfig.auto()
+
+
+@pytest.mark.parametrize(
+    ("given", "sizes"),
+    [
+        ({"window_size": 4}, Sizes(4, 5, 7)),
+        ({"ngram_size": 3}, Sizes(7, 3, 7)),
+        ({"guess_set_size": 0}, Sizes(7, 5, 0)),
+        ({"window_size": 0, "guess_set_size": 9}, Sizes(0, 5, 9)),
+    ],
+)
+def test_one_size_fixes_all_of_them_and_nothing_is_measured(given: dict[str, int], sizes: Sizes) -> None:
+    options = SharedOptions(**given)  # type: ignore[arg-type]
+    assert options.decoding().sizes == sizes
+    assert not options.model().step_cost
+    assert config_of(sizes) == LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)

@@ -1,0 +1,130 @@
+"""What a step costs is measured once, kept on disk, and never trusted where it was broken or is of something else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lade_chat.loading import step_costs
+from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.step_costs import MOST_ENTRIES, remember, step_cost_for, with_step_cost
+from lade_chat.protocol import ModelInfo
+from tests.models import random_model
+
+
+class Cost:
+    """Stands for the measured curve: a number, and how often it was measured."""
+
+    measured = 0
+
+    def __init__(self, level: float) -> None:
+        self.level = level
+
+    @classmethod
+    def measure(cls, model: object) -> Cost:
+        Cost.measured += 1
+        return cls(1.0)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Cost:
+        if not isinstance(values.get("level"), float):
+            raise ValueError("no level")
+        return cls(values["level"])
+
+    def as_dict(self) -> dict[str, float]:
+        return {"level": self.level}
+
+
+@pytest.fixture(autouse=True)
+def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where the figures are kept in this test; the folder is not there yet."""
+    path = tmp_path / "cache" / "step-costs.json"
+    monkeypatch.setattr(step_costs, "_file", lambda: path)
+    monkeypatch.setattr("decoding.StepCost", Cost)
+    monkeypatch.setattr("decoding.measure_step_cost", Cost.measure)
+    monkeypatch.setattr(Cost, "measured", 0)
+    return path
+
+
+@pytest.fixture(scope="module")
+def loaded() -> LoadedModel:
+    info = ModelInfo("random", "cpu", "float64", 1, 512, lookahead_supported=True)
+    return LoadedModel(random_model("llama"), None, info, ())
+
+
+def test_it_is_measured_once(loaded: LoadedModel, file: Path) -> None:
+    assert with_step_cost(loaded).step_cost is not None
+    assert with_step_cost(loaded).step_cost is not None
+    assert Cost.measured == 1
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_what_live_steps_have_taught_is_found_at_the_next_start(loaded: LoadedModel) -> None:
+    cost = step_cost_for(loaded)
+    cost.level = 2.5  # type: ignore[attr-defined]
+    remember(loaded, cost)
+    assert step_cost_for(loaded).as_dict() == {"level": 2.5}
+    assert Cost.measured == 1
+
+
+@pytest.mark.parametrize("changed", ["shape", "dtype", "threads"])
+def test_another_model_dtype_or_thread_count_is_measured_anew(
+    loaded: LoadedModel, changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step_cost_for(loaded)
+    if changed == "shape":
+        other = replace(loaded, model=random_model("gpt2"))
+    elif changed == "dtype":
+        other = replace(loaded, info=ModelInfo("random", "cpu", "float32", 1, 512, lookahead_supported=True))
+    else:
+        other = loaded
+        monkeypatch.setattr("torch.get_num_threads", lambda: 99)
+    step_cost_for(other)
+    assert Cost.measured == 2
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', "[" * 100_000, b"\xff\xfe"])
+def test_a_broken_file_is_written_anew(loaded: LoadedModel, file: Path, text: str | bytes) -> None:
+    file.parent.mkdir()
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    step_cost_for(loaded)
+    step_cost_for(loaded)
+    assert Cost.measured == 1
+
+
+@pytest.mark.parametrize("entry", [None, 3, [], {}, {"level": "high"}])
+def test_a_broken_entry_is_measured_anew(loaded: LoadedModel, file: Path, entry: object) -> None:
+    step_cost_for(loaded)
+    (key,) = json.loads(file.read_text())
+    file.write_text(json.dumps({key: entry, "another": {"level": 7.0}}))
+    assert step_cost_for(loaded).as_dict() == {"level": 1.0}
+    assert json.loads(file.read_text()) == {"another": {"level": 7.0}, key: {"level": 1.0}}
+
+
+def test_only_the_last_entries_are_kept(loaded: LoadedModel, file: Path) -> None:
+    file.parent.mkdir()
+    file.write_text(json.dumps({f"old {number}": {"level": 1.0} for number in range(MOST_ENTRIES)}))
+    step_cost_for(loaded)
+    entries = list(json.loads(file.read_text()))
+    assert len(entries) == MOST_ENTRIES
+    assert entries[0] == "old 1"
+
+
+def test_where_nothing_can_be_written_it_is_measured_every_time(loaded: LoadedModel, file: Path) -> None:
+    file.parent.write_text("a file where the folder should be")
+    step_cost_for(loaded)
+    step_cost_for(loaded)
+    assert Cost.measured == 2
+
+
+def test_a_failed_write_leaves_no_draft(loaded: LoadedModel, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_paths: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("os.replace", refuse)
+    step_cost_for(loaded)
+    assert list(file.parent.iterdir()) == []

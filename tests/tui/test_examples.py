@@ -1,0 +1,63 @@
+"""The welcome screen's examples: each is worded as the bundled model has learnt it, and none is lost on a screen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from textual.widgets import OptionList
+
+from assets.recipe.skills.topics import read_topics
+from assets.recipe.skills.word_problems import _PROBLEMS
+from assets.recipe.wording import read_wording
+from lade_chat.protocol import Reply
+from lade_chat.tui.welcome import EXAMPLES
+from tests.tui.driving import opened, screen_text, sees, wait_until
+from tests.tui.scripted import ScriptedEngine
+
+# A pool begins with its most usual phrase, which is always trained on.
+LEARNT = (
+    *(topic.asks[0] for name in ("itself", "ideas") for topic in read_topics(name)),
+    _PROBLEMS[0].story,
+    read_wording("python_code")["asks"][0],
+    read_wording("counting")["up"][0],
+    read_wording("word_lists")["sort"][0],
+    read_wording("formats")["json"][0].replace("{x}", read_wording("formats")["person"][0]),
+    read_wording("stories")["asks_animal"][0],
+)
+
+
+def pattern(template: str) -> str:
+    """What a phrase with its choices ``[one|other]`` and fields ``{x}`` can come to."""
+    parts = re.split(r"(\[[^\[\]]*\]|\{\w+\})", template)
+    return "".join(
+        f"(?:{'|'.join(map(re.escape, part[1:-1].split('|')))})"
+        if part.startswith("[")
+        else ".+"
+        if part.startswith("{")
+        else re.escape(part)
+        for part in parts
+    )
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_is_worded_as_it_was_learnt(example: str) -> None:
+    assert any(re.fullmatch(pattern(phrase), example) for phrase in LEARNT)
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (160, 50)])
+async def test_all_examples_are_on_the_screen(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+    async with opened(engine, size=size) as (app, pilot):
+        await sees(pilot, "ready")
+        shown = screen_text(app)
+        assert all(example[:40] in shown for example in EXAMPLES)
+
+
+async def test_the_last_one_is_sent_whole_from_a_small_screen(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(40, 14)) as (app, pilot):
+        app.screen.query_one(OptionList).focus()
+        await pilot.press("end", "enter")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        command = engine.sent_of(Reply)[0]
+        assert isinstance(command, Reply)
+        assert command.messages[-1].content == EXAMPLES[-1]
