@@ -19,10 +19,10 @@ class BufferedLayer(DynamicLayer):
     """
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
         self.length = 0
         self._key_buffer: torch.Tensor | None = None
         self._value_buffer: torch.Tensor | None = None
+        super().__init__()  # type: ignore[no-untyped-call]
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
@@ -35,17 +35,30 @@ class BufferedLayer(DynamicLayer):
         self._value_buffer = _with_room(self._value_buffer, value_states, self.length, end)
         self._key_buffer[..., self.length : end, :] = key_states
         self._value_buffer[..., self.length : end, :] = value_states
-        self.resize(end)
-        assert self.keys is not None
-        assert self.values is not None
-        return self.keys, self.values
+        self.length = end
+        return self._key_buffer[..., :end, :], self._value_buffer[..., :end, :]
+
+    @property
+    def keys(self) -> torch.Tensor | None:
+        """What is held, shape (1, heads, length, head size); None before the first update."""
+        return None if self._key_buffer is None else self._key_buffer[..., : self.length, :]
+
+    @keys.setter
+    def keys(self, value: object) -> None:
+        """The base class sets it to nothing or to what is empty; only the buffers count."""
+
+    @property
+    def values(self) -> torch.Tensor | None:
+        """As ``keys``."""
+        return None if self._value_buffer is None else self._value_buffer[..., : self.length, :]
+
+    @values.setter
+    def values(self, value: object) -> None:
+        """As ``keys``."""
 
     def resize(self, length: int) -> None:
-        """Show the first ``length`` tokens written."""
+        """Hold the first ``length`` tokens written. Nothing is moved: a step does this to every layer."""
         self.length = length
-        if self._key_buffer is not None and self._value_buffer is not None:
-            self.keys = self._key_buffer[..., :length, :]
-            self.values = self._value_buffer[..., :length, :]
 
     def move(self, indices: Sequence[int], to: int) -> None:
         """Write the tokens at ``indices`` one after another from ``to`` on."""
@@ -102,6 +115,8 @@ class KVCache(Cache):
         while in_place < len(offsets) and offsets[in_place] == in_place:
             in_place += 1
         moved = [base + offset for offset in offsets[in_place:]]
+        if not moved and self.length == base + len(offsets):
+            return
         for layer in self.layers:
             if moved:
                 layer.move(moved, base + in_place)

@@ -47,15 +47,22 @@ def choices(logits: torch.Tensor, width: int) -> Choices:
     """
     if width == 0:
         return Choices(greedy(logits), [], [])
-    # In float32, as `generate` compares; a float holds every id exactly.
+    # In float32, as `generate` compares.
     logits = logits.float()
     values, tokens = logits.topk(min(width, logits.shape[-1]), dim=-1)
-    # The choice is asked for apart: among equals `topk` may put any first.
-    chosen = logits.argmax(dim=-1, keepdim=True)
-    rows: list[list[float]] = torch.cat((chosen.float(), tokens.float(), values), dim=-1).tolist()
-    count = 1 + tokens.shape[-1]
-    return Choices(
-        tokens=[int(row[0]) for row in rows],
-        likeliest=[[int(token) for token in row[1:count]] for row in rows],
-        logits=[row[count:] for row in rows],
-    )
+    likeliest, scores = _to_host(tokens, values)
+    chosen = [row[0] for row in likeliest]
+    for row, score in enumerate(scores):
+        if len(score) == 1 or score[0] == score[1]:
+            # Among equals `topk` may put any first, and the choice is the lowest id.
+            chosen[row] = int(logits[row].argmax())
+    return Choices(chosen, likeliest, scores)
+
+
+def _to_host(tokens: torch.Tensor, values: torch.Tensor) -> tuple[list[list[int]], list[list[float]]]:
+    if tokens.device.type == "cpu":
+        return tokens.tolist(), values.tolist()
+    # One transfer for both, since each waits for the device; a float holds every id exactly.
+    rows: list[list[float]] = torch.cat((tokens.float(), values), dim=-1).tolist()
+    width = tokens.shape[-1]
+    return [[int(token) for token in row[:width]] for row in rows], [row[width:] for row in rows]

@@ -13,6 +13,9 @@ import torch
 from decoding.candidates.tree import CandidateTree
 from decoding.window import JacobiWindow
 
+_ONE_DEPTH = np.zeros(1, dtype=np.int64)
+_ONE_VISIBLE = np.ones((1, 1), dtype=np.bool_)
+
 
 @dataclass(frozen=True)
 class StepInputs:
@@ -37,6 +40,8 @@ class StepInputs:
     def lay_out(cls, last_token: int, tree: CandidateTree, window: JacobiWindow) -> StepInputs:
         """Both branches after the last token."""
         candidates, total = 1 + len(tree), 1 + len(tree) + len(window)
+        if total == 1:
+            return cls([last_token], _ONE_DEPTH, _ONE_VISIBLE, [0])
         visible = np.zeros((total, total), dtype=np.bool_)
         visible[:, 0] = True
         visible[1:candidates, 1:candidates] = tree.ancestry()

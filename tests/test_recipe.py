@@ -12,10 +12,12 @@ import pytest
 
 from assets.recipe import corpus
 from assets.recipe.draw import set_aside
-from assets.recipe.evaluation import QUESTIONS, examine, trials
+from assets.recipe.evaluation import ANSWERS, ENDS, NEW, QUESTIONS, Answer, Trial, examine, judge, trials
 from assets.recipe.schedule import Schedule
 from assets.recipe.skills import python_code, sums
-from assets.recipe.skills.python_task import fill, passes
+from assets.recipe.skills.poems import rhymes
+from assets.recipe.skills.python_task import fill, parses, passes
+from assets.recipe.skills.stories import well_formed
 
 SHOWCASE = "Write a Python function that returns the sum of a list."
 HARD_TEXTS = (
@@ -76,7 +78,17 @@ def test_code_that_is_wrong_or_endless_does_not_pass() -> None:
 
 @pytest.mark.parametrize(
     ("a", "b", "sign"),
-    [(23, 18, "+"), (905, 47, "+"), (52, 17, "-"), (100, 99, "-"), (47, 12, "×"), (84, 7, "/")],
+    [
+        (23, 18, "+"),
+        (905, 47, "+"),
+        (52, 17, "-"),
+        (100, 99, "-"),
+        (47, 12, "×"),
+        (79, 9, "×"),
+        (7, 26, "×"),
+        (84, 7, "/"),
+        (246, 2, "/"),
+    ],
 )
 def test_every_step_of_a_worked_sum_is_equal_to_the_others(a: int, b: int, sign: str) -> None:
     line, result = sums.work(a, b, sign)
@@ -131,9 +143,55 @@ def test_the_showcase_question_is_in_the_corpus() -> None:
 
 def test_the_examiner_asks_everything_and_counts_nonsense_as_wrong() -> None:
     asked = trials(1)
-    scores, wrong = examine(asked, lambda prompts: ["nothing"] * len(prompts))
-    assert sum(score.asked for columns in scores.values() for score in columns.values()) == len(asked)
+    scores, wrong = examine(asked, lambda prompts: [Answer("nothing", ended=False)] * len(prompts))
+    counted = {row: sum(score.asked for score in columns.values()) for row, columns in scores.items()}
+    assert sum(counted[row] for row in {trial.row for trial in asked}) == len(asked)
+    assert counted[ENDS] == len(asked)
     assert len(wrong) > len(asked) / 2
+    assert not any(score.right for score in scores[ENDS].values())
+    assert all(score.right == score.asked for score in scores[ANSWERS].values())
+
+
+def test_the_examiner_counts_code_that_parses_apart_from_code_that_is_right() -> None:
+    exchange = corpus.skill_named("Python").compose(corpus.draw_for(0, 0))[0]
+    trial = Trial("Python", NEW, [], exchange)
+    assert judge(trial, Answer(exchange.reply, ended=True)) == {
+        "Python": True, "Python, parses": True, ENDS: True, ANSWERS: True,
+    }  # fmt: skip
+    wrong = judge(trial, Answer("```python\ndef f():\n    pass\n```", ended=True))
+    assert not wrong["Python"]
+    assert wrong["Python, parses"]
+    declined = judge(trial, Answer("I am small, load another with --model_path", ended=True))
+    assert not any(declined[row] for row in ("Python", "Python, parses", ANSWERS))
+
+
+@pytest.mark.parametrize("reply", ["", "def f(): pass", "```python\ndef f(:\n```", "```python\n```"])
+def test_no_code_and_broken_code_do_not_parse(reply: str) -> None:
+    assert not parses(reply)
+
+
+def test_nothing_is_said_twice_in_a_story_or_a_poem() -> None:
+    assert not rhymes()("One line,\nand two.\nOne line,\nand two.")
+    assert not rhymes(4)("One line,\nand two.")
+    assert not rhymes(before="One line,\nand two.")("One line,\nand three.")
+    assert rhymes(2, "line")("One line,\nand two.")
+    said = "Mia wanted to see the sea. "
+    assert not well_formed("Mia", least=20)(said + said)
+    assert not well_formed("Mia", least=20, before=said)(said)
+    assert well_formed("Mia", least=20)(said + "It was hard, but in the end Mia saw it.")
+
+
+@pytest.mark.parametrize(
+    ("does", "do"),
+    [
+        ("sums a list", "sum a list"),
+        ("does FizzBuzz", "do FizzBuzz"),
+        ("searches", "search"),
+        ("says hello", "say hello"),
+    ],
+)
+def test_what_a_function_does_is_what_somebody_wants_to_do(does: str, do: str) -> None:
+    assert python_code.to_infinitive(does) == do
 
 
 def test_the_schedule_warms_up_holds_and_decays() -> None:

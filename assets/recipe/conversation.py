@@ -20,12 +20,16 @@ class Message:
 
 @dataclass(frozen=True)
 class Exchange:
-    """A question, one good reply, and a check that any good reply passes (None: not examined)."""
+    """A question, one good reply, and a check that any good reply passes (None: not examined).
+
+    `parses` is what even a wrong reply should pass: being readable code (None: not asked for).
+    """
 
     ask: str
     reply: str
     check: Check | None = None
     follow_up: bool = False
+    parses: Check | None = None
 
 
 def messages(exchanges: list[Exchange], system: str | None = None) -> list[Message]:

@@ -12,24 +12,36 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from assets.recipe import corpus
-from assets.recipe.conversation import Check, Exchange, Message, messages
+from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.skills.declining import declines
 
 QUESTIONS = Path(__file__).with_name("general_questions.txt")
 RESULTS = "evaluation.json"
 COLUMNS = KNOWN, NEW, FOLLOW_UP = ("known phrasing", "new phrasing", "follow-up")
+GENERAL, LONG = "general questions (declined)", "any skill, after more than 1,000 tokens"
+ENDS, ANSWERS = "ends by itself within 300 tokens", "does not decline what it can do"
+_ENDS_WITHIN = 300
+_REFERS = "--model_path"
 _BATCH = 32
 _LONG_CHARACTERS = 3600
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A prompt, the check that its reply has to pass, and where in the table it counts."""
+    """A prompt, the exchange that it ends with, and where in the table its reply counts."""
 
     row: str
     column: str
     prompt: list[Message]
-    check: Check
+    exchange: Exchange
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model replied, and whether it came to an end by itself, soon enough."""
+
+    text: str
+    ended: bool
 
 
 @dataclass
@@ -39,9 +51,14 @@ class Score:
     right: int = 0
     asked: int = 0
 
+    def count(self, right: bool) -> None:
+        """One reply more."""
+        self.asked += 1
+        self.right += right
+
 
 Scores = dict[str, dict[str, Score]]
-Reply = Callable[[list[list[Message]]], list[str]]
+Reply = Callable[[list[list[Message]]], list[Answer]]
 
 
 class Responder:
@@ -53,7 +70,7 @@ class Responder:
         self._model: Any = AutoModelForCausalLM.from_pretrained(folder)
         self._longest = longest
 
-    def __call__(self, prompts: list[list[Message]]) -> list[str]:
+    def __call__(self, prompts: list[list[Message]]) -> list[Answer]:
         """A reply to each prompt."""
         texts = [self._prompt(prompt) for prompt in prompts]
         encoded = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
@@ -62,7 +79,12 @@ class Responder:
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in encoded])
         with torch.inference_mode():
             out = self._model.generate(ids, attention_mask=mask, max_new_tokens=self._longest, do_sample=False)
-        return [str(self._tokenizer.decode(row[width:], skip_special_tokens=True)) for row in out]
+        return [self._answer(row[width:]) for row in out]
+
+    def _answer(self, ids: torch.Tensor) -> Answer:
+        ends = torch.tensor(self._model.generation_config.eos_token_id)
+        ended = bool(torch.isin(ids[:_ENDS_WITHIN], ends).any())
+        return Answer(str(self._tokenizer.decode(ids, skip_special_tokens=True)), ended)
 
     def _prompt(self, prompt: list[Message]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in prompt]
@@ -79,14 +101,15 @@ def trials(count: int) -> list[Trial]:
             found += _turns(skill.name, skill.compose(new)[:1], NEW)
     found += [trial for index in range(count) for trial in _after_much(index)]
     for question in QUESTIONS.read_text(encoding="utf-8").splitlines()[: 10 * count]:
-        found.append(Trial("general questions (declined)", NEW, [Message("user", question)], declines()))
+        exchange = Exchange(question, f"A larger model can: {_REFERS}", declines())
+        found.append(Trial(GENERAL, NEW, messages([exchange])[:-1], exchange))
     return found
 
 
 def _turns(row: str, exchanges: list[Exchange], column: str = KNOWN) -> list[Trial]:
     """Each turn, asked after the right history."""
     return [
-        Trial(row, FOLLOW_UP if exchange.follow_up else column, messages(exchanges[: at + 1])[:-1], exchange.check)
+        Trial(row, FOLLOW_UP if exchange.follow_up else column, messages(exchanges[: at + 1])[:-1], exchange)
         for at, exchange in enumerate(exchanges)
         if exchange.check is not None
     ]
@@ -96,9 +119,20 @@ def _after_much(index: int) -> list[Trial]:
     """The last question of a conversation of more than a thousand pieces."""
     draw = corpus.draw_for("evaluation/long", index, True, True)
     exchanges = corpus.long_run(draw, _LONG_CHARACTERS)
-    check = exchanges[-1].check
-    row = "any skill, after more than 1,000 tokens"
-    return [Trial(row, KNOWN, messages(exchanges)[:-1], check)] if check else []
+    last = exchanges[-1]
+    return [Trial(LONG, KNOWN, messages(exchanges)[:-1], last)] if last.check else []
+
+
+def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
+    """Whether the answer is right, by each row of the table in which it counts, its own first."""
+    exchange = trial.exchange
+    verdicts = {trial.row: exchange.check is not None and exchange.check(answer.text)}
+    if exchange.parses:
+        verdicts[f"{trial.row}, parses"] = exchange.parses(answer.text)
+    verdicts[ENDS] = answer.ended
+    if _REFERS not in exchange.reply:
+        verdicts[ANSWERS] = _REFERS not in answer.text
+    return verdicts
 
 
 def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str, str]]]:
@@ -109,12 +143,11 @@ def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str
     for start in range(0, len(by_length), _BATCH):
         batch = by_length[start : start + _BATCH]
         for trial, answer in zip(batch, reply([trial.prompt for trial in batch]), strict=True):
-            score = scores[trial.row][trial.column]
-            score.asked += 1
-            if trial.check(answer):
-                score.right += 1
-            else:
-                wrong.append({"row": trial.row, "asked": trial.prompt[-1].content, "reply": answer})
+            verdicts = judge(trial, answer)
+            for row, right in verdicts.items():
+                scores.setdefault(row, {column: Score() for column in COLUMNS})[trial.column].count(right)
+            if not verdicts[trial.row]:
+                wrong.append({"row": trial.row, "asked": trial.prompt[-1].content, "reply": answer.text})
     return scores, wrong
 
 

@@ -2,89 +2,190 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from assets.recipe import words
 from assets.recipe.checks import ends_with_number
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.sums import worked_product, worked_sum
+from assets.recipe.skills.sums import worked_product, worked_quotient, worked_sum
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("measures")
 
-_UNITS = (
-    ("metres", "centimetres", 100), ("kilometres", "metres", 1000), ("kilograms", "grams", 1000),
-    ("litres", "millilitres", 1000),
-    ("hours", "minutes", 60), ("minutes", "seconds", 60), ("days", "hours", 24), ("weeks", "days", 7),
-    ("years", "months", 12), ("feet", "inches", 12), ("yards", "feet", 3), ("dozens", "pieces", 12),
-    ("euros", "cents", 100), ("centimetres", "millimetres", 10), ("tonnes", "kilograms", 1000),
-    ("pounds", "ounces", 16),
-)  # fmt: skip
-_THINGS = (
-    "coat",
-    "lamp",
-    "bike",
-    "chair",
-    "phone",
-    "table",
-    "guitar",
-    "watch",
-    "tent",
-    "jacket",
-    "bag",
-    "camera",
+
+@dataclass(frozen=True)
+class Pair:
+    """Two units: the names of the bigger (one, many, short) and the smaller, and how many smaller ones it holds."""
+
+    big: tuple[str, str, str]
+    small: tuple[str, str, str]
+    factor: int
+
+
+def _unit(text: str) -> tuple[str, str, str]:
+    one, many, short = text.split("/")
+    return one, many, short or many
+
+
+_PAIRS = tuple(
+    Pair(_unit(big), _unit(small), factor)
+    for big, small, factor in (
+        ("metre/metres/m", "centimetre/centimetres/cm", 100),
+        ("kilometre/kilometres/km", "metre/metres/m", 1000),
+        ("metre/metres/m", "millimetre/millimetres/mm", 1000),
+        ("centimetre/centimetres/cm", "millimetre/millimetres/mm", 10),
+        ("kilogram/kilograms/kg", "gram/grams/g", 1000),
+        ("tonne/tonnes/", "kilogram/kilograms/kg", 1000),
+        ("litre/litres/l", "millilitre/millilitres/ml", 1000),
+        ("hour/hours/h", "minute/minutes/min", 60),
+        ("minute/minutes/min", "second/seconds/s", 60),
+        ("day/days/", "hour/hours/h", 24),
+        ("week/weeks/", "day/days/", 7),
+        ("year/years/", "month/months/", 12),
+        ("foot/feet/", "inch/inches/", 12),
+        ("yard/yards/", "foot/feet/", 3),
+        ("dozen/dozens/", "piece/pieces/", 12),
+        ("pound/pounds/", "ounce/ounces/", 16),
+        ("euro/euros/", "cent/cents/", 100),
+    )
 )
-_PERCENTS = (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 90)
+_TENS = (10, 100, 1000)
+_THINGS = (
+    "coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera",
+)  # fmt: skip
+# Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
+_PERCENTS = (
+    ((10, 20, 30, 40, 60, 70, 80, 90), 10, 500), ((10, 20, 30, 40, 60, 70, 80, 90), 100, 900), ((50,), 2, 400),
+    ((50, 25), 20, 800), ((25,), 4, 200), ((5, 15), 20, 400), ((75,), 20, 400), ((1, 2, 3, 4, 6, 7, 8, 9), 100, 900),
+    ((20, 25, 50), 20, 200),
+)  # fmt: skip
 
 
 def worked_percentage(percent: int, amount: int) -> str:
-    """The percentage of an amount that is a multiple of twenty, from easy parts."""
-    if percent in (50, 25):
-        parts = {50: 2, 25: 4}[percent]
-        return f"{percent}% of {amount} is {amount} / {parts} = {amount // parts}"
-    ten = amount // 10
-    if percent == 10:
-        return f"10% of {amount} is {ten}"
-    if percent == 5:
-        return f"10% of {amount} is {ten}, so 5% is {ten // 2}"
+    """The percentage of an amount from a tenth, a half, a quarter or a hundredth of it."""
+    if percent in (50, 25, 10, 1):
+        return f"{percent}% of {amount} is {worked_quotient(amount, 100 // percent)}"
     if percent == 15:
-        return f"10% of {amount} is {ten} and 5% is {ten // 2}, so 15% is {worked_sum(ten, ten // 2, '+')}"
-    if percent == 75:
-        half, quarter = amount // 2, amount // 4
-        return f"50% of {amount} is {half} and 25% is {quarter}, so 75% is {worked_sum(half, quarter, '+')}"
-    return f"10% of {amount} is {ten}, so {percent}% is {worked_product(ten, percent // 10)}"
+        ten, five = amount // 10, amount // 20
+        return f"{worked_percentage(5, amount)}. 15% is {worked_sum(ten, five, '+')}"
+    start = 25 if percent == 75 else 10 if percent % 10 == 0 or percent == 5 else 1
+    part = amount * start // 100
+    last = worked_quotient(part, 2) if percent == 5 else worked_product(part, percent // start)
+    return f"{worked_percentage(start, amount)}. {percent}% is {last}"
+
+
+def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
+    """The conversion of a number of big units, or of as many small ones as they make, worked."""
+    product = number * pair.factor
+    # A unit without a short form is written out.
+    one = pair.big[2] if form == 2 and pair.big[2] != pair.big[1] else pair.big[0]
+    small, big = pair.small[form], pair.big[form]
+    known = f"1 {one} = {pair.factor} {small}."
+    if not down:
+        return f"{known} {worked_quotient(product, pair.factor)} {big}."
+    # A factor of several digits is split, and never the zeros of a round one.
+    work = worked_product(number, pair.factor) if pair.factor in _TENS else worked_product(pair.factor, number)
+    return f"{known} {work} {small}."
+
+
+def _top(pair: Pair) -> int:
+    return {24: 7, 16: 10}.get(pair.factor, 60 if pair.factor in _TENS else 12)
+
+
+def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[str, str]:
+    """The quantity as it is asked for, and the unit that it is wanted in."""
+    shown = number if down else number * pair.factor
+    unit, other = (pair.big, pair.small) if down else (pair.small, pair.big)
+    close = form == 2 and unit[2] != unit[1] and draw.chance(0.4)
+    return f"{shown}{'' if close else ' '}{unit[form]}", other[form]
 
 
 def _conversion(draw: Draw) -> list[Exchange]:
-    big, small, factor = draw.any(_UNITS)
-    (a,) = draw.numbers((2, 60 if factor in (10, 100, 1000) else 12))
-    fields: dict[str, object] = {"big": big, "small": small, "f": factor, "a": a, "b": a * factor,
-                                 "one": "foot" if big == "feet" else big[:-1]}  # fmt: skip
-    if draw.chance(0.6):
-        reply = draw.say(
-            _WORDING["down_reply"],
-            work=worked_product(factor, a) if factor % 10 else f"{a} × {factor} = {a * factor}",
-            **fields,
-        )
-        return [Exchange(draw.ask(_WORDING["down"], **fields), reply, ends_with_number(a * factor))]
-    return [Exchange(draw.ask(_WORDING["up"], **fields), draw.say(_WORDING["up_reply"], **fields), ends_with_number(a))]
+    which = draw.whole(0, len(_PAIRS) - 1)
+    pair, down, form = _PAIRS[which], draw.chance(0.55), draw.any((1, 1, 2))
+    _, _, number = draw.numbers((which, which), (down, down), (2, _top(pair)))
+    quantity, unit = _asked(draw, pair, number, down, form)
+    reply = _converted(pair, number, down, form)
+    result = number * pair.factor if down else number
+    exchanges = [Exchange(draw.ask(_WORDING["convert"], x=quantity, to=unit), reply, ends_with_number(result))]
+    turn = draw.rng.random()
+    if turn < 0.25:
+        exchanges += _another_amount(draw, which, down, form, number)
+    elif turn < 0.45 and down:
+        exchanges += _another_unit(draw, pair, number, form)
+    return exchanges
+
+
+def _another_amount(draw: Draw, which: int, down: bool, form: int, before: int) -> list[Exchange]:
+    pair = _PAIRS[which]
+    _, _, number = draw.numbers((which, which), (down, down), (2, _top(pair)))
+    if number == before:
+        return []
+    quantity, _ = _asked(draw, pair, number, down, form)
+    reply, result = _converted(pair, number, down, form), number * pair.factor if down else number
+    return [Exchange(draw.ask(_WORDING["amount"], x=quantity), reply, ends_with_number(result), True)]
+
+
+def _another_unit(draw: Draw, asked: Pair, number: int, form: int) -> list[Exchange]:
+    """The same quantity in a third unit, where it has one."""
+    others = [pair for pair in _PAIRS if pair.big == asked.big and pair.small != asked.small]
+    if not others:
+        return []
+    pair = draw.any(others)
+    ask = draw.ask(_WORDING["unit"], to=pair.small[form])
+    return [Exchange(ask, _converted(pair, number, True, form), ends_with_number(number * pair.factor), True)]
+
+
+def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
+    """A percentage of a number for which everything stays whole; easy: one of a usual discount."""
+    while True:
+        percents, step, top = draw.any(_PERCENTS)
+        percent = draw.any(percents)
+        _, steps = draw.numbers((percent, percent), (1, (200 if easy else top) // step))
+        if not easy or percent in (5, 10, 20, 25, 30, 40, 50):
+            return percent, step * steps
+
+
+def _shown(draw: Draw, percent: int) -> str:
+    return f"{percent}{draw.any(('%', '%', '%', '%', ' percent', ' %'))}"
+
+
+def _share(draw: Draw, percent: int, amount: int, ask: str, later: bool = False) -> Exchange:
+    return Exchange(ask, f"{worked_percentage(percent, amount)}.", ends_with_number(amount * percent // 100), later)
+
+
+def _change(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:
+    share = amount * percent // 100
+    result = amount + share if sign == "+" else amount - share
+    reply = f"{worked_percentage(percent, amount)}. {worked_sum(amount, share, sign)}."
+    return Exchange(ask, reply, ends_with_number(result), later)
 
 
 def _percentage(draw: Draw) -> list[Exchange]:
-    percent = draw.any(_PERCENTS)
-    (twenties,) = draw.numbers((1, 25))
-    amount = 20 * twenties
-    work = worked_percentage(percent, amount)
-    share = amount * percent // 100
-    if draw.chance(0.3):
-        ask = draw.ask(_WORDING["discount"], thing=draw.any(_THINGS), p=percent, a=amount)
-        price = worked_sum(amount, share, "-")
-        return [
-            Exchange(ask, f"{work}. {price}, so it costs {amount - share} euros.", ends_with_number(amount - share))
-        ]
-    exchanges = [Exchange(draw.ask(_WORDING["percent"], p=percent, a=amount), work + ".", ends_with_number(share))]
-    if draw.chance(0.25):
-        other = draw.any(_PERCENTS)
-        exchanges.append(Exchange(draw.ask(_WORDING["with"], x=other), worked_percentage(other, amount) + ".",
-                                  ends_with_number(amount * other // 100), True))  # fmt: skip
+    kind = draw.any(("percent", "percent", "part", "discount", "increase"))
+    fields = {"thing": draw.any(_THINGS), "n": draw.any(words.NAMES)}
+    percent, amount = _percent_and_amount(draw, kind != "percent")
+    ask = draw.ask(_WORDING[kind], p=_shown(draw, percent), a=amount, **fields)
+    if kind in ("discount", "increase"):
+        sign = "-" if kind == "discount" else "+"
+        exchanges = [_change(percent, amount, sign, ask)]
+        if draw.chance(0.25):
+            other = draw.any(tuple(n for n in (10, 20, 50) if n != percent and amount % 10 == 0) or (percent,))
+            if other != percent:
+                ask = draw.ask(_WORDING["with"], p=_shown(draw, other))
+                exchanges.append(_change(other, amount, sign, ask, True))
+        return exchanges
+    exchanges = [_share(draw, percent, amount, ask)]
+    turn = draw.rng.random()
+    if turn < 0.2 and amount % 20 == 0:
+        other = draw.any((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))
+        if other != percent:
+            exchanges.append(_share(draw, other, amount, draw.ask(_WORDING["with"], p=_shown(draw, other)), True))
+    elif turn < 0.4:
+        _, tens = draw.numbers((percent, percent), (1, 20))
+        other = tens * (100 if percent < 10 and percent != 5 else 20)
+        exchanges.append(_share(draw, percent, other, draw.ask(_WORDING["of"], a=other), True))
     return exchanges
 
 

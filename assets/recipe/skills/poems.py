@@ -1,67 +1,117 @@
-"""Four- to eight-line poems in rhymed couplets."""
+"""Rhymed couplets, one from each stage in turn, so that no line can come twice and more can always be added."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from assets.recipe import words
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.stories import well_formed
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("poems")
-
-_COUPLETS = (
-    ("The {x} went out to [see|greet] the day,", "and [hummed|sang] a song along the way."),
-    ("A {x} looked up into the [blue|morning] sky", "and wondered why the clouds can fly."),
-    ("The [wind|rain] was cold, the night was long,", "the {x} kept warm with half a song."),
-    ("Oh little {x}, [be|stay] kind, be bright,", "the moon will bring you home tonight."),
-    ("The river [told|sang] the {x} a tale", "of ships that had a silver sail."),
-    ("It found a [stone|leaf], it found a key,", "and hid them by the apple tree."),
-    ("When winter [came|fell] with frost and snow,", "the {x} had nowhere else to go."),
-    ("So [open|leave] the gate and let it in,", "and let the quiet songs begin."),
-    ("A [lamp|star] was shining on the hill,", "the {x} sat down and all was still."),
-    ("[By day|By noon] it danced, by night it slept,", "and many little secrets kept."),
-    ("The [clock|bell] struck one, the [clock|bell] struck two,", "the {x} had better things to do."),
-    ("Who knows what {x_any} may dream about,", "before the morning stars go out?"),
-    ("It [ran|strolled] through fields of golden wheat", "with dust and dew upon its feet."),
-    ("And if you [pass|see] it, [say hello|wave your hand],", "it is the {x} of this green land."),
-    ("The [garden|village] knows its [gentle|steady] tread,", "the kitchen knows it must be fed."),
-    ("It [never|hardly] asks for more than this:", "a place to rest, a day of bliss."),
-)
-_TITLES = ("", "", "**The {x}**\n\n", "**A {x} in the Morning**\n\n")
+# The stages of a poem of so many couplets; what is added to it later are the stages after its last, from _LATE on.
+_PLANS = {2: (1, 2), 3: (1, 2, 5), 4: (1, 2, 3, 4)}
+_LATE = (5, 6)
+_LINES = {2: ("four", "4", "four"), 3: ("six", "6"), 4: ("eight", "8")}
 
 
-def _lines(couplets: list[tuple[str, str]], kind: str) -> str:
-    text = "\n".join(line for couplet in couplets for line in couplet)
-    return text.format(x=kind, x_any=words.article(kind)).replace(f"A {kind}", words.article(kind).capitalize())
+def _listed(name: str) -> tuple[str, ...]:
+    return tuple(_WORDING[name][0].split(" / "))
+
+
+# Subjects by how they are asked for: "the sea", "winter", "a lamp", and creatures.
+_WITH_THE, _BARE, _WITH_A = _listed("things"), _listed("things_bare"), _listed("things_a")
+_CREATURES = words.ANIMALS + _listed("creatures")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a poem is about, with and without its article, and the kind of couplets that suit it."""
+
+    noun: str
+    asked: str
+    definite: str
+    kind: str
+
+    def fill(self, template: str) -> str:
+        """The template about this subject."""
+        return template.format(
+            x=self.noun, the=self.definite, The=_upper(self.definite), a=self.asked, A=_upper(self.asked)
+        )
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _subject(draw: Draw, kind: str) -> Subject:
+    if kind == "creature":
+        noun = draw.any(_CREATURES)
+        return Subject(noun, words.article(noun), f"the {noun}", kind)
+    style = draw.rng.random()
+    if style < 0.3:
+        asked = draw.any(_WITH_THE)
+        return Subject(asked.removeprefix("the "), asked, asked, kind)
+    if style < 0.6:
+        noun = draw.any(_BARE)
+        return Subject(noun, noun, noun, kind)
+    noun = draw.any(_WITH_A)
+    return Subject(noun, words.article(noun), f"the {noun}", kind)
+
+
+def rhymes(lines: int | None = None, about: str = "", before: str = "") -> Check:
+    """So many lines (or two at least), none of them twice nor among those before, about this subject."""
+
+    def check(reply: str) -> bool:
+        found = [line.strip() for line in reply.splitlines() if line.strip() and not line.startswith("**")]
+        counted = len(found) >= 2 if lines is None else len(found) == lines
+        fresh = len(set(found)) == len(found) and not set(found) & set(before.splitlines())
+        return counted and fresh and about.lower() in reply.lower() and reply.rstrip().endswith((".", "!", "?"))
+
+    return check
+
+
+def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
+    """The poem asked for: any, of so many lines, or just about its subject."""
+    style = draw.rng.random()
+    if style < 0.06:
+        return draw.ask(_WORDING["asks_any"]), rhymes()
+    if style < 0.25:
+        ask = draw.ask(_WORDING["asks_lines"], a=subject.asked, lines=draw.any(_LINES[couplets]))
+        return ask, rhymes(2 * couplets, subject.noun)
+    return draw.ask(_WORDING["asks"], a=subject.asked), rhymes(None, subject.noun)
+
+
+def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> list[Exchange]:
+    """The follow-ups, if any: a title, two lines only, another subject, or stage after stage more."""
+    body = [subject.fill(template) for template in templates]
+    poem = "\n".join(body[:shown])
+    turn = draw.rng.random()
+    if turn < 0.12:
+        title = f"**{subject.definite.title()}**"
+        return [Exchange(draw.ask(_WORDING["title"]), title, lambda reply: reply == title, True)]
+    if turn < 0.22:
+        return [Exchange(draw.ask(_WORDING["shorter"]), body[0], rhymes(2), True)]
+    if turn < 0.4:
+        other = _subject(draw, subject.kind)
+        reply = "\n".join(other.fill(template) for template in templates[:shown])
+        ask = draw.ask(_WORDING["other"], a=other.asked, the=subject.definite)
+        return [Exchange(ask, reply, rhymes(2 * shown, other.noun), True)]
+    exchanges: list[Exchange] = []
+    more = 0.35
+    while shown < len(body) and draw.chance(more):
+        exchanges.append(Exchange(draw.ask(_WORDING["longer"]), body[shown], rhymes(2, before=poem), True))
+        poem, shown, more = f"{poem}\n{body[shown]}", shown + 1, 0.4
+    return exchanges
 
 
 def compose(draw: Draw) -> list[Exchange]:
-    """A poem, perhaps made longer or written again about another animal."""
-    kind, other = draw.words(words.ANIMALS, 2)
-    first_couplet = draw.any([couplet for couplet in _COUPLETS if "{x}" in couplet[0] + couplet[1]])
-    others = [couplet for couplet in _COUPLETS if couplet != first_couplet]
-    drawn = [first_couplet, *draw.rng.sample(others, draw.whole(2, 5))]
-    couplets = [(draw.expand(one), draw.expand(two)) for one, two in drawn]
-    title = draw.any(_TITLES).format(x=kind.capitalize())
-    body, added = couplets[:-1], couplets[-1:]
-    first = title + _lines(body, kind)
-    if draw.chance(0.08):
-        exchanges = [Exchange(draw.ask(_WORDING["asks_any"]), first, well_formed(least=60))]
-    else:
-        ask = draw.ask(_WORDING["asks"], x=words.article(kind))
-        exchanges = [Exchange(ask, first, well_formed(kind, least=60))]
-    if draw.chance(0.2):
-        reply = f"{first}\n{_lines(added, kind)}"
-        exchanges.append(Exchange(draw.ask(_WORDING["longer"]), reply, well_formed(kind, least=100), True))
-    elif draw.chance(0.2):
-        title = title.replace(kind.capitalize(), other.capitalize())
-        exchanges.append(
-            Exchange(
-                draw.ask(_WORDING["other"], x=words.article(other)),
-                title + _lines(body, other),
-                well_formed(other, least=60),
-                True,
-            )
-        )
-    return exchanges
+    """A poem, perhaps with a title, made shorter or longer, or written again about something else."""
+    subject = _subject(draw, draw.any(("creature", "thing")))
+    couplets = draw.any((2, 2, 3, 3, 4))
+    stages = dict.fromkeys(_PLANS[couplets] + _LATE)
+    templates = [draw.expand(draw.any(_WORDING[f"{subject.kind}_{stage}"])) for stage in stages]
+    ask, check = _question(draw, subject, couplets)
+    poem = "\n".join(subject.fill(template) for template in templates[:couplets])
+    return [Exchange(ask, poem, check), *_changed(draw, subject, templates, couplets)]

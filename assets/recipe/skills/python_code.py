@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from assets.recipe.checks import contains
+from assets.recipe.checks import code_block, contains
 from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.python_task import Case, Task, Way, fill, read_tasks, solves
+from assets.recipe.skills.python_lines import meaning
+from assets.recipe.skills.python_shown import Shown
+from assets.recipe.skills.python_task import Task, parses, read_tasks, solves
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("python_code")
 
 TASKS = read_tasks()
-_EVERYDAY = "[Write|Write|Give me|Show me|I need] a [Python|python] function that {does}."
-_OPEN = (
-    "",
-    "",
-    "Here is a function that {does}:\n\n",
-    "Here [you go|it is]:\n\n",
-    "Sure:\n\n",
-    "This function {does}:\n\n",
-    "You can write it like this:\n\n",
-)
+_EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
+_FRAMES = ("asks", "asks", "asks", "asks_to", "asks_to", "asks_about")
+# Of several wordings and names the first is by far the most usual: a small model is spared the choice.
+_OPEN = ("", "", "", "", "Here is a function that {does}:\n\n", "Here is a function that {does}:\n\n", "Sure:\n\n")
 _PAIRS = (
-    ("numbers", "number"),
+    *(("numbers", "number"),) * 6,
     ("values", "value"),
     ("items", "item"),
-    ("xs", "x"),
     ("elements", "element"),
-    ("data", "entry"),
 )
 _CLASH = {"value": "item", "values": "items"}
+# What each addition leaves in the code.
+_MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
+_CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 10, "other_way": 12, "explain": 12,
+            "line": 8}  # fmt: skip
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_ONLY_WAY = "I know only this way:\n\n"
 
 
 def _names(draw: Draw, task: Task) -> dict[str, str]:
@@ -39,77 +40,108 @@ def _names(draw: Draw, task: Task) -> dict[str, str]:
     if "value" in task.ways[0].code:
         sequence, element = _CLASH.get(sequence, sequence), _CLASH.get(element, element)
     return {
-        "f": draw.any(task.names),
+        "f": task.names[0] if draw.chance(0.6) else draw.any(task.names),
         "xs": sequence,
         "x": element,
-        "s": draw.any(("text", "text", "string", "s")),
-        "n": draw.any(("n", "n", "number", "num")),
+        "s": draw.any(("text", "text", "text", "text", "string", "s")),
+        "n": draw.any(("n", "n", "n", "n", "number", "num")),
     }
 
 
-def _filled(way: Way, names: dict[str, str]) -> tuple[str, str]:
-    return fill(way.code, names), fill(way.why, names)
+def _descriptions(draw: Draw, task: Task) -> list[str]:
+    """What the task does in words of this side of the split; in new phrasings, any, for some tasks have none new."""
+    if draw.new_phrasing:
+        return list(task.does)
+    return [task.does[0]] * 3 + draw.side(task.does)
 
 
-def _block(code: str) -> str:
-    return f"```python\n{code}\n```"
+def to_infinitive(does: str) -> str:
+    """What a function does as what somebody wants to do: "sums a list" as "sum a list"."""
+    verb, space, rest = does.partition(" ")
+    ends = ("ches", "shes", "sses", "does")
+    return (verb[:-2] if verb.endswith(ends) else verb.removesuffix("s")) + space + rest
 
 
-def _documented(code: str, does: str) -> str:
-    head, rest = code.split("\n", 1)
-    return f'{head}\n    """{does[0].upper()}{does[1:]}."""\n{rest}'
+def _marked(check: Check, mark: str) -> Check:
+    """The check, and the reply's code has the mark."""
+    return lambda reply: check(reply) and mark in (code_block(reply) or "")
 
 
-def _with_example(code: str, name: str, case: Case) -> str:
-    given, expected = case
-    return f"{code}\n\n\nprint({name}({given}))  # {expected}".replace("'", '"')
+def _renamed(draw: Draw, shown: Shown) -> Shown:
+    """The function under a name that nothing else in it has."""
+    taken = set(re.findall(r"\w+", shown.code))
+    while True:
+        made_up = draw.nonsense() + draw.any(("", "_it", "_all"))
+        name = made_up if draw.chance(0.5) else draw.any(draw.any(TASKS).names)
+        if name not in taken:
+            return replace(shown, names={**shown.names, "f": name})
 
 
-def _follow_ups(draw: Draw, task: Task, way: int, names: dict[str, str], does: str) -> Exchange:
-    code, why = _filled(task.ways[way], names)
-    name = names["f"]
-    turn = draw.rng.random()
-    if turn < 0.3:
-        other = draw.nonsense() + draw.any(("", "_it", "_all")) if draw.chance(0.5) else draw.any(draw.any(TASKS).names)
-        renamed = re.sub(rf"\b{name}\b", other, code)
-        return Exchange(draw.ask(_WORDING["rename"], m=other), _block(renamed), solves(task, other), True)
-    if turn < 0.5:
-        return Exchange(
-            draw.ask(_WORDING["example"]),
-            _block(_with_example(code, name, task.cases[0])),
-            solves(task),
-            True,
-        )
-    if turn < 0.65:
-        return Exchange(draw.ask(_WORDING["document"]), _block(_documented(code, does)), solves(task), True)
-    if turn < 0.8 and len(task.ways) > 1:
-        other_code, other_why = _filled(task.ways[1 - way], names)
-        return Exchange(draw.ask(_WORDING["other_way"]), f"{_block(other_code)}\n\n{other_why}", solves(task), True)
-    return Exchange(draw.ask(_WORDING["explain"]), why, contains(), True)
+def _line_explained(draw: Draw, shown: Shown) -> Exchange | None:
+    """One of the first lines explained, if there is one that can be."""
+    lines = shown.code.split("\n")[: len(_ORDINALS)]
+    places = [at for at, line in enumerate(lines) if meaning(line)]
+    if not places:
+        return None
+    at = draw.any(places)
+    reply = meaning(lines[at]) or ""
+    return Exchange(draw.ask(_WORDING["line"], nth=_ORDINALS[at], no=at + 1), reply, contains(reply), True)
 
 
-def _question(draw: Draw, task: Task, names: dict[str, str], does: str) -> tuple[str, Check]:
+def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
+    """The next wish about the function, and the function after it; None if it cannot be met."""
+    kind = draw.rng.choices(list(_CHANGES), list(_CHANGES.values()))[0]
+    if kind == "line":
+        return _line_explained(draw, shown), shown
+    if kind == "explain":
+        return Exchange(draw.ask(_WORDING["explain"]), shown.why, contains(shown.why), True), shown
+    if kind in shown.additions:
+        return None, shown
+    fields, opening, closing = {}, "", ""
+    if kind == "rename":
+        shown = _renamed(draw, shown)
+        fields["m"] = shown.name
+    elif kind == "other_way":
+        opening = _ONLY_WAY if len(shown.task.ways) == 1 else ""
+        shown = replace(shown, way=len(shown.task.ways) - 1 - shown.way)
+        closing = "" if opening else f"\n\n{shown.why}"
+    else:
+        shown = replace(shown, additions=shown.additions | {kind})
+    check = solves(shown.task, shown.name)
+    if kind in _MARKS:
+        check = _marked(check, _MARKS[kind])
+    reply = opening + shown.block + closing
+    return Exchange(draw.ask(_WORDING[kind], **fields), reply, check, True, parses), shown
+
+
+def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
     """The task asked for: under a name, in the everyday form, in any other, or no task in particular."""
-    if draw.chance(0.25):
-        names["f"] = draw.nonsense() if draw.chance(0.3) else draw.any(task.names)
-        return draw.ask(_WORDING["named"], f=names["f"], does=does), solves(task, names["f"])
-    if draw.chance(0.25) and not draw.new_phrasing:
-        return draw.expand(_EVERYDAY).format(does=does), solves(task)
-    if draw.chance(0.04):
-        return draw.ask(_WORDING["asks_any"]), contains("```python")
-    return draw.ask(_WORDING["asks"], does=does), solves(task)
+    does, do = shown.does, to_infinitive(shown.does)
+    if named:
+        return draw.ask(_WORDING["named"], f=shown.name, does=does, do=do), solves(shown.task, shown.name)
+    if draw.chance(0.3) and not draw.new_phrasing:
+        return draw.expand(_EVERYDAY).format(does=does), solves(shown.task)
+    if draw.chance(0.03):
+        return draw.ask(_WORDING["asks_any"]), parses
+    frame = draw.any(_FRAMES)
+    return draw.ask(_WORDING[frame], does=does, do=do, about=draw.any(shown.task.about)), solves(shown.task)
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
     task = draw.any(TASKS)
     names = _names(draw, task)
-    does = draw.expand(draw.any(task.does if draw.new_phrasing else draw.side(task.does)))
-    way = 0 if len(task.ways) == 1 or draw.chance(0.7) else 1
-    ask, check = _question(draw, task, names, does)
-    code, why = _filled(task.ways[way], names)
-    reply = draw.say(_OPEN, does=does) + _block(code) + (f"\n\n{why}" if draw.chance(0.75) else "")
-    exchanges = [Exchange(ask, reply, check)]
-    while draw.chance(0.3) and len(exchanges) < 4:
-        exchanges.append(_follow_ups(draw, task, way, names, does))
+    does = draw.expand(draw.any(_descriptions(draw, task)))
+    named = draw.chance(0.2)
+    if named and draw.chance(0.4):
+        names["f"] = draw.nonsense()
+    shown = Shown(task, 0 if len(task.ways) == 1 or draw.chance(0.75) else 1, names, does)
+    ask, check = _question(draw, shown, named)
+    reply = draw.say(_OPEN, does=does) + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
+    exchanges = [Exchange(ask, reply, check, parses=parses)]
+    more = 0.45
+    while draw.chance(more) and len(exchanges) < 4:
+        exchange, shown = _follow_up(draw, shown)
+        exchanges += [exchange] if exchange else []
+        more = 0.35
     return exchanges

@@ -3,15 +3,16 @@
 A task file holds blocks, parted by empty lines:
 
     task: returns the sum of a list / adds up the numbers in a list
+    about: the sum of a list / summing a list
     names: sum_list total
     case: [1, 2, 3] -> 6
     way: The built-in `sum` adds all elements.
         def $f($xs):
             return sum($xs)
 
-`task` lists ways to say what it does, `names` usual names of the function, a `case` its arguments and value;
-each `way` is an explanation with the code under it. In both `$f` is the function's name, `$xs` and `$x` a
-sequence and its element, `$s` a text and `$n` a whole number.
+`task` lists ways to say what it does, `about` what it is about, `names` usual names of the function, a `case`
+its arguments and value; each `way` is an explanation with the code under it. In both `$f` is the function's
+name, `$xs` and `$x` a sequence and its element, `$s` a text and `$n` a whole number.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class Task:
     """A function to write: what it does, its usual names, the ways to write it, and cases it must pass."""
 
     does: tuple[str, ...]
+    about: tuple[str, ...]
     names: tuple[str, ...]
     ways: tuple[Way, ...]
     cases: tuple[Case, ...]
@@ -62,7 +64,7 @@ def read_tasks() -> tuple[Task, ...]:
 
 
 def _task(block: str) -> Task:
-    fields: dict[str, list[str]] = {"task": [], "names": [], "case": [], "way": []}
+    fields: dict[str, list[str]] = {"task": [], "about": [], "names": [], "case": [], "way": []}
     code: list[list[str]] = []
     for line in block.rstrip("\n").split("\n"):
         if line.startswith(_INDENT):
@@ -74,12 +76,21 @@ def _task(block: str) -> Task:
             code.append([])
     ways = tuple(Way(why, "\n".join(lines)) for why, lines in zip(fields["way"], code, strict=True))
     cases = tuple((given, expected) for given, _, expected in (case.partition(" -> ") for case in fields["case"]))
-    return Task(tuple(fields["task"][0].split(" / ")), tuple(fields["names"][0].split()), ways, cases)
+    does, about = (tuple(fields[key][0].split(" / ")) for key in ("task", "about"))
+    return Task(does, about, tuple(fields["names"][0].split()), ways, cases)
 
 
 def fill(text: str, names: dict[str, str]) -> str:
     """The text with its `$` names settled."""
     return Template(text).substitute(names)
+
+
+def parses(reply: str) -> bool:
+    """Whether the reply has a block of Python that can be parsed."""
+    try:
+        return bool(ast.parse(code_block(reply) or "").body)
+    except (SyntaxError, ValueError):
+        return False
 
 
 def passes(code: str, cases: tuple[Case, ...], name: str | None = None) -> bool:

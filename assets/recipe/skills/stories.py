@@ -1,127 +1,160 @@
-"""Short stories from a grammar: somebody wants something, meets trouble, finds help, and it ends."""
+"""Short stories on request: about a hero, a name, two things or a theme; then changed, continued, asked about."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from assets.recipe import words
+from assets.recipe.checks import contains
 from assets.recipe.conversation import Check, Exchange
-from assets.recipe.draw import Draw
+from assets.recipe.draw import Draw, set_aside
+from assets.recipe.skills.plots import Plot, Wish, draw_plot
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("stories")
-
-_WANTS = (
-    ("to find a lost [kite|button|drum|bell]", "found it"),
-    ("to see the sea", "saw it at last"),
-    ("to bake the [best|biggest] cake of the year", "baked it after all"),
-    ("to learn to [whistle|swim|dance|sing]", "learnt it"),
-    ("to build a [boat|bridge|tower|swing]", "built it"),
-    ("to plant a tree that would [last|sing]", "planted it"),
-    ("to write a letter to the moon", "wrote it"),
-    ("to win the [spring|harvest|winter] race", "came in smiling"),
-    ("to make a friend", "had one now"),
-    ("to know what lay behind the hill", "knew it at last"),
-    ("to bring light to the dark lane", "lit a lamp there"),
-    ("to hear the oldest song", "heard it"),
+_HEROES, _SITES, _FINDS, _THEMES = (
+    tuple(_WORDING[name][0].split(" / ")) for name in ("heroes", "sites", "finds", "themes")
+)
+_THEME_WISHES = (
+    ("to know everything about {t}", "knew all about it"),
+    ("to find out more about {t}", "found it out"),
+    ("to write a book about {t}", "wrote it"),
+    ("to sing a song about {t}", "sang it"),
 )
 
 
 @dataclass(frozen=True)
-class Plot:
-    """A story's template, its places for hero and name still open."""
+class Told:
+    """A story as it was told: its plot, and its hero's kind and name."""
 
-    template: str
-    summary: str
-
-    def told(self, kind: str, name: str) -> str:
-        """The story of this hero."""
-        return self.template.format(x=words.article(kind), n=name)
-
-    def shortened(self, kind: str, name: str) -> str:
-        """The same in a sentence or two."""
-        return self.summary.format(x=words.article(kind), n=name)
+    plot: Plot
+    kind: str
+    name: str
 
 
-def _plot(draw: Draw) -> Plot:
-    helper = draw.any(words.ANIMALS)
-    want, done = draw.any(_WANTS)
-    place = draw.expand(draw.any(_WORDING["places"]))
-    fields = {
-        "x": "{x}", "n": "{n}", "place": place, "place_up": place[0].upper() + place[1:],
-        "a_trait": draw.any(_WORDING["traits"]),
-        "want": draw.expand(want), "done": done, "morning": draw.expand(draw.any(_WORDING["mornings"])),
-        "advice": draw.any(_WORDING["advice"]),
-        "h": words.article(f"old {helper}"), "h_up": f"An old {helper}", "h_the": f"the {helper}",
-        "h_the_up": f"The {helper}",
-    }  # fmt: skip
-    slots = (
-        _WORDING["open"],
-        _WORDING["wishes"],
-        _WORDING["troubles"],
-        _WORDING["feelings"],
-        _WORDING["helpers"],
-        _WORDING["turns"],
-        _WORDING["ends"],
-        _WORDING["last"],
-    )
-    sentences = [draw.expand(draw.any(slot)).format(**fields) for slot in slots]
-    opening, middle, end = sentences[:2], sentences[2:5], sentences[5:]
-    paragraphs = [" ".join(s for s in part if s) for part in (opening, middle, end)]
-    template = "\n\n".join(paragraphs) if draw.chance(0.6) else " ".join(paragraphs)
-    wish = "{n}, {x}, wanted " + fields["want"]
-    summary = f"{wish}. It was hard, but with the help of {fields['h']}, {{n}} {done}."
-    return Plot(template, summary)
-
-
-def well_formed(*subjects: str, least: int = 150) -> Check:
-    """Long enough, ends like a sentence, speaks of the subjects, and never says a sentence twice."""
+def well_formed(*subjects: str, least: int = 150, before: str = "") -> Check:
+    """Long enough, ends like a sentence, speaks of the subjects, says no sentence twice nor one said before."""
 
     def check(reply: str) -> bool:
-        sentences = [part.strip() for part in reply.replace("\n", " ").split(". ") if len(part) > 20]
+        sentences = _sentences(reply)
         ended = reply.rstrip().endswith((".", "!", "?", '"'))
         about = all(subject.lower() in reply.lower() for subject in subjects)
-        return len(reply) >= least and ended and about and len(set(sentences)) == len(sentences)
+        fresh = len(set(sentences)) == len(sentences) and not set(sentences) & set(_sentences(before))
+        return len(reply) >= least and ended and about and fresh
 
     return check
 
 
-def compose(draw: Draw) -> list[Exchange]:
-    """A story, perhaps told again with another hero, another name, or shorter."""
-    plot = _plot(draw)
-    kind, other_kind = draw.words(words.ANIMALS, 2)
-    name, other_name = draw.words(words.NAMES, 2)
+def _sentences(text: str) -> list[str]:
+    return [part for part in re.split(r"[.!?\"]\s+|\n+", text) if len(part) > 20]
+
+
+def _two(draw: Draw, kind: str, name: str) -> tuple[str, Told, Check]:
+    """A hero and a second thing: a helper, a place, or something to find."""
     style = draw.rng.random()
-    needs: tuple[str, ...]
-    if style < 0.08:
-        ask = draw.ask(_WORDING["asks_any"])
-        needs = ()
-    elif style < 0.5:
-        ask = draw.ask(_WORDING["asks_animal"], x=words.article(kind))
-        needs = (kind,)
-    elif style < 0.75:
-        ask = draw.ask(_WORDING["asks_named"], x=words.article(kind), k=kind, n=name)
-        needs = (kind, name)
+    if style < 0.35:
+        second = draw.any([animal for animal in words.ANIMALS if animal != kind])
+        plot = draw_plot(draw, helper=second)
+    elif style < 0.7:
+        second = draw.any(_SITES)
+        plot = draw_plot(draw, place=draw.any(("near", "not far from", "next to")) + f" {words.article(second)}")
     else:
-        kind = draw.any(("girl", "boy", *words.JOBS))
-        ask = draw.ask(_WORDING["asks_person"], n=name)
-        needs = (name,)
-    exchanges = [Exchange(ask, plot.told(kind, name), well_formed(*needs))]
-    turn = draw.rng.random()
-    if turn < 0.12:
-        exchanges.append(
-            Exchange(
-                draw.ask(_WORDING["make_it"], x=words.article(other_kind)),
-                plot.told(other_kind, name),
-                well_formed(other_kind),
-                True,
-            )
-        )
-    elif turn < 0.22:
-        ask = draw.ask(_WORDING["rename"], m=other_name, k=f"the {kind}")
-        exchanges.append(Exchange(ask, plot.told(kind, other_name), well_formed(other_name), True))
-    elif turn < 0.36:
-        exchanges.append(
-            Exchange(draw.ask(_WORDING["shorter"]), plot.shortened(kind, name), well_formed(name, least=30), True)
-        )
+        second = draw.any(_FINDS)
+        plot = draw_plot(draw, wish=Wish(f"to find a lost {second}", "found it"))
+    ask = draw.ask(_WORDING["asks_two"], x=words.article(kind), y=words.article(second))
+    return ask, Told(plot, kind, name), well_formed(kind, second)
+
+
+def _theme(draw: Draw, kind: str, name: str) -> tuple[str, Told, Check]:
+    """A theme: what the hero wants has to do with it."""
+    theme = draw.any(_THEMES)
+    to, done = draw.any(_THEME_WISHES)
+    plot = draw_plot(draw, wish=Wish(to.format(t=theme), done))
+    return draw.ask(_WORDING["asks_theme"], t=theme), Told(plot, kind, name), well_formed(theme)
+
+
+def _question(draw: Draw, kind: str, name: str) -> tuple[str, Told, Check]:
+    """What is asked for, the story, and what it has to be."""
+    style = draw.rng.random()
+    if style < 0.2:
+        return _two(draw, kind, name)
+    if style < 0.3:
+        return _theme(draw, kind, name)
+    told = Told(draw_plot(draw), kind, name)
+    if style < 0.36:
+        return draw.ask(_WORDING["asks_any"]), told, well_formed()
+    if style < 0.66:
+        return draw.ask(_WORDING["asks_animal"], x=words.article(kind)), told, well_formed(kind)
+    if style < 0.84:
+        ask = draw.ask(_WORDING["asks_named"], x=words.article(kind), k=kind, n=name)
+        return ask, told, well_formed(kind, name)
+    told = Told(told.plot, draw.any(("girl", "boy", *words.JOBS)), name)
+    return draw.ask(_WORDING["asks_person"], n=name), told, well_formed(name)
+
+
+def _retold(draw: Draw, told: Told) -> tuple[Exchange, Told]:
+    """The whole story again, with another hero or another name."""
+    if draw.chance(0.5):
+        kind = draw.any([animal for animal in words.ANIMALS if animal != told.kind])
+        reply = told.plot.told(kind, told.name)
+        ask = draw.ask(_WORDING["make_it"], x=words.article(kind))
+        return Exchange(ask, reply, well_formed(kind), True), Told(told.plot, kind, told.name)
+    name = draw.any([name for name in words.NAMES if name != told.name])
+    reply = told.plot.told(told.kind, name)
+    ask = draw.ask(_WORDING["rename"], m=name, k=f"the {told.kind}")
+    return Exchange(ask, reply, well_formed(name), True), Told(told.plot, told.kind, name)
+
+
+def _asked_about(draw: Draw, told: Told) -> Exchange:
+    """A short question about the story, which the story answers."""
+    plot, name = told.plot, told.name
+    helper = words.article(plot.helper)
+    answers = {
+        "who": (helper[0].upper() + helper[1:] + ".", plot.helper),
+        "what": (f"{name} wanted {plot.wish.to}.", plot.wish.to),
+        "where": (f"{name} lived {plot.place}.", plot.place),
+        "title": (f"**{name} and the {plot.helper.title()}**", name),
+    }
+    kind = draw.any(("who", "what", "where", "title", "title"))
+    reply, needed = answers[kind]
+    return Exchange(draw.ask(_WORDING[kind], n=name), reply, contains(needed), True)
+
+
+def _follow_up(draw: Draw, told: Told) -> tuple[Exchange, Told]:
+    """The next wish about the story."""
+    style = draw.rng.random()
+    plot, kind, name = told.plot, told.kind, told.name
+    if style < 0.35:
+        return _retold(draw, told)
+    if style < 0.6:
+        return _asked_about(draw, told), told
+    if style < 0.72:
+        check = well_formed(name, least=30)
+        return Exchange(draw.ask(_WORDING["shorter"]), plot.shortened(kind, name), check, True), told
+    if style < 0.86:
+        check = well_formed(name, least=60, before=plot.told(kind, name))
+        return Exchange(draw.ask(_WORDING["longer"]), plot.continued(kind, name), check, True), told
+    check = well_formed(name, least=40)
+    return Exchange(draw.ask(_WORDING["happy"]), plot.ended_happily(kind, name), check, True), told
+
+
+def _hero(draw: Draw) -> tuple[str, str]:
+    """What the hero is, and a name; the two together being of this side of the split."""
+    while True:
+        kind = draw.any(_HEROES) if draw.chance(0.3) else draw.any(words.ANIMALS)
+        name = draw.any(words.NAMES)
+        if set_aside(f"{kind} {name}") == draw.held_out:
+            return kind, name
+
+
+def compose(draw: Draw) -> list[Exchange]:
+    """A story, perhaps told again with another hero, continued, shortened, or asked about."""
+    ask, told, check = _question(draw, *_hero(draw))
+    exchanges = [Exchange(ask, told.plot.told(told.kind, told.name), check)]
+    if draw.chance(0.5):
+        exchange, told = _follow_up(draw, told)
+        exchanges.append(exchange)
+        if draw.chance(0.25):
+            exchanges.append(_asked_about(draw, told))
     return exchanges

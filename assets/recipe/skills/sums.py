@@ -9,6 +9,19 @@ from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
+_TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
+_SPELLED = (
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = (10, 100, 1000)
+# A word that stands for a sign and a number of its own.
+_FIXED = {"double": ("×", 2), "triple": ("×", 3), "half": ("/", 2), "quarter": ("/", 4)}
+
+
+def spelled(number: int) -> str:
+    """The number in words below twenty, in digits from there."""
+    return _SPELLED[number] if 0 <= number < len(_SPELLED) else str(number)
 
 
 def places(number: int) -> list[int]:
@@ -31,37 +44,49 @@ def worked_sum(a: int, b: int, sign: str) -> str:
 
 
 def worked_product(a: int, b: int) -> str:
-    """Multiplication, the first factor split into its decimal parts."""
-    parts = places(a)
-    if len(parts) == 1 or b in (0, 1):
+    """Multiplication, the factor of more digits split into its decimal parts."""
+    if b > 12 and len(places(a)) == 1:
+        split, products = [f"{a} × {part}" for part in places(b)], [a * part for part in places(b)]
+    else:
+        split, products = [f"{part} × {b}" for part in places(a)], [part * b for part in places(a)]
+    if len(products) == 1 or a in _TENS or b in (1, *_TENS):
         return f"{a} × {b} = {a * b}"
-    split = " + ".join(f"{part} × {b}" for part in parts)
-    products = [part * b for part in parts]
-    chain = [f"{a} × {b}", split, " + ".join(map(str, products))]
-    so_far = products[0]
-    for at in range(1, len(products)):
-        so_far += products[at]
-        rest = products[at + 1 :]
-        chain.append(" + ".join(map(str, [so_far, *rest])))
-    return " = ".join(chain)
+    chain = [f"{a} × {b}", " + ".join(split)]
+    while len(products) > 1:
+        first, second, *rest = products
+        carries = first // 100 != (first + second) // 100
+        if carries and not rest and len(places(second)) > 1:
+            return " = ".join([*chain, worked_sum(first, second, "+")])
+        chain.append(" + ".join(map(str, products)))
+        products = [first + second, *rest]
+    return " = ".join([*chain, str(products[0])])
 
 
 def worked_quotient(a: int, b: int) -> str:
-    """Division with nothing left, checked by its product."""
-    return f"{a} / {b} = {a // b}, because {worked_product(a // b, b)}, so {a} / {b} = {a // b}"
+    """Division with nothing left, a split so that each part gives one digit of the result."""
+    parts = places(a // b)
+    if len(parts) == 1 or b in (1, *_TENS):
+        return f"{a} / {b} = {a // b}"
+    split = " + ".join(f"{part * b} / {b}" for part in parts)
+    return f"{a} / {b} = {split} = {' + '.join(map(str, parts))} = {a // b}"
 
 
 def worked_division(a: int, b: int) -> str:
-    """Division with a remainder."""
+    """Division with a remainder: the tens first, as in a division that leaves nothing."""
     whole, left = divmod(a, b)
-    steps = f"{worked_product(whole, b)} and {a} - {whole * b} = {left}"
-    return f"{steps}, so {a} / {b} = {whole} remainder {left}"
+    tens, ones = whole // 10 * 10, whole % 10
+    end = f" remainder {left}"
+    if not tens:
+        return f"{a} / {b} = {ones * b} / {b}{end} = {ones}{end}"
+    rest = a - tens * b
+    start = f"{a} / {b} = {tens * b} / {b} + {rest} / {b} = {tens}"
+    return f"{start} + {ones * b} / {b}{end} = {tens} + {ones}{end} = {whole}{end}"
 
 
 def work(a: int, b: int, sign: str) -> tuple[str, int]:
     """The worked line and its result."""
     if sign == "-" and 0 <= a < b:
-        return f"{a} - {b} = -({worked_sum(b, a, '-')}) = {a - b}", a - b
+        return f"{worked_sum(b, a, '-')}, so {a} - {b} = {a - b}", a - b
     if sign in "+-":
         return worked_sum(a, b, sign), a + b if sign == "+" else a - b
     if sign == "×":
@@ -70,7 +95,7 @@ def work(a: int, b: int, sign: str) -> tuple[str, int]:
 
 
 def operands(draw: Draw, sign: str) -> tuple[int, int]:
-    """Two numbers that suit the sign: no negative results, nothing left in divisions."""
+    """Two numbers that suit the sign: few negative results, nothing left in divisions."""
     if sign == "+":
         top = draw.any((20, 99, 99, 99, 999))
         a, b = draw.numbers((1, top), (1, top))
@@ -82,48 +107,110 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
     if sign == "×":
         a, b = draw.numbers((2, draw.any((12, 12, 99))), (2, 12))
         return (a, b) if a >= b or draw.chance(0.5) or b > 10 else (b, a)
-    b, quotient = draw.numbers((2, 12), (2, draw.any((12, 12, 25))))
+    quotients = draw.any((12, 12, 25, 60))
+    b, quotient = draw.numbers((2, 12 if quotients < 60 else 9), (2, quotients))
     return b * quotient, b
 
 
-def _answer(draw: Draw, a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exchange:
+def _answer(a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exchange:
     line, result = work(a, b, sign)
-    return Exchange(ask, draw.say(_WORDING["replies"], work=line, result=result), ends_with_number(result), follow_up)
+    return Exchange(ask, f"{line}.", ends_with_number(result), follow_up)
+
+
+def _typed(draw: Draw, numbers: list[int], signs: list[str], in_words: bool = False) -> str:
+    """The numbers and signs as people type them: with signs or words, with or without spaces."""
+    way = draw.whole(0, 1)
+    names = [_TYPED[sign][-1] if way or in_words else draw.any(_TYPED[sign][:-1]) for sign in signs]
+    shown = [spelled(number) if in_words else str(number) for number in numbers]
+    space = "" if not (way or in_words) and draw.chance(0.25) else " "
+    return shown[0] + "".join(f"{space}{name}{space}{number}" for name, number in zip(names, shown[1:], strict=True))
 
 
 def _row(draw: Draw) -> list[Exchange]:
-    """Three numbers added and subtracted in a row."""
-    a, b, c = draw.numbers((10, 60), (1, 40), (1, 40))
-    second = draw.any(("+", "-")) if c <= a + b else "+"
-    line, so_far = work(a, b, "+")
-    last, result = work(so_far, c, second)
-    reply = f"{line}. Then {last}."
-    ask = draw.ask(_WORDING["row"], x=f"{a} + {b} {second} {c}")
-    return [Exchange(ask, reply, ends_with_number(result))]
+    """Three numbers with two signs between them, products first."""
+    shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×"))
+    a, b, c = draw.numbers(*[(2, 12) if "×" in shape else (2, 60)] * 3)
+    if shape == "+×":
+        steps = [(b, c, "×"), (a, b * c, "+")]
+    else:
+        between = work(a, b, shape[0])[1]
+        if between < 0 or (shape[1] == "-" and between < c):
+            return _row(draw)
+        steps = [(a, b, shape[0]), (between, c, shape[1])]
+    (first, _), (last, result) = (work(*step) for step in steps)
+    ask = draw.ask(_WORDING["row"], x=_typed(draw, [a, b, c], list(shape)))
+    return [Exchange(ask, f"{first}. Then {last}.", ends_with_number(result))]
 
 
 def _with_remainder(draw: Draw) -> list[Exchange]:
-    b, whole, left = draw.numbers((2, 12), (1, 12), (1, 11))
+    b, whole, left = draw.numbers((2, 10), (1, draw.any((9, 9, 15))), (1, 9))
     a = b * whole + 1 + left % (b - 1)
-    ask = draw.ask(_WORDING["divide"], a=a, b=b)
-    return [Exchange(ask, worked_division(a, b) + ".", ends_with_number(a % b))]
+    pool = _WORDING[draw.any(("divide", "remainder"))]
+    return [Exchange(draw.ask(pool, a=a, b=b), worked_division(a, b) + ".", ends_with_number(a % b))]
+
+
+def _fixed(draw: Draw) -> list[Exchange]:
+    """Doubling, halving and the like."""
+    name = draw.any(tuple(_FIXED))
+    sign, b = _FIXED[name]
+    _, n = draw.numbers((b, b), (2, draw.any((12, 50))))
+    a = n * b if sign == "/" else n
+    return [_answer(a, b, sign, draw.ask(_WORDING[name], a=a))]
+
+
+def _in_words(draw: Draw) -> list[Exchange]:
+    """A sum of small numbers, written in words."""
+    sign = draw.any(("+", "-", "×"))
+    a, b = draw.numbers((2, 19 if sign != "×" else 10), (2, 12 if sign != "×" else 10))
+    a, b = (max(a, b), min(a, b)) if sign == "-" else (a, b)
+    return [_answer(a, b, sign, draw.ask(_WORDING["row"], x=_typed(draw, [a, b], [sign], in_words=True)))]
+
+
+def _following(draw: Draw, so_far: int) -> Exchange | None:
+    """What is to be done with the result."""
+    sign = draw.any(("+", "-", "×", "/") if 10 < so_far < 100 else ("+", "-"))
+    if sign == "/":
+        divisors = [n for n in range(2, 11) if so_far % n == 0 and so_far > n]
+        if not divisors:
+            return None
+        n = draw.any(divisors)
+    else:
+        _, n = draw.numbers((so_far, so_far), (2, 9) if sign == "×" else (1, max(2, min(99, so_far))))
+    if so_far < 2:
+        return None
+    return _answer(so_far, n, sign, draw.ask(_WORDING[f"again_{_NAMES[sign]}"], n=n), True)
+
+
+def _instead(draw: Draw, a: int, b: int, sign: str) -> Exchange | None:
+    """The same sum with another second number."""
+    if sign == "/":
+        others = [n for n in range(2, 13) if a % n == 0 and n not in (a, b)]
+        if not others:
+            return None
+        n = draw.any(others)
+    else:
+        top = {"×": 12, "+": 99, "-": max(2, min(a, 99))}[sign]
+        _, n = draw.numbers((a, a), (2, top))
+    return _answer(a, n, sign, draw.ask(_WORDING["with"], n=n), True)
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """A sum, and perhaps what comes of changing or continuing it."""
     turn = draw.rng.random()
-    if turn < 0.12:
-        return _row(draw) if turn < 0.07 else _with_remainder(draw)
-    sign = draw.any(("+", "+", "-", "-", "×", "×", "/"))
+    for share, special in ((0.09, _row), (0.15, _with_remainder), (0.21, _fixed), (0.24, _in_words)):
+        if turn < share:
+            return special(draw)
+    sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
-    exchanges = [_answer(draw, a, b, sign, draw.ask(_WORDING[_NAMES[sign]], a=a, b=b))]
+    if draw.chance(0.12):
+        ask = draw.ask(_WORDING["row"], x=_typed(draw, [a, b], [sign]))
+    else:
+        ask = draw.ask(_WORDING[_NAMES[sign]], a=a, b=b)
+    exchanges = [_answer(a, b, sign, ask)]
     result = work(a, b, sign)[1]
-    if draw.chance(0.25) and result >= 0:
-        following = draw.any(("+", "-", "×") if 10 < result < 100 else ("+",))
-        (n,) = draw.numbers((2, 9) if following == "×" else (1, max(2, min(99, result))))
-        ask = draw.ask(_WORDING[f"again_{_NAMES[following]}"], n=n)
-        exchanges.append(_answer(draw, result, n, following, ask, True))
-    elif draw.chance(0.25) and sign in "+×":
-        (n,) = draw.numbers((2, 12) if sign == "×" else (2, 99))
-        exchanges.append(_answer(draw, a, n, sign, draw.ask(_WORDING["with"], n=n), True))
-    return exchanges
+    following = None
+    if draw.chance(0.3):
+        following = _following(draw, result)
+    elif draw.chance(0.3):
+        following = _instead(draw, a, b, sign)
+    return [*exchanges, following] if following else exchanges

@@ -1,130 +1,183 @@
-"""Sums told in words, of one or two steps, with somebody's own things."""
+"""Sums told in words, of one or two steps, with somebody's own things.
+
+The stories are text: `sign: story => what the result is`. The story's fields are the numbers {a}, {b} and {c} in
+the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, and a town {t}. A number
+written after a sign is the story's own ("a week" is ×7), and `to 30` in front of the colon keeps numbers small.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from assets.recipe import words
 from assets.recipe.checks import ends_with_number
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.sums import work
+from assets.recipe.skills.sums import spelled, work
 from assets.recipe.wording import read_wording
 
-_WORDING = read_wording("word_problems")
+_WORDING = read_wording("follow_ups")
+_STEP = re.compile(r"([-+×/])(\d*)")
+_TOPS = (20, 60, 99)
+_EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
+_FOOD = (
+    "apples", "pears", "plums", "lemons", "oranges", "cookies", "muffins", "eggs", "nuts", "carrots",
+    "potatoes", "onions", "tomatoes", "cakes", "sandwiches",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A story with numbers a, b (and c), the signs between them, and what the result counts."""
+    """A story, the signs between its numbers (and its own number after a sign), and what the result is."""
 
     story: str
     signs: str
     answer: str
+    own: tuple[int | None, ...] = ()
+    top: int | None = None
 
 
-_PROBLEMS = (
-    Problem("{n} has {a} {o} and [buys|gets|finds|is given] {b} more. How many {o} does {n} have[ now|]?",
-            "+",
-            "{n} has {r} {o}."),
-    Problem("There are {a} {o} in one box and {b} in another. How many {o} are there [altogether|in all|in "
-            "total]?", "+",
-            "There are {r} {o}."),
-    Problem("{n} [collects|picks|counts] {a} {o} on Monday and {b} on Tuesday. How many is that?", "+",
-            "That is {r} {o}."),
-    Problem("{n} has {a} {o}. {m} has {b}. How many do they have together?", "+",
-            "Together they have {r} {o}."),
-    Problem("A shop sold {a} {o} in the morning and {b} in the afternoon. How many {o} did it sell?", "+",
-            "It sold {r} {o}."),
-    Problem("{n} is {a} years old. How old will {n} be in {b} years?", "+", "{n} will be {r}."),
-    Problem("{n} has {a} {o} and gives {b} to {m}. How many [are left|{o} are left|does {n} still have]?",
-            "-",
-            "{n} has {r} {o} left."),
-    Problem("There were {a} {o} on the table. {n} took {b}. How many are [still there|left]?", "-",
-            "There are {r} {o} left."),
-    Problem("{n} [loses|sells|gives away] {b} of {a} {o}. How many are left?", "-",
-            "There are {r} {o} left."),
-    Problem("{n} has {a} {o} and {m} has {b}. How many more does {n} have?", "-", "{n} has {r} more."),
-    Problem("A book has {a} pages. {n} has read {b}. How many pages are left?", "-",
-            "There are {r} pages left."),
-    Problem("A train carries {a} people and {b} get off. How many stay on?", "-",
-            "{r} people stay on the train."),
-    Problem("{n} buys {a} boxes with {b} {o} in each. How many {o} is that?", "×", "That is {r} {o}."),
-    Problem("One ticket costs {b} euros. How much do {a} tickets cost?", "×", "They cost {r} euros."),
-    Problem("There are {a} rows of {b} {o}. How many {o} are there?", "×", "There are {r} {o}."),
-    Problem("{n} reads {b} pages a day. How many pages are that in {a} days?", "×", "That is {r} pages."),
-    Problem("Each of {a} children gets {b} {o}. How many {o} [are needed|do we need]?", "×",
-            "{r} {o} are needed."),
-    Problem("{n} shares {a} {o} among {b} friends. How many does each get?", "/", "Each gets {r} {o}."),
-    Problem("{a} {o} go into boxes of {b}. How many boxes are needed?", "/", "{r} boxes are needed."),
-    Problem("{n} pays {a} euros for {b} tickets. What does one ticket cost?", "/",
-            "One ticket costs {r} euros."),
-    Problem("{n} has {a} {o}, [buys|finds] {b} more and gives {c} to {m}. How many are left?", "+-",
-            "{n} has {r} {o} left."),
-    Problem("{n} has {a} {o}, gives away {b} and then gets {c}. How many does {n} have now?", "-+",
-            "{n} has {r} {o} now."),
-    Problem("A bus has {a} passengers. {b} get off and {c} get on. How many are on the bus now?", "-+",
-            "There are {r} passengers on the bus."),
-    Problem("{n} saves {a} euros, then {b} euros, then {c} euros. How much is that?", "++",
-            "That is {r} euros."),
-    Problem("{n} buys {a} bags with {b} {o} each and already has {c}. How many {o} does {n} have?", "×+",
-            "{n} has {r} {o}."),
-    Problem("{n} buys {a} boxes of {b} {o} and gives {c} {o} to {m}. How many are left?", "×-",
-            "{n} has {r} {o} left."),
-    Problem("{a} tables have {b} chairs each, and {c} chairs stand in the hall. How many chairs are there?",
-            "×+",
-            "There are {r} chairs."),
-    Problem("{n} bakes {a} {o}, eats {b} and sells {c}. How many are left?", "--", "{r} {o} are left."),
-)  # fmt: skip
-_OPEN = ("", "", "", "[First|Let us see]: ", "Step by step: ", "We have ")
+def _read(name: str) -> tuple[Problem, ...]:
+    """The problems of a file of stories, in the file's order."""
+    found = []
+    for key, phrases in read_wording(name).items():
+        signs, _, top = key.partition(" to ")
+        steps = _STEP.findall(signs)
+        own = tuple(int(number) if number else None for _, number in steps)
+        for phrase in phrases:
+            story, _, answer = phrase.partition(" => ")
+            joined = "".join(sign for sign, _ in steps)
+            found.append(Problem(story, joined, answer, own, int(top) if top else None))
+    return tuple(found)
 
 
-def _numbers(draw: Draw, signs: str) -> list[int]:
-    """Numbers for which every step stays whole and not negative."""
+_PROBLEMS = _read("word_problems")
+_TWO_STEPS = _read("two_steps")
+
+
+def one_of(things: str) -> str:
+    """The singular of a word of words.OBJECTS."""
+    return things[:-2] if things.endswith(("ches", "xes", "toes")) else things[:-1]
+
+
+def _told(problem: Problem) -> list[int]:
+    """Where the numbers of the sum are that the story is told with, not its own."""
+    return [0, *(at for at, own in enumerate(problem.own, 1) if own is None)]
+
+
+def _ranges(draw: Draw, problem: Problem) -> list[tuple[int, int]]:
+    """The range of each number: times and parts stay small."""
+    signs = problem.signs
+    top = problem.top or draw.any(_TOPS)
+    if len(signs) > 1 and any(sign in signs for sign in "×/"):
+        top = problem.top or 20
+    small = 6 if signs == "××" else 12
+    ranges = [(2, top if signs[0] in "+-" else small if signs[0] == "×" else 99)]
+    for sign, own in zip(signs, problem.own, strict=True):
+        ranges.append((own, own) if own else (2, top if sign in "+-" else small))
+    if signs == "×" and not problem.own[0] and draw.chance(0.3):
+        ranges[1] = (2, 40)
+    if signs == "×" and problem.own[0]:
+        ranges[0] = (2, 20)
+    return ranges
+
+
+def _numbers(draw: Draw, problem: Problem) -> list[int]:
+    """Numbers for which every step stays whole and nothing comes to less than two."""
+    ranges = _ranges(draw, problem)
     while True:
-        if signs[0] == "/":
-            b, r = draw.numbers((2, 12), (2, 12))
-            return [b * r, b]
-        top = 12 if signs[0] == "×" else draw.any((20, 60, 99))
-        drawn = draw.numbers(*[(2, top)] * (len(signs) + 1))
-        if all(value >= 1 for value in _results(drawn, signs)):
+        drawn = draw.numbers(*ranges)
+        if problem.signs[0] == "/":
+            # Drawn the other way round, from what each part is.
+            drawn[0] = drawn[1] * (2 + drawn[0] % (19 if len(drawn) == 2 and drawn[1] < 10 else 11))
+        so_far = drawn[0]
+        for sign, number in zip(problem.signs, drawn[1:], strict=True):
+            if sign == "/" and so_far % number:
+                break
+            so_far = work(so_far, number, sign)[1]
+            if so_far < 2:
+                break
+        else:
             return drawn
 
 
-def _results(drawn: list[int], signs: str) -> list[int]:
-    so_far, found = drawn[0], []
-    for sign, number in zip(signs, drawn[1:], strict=False):
-        so_far = work(so_far, number, sign)[1]
-        found.append(so_far)
-    return found
-
-
-def _worked(drawn: list[int], signs: str) -> str:
+def _worked(drawn: list[int], signs: str) -> tuple[str, int]:
     lines, so_far = [], drawn[0]
-    for sign, number in zip(signs, drawn[1:], strict=False):
+    for sign, number in zip(signs, drawn[1:], strict=True):
         line, so_far = work(so_far, number, sign)
         lines.append(line)
-    return ". Then ".join(lines)
+    return ". Then ".join(lines), so_far
+
+
+def _fields(draw: Draw, problem: Problem) -> dict[str, object]:
+    """The story's names and things; no thing that the story speaks of anyway."""
+    name, other = draw.words(words.NAMES, 2)
+    pool = _FOOD if _EATEN.search(problem.story) else words.OBJECTS
+    things = [thing for thing in pool if one_of(thing) not in problem.story]
+    if "a {s}" in problem.story.lower():
+        things = [thing for thing in things if words.article(thing).startswith("a ")]
+    thing, second = draw.rng.sample(things, 2)
+    return {"n": name, "m": other, "o": thing, "p": second, "s": one_of(thing), "t": draw.any(words.CITIES)}
 
 
 def compose(draw: Draw) -> list[Exchange]:
-    """A problem, and perhaps the same one with another number."""
-    stories = draw.side([problem.story for problem in _PROBLEMS])
-    problem = draw.any([problem for problem in _PROBLEMS if problem.story in stories])
-    name, other = draw.words(words.NAMES, 2)
-    fields: dict[str, object] = {"n": name, "m": other, "o": draw.any(words.OBJECTS)}
-    drawn = _numbers(draw, problem.signs)
-    exchanges = [_exchange(draw, problem, drawn, fields, None)]
-    if draw.chance(0.2) and problem.signs in ("+", "×", "++", "×+"):
-        (x,) = draw.numbers((2, 12) if "×" in problem.signs else (2, 99))
-        ask = draw.ask(_WORDING["with"], x=x, a=drawn[0])
-        exchanges.append(_exchange(draw, problem, [x, *drawn[1:]], fields, ask))
+    """A problem of one step, and perhaps the same one with another number or something after it."""
+    return _compose(draw, _PROBLEMS)
+
+
+def compose_two_steps(draw: Draw) -> list[Exchange]:
+    """A problem of two steps, and perhaps the same one with another number or something after it."""
+    return _compose(draw, _TWO_STEPS)
+
+
+def _compose(draw: Draw, problems: tuple[Problem, ...]) -> list[Exchange]:
+    stories = set(draw.side([problem.story for problem in problems]))
+    problem = draw.any([problem for problem in problems if problem.story in stories])
+    fields = _fields(draw, problem)
+    drawn = _numbers(draw, problem)
+    in_words = draw.chance(0.06)
+    shown = [spelled(drawn[at]) if in_words and drawn[at] < 13 else str(drawn[at]) for at in _told(problem)]
+    ask = draw.ask([problem.story], **fields, **dict(zip("abc", shown, strict=False)))
+    exchanges = [_exchange(problem, drawn, fields, ask)]
+    turn = draw.rng.random()
+    if turn < 0.2:
+        exchanges += _with_another(draw, problem, drawn, fields)
+    elif turn < 0.27 and problem.answer.startswith(("makes {o}", "leaves {o}")):
+        exchanges += _after_that(draw, problem, drawn, fields)
     return exchanges
 
 
-def _exchange(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object], ask: str | None) -> Exchange:
-    result = _results(drawn, problem.signs)[-1]
-    filled = {**fields, **dict(zip("abc", drawn, strict=False)), "r": result}
-    question = ask or draw.ask([problem.story], **filled)
-    reply = draw.expand(draw.any(_OPEN)) + _worked(drawn, problem.signs) + ". " + problem.answer.format(**filled)
-    return Exchange(question, reply, ends_with_number(result), ask is not None)
+def _exchange(problem: Problem, drawn: list[int], fields: dict[str, object], ask: str, later: bool = False) -> Exchange:
+    worked, result = _worked(drawn, problem.signs)
+    verb, _, what = problem.answer.format(**fields).partition(" ")
+    return Exchange(ask, f"{worked}. That {verb} {result} {what}.", ends_with_number(result), later)
+
+
+def _with_another(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object]) -> list[Exchange]:
+    """The same story, one of its numbers changed."""
+    at = draw.any(_told(problem))
+    other = _numbers(draw, problem)[at]
+    changed = [*drawn[:at], other, *drawn[at + 1 :]]
+    so_far = changed[0]
+    for sign, number in zip(problem.signs, changed[1:], strict=True):
+        if sign == "/" and so_far % number:
+            return []
+        so_far = work(so_far, number, sign)[1]
+        if so_far < 2:
+            return []
+    if other == drawn[at] or drawn.count(drawn[at]) > 1:
+        return []
+    ask = draw.ask(_WORDING["with"], x=other, a=drawn[at])
+    return [_exchange(problem, changed, fields, ask, True)]
+
+
+def _after_that(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object]) -> list[Exchange]:
+    """A few more, or fewer, than the story came to."""
+    result = _worked(drawn, problem.signs)[1]
+    sign, name, verb = draw.any((("+", "more", "makes"), ("-", "fewer", "leaves")))
+    _, x = draw.numbers((result, result), (2, 20))
+    if sign == "-" and x > result - 2:
+        return []
+    after = Problem("", sign, f"{verb} {problem.answer.partition(' ')[2]}")
+    return [_exchange(after, [result, x], fields, draw.ask(_WORDING[name], x=x), True)]

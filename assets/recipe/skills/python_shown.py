@@ -1,0 +1,66 @@
+"""A function as a conversation shows it: written one way under its names, with what was added to it so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assets.recipe.skills.python_task import Case, Task, fill
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The task's function, and the additions ("document", "comment", "typed", "example") it has by now."""
+
+    task: Task
+    way: int
+    names: dict[str, str]
+    does: str
+    additions: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The function's present name."""
+        return self.names["f"]
+
+    @property
+    def why(self) -> str:
+        """Why this way works."""
+        return fill(self.task.ways[self.way].why, self.names)
+
+    @property
+    def code(self) -> str:
+        """The function with all its additions."""
+        head, body = fill(self.task.ways[self.way].code, self.names).split("\n", 1)
+        lines = [_typed(head, self.task.cases[0]) if "typed" in self.additions else head]
+        if "document" in self.additions:
+            lines.append(f'    """{self.does[0].upper()}{self.does[1:]}."""')
+        if "comment" in self.additions:
+            lines.append(f"    # {self.why}")
+        lines.append(body)
+        if "example" in self.additions:
+            lines += ["", "", _called(self.name, self.task.cases[0])]
+        return "\n".join(lines)
+
+    @property
+    def block(self) -> str:
+        """The code, fenced."""
+        return f"```python\n{self.code}\n```"
+
+
+def _called(name: str, case: Case) -> str:
+    """A line that calls the function and says in a comment what it prints."""
+    given, expected = (text.replace("'", '"') for text in case)
+    return f"{name}({given})" if expected == "None" else f"print({name}({given}))  # {expected}"
+
+
+def _typed(head: str, case: Case) -> str:
+    """The line that begins a function with the types of the case's arguments and value."""
+    given, expected = case
+    returned = "None" if expected == "None" else type(eval(expected)).__name__
+    start, _, rest = head.partition("(")
+    parameters = [name for name in rest.removesuffix("):").split(", ") if name]
+    types = [type(value).__name__ for value in (eval(f"({given},)") if given else ())]
+    if returned == "float":
+        types = ["float" if kind == "int" else kind for kind in types]
+    typed = ", ".join(f"{name}: {kind}" for name, kind in zip(parameters, types, strict=True))
+    return f"{start}({typed}) -> {returned}:"
