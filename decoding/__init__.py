@@ -7,6 +7,7 @@ from decoding.cost import StepCost
 from decoding.cost_probe import measure_step_cost, step_cost
 from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.lookahead import LookaheadDecoder
+from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.step import FinishReason, Origin, Step
 from decoding.support import Support, lookahead_support
@@ -18,6 +19,7 @@ __all__ = [
     "LookaheadConfig",
     "LookaheadDecoder",
     "Origin",
+    "SamplingConfig",
     "Session",
     "Step",
     "StepCost",

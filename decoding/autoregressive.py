@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from decoding.decoder import Decoder, Limits, plain_step
+from decoding.decoder import Decoder, plain_step
+from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Step
 
@@ -12,9 +13,9 @@ from decoding.step import Step
 class AutoregressiveDecoder(Decoder):
     """Plain decoding: what `generate` does, as steps over a session. Serves every causal language model."""
 
-    def _steps(self, session: Session, limits: Limits) -> Iterator[Step]:
+    def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         while True:
-            step = plain_step(session, limits)
+            step = plain_step(session, request)
             yield step
             if step.finish_reason is not None:
                 return

@@ -1,26 +1,29 @@
-"""The token chosen from each row of logits. This is the whole of verification."""
+"""The token chosen from each row of logits, the largest or one drawn. This is the whole of verification."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, cast
 
 import torch
+from transformers.generation import logits_process
+from transformers.generation.logits_process import LogitsProcessor, LogitsProcessorList
 
+from decoding.candidates.tree import ROOT, CandidateTree
+from decoding.randomness import gumbel
 
-def greedy(logits: torch.Tensor) -> list[int]:
-    """The most likely token of each row, with one synchronisation for them all.
-
-    Args:
-        logits: shape (rows, vocabulary).
-
-    Returns:
-        One token id per row; the lowest id where several are equally likely.
-    """
-    if logits.dtype == torch.float64:
-        # `generate` compares in float32; doing so too keeps a tie there a tie here.
-        logits = logits.float()
-    chosen: list[int] = logits.argmax(dim=-1).tolist()
-    return chosen
+_BLIND = (
+    logits_process.TemperatureLogitsWarper,
+    logits_process.TopKLogitsWarper,
+    logits_process.TopPLogitsWarper,
+    logits_process.MinPLogitsWarper,
+    logits_process.TypicalLogitsWarper,
+    logits_process.EpsilonLogitsWarper,
+    logits_process.EtaLogitsWarper,
+    logits_process.SuppressTokensLogitsProcessor,
+)
+"""Processors that never look at the text before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Choices:
     """What the model chose at each row, and what else was likely there.
 
     Attributes:
-        tokens: the token chosen at each row.
+        tokens: the token chosen at each row; for rows that no text leads to, the likeliest.
         likeliest: row by row, the likeliest tokens, the likeliest first; empty where none were asked for.
         logits: theirs.
     """
@@ -38,25 +41,158 @@ class Choices:
     logits: list[list[float]]
 
 
-def choices(logits: torch.Tensor, width: int) -> Choices:
-    """The most likely token of each row as :func:`greedy` chooses it, and a few more, with one synchronisation.
+class Chooser(Protocol):
+    """Chooses tokens, each from the model's own distribution at its place and from nothing else."""
+
+    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        """The token after a text.
+
+        Args:
+            logits: shape (vocabulary,).
+            ids: the text.
+        """
+
+    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+        """The tokens at all rows of a step.
+
+        Args:
+            logits: shape (rows, vocabulary): the last token's row, the candidates', then any of the window.
+            ids: the text up to the last token.
+            candidates: the verification branch.
+            width: how many of each row's likeliest tokens are wanted; 0 for none.
+        """
+
+
+class Greedy:
+    """The likeliest token; the lowest id where several are equally likely."""
+
+    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        return _likeliest(logits[None])[0]
+
+    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+        return likeliest(logits, width)
+
+
+class Processed:
+    """What is left by logits processors: the likeliest of it, or, with a seed, a token drawn from it.
+
+    Each row is processed under its own text, as `generate` would come upon it. A processor must be a function of what
+    it is given; one that counts its calls is not.
+    """
+
+    def __init__(self, processors: Sequence[LogitsProcessor], seed: int | None, at_once: bool | None = None) -> None:
+        """
+        Args:
+            processors: transformers' own or others'.
+            seed: of the draw; None to take the likeliest.
+            at_once: choose for all rows together, with one synchronisation; otherwise only as far as candidates are
+                accepted, which is less to do. None: together on an accelerator.
+        """
+        self._processors, self._seed, self._at_once = LogitsProcessorList(processors), seed, at_once
+        self._blind = all(type(processor) in _BLIND for processor in processors)
+        # Known to treat the rows of a batch alike, whatever their number.
+        self._batched = all(
+            type(processor).__module__ == logits_process.__name__
+            and not isinstance(processor, logits_process.PrefixConstrainedLogitsProcessor)
+            for processor in processors
+        )
+
+    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        return int(self._chosen(logits[None], [ids]))
+
+    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+        found = likeliest(logits, width)
+        at_once = logits.device.type != "cpu" if self._at_once is None else self._at_once
+        if at_once:
+            rows = 1 + len(candidates)
+            found.tokens[:rows] = self._all(logits[:rows], ids, candidates)
+            return found
+        row: int | None = ROOT
+        text = list(ids)
+        while row is not None:
+            found.tokens[row] = self.after(logits[row], text)
+            text.append(found.tokens[row])
+            row = candidates.child(row, text[-1])
+        return found
+
+    def _all(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        chosen = torch.empty(len(logits), dtype=torch.long, device=logits.device)
+        for rows, texts in self._groups(ids, candidates):
+            at = torch.tensor(rows, device=logits.device)
+            chosen[at] = self._chosen(logits[at], texts)
+        tokens: list[int] = chosen.tolist()
+        return tokens
+
+    def _groups(self, ids: Sequence[int], candidates: CandidateTree) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """Rows that can be processed together, with their texts."""
+        texts = [list(ids)]
+        for node, token in enumerate(candidates.tokens, start=1):
+            texts.append([*texts[candidates.parent(node)], token])
+        by_length: dict[int, list[int]] = {}
+        for row, text in enumerate(texts):
+            by_length.setdefault(0 if self._blind else len(text), []).append(row)
+        for rows in by_length.values():
+            for group in [rows] if self._batched else [[row] for row in rows]:
+                yield group, [texts[row] for row in group]
+
+    @torch.no_grad()
+    def _chosen(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+        # In float32, as `generate` has it; a copy, since processors may write into what they are given.
+        scores = logits.to(torch.float32, copy=True)
+        # What never looks at the texts needs none.
+        seen = torch.tensor([[0]] if self._blind else [list(text) for text in texts], device=logits.device)
+        scores = self._processors(cast(torch.LongTensor, seen), cast(torch.FloatTensor, scores))
+        if self._seed is None:
+            return scores.argmax(dim=-1)
+        return drawn(scores, [len(text) for text in texts], self._seed)
+
+
+def drawn(scores: torch.Tensor, positions: Sequence[int], seed: int) -> torch.Tensor:
+    """A token from the softmax of each row. Shape (rows,).
+
+    Args:
+        scores: shape (rows, vocabulary).
+        positions: where in its text each token will stand.
+        seed: of the randomness, which is a function of seed and position alone.
+    """
+    device = scores.device
+    at = torch.tensor(positions, device=device)
+    if device.type == "cpu" and len(scores) == 1:
+        # Noise is only for those tokens that can be drawn at all.
+        left = (scores[0] > -torch.inf).nonzero()[:, 0]
+        noisy = scores[0, left].double() + gumbel(seed, at, left)
+        return left[noisy.argmax(keepdim=True)] if len(left) else scores.argmax(dim=-1)
+    noise = gumbel(seed, at[:, None], torch.arange(scores.shape[-1], device=device))
+    return (scores.to(noise.dtype) + noise).argmax(dim=-1)
+
+
+def likeliest(logits: torch.Tensor, width: int) -> Choices:
+    """The most likely token of each row, and a few more, with one synchronisation.
 
     Args:
         logits: shape (rows, vocabulary).
         width: how many of the likeliest tokens are wanted; 0 for none.
     """
     if width == 0:
-        return Choices(greedy(logits), [], [])
+        return Choices(_likeliest(logits), [], [])
     # In float32, as `generate` compares.
     logits = logits.float()
     values, tokens = logits.topk(min(width, logits.shape[-1]), dim=-1)
-    likeliest, scores = _to_host(tokens, values)
-    chosen = [row[0] for row in likeliest]
+    found, scores = _to_host(tokens, values)
+    chosen = [row[0] for row in found]
     for row, score in enumerate(scores):
         if len(score) == 1 or score[0] == score[1]:
             # Among equals `topk` may put any first, and the choice is the lowest id.
             chosen[row] = int(logits[row].argmax())
-    return Choices(chosen, likeliest, scores)
+    return Choices(chosen, found, scores)
+
+
+def _likeliest(logits: torch.Tensor) -> list[int]:
+    if logits.dtype == torch.float64:
+        # `generate` compares in float32; doing so too keeps a tie there a tie here.
+        logits = logits.float()
+    chosen: list[int] = logits.argmax(dim=-1).tolist()
+    return chosen
 
 
 def _to_host(tokens: torch.Tensor, values: torch.Tensor) -> tuple[list[list[int]], list[list[float]]]:

@@ -10,6 +10,7 @@ from transformers import PreTrainedModel
 
 from decoding.candidates.successors import WIDTH
 from decoding.candidates.tree import CandidateTree
+from decoding.choose import likeliest
 from decoding.cost import StepCost
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
@@ -48,10 +49,10 @@ def measure_step_cost(model: PreTrainedModel, seconds: float = PROBE_SECONDS) ->
     room = gate.position_limit or 4 * PROBE_PREFIX
     prefix = KVPrefix(model, gate)
     # A plain step after a prompt also warms up what the first step would pay for.
-    prefix.read([0] * max(1, min(PROBE_PREFIX, room // 4)))
+    prefix.read_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
     sizes = [size for size in SIZES if length + size <= room] or [1]
-    prefix.read([0])
+    prefix.read_logits([0])
     prefix.rewind(length)
 
     started = perf_counter()
@@ -71,7 +72,7 @@ def measure_step_cost(model: PreTrainedModel, seconds: float = PROBE_SECONDS) ->
 
 def _timed(prefix: KVPrefix, inputs: StepInputs) -> float:
     length, started = prefix.length, perf_counter()
-    prefix.look_ahead(inputs, WIDTH)
+    likeliest(prefix.branch_logits(inputs), WIDTH)
     seconds = perf_counter() - started
     prefix.rewind(length)
     return seconds

@@ -4,42 +4,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import median
 from time import perf_counter
 from typing import TypeAlias
 
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
+from transformers.generation.logits_process import LogitsProcessor
 
 from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids
+from decoding.choose import Chooser, Greedy, Processed
 from decoding.gate import vocabulary_size, warn_of_dropout
+from decoding.prefix import input_device
+from decoding.request import Request
+from decoding.sampling import SamplingConfig
 from decoding.session import Session
-from decoding.step import FinishReason, Origin, Step
+from decoding.step import Origin, Step
 
 PREFILL_CHUNK = 512
 """Tokens of the prompt read in one forward pass, so that progress shows and a stop is soon obeyed."""
 
 OnPrefill: TypeAlias = Callable[[int, int], None]
-
-
-@dataclass
-class Limits:
-    """Where a reply ends."""
-
-    remaining: int
-    eos_token_ids: frozenset[int]
-
-    def cut(self, tokens: Sequence[int]) -> tuple[tuple[int, ...], FinishReason | None]:
-        """The tokens up to the reply's end, and why it ends there; None if it does not."""
-        reason = None
-        kept = tuple(tokens[: self.remaining])
-        ending = next((index for index, token in enumerate(kept) if token in self.eos_token_ids), None)
-        if ending is not None:
-            kept, reason = kept[: ending + 1], FinishReason.EOS
-        elif len(kept) == self.remaining:
-            reason = FinishReason.LENGTH
-        self.remaining -= len(kept)
-        return kept, reason
 
 
 class Decoder(ABC):
@@ -62,11 +47,14 @@ class Decoder(ABC):
         *,
         max_new_tokens: int,
         eos_token_ids: EosTokenIds = None,
+        sampling: SamplingConfig | None = None,
+        logits_processor: Sequence[LogitsProcessor] = (),
+        stopping_criteria: Sequence[StoppingCriteria] = (),
         session: Session | None = None,
         on_prefill: OnPrefill | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> Iterator[Step]:
-        """Decode greedily after a text.
+        """Decode after a text.
 
         Reading on is the caller's: after each step the session is whole, and whoever stops iterating can go on
         later, with this decoder or another, by passing the session and its ``ids``. A session serves one generation
@@ -77,6 +65,12 @@ class Decoder(ABC):
             max_new_tokens: how many tokens to emit at most, at least 1. Where the model has learnt positions, no
                 more than it has positions for; other models go on past the length they were trained for.
             eos_token_ids: ids that end the reply; the ending one is emitted. None or empty for no such id.
+            sampling: how tokens are chosen; None for the likeliest always (greedy). With one seed the text is the same,
+                however it is decoded and wherever it was stopped: a draw depends on the seed and on the token's
+                place in the text alone. It is not the stream of `generate`.
+            logits_processor: transformers' or the caller's own, run before temperature, top-k and their kin, each row
+                under its own text. They must be functions of what they are given.
+            stopping_criteria: transformers' or the caller's own, asked after every token; their ``scores`` is None.
             session: what to go on from; None for a fresh one. The longest common prefix of its text is not read
                 again, and its tables stay.
             on_prefill: told how many tokens of the prompt have been read, and of how many, after every chunk.
@@ -100,16 +94,22 @@ class Decoder(ABC):
         if room is not None and room < 1:
             positions = session.gate.learnt_positions
             raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
-        limits = Limits(count if room is None else min(count, room), as_eos(eos_token_ids))
-        steps = self._generate(session, ids, limits, on_prefill or (lambda read, total: None))
+        request = Request(
+            count if room is None else min(count, room),
+            as_eos(eos_token_ids),
+            chooser_of(sampling, logits_processor),
+            StoppingCriteriaList(stopping_criteria),
+            input_device(self.model),
+        )
+        steps = self._generate(session, ids, request, on_prefill or (lambda read, total: None))
         return self._timed(session, steps, should_stop or (lambda: False))
 
     @abstractmethod
-    def _steps(self, session: Session, limits: Limits) -> Iterator[Step]:
+    def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         """Steps from a session whose text is read but for its last token, until one finishes."""
 
     def _generate(
-        self, session: Session, ids: list[int], limits: Limits, on_prefill: OnPrefill
+        self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
     ) -> Iterator[Step | None]:
         """All steps; None after a chunk of the prompt that emitted nothing, so that a stop is obeyed there too."""
         for read in prefill(session, ids):
@@ -119,7 +119,8 @@ class Decoder(ABC):
         unread = len(ids) - session.cached
         if unread > 1:
             started = perf_counter()
-            tokens, reason = limits.cut([session.read(unread)])
+            chosen = request.chooser.after(session.read(unread), ids)
+            tokens, reason = request.cut(ids, [chosen])
             forward_seconds = perf_counter() - started
             session.commit(tokens)
             on_prefill(len(ids), len(ids))
@@ -134,7 +135,7 @@ class Decoder(ABC):
                 forward_seconds=forward_seconds,
             )
         if reason is None:
-            yield from self._steps(session, limits)
+            yield from self._steps(session, request)
 
     @staticmethod
     def _timed(session: Session, steps: Iterator[Step | None], should_stop: Callable[[], bool]) -> Iterator[Step]:
@@ -152,6 +153,15 @@ class Decoder(ABC):
             if step is not None:
                 yield replace(step, seconds=seconds)
                 seconds = 0.0
+
+
+def chooser_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Chooser:
+    """What chooses the tokens of a generation."""
+    sampling = sampling or SamplingConfig.greedy()
+    processors = sampling.processors(logits_processor)
+    if sampling.is_greedy:
+        return Processed(processors, None) if processors else Greedy()
+    return Processed(processors, sampling.seed)
 
 
 def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
@@ -187,12 +197,12 @@ def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
     return median(seconds)
 
 
-def plain_step(session: Session, limits: Limits) -> Step:
+def plain_step(session: Session, request: Request) -> Step:
     """One step of plain decoding."""
     started = perf_counter()
-    chosen = session.read(1)
+    chosen = request.chooser.after(session.read(1), session.ids)
     forward_seconds = perf_counter() - started
-    tokens, reason = limits.cut([chosen])
+    tokens, reason = request.cut(session.ids, [chosen])
     session.commit(tokens)
     return Step(
         tokens,

@@ -21,9 +21,10 @@ from transformers import PreTrainedModel
 from decoding.config import LookaheadConfig
 from decoding.cost import StepCost
 from decoding.cost_probe import step_cost
-from decoding.decoder import Decoder, Limits, plain_step
+from decoding.decoder import Decoder, plain_step
 from decoding.inputs import StepInputs
 from decoding.plan import BudgetedPlan, FixedPlan, Plan
+from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
 from decoding.support import lookahead_support
@@ -56,14 +57,14 @@ class LookaheadDecoder(Decoder):
             return FixedPlan(session, self.config)
         return BudgetedPlan(session, self._cost or step_cost(self.model))
 
-    def _steps(self, session: Session, limits: Limits) -> Iterator[Step]:
+    def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         plan = self._plan(session) if self.support.supported else None
         reason = None
         while reason is None:
             started = perf_counter()
-            depth = None if plan is None or plan.rest() else self._depth(session, plan.window, limits)
+            depth = None if plan is None or plan.rest() else self._depth(session, plan.window, request)
             if plan is None or depth is None:
-                step = plain_step(session, limits)
+                step = plain_step(session, request)
                 reason = step.finish_reason
                 yield step
                 continue
@@ -72,14 +73,15 @@ class LookaheadDecoder(Decoder):
             window, candidates = plan.window, plan.candidates(depth)
             inputs = StepInputs.lay_out(session.ids[-1], candidates, window)
             before = perf_counter()
-            choices = session.look_ahead(inputs, plan.width)
+            logits = session.look_ahead(inputs)
+            choices = request.chooser.choose(logits, session.ids, candidates, plan.width)
             forward_seconds = perf_counter() - before
 
             # Verification: as far as the candidates are what the model chose, and one token more.
             chosen = choices.tokens
             accepted = candidates.walk(chosen)
             bonus = chosen[accepted[-1] if accepted else 0]
-            tokens, reason = limits.cut([*(inputs.token_ids[node] for node in accepted), bonus])
+            tokens, reason = request.cut(session.ids, [*(inputs.token_ids[node] for node in accepted), bonus])
             origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
             plan.learn(candidates, accepted, choices)
             session.commit(tokens, accepted[: len(tokens) - 1])
@@ -104,11 +106,11 @@ class LookaheadDecoder(Decoder):
                 forward_seconds=forward_seconds,
             )
 
-    def _depth(self, session: Session, window: JacobiWindow, limits: Limits) -> int | None:
+    def _depth(self, session: Session, window: JacobiWindow, request: Request) -> int | None:
         """How deep candidates may go in this step; None where no branch may be laid out at all."""
-        if limits.remaining == 1:
+        if request.remaining == 1:
             return None
-        depth = limits.remaining - 1
+        depth = request.remaining - 1
         limit = session.gate.position_limit
         if limit is None:
             return depth

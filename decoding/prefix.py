@@ -11,7 +11,6 @@ from transformers import PreTrainedModel
 from transformers.generation.utils import ALL_CACHE_NAMES
 
 from decoding.cache import KVCache
-from decoding.choose import Choices, choices, greedy
 from decoding.gate import Gate, accepted_arguments
 from decoding.inputs import AttentionReach, StepInputs, additive_mask, position_ids
 
@@ -30,8 +29,8 @@ class Prefix(Protocol):
     def length(self) -> int:
         """How many tokens have been read."""
 
-    def read(self, token_ids: Sequence[int]) -> int:
-        """Read tokens that follow; returns the model's choice after the last of them."""
+    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+        """Read tokens that follow; returns the logits after the last of them, shape (vocabulary,)."""
 
     def rewind(self, length: int) -> None:
         """Forget all but the first ``length`` tokens, or more than that where so few cannot be kept."""
@@ -65,24 +64,12 @@ class KVPrefix:
     def copy(self) -> KVPrefix:
         return KVPrefix(self._model, self._gate, self._cache.copy())
 
-    def read(self, token_ids: Sequence[int]) -> int:
-        return greedy(self.read_logits(token_ids)[None])[0]
-
-    def look_ahead(self, inputs: StepInputs, width: int = 0) -> Choices:
-        """One forward pass over both branches; what the model chose at each row of ``inputs.read``.
-
-        Args:
-            width: how many of the likeliest tokens are wanted, row by row.
-        """
-        return choices(self.branch_logits(inputs), width)
-
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        """As :meth:`read`, but the logits after the last token. Shape (vocabulary,)."""
         # No mask: causal attention over a whole chunk is what the fastest kernels serve.
         return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1])[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        """As :meth:`look_ahead`, but the logits. Shape (rows read, vocabulary)."""
+        """One forward pass over both branches; the logits at the rows of ``inputs.read``. Shape (rows, vocabulary)."""
         return self._forward(inputs.token_ids, inputs.depths, self._masks(inputs), inputs.read)
 
     def _masks(self, inputs: StepInputs) -> torch.Tensor | dict[str, torch.Tensor] | None:
@@ -143,19 +130,19 @@ class OpaquePrefix:
         return other
 
     @torch.inference_mode()
-    def read(self, token_ids: Sequence[int]) -> int:
+    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         try:
             if not self._read:
                 return self._forward(token_ids, list(token_ids))
             # One at a time: recurrent models read several tokens at once only from the start.
             for token in token_ids:
-                chosen = self._forward([token], [*self._read, token])
-            return chosen
+                logits = self._forward([token], [*self._read, token])
+            return logits
         except BaseException:
             self.rewind(0)
             raise
 
-    def _forward(self, new: Sequence[int], whole: list[int]) -> int:
+    def _forward(self, new: Sequence[int], whole: list[int]) -> torch.Tensor:
         # Without a state to read on from, the whole text is read again.
         fed = list(new) if self._state or not self._read else whole
         output = self._model(
@@ -164,4 +151,5 @@ class OpaquePrefix:
         # The names that `generate` knows a model's state by.
         self._state = {name: output[name] for name in ALL_CACHE_NAMES if output.get(name) is not None}
         self._read = whole
-        return greedy(output.logits[0, -1:])[0]
+        logits: torch.Tensor = output.logits[0, -1]
+        return logits

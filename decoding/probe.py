@@ -51,7 +51,7 @@ def _branches_read_as_plain(model: PreTrainedModel, gate: Gate) -> bool:
     inputs = StepInputs.lay_out(prefix[-1], tree, window)
 
     plain = KVPrefix(model, gate)
-    plain.read(prefix[:-1])
+    plain.read_logits(prefix[:-1])
     several = plain.branch_logits(inputs)
     # The last of each branch, and the window's last row: column 1 sees row 0 up to itself, then its own column.
     texts: list[list[int]] = [

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from transformers import PreTrainedModel
 
 from decoding.candidates.context import LONGEST_MATCH
 from decoding.candidates.tables import Tables
-from decoding.choose import Choices
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
 from decoding.prefix import KVPrefix, OpaquePrefix
@@ -61,18 +61,18 @@ class Session:
         self.tables.context.extend(input_ids[shared:])
         self.ids = list(input_ids)
 
-    def read(self, count: int) -> int:
-        """Have the model read the next ``count`` tokens of the text; returns its choice after them."""
-        return self.prefix.read(self.ids[self.cached : self.cached + count])
+    def read(self, count: int) -> torch.Tensor:
+        """Have the model read the next ``count`` tokens of the text; returns the logits after them, (vocabulary,)."""
+        return self.prefix.read_logits(self.ids[self.cached : self.cached + count])
 
-    def look_ahead(self, inputs: StepInputs, width: int = 0) -> Choices:
-        """One forward pass over both branches after the last token; what the model chose at each row read.
+    def look_ahead(self, inputs: StepInputs) -> torch.Tensor:
+        """One forward pass over both branches after the last token.
 
-        Args:
-            width: how many of the likeliest tokens are wanted, row by row.
+        Returns:
+            The logits at the rows of ``inputs.read``. Shape (rows, vocabulary).
         """
         assert isinstance(self.prefix, KVPrefix)
-        return self.prefix.look_ahead(inputs, width)
+        return self.prefix.branch_logits(inputs)
 
     def commit(self, tokens: Sequence[int], accepted: Sequence[int] | None = None) -> None:
         """Append what a step settled.

@@ -19,7 +19,7 @@ class Origin(str, Enum):
     CONTEXT = "context"
     """An n-gram of the prompt, the reply or an earlier turn."""
     SUCCESSOR = "successor"
-    """A likely next token recycled from logits already computed. Named for all who read steps; none proposes it yet."""
+    """A likely next token recycled from logits already computed (budgeted decoding only)."""
 
 
 class FinishReason(str, Enum):
@@ -27,6 +27,8 @@ class FinishReason(str, Enum):
 
     EOS = "eos"
     LENGTH = "length"
+    STOP = "stop"
+    """A stopping criterion said so, a stop string for one."""
 
 
 @dataclass(frozen=True, slots=True)

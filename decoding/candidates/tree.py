@@ -68,6 +68,10 @@ class CandidateTree:
             node = child
         return path
 
+    def child(self, node: int, token: int) -> int | None:
+        """The candidate that follows a node with this token; None if there is none."""
+        return self._children[node].get(token)
+
     def parent(self, node: int) -> int:
         """The node that a candidate node continues."""
         return self._parents[node - 1]

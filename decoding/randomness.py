@@ -1,0 +1,50 @@
+"""Randomness for sampling: Gumbel noise that is a function of seed, position and token alone.
+
+Adding it to the log-probabilities and taking the largest draws from the distribution (Gumbel-max). Since nothing else
+goes in, the token drawn at a position is the same however many were settled at once, on whatever device, after
+whatever stop and toggle. The hash is SplitMix64 (Steele, Lea and Flood 2014).
+"""
+
+from __future__ import annotations
+
+import torch
+
+_WORD = 1 << 64
+_STRIDE, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+
+
+def gumbel(seed: int, positions: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+    """Standard Gumbel noise for each pair of position and token id.
+
+    Args:
+        seed: any whole number; taken modulo 2⁶⁴.
+        positions: where in the text the tokens would stand, int64.
+        tokens: token ids, int64; broadcast against ``positions``.
+
+    Returns:
+        float64, of the common shape; float32 on a device that has no float64.
+    """
+    if tokens.device.type == "mps":
+        return gumbel(seed, positions.cpu(), tokens.cpu()).float().to(tokens.device)
+    key = _mixed(_mixed(torch.full_like(positions, _signed(seed))) + positions * _signed(_STRIDE))
+    bits = _mixed(key + (tokens + 1) * _signed(_STRIDE))
+    # The upper 53 bits, as a fraction that is neither 0 nor 1.
+    uniform = (_shifted(bits, 11).double() + 0.5) * 2.0**-53
+    return -torch.log(-torch.log(uniform))
+
+
+def _mixed(words: torch.Tensor) -> torch.Tensor:
+    words = (words ^ _shifted(words, 30)) * _signed(_FIRST)
+    words = (words ^ _shifted(words, 27)) * _signed(_SECOND)
+    return words ^ _shifted(words, 31)
+
+
+def _shifted(words: torch.Tensor, by: int) -> torch.Tensor:
+    """Shifted right as if unsigned."""
+    return (words >> by) & ((1 << (64 - by)) - 1)
+
+
+def _signed(word: int) -> int:
+    """The int64 with the same bits."""
+    word %= _WORD
+    return word - _WORD if word >= _WORD // 2 else word

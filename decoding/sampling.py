@@ -1,0 +1,149 @@
+"""SamplingConfig: how tokens are drawn, in transformers' own terms, and the logits processors that this comes to."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from transformers import GenerationConfig
+from transformers.generation.logits_process import (
+    EpsilonLogitsWarper,
+    EtaLogitsWarper,
+    LogitsProcessor,
+    LogitsProcessorList,
+    MinPLogitsWarper,
+    NoBadWordsLogitsProcessor,
+    NoRepeatNGramLogitsProcessor,
+    RepetitionPenaltyLogitsProcessor,
+    SequenceBiasLogitsProcessor,
+    SuppressTokensLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+    TypicalLogitsWarper,
+)
+
+_FRACTIONS = ("top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
+
+
+@dataclass(frozen=True)
+class SamplingConfig:
+    """How tokens are chosen. What is left as it is changes nothing.
+
+    Attributes:
+        temperature: what the logits are divided by; 0 for the likeliest token always (greedy).
+        top_k: only so many of the likeliest tokens may be drawn; 0 for all.
+        top_p: only the likeliest tokens that make up this much probability.
+        min_p: only tokens with at least this share of the likeliest token's probability.
+        typical_p, epsilon_cutoff, eta_cutoff: as in transformers.
+        repetition_penalty: what the scores of tokens already in the text are divided by; 1 for none.
+        no_repeat_ngram_size: no n-gram of this size comes twice; 0 for no such rule.
+        bad_words_ids: sequences of token ids that are never completed.
+        logit_bias: what is added to a token's logit, by token id.
+        sequence_bias: what is added to the logit of a sequence's last token where the rest of it stands.
+        suppress_tokens: token ids that are never chosen.
+        seed: a whole number; with one seed a text is drawn the same, lookahead or not. None draws a seed, to be read
+            off here.
+
+    Raises:
+        ValueError: a value is out of range.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    typical_p: float = 1.0
+    epsilon_cutoff: float = 0.0
+    eta_cutoff: float = 0.0
+    repetition_penalty: float = 1.0
+    no_repeat_ngram_size: int = 0
+    bad_words_ids: Sequence[Sequence[int]] = ()
+    logit_bias: Mapping[int, float] = field(default_factory=dict)
+    sequence_bias: Mapping[tuple[int, ...], float] = field(default_factory=dict)
+    suppress_tokens: Sequence[int] = ()
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        _least(self.temperature, "temperature", 0)
+        _least(self.top_k, "top_k", 0)
+        _least(self.no_repeat_ngram_size, "no_repeat_ngram_size", 0)
+        for name in _FRACTIONS:
+            _least(getattr(self, name), name, 0)
+            if getattr(self, name) > 1:
+                raise ValueError(f"{name} must be at most 1, not {getattr(self, name)}")
+        if self.top_p == 0 or self.typical_p == 0:
+            raise ValueError("top_p and typical_p must be above 0: nothing would be left to draw from")
+        if not self.repetition_penalty > 0:
+            raise ValueError(f"repetition_penalty must be above 0, not {self.repetition_penalty}")
+        if self.seed is None:
+            object.__setattr__(self, "seed", secrets.randbelow(2**32))
+        elif isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise ValueError(f"seed must be a whole number, not {self.seed!r}")
+
+    @classmethod
+    def greedy(cls, **settings: Any) -> SamplingConfig:
+        """The likeliest token always, under the penalties and bans among ``settings``."""
+        return cls(**{"temperature": 0.0, "seed": 0, **settings})
+
+    @classmethod
+    def from_generation_config(cls, config: GenerationConfig, seed: int | None = None) -> SamplingConfig:
+        """What a checkpoint's own generation config asks for."""
+        names = {field.name for field in fields(cls)} - {"seed", "temperature", "logit_bias"}
+        found = {name: getattr(config, name, None) for name in names}
+        settings = {name: value for name, value in found.items() if value is not None}
+        if isinstance(settings.get("sequence_bias"), list):
+            settings["sequence_bias"] = {tuple(ids): bias for ids, bias in settings["sequence_bias"]}
+        if not config.do_sample:
+            # The shape of the distribution is nothing to a choice that takes its top.
+            shaping = {"top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"}
+            return cls.greedy(**{name: value for name, value in settings.items() if name not in shaping})
+        temperature = 1.0 if config.temperature is None else config.temperature
+        return cls(temperature=temperature, seed=seed, **settings)
+
+    @property
+    def is_greedy(self) -> bool:
+        """Whether the likeliest token is always taken."""
+        return self.temperature == 0
+
+    def processors(self, custom: Sequence[LogitsProcessor] = ()) -> LogitsProcessorList:
+        """The logits processors, in the order of `generate`: penalties and bans, the caller's own, then the warpers."""
+        found: list[LogitsProcessor] = []
+        biases: dict[tuple[int, ...], float] = {(token,): bias for token, bias in self.logit_bias.items()}
+        biases.update(self.sequence_bias)
+        if biases:
+            found.append(SequenceBiasLogitsProcessor([[list(ids), bias] for ids, bias in biases.items()]))
+        if self.repetition_penalty != 1:
+            found.append(RepetitionPenaltyLogitsProcessor(self.repetition_penalty))
+        if self.no_repeat_ngram_size:
+            found.append(NoRepeatNGramLogitsProcessor(self.no_repeat_ngram_size))
+        if self.bad_words_ids:
+            found.append(NoBadWordsLogitsProcessor([list(ids) for ids in self.bad_words_ids]))
+        if self.suppress_tokens:
+            found.append(SuppressTokensLogitsProcessor(list(self.suppress_tokens)))
+        return LogitsProcessorList([*found, *custom, *(() if self.is_greedy else self._warpers())])
+
+    def _warpers(self) -> list[LogitsProcessor]:
+        found: list[LogitsProcessor] = []
+        if self.temperature != 1:
+            found.append(TemperatureLogitsWarper(float(self.temperature)))
+        if self.top_k:
+            found.append(TopKLogitsWarper(self.top_k))
+        if self.top_p < 1:
+            found.append(TopPLogitsWarper(self.top_p))
+        if self.min_p:
+            found.append(MinPLogitsWarper(self.min_p))
+        if self.typical_p < 1:
+            found.append(TypicalLogitsWarper(self.typical_p))
+        if self.epsilon_cutoff:
+            found.append(EpsilonLogitsWarper(self.epsilon_cutoff))
+        if self.eta_cutoff:
+            found.append(EtaLogitsWarper(self.eta_cutoff))
+        return found
+
+
+def _least(value: float, name: str, least: float) -> None:
+    if not value >= least:
+        raise ValueError(f"{name} must be at least {least}, not {value}")
