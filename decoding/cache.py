@@ -108,19 +108,21 @@ class KVCache(Cache):
         for layer in self.layers:
             layer.resize(min(length, layer.length))
 
-    @torch.inference_mode()
     def keep(self, base: int, offsets: Sequence[int]) -> None:
         """Of what the last step wrote from ``base`` on, keep the tokens at these offsets, in this order."""
         in_place = 0
         while in_place < len(offsets) and offsets[in_place] == in_place:
             in_place += 1
         moved = [base + offset for offset in offsets[in_place:]]
-        if not moved and self.length == base + len(offsets):
-            return
+        if moved or self.length != base + len(offsets):
+            self._compact(moved, base + in_place, base + len(offsets))
+
+    @torch.inference_mode()
+    def _compact(self, moved: Sequence[int], to: int, length: int) -> None:
         for layer in self.layers:
             if moved:
-                layer.move(moved, base + in_place)
-            layer.resize(base + len(offsets))
+                layer.move(moved, to)
+            layer.resize(length)
 
     @torch.inference_mode()
     def copy(self) -> KVCache:

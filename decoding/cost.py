@@ -14,8 +14,13 @@ LEVEL_WEIGHT = 0.1
 """How much one live step moves the level of the whole curve: other programs come and go."""
 SHAPE_WEIGHT = 0.03
 """How much one live step moves the curve near its own size."""
+EXTRA_WEIGHT = 0.01
+"""How much one live step of several tokens moves what all such steps cost beside the model; the first count more."""
 OUTLIER = 2.0
 """A step that took this many times what was expected counts as no more."""
+EXTRA_OUTLIER = 0.25
+"""A step that took this much longer than was expected, as a share, moves it no further."""
+FIRST_REFRESHES = (4, 8, 16)
 REFRESH_STEPS = 32
 """The curve that the budget works with is drawn anew once in so many live steps."""
 
@@ -30,12 +35,11 @@ class CostCurve:
 
     def __init__(self, costs: Sequence[float]) -> None:
         self.costs = [float(cost) for cost in costs]
-        steps = np.asarray(self.costs)
+        steps, counts = np.asarray(self.costs), np.arange(len(self.costs))
+        more = counts[None, :] - counts[:, None]
+        added = np.where(more > 0, (steps[None, :] - steps[:, None]) / np.maximum(more, 1), np.inf)
         # For the last count there is nothing to add.
-        self.slopes = [
-            float(((steps[count + 1 :] - steps[count]) / np.arange(1, len(steps) - count)).min())
-            for count in range(len(steps) - 1)
-        ] + [float("inf")]
+        self.slopes: list[float] = added.min(axis=1).tolist()
 
 
 class StepCost:
@@ -48,13 +52,17 @@ class StepCost:
             live: whether live steps change it; without, steps are reproducible.
 
         Raises:
-            ValueError: there is no figure for one token, or a figure is not a positive number.
+            ValueError: there is no figure for one token, or one that is no positive number of seconds or tokens.
         """
-        if 1 not in seconds or not all(0 < value < float("inf") for value in seconds.values()):
-            raise ValueError("a step's cost takes positive seconds by the number of tokens, 1 among them")
+        if 1 not in seconds:
+            raise ValueError("a step's cost needs the seconds of a step over 1 token")
+        for size, value in seconds.items():
+            if size < 1 or not 0 < value < float("inf"):
+                raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
         self._sizes = sorted(seconds)
         self._seconds = [float(seconds[size]) for size in self._sizes]
         self._live, self._level, self._observed = live, 1.0, 0
+        self._extra, self._several = 0.0, 0
         self._table: list[float] = []
         self._curves: dict[int, CostCurve] = {}
         self._draw()
@@ -69,7 +77,7 @@ class StepCost:
 
     def as_dict(self) -> dict[str, float]:
         """Seconds by the number of tokens, as JSON keeps them."""
-        return {str(size): value * self._level for size, value in zip(self._sizes, self._seconds, strict=True)}
+        return {str(size): self.seconds(size) for size in self._sizes}
 
     def seconds(self, tokens: int) -> float:
         """The time that a step over so many tokens is expected to take."""
@@ -91,14 +99,35 @@ class StepCost:
         """Let a live step move what is known; a single outlier moves it little."""
         if not self._live:
             return
-        ratio = min(seconds / self.seconds(tokens), OUTLIER) - 1
-        self._level *= 1 + LEVEL_WEIGHT * ratio
-        right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
-        for index in {right, right if self._sizes[right] <= tokens else max(0, right - 1)}:
-            self._seconds[index] *= 1 + SHAPE_WEIGHT * ratio
         self._observed += 1
-        if self._observed % REFRESH_STEPS == 0:
+        right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
+        left = right if self._sizes[right] <= tokens else max(0, right - 1)
+        # Held against what is known by now: the table may be some steps old.
+        expected = self._level * self._between(left, right, tokens)
+        ratio = min(seconds / expected, OUTLIER) - 1
+        self._level *= 1 + LEVEL_WEIGHT * ratio
+        for index in {left, right}:
+            self._seconds[index] *= 1 + SHAPE_WEIGHT * ratio
+        if tokens > 1:
+            # Bookkeeping, masks and all else that the probe did not see come with any number of tokens.
+            self._several += 1
+            weight = max(EXTRA_WEIGHT, 1 / (4 + self._several))
+            self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected / self._level
+        if self._observed % REFRESH_STEPS == 0 or self._several in FIRST_REFRESHES:
             self._draw()
+
+    def _between(self, left: int, right: int, tokens: int) -> float:
+        """The time at level 1 of a step over ``tokens``, from those of the sizes to its left and right."""
+        low, high = self._sizes[left], self._sizes[right]
+        share = min(1.0, (tokens - low) / (high - low)) if high > low else 0.0
+        beyond = self._slope * max(0, tokens - high)
+        return (
+            self._seconds[left] + share * (self._seconds[right] - self._seconds[left]) + beyond + self._beside(tokens)
+        )
+
+    def _beside(self, tokens: int) -> float:
+        """What a step over several tokens takes beside the model, more than a plain one. At least something is left."""
+        return max(self._extra, -self._seconds[0] / 2) if tokens > 1 else 0.0
 
     def _shape(self, tokens: int) -> float:
         if tokens < len(self._table):
@@ -109,7 +138,9 @@ class StepCost:
     def _draw(self) -> None:
         """Interpolate anew."""
         last = self._sizes[-1]
-        self._table = np.interp(np.arange(last + 1), self._sizes, self._seconds).tolist()
+        table = np.interp(np.arange(last + 1), self._sizes, self._seconds)
+        table[2:] += self._beside(2)
+        self._table = table.tolist()
         # Beyond what was measured, as steep as its outer half.
         self._slope = max(0.0, (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2))
         self._curves = {}

@@ -9,6 +9,7 @@ from statistics import median
 from time import perf_counter
 from typing import TypeAlias
 
+import torch
 from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.generation.logits_process import LogitsProcessor
 
@@ -197,11 +198,18 @@ def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
     return median(seconds)
 
 
-def plain_step(session: Session, request: Request) -> Step:
-    """One step of plain decoding."""
+def plain_step(session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None) -> Step:
+    """One step of plain decoding.
+
+    Args:
+        learn: told the logits, shape (vocabulary,), and the token chosen, before it is committed.
+    """
     started = perf_counter()
-    chosen = request.chooser.after(session.read(1), session.ids)
+    logits = session.read(1)
+    chosen = request.chooser.after(logits, session.ids)
     forward_seconds = perf_counter() - started
+    if learn is not None:
+        learn(logits, chosen)
     tokens, reason = request.cut(session.ids, [chosen])
     session.commit(tokens)
     return Step(

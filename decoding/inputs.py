@@ -42,13 +42,15 @@ class StepInputs:
         candidates, total = 1 + len(tree), 1 + len(tree) + len(window)
         if total == 1:
             return cls([last_token], _ONE_DEPTH, _ONE_VISIBLE, [0])
-        visible = np.zeros((total, total), dtype=np.bool_)
-        visible[:, 0] = True
-        visible[1:candidates, 1:candidates] = tree.ancestry()
-        visible[candidates:, candidates:] = window.visibility()
+        visible = tree.ancestry(total)
+        depths = np.asarray([0, *tree.depths], dtype=np.int64)
+        if window:
+            visible[candidates:, 0] = True
+            visible[candidates:, candidates:] = window.visibility()
+            depths = np.concatenate((depths, window.depths()))
         return cls(
             token_ids=[last_token, *tree.tokens, *window.tokens],
-            depths=np.concatenate((np.asarray([0, *tree.depths], dtype=np.int64), window.depths())),
+            depths=depths,
             visible=visible,
             read=[*range(candidates), *range(total - window.columns * bool(window.rows), total)],
         )
@@ -68,13 +70,18 @@ class AttentionReach:
     sliding_window: int | None = None
     chunk_size: int | None = None
 
-    def sees(self, query: npt.NDArray[np.int64], key: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_] | None:
-        """Which key positions lie within reach of each query position. Shape (queries, keys); None for all."""
+    @property
+    def limited(self) -> bool:
+        """Whether anything lies out of reach."""
+        return self.sliding_window is not None or self.chunk_size is not None
+
+    def sees(self, query: npt.NDArray[np.int64], key: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Which key positions lie within reach of each query position. Shape (queries, keys)."""
         if self.sliding_window is not None:
             return np.asarray(key[None, :] > query[:, None] - self.sliding_window)
         if self.chunk_size is not None:
             return np.asarray(key[None, :] // self.chunk_size == query[:, None] // self.chunk_size)
-        return None
+        return np.ones((len(query), len(key)), dtype=np.bool_)
 
 
 Reaches = AttentionReach | Mapping[str, AttentionReach]
@@ -115,16 +122,14 @@ def additive_mask(
     Returns:
         Shape (1, 1, T, cached + T): 0 where a token is seen, the dtype's lowest value where it is not.
     """
-    total = len(inputs)
-    hidden = np.zeros((total, cached + total), dtype=np.bool_)
-    hidden[:, cached:] = ~inputs.visible
-    positions = cached + inputs.depths
-    within = reach.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
-    if within is not None:
-        hidden |= ~within
-    mask = torch.zeros(hidden.shape, dtype=dtype, device=device)
-    mask.masked_fill_(torch.from_numpy(hidden).to(device), torch.finfo(dtype).min)
-    return mask[None, None]
+    total, lowest = len(inputs), torch.finfo(dtype).min
+    mask = torch.zeros((1, 1, total, cached + total), dtype=dtype, device=device)
+    mask[..., cached:].masked_fill_(torch.from_numpy(~inputs.visible).to(device), lowest)
+    if reach.limited:
+        positions = cached + inputs.depths
+        within = reach.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
+        mask.masked_fill_(torch.from_numpy(~within).to(device), lowest)
+    return mask
 
 
 def position_ids(cached: int, depths: Sequence[int] | npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:

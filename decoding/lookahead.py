@@ -62,15 +62,21 @@ class LookaheadDecoder(Decoder):
         reason = None
         while reason is None:
             started = perf_counter()
-            depth = None if plan is None or plan.rest() else self._depth(session, plan.window, request)
+            depth = None if plan is None else self._depth(session, plan.window, request)
             if plan is None or depth is None:
                 step = plain_step(session, request)
                 reason = step.finish_reason
                 yield step
                 continue
+            window, candidates = plan.window, plan.candidates(depth)
+            if not candidates and not window:
+                step = plain_step(session, request, plan.learn_plain)
+                reason = step.finish_reason
+                plan.account(perf_counter() - started)
+                yield step
+                continue
 
             # Both branches, in one forward pass.
-            window, candidates = plan.window, plan.candidates(depth)
             inputs = StepInputs.lay_out(session.ids[-1], candidates, window)
             before = perf_counter()
             logits = session.look_ahead(inputs)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+import torch
+
 from decoding.budget import select
 from decoding.candidates.growth import Growth
 from decoding.candidates.propose import propose
@@ -35,11 +37,8 @@ class Plan(Protocol):
     window: JacobiWindow
     width: int
 
-    def rest(self) -> bool:
-        """Whether the next step had better be a plain one; asked once a step."""
-
     def candidates(self, depth: int) -> CandidateTree:
-        """The verification branch of the next step, of at most so many tokens in a row."""
+        """The verification branch of the next step, of at most so many tokens in a row; asked once a step."""
 
     def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
         """Take in what a step showed, before its tokens are committed.
@@ -47,6 +46,13 @@ class Plan(Protocol):
         Args:
             accepted: the numbers of the candidates accepted.
             choices: what the model chose at the last token, each candidate, and the window's last row.
+        """
+
+    def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
+        """As :meth:`learn`, after a step over the last token alone.
+
+        Args:
+            logits: shape (vocabulary,).
         """
 
     def account(self, seconds: float) -> None:
@@ -62,13 +68,13 @@ class FixedPlan:
         self._session, self._guess_set_size = session, config.guess_set_size
         self.window = JacobiWindow.drawn_from(session.ids, config.window_size, config.ngram_size)
 
-    def rest(self) -> bool:
-        return False
-
     def candidates(self, depth: int) -> CandidateTree:
         return propose(self._session, min(depth, self.window.ngram_size - 1), self._guess_set_size)
 
     def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
+        pass
+
+    def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
         pass
 
     def account(self, seconds: float) -> None:
@@ -86,21 +92,17 @@ class BudgetedPlan:
         self._growth = Growth(session.tables, session.ids)
         self._resting, self._next_rest, self._idle = 0, IDLE_STEPS, 0
         self._usual_candidates = 4.0
+        self._window_tokens, self._awake = 0, True
         self._accepted: Sequence[int] = ()
 
-    def rest(self) -> bool:
-        if self._idle >= IDLE_STEPS:
-            # One step awake between two rests, unless it finds something.
-            self._idle, self._resting = IDLE_STEPS - 1, self._next_rest
-            self._next_rest = min(2 * self._next_rest, LONGEST_REST)
-        if self._resting:
-            self._resting -= 1
-            return True
-        return False
-
     def candidates(self, depth: int) -> CandidateTree:
+        # A window that is still filling has grown by the time the step is accounted for.
+        self._window_tokens = len(self.window)
+        self._awake = self._is_awake()
+        if not self._awake:
+            return CandidateTree()
         self._growth = Growth(self._tables, self._session.ids)
-        tree = select(self._growth, self._cost.curve(1 + len(self.window)), min(depth, DEEPEST))
+        tree = select(self._growth, self._cost.curve(1 + self._window_tokens), min(depth, DEEPEST))
         self._usual_candidates += 0.05 * (len(tree) - self._usual_candidates)
         return tree
 
@@ -114,13 +116,21 @@ class BudgetedPlan:
         self._accepted = accepted
         if accepted:
             self._idle, self._next_rest = 0, IDLE_STEPS
-        elif not candidates and not self.window.columns and self._growth.root.children:
+
+    def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
+        self._tables.successors.learn_later(self._session.ids[-1], logits)
+        self._accepted = ()
+        if self._awake and self._growth.root.children:
+            self._growth.learn([chosen])
             # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
             self._idle += 1
 
     def account(self, seconds: float) -> None:
+        if not self._awake:
+            self._cost.observe(1, seconds)
+            return
         candidates, accepted = len(self._growth.taken), self._accepted
-        total = 1 + candidates + len(self.window)
+        total = 1 + candidates + self._window_tokens
         self._cost.observe(total, seconds)
 
         # What the step would have been without the branch, and without the candidates that only the branch gave.
@@ -128,13 +138,24 @@ class BudgetedPlan:
         traced = self._growth.taken_from(Origin.TRAJECTORY) if len(self._tables.trajectory) else frozenset()
         lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in traced), 0)
         settled, plain = 1 + len(accepted), cost(1)
-        without = total - len(self.window) - len(traced)
+        without = total - self._window_tokens - len(traced)
         choice.note(settled, cost(total) / plain, settled - lost, cost(without) / plain)
         limit = self._session.gate.position_limit
         ahead = None if limit is None else limit - len(self._session.ids)
         choice.consider(self._cost, round(self._usual_candidates), ahead)
         if choice.sizes != (self.window.columns, self.window.ngram_size):
             self.window = self._new_window()
+
+    def _is_awake(self) -> bool:
+        """Whether to look for candidates in the next step; where nothing paid for long, the sources rest."""
+        if self._idle >= IDLE_STEPS:
+            # One step awake between two rests, unless it finds something.
+            self._idle, self._resting = IDLE_STEPS - 1, self._next_rest
+            self._next_rest = min(2 * self._next_rest, LONGEST_REST)
+        if self._resting and not self.window.columns:
+            self._resting -= 1
+            return False
+        return True
 
     def _new_window(self) -> JacobiWindow:
         return JacobiWindow.drawn_from(self._session.ids, *self._tables.window_choice.sizes)

@@ -13,6 +13,7 @@ from transformers.generation.utils import ALL_CACHE_NAMES
 from decoding.cache import KVCache
 from decoding.gate import Gate, accepted_arguments
 from decoding.inputs import AttentionReach, StepInputs, additive_mask, position_ids
+from decoding.products import products_of
 
 
 def input_device(model: PreTrainedModel) -> torch.device:
@@ -70,13 +71,14 @@ class KVPrefix:
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         """One forward pass over both branches; the logits at the rows of ``inputs.read``. Shape (rows, vocabulary)."""
-        return self._forward(inputs.token_ids, inputs.depths, self._masks(inputs), inputs.read)
+        if len(inputs) == 1:
+            return self._forward(inputs.token_ids, inputs.depths, None, inputs.read)
+        with products_of(self._model).faster():
+            return self._forward(inputs.token_ids, inputs.depths, self._masks(inputs), inputs.read)
 
     def _masks(self, inputs: StepInputs) -> torch.Tensor | dict[str, torch.Tensor] | None:
         reaches = self._gate.reaches
         assert reaches is not None, "the gate lets no branches through"
-        if len(inputs) == 1:
-            return None
         if isinstance(reaches, Mapping):
             return {layer_type: self._mask(inputs, reach) for layer_type, reach in reaches.items()}
         return self._mask(inputs, reaches)

@@ -80,10 +80,19 @@ class CandidateTree:
         """The source that proposed a candidate node."""
         return self.origins[node - 1]
 
-    def ancestry(self) -> npt.NDArray[np.bool_]:
-        """Which candidate each candidate sees: itself and its ancestors. Shape (nodes, nodes), root left out."""
-        sees = np.eye(len(self), dtype=np.bool_)
-        for node, parent in enumerate(self._parents):
-            if parent != ROOT:
-                sees[node] |= sees[parent - 1]
-        return sees
+    def ancestry(self, size: int | None = None) -> npt.NDArray[np.bool_]:
+        """Which node each node sees: itself and its ancestors, the root first of all.
+
+        Args:
+            size: rows and columns of the result; what lies beyond the nodes sees nothing and is not seen. None for
+                as many as there are nodes, the root included.
+        """
+        size = 1 + len(self) if size is None else size
+        rows = [bytearray(size)]
+        rows[ROOT][ROOT] = True
+        for node, parent in enumerate(self._parents, start=1):
+            row = rows[parent].copy()
+            row[node] = True
+            rows.append(row)
+        rows += [bytearray(size)] * (size - len(rows))
+        return np.frombuffer(bytearray().join(rows), dtype=np.bool_).reshape(size, size)

@@ -1,4 +1,4 @@
-"""How much memory a session's tables take: what they say themselves, else an estimate."""
+"""How much memory a session's tables take."""
 
 from __future__ import annotations
 
@@ -18,17 +18,10 @@ def entries_of(tables: Tables) -> int:
 
 
 def size_of(tables: Tables) -> int:
-    """Bytes that the tables take, about: ``Tables.nbytes`` where there is such a method, else what is reachable."""
-    own = getattr(tables, "nbytes", None)
-    if own is not None:
-        return int(own() if callable(own) else own)
-    return _reachable(tables)
-
-
-def _reachable(root: Any) -> int:
-    """The sizes of all objects that can be reached, each counted once, those of small numbers left out."""
+    """Bytes that the tables take: the sizes of all objects that can be reached, those of small numbers left out."""
     seen: set[int] = set()
-    waiting, total = [root], 0
+    waiting: list[Any] = [tables]
+    total = 0
     while waiting:
         value = waiting.pop()
         if id(value) in seen or isinstance(value, int | float | type | None):

@@ -1,0 +1,178 @@
+"""What a step costs: read off a curve, kept up to date by live steps, and measured once a model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from decoding import StepCost, measure_step_cost, step_cost
+from decoding.cost import MOST_CANDIDATES
+from decoding.cost_probe import LEAST_SIZES, SIZES
+from tests.models import random_model
+
+CURVE = {1: 1.0, 4: 1.2, 16: 2.0, 64: 5.0}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "offender"),
+    [
+        ({}, "1 token"),
+        ({2: 1.0}, "1 token"),
+        ({1: 1.0, 7: 0.0}, "over 7 tokens cannot take 0.0"),
+        ({1: -2.5}, "over 1 tokens cannot take -2.5"),
+        ({1: 1.0, 9: float("nan")}, "over 9 tokens cannot take nan"),
+        ({1: 1.0, 9: float("inf")}, "over 9 tokens cannot take inf"),
+        ({1: 1.0, 0: 0.5}, "over 0 tokens"),
+        ({1: 1.0, -3: 0.5}, "over -3 tokens"),
+    ],
+)
+def test_a_figure_out_of_range_is_named(seconds: Mapping[int, float], offender: str) -> None:
+    with pytest.raises(ValueError, match=offender):
+        StepCost(seconds)
+
+
+@pytest.mark.parametrize(
+    ("stored", "offender"),
+    [
+        (None, "NoneType"),
+        ([1.0], "list"),
+        ({}, "1 token"),
+        ({"1": None}, "NoneType"),
+        ({"1": "soon"}, "soon"),
+        ({"1": 1.0, "many": 2.0}, "many"),
+        ({"1": 1.0, "8": -1.0}, "over 8 tokens cannot take -1.0"),
+    ],
+)
+def test_what_was_stored_and_broke_is_refused_by_name(stored: Any, offender: str) -> None:
+    with pytest.raises(ValueError, match=offender):
+        StepCost.from_dict(stored)
+
+
+def test_what_was_stored_is_what_comes_back() -> None:
+    cost = StepCost(CURVE)
+    again = StepCost.from_dict(json.loads(json.dumps(cost.as_dict())))
+    assert again.as_dict() == cost.as_dict() == {"1": 1.0, "4": 1.2, "16": 2.0, "64": 5.0}
+    assert [again.seconds(tokens) for tokens in range(1, 200)] == [cost.seconds(tokens) for tokens in range(1, 200)]
+
+
+def test_what_live_steps_have_taught_comes_back_too() -> None:
+    cost = StepCost(CURVE)
+    for _ in range(320):
+        cost.observe(16, 6.0)
+    again = StepCost.from_dict(cost.as_dict())
+    assert [again.seconds(tokens) for tokens in CURVE] == pytest.approx([cost.seconds(tokens) for tokens in CURVE])
+
+
+def test_between_sizes_measured_the_cost_lies_on_a_line() -> None:
+    cost = StepCost(CURVE)
+    assert [cost.seconds(tokens) for tokens in (1, 4, 16, 64)] == [1.0, 1.2, 2.0, 5.0]
+    assert [cost.seconds(tokens) for tokens in (10, 40)] == pytest.approx([1.6, 3.5])
+
+
+def test_beyond_them_it_rises_as_steeply_as_the_outer_half() -> None:
+    assert StepCost({1: 1.0, 10: 2.0, 20: 4.0}).seconds(30) == pytest.approx(6.0)
+    # One figure tells nothing of more tokens, and more tokens never take less than the most measured.
+    assert StepCost({1: 1.0}).seconds(50) == pytest.approx(1.0)
+    assert StepCost({1: 1.0, 10: 5.0, 20: 3.0}).seconds(40) == pytest.approx(3.0)
+
+
+def test_the_budgets_curve_is_in_plain_steps_and_starts_at_what_is_fixed() -> None:
+    cost = StepCost({size: 0.02 * seconds for size, seconds in CURVE.items()})
+    relative = cost.relative(120)
+    assert relative[1] == 1.0
+    np.testing.assert_allclose(relative[1:], [cost.seconds(tokens) / cost.seconds(1) for tokens in range(1, 121)])
+    for fixed in (1, 4, 13):
+        curve = cost.curve(fixed)
+        assert len(curve.costs) == len(curve.slopes) == MOST_CANDIDATES + 1
+        assert curve.costs == cost.relative(fixed + MOST_CANDIDATES)[fixed:].tolist()
+
+
+@pytest.mark.parametrize("factor", [0.3, 0.8, 1.5, 4.0])
+def test_a_machine_that_got_faster_or_slower_is_noticed_at_every_size(factor: float) -> None:
+    cost = StepCost(CURVE)
+    for turn in range(320):
+        size = (1, 4, 16, 64)[turn % 4]
+        cost.observe(size, factor * CURVE[size])
+    for size, seconds in CURVE.items():
+        assert cost.seconds(size) == pytest.approx(factor * seconds, rel=0.1)
+    # In plain steps nothing has changed, so the budget stays what it was.
+    sizes = list(CURVE)
+    np.testing.assert_allclose(cost.relative(64)[sizes], StepCost(CURVE).relative(64)[sizes], rtol=0.1)
+
+
+def test_a_size_that_got_dearer_than_others_changes_the_curve_there() -> None:
+    cost = StepCost(CURVE)
+    before = cost.curve(1).costs[15]
+    for _ in range(320):
+        cost.observe(1, 1.0)
+        cost.observe(16, 4.0)
+    assert cost.seconds(16) / cost.seconds(1) == pytest.approx(4.0, rel=0.1)
+    assert cost.curve(1).costs[15] > 1.5 * before
+
+
+def test_what_all_larger_steps_take_beside_the_model_is_learnt_from_a_few_of_one_size() -> None:
+    cost = StepCost(CURVE)
+    for _ in range(16):
+        cost.observe(1, 1.0)
+        cost.observe(16, 2.4)
+    assert cost.seconds(1) == pytest.approx(1.0, rel=0.05)
+    assert cost.seconds(64) == pytest.approx(CURVE[64] + 0.4, rel=0.05)
+    assert cost.seconds(4) > 1.1 * CURVE[4]
+
+
+def test_one_outlier_hardly_counts_and_is_forgotten() -> None:
+    cost = StepCost(CURVE)
+    cost.observe(16, 1000.0)
+    assert cost.seconds(16) < 1.15 * CURVE[16]
+    for _ in range(160):
+        for size, seconds in CURVE.items():
+            cost.observe(size, seconds)
+    for size, seconds in CURVE.items():
+        assert cost.seconds(size) == pytest.approx(seconds, rel=0.05)
+
+
+def test_sizes_never_measured_can_be_observed() -> None:
+    cost = StepCost(CURVE)
+    for _ in range(320):
+        cost.observe(9, 3.0)
+        cost.observe(200, 30.0)
+    assert cost.seconds(9) < cost.seconds(200)
+    assert all(0 < cost.seconds(tokens) < float("inf") for tokens in range(1, 300))
+
+
+def test_without_live_steps_nothing_moves_it() -> None:
+    cost = StepCost(CURVE, live=False)
+    curve = cost.curve(5)
+    for _ in range(100):
+        cost.observe(16, 9.0)
+    assert cost.as_dict() == StepCost(CURVE).as_dict()
+    assert cost.curve(5) is curve
+
+
+def test_measuring_takes_a_few_sizes_however_long_they_take() -> None:
+    measured = measure_step_cost(random_model("llama"), seconds=0.0)
+    assert {int(size) for size in measured.as_dict()} == set(SIZES[:LEAST_SIZES])
+    assert all(seconds > 0 for seconds in measured.as_dict().values())
+
+
+def test_with_time_all_sizes_are_measured() -> None:
+    assert {int(size) for size in measure_step_cost(random_model("gpt2"), seconds=60.0).as_dict()} == set(SIZES)
+
+
+@pytest.mark.parametrize("positions", [2, 8, 20, 40])
+def test_no_step_is_measured_past_the_last_position(positions: int) -> None:
+    """A model with learnt positions fails there."""
+    model = random_model("gpt2", positions=positions)
+    sizes = [int(size) for size in measure_step_cost(model, seconds=0.2).as_dict()]
+    assert 1 in sizes
+    assert max(sizes) < positions
+
+
+def test_a_model_is_measured_once() -> None:
+    model, other = random_model("gpt2", positions=20), random_model("gpt2", positions=20)
+    assert step_cost(model) is step_cost(model)
+    assert step_cost(model) is not step_cost(other)
