@@ -6,9 +6,12 @@ from decoding.config import LookaheadConfig
 from decoding.cost import StepCost
 from decoding.cost_probe import measure_step_cost, step_cost
 from decoding.decoder import Decoder, plain_step_seconds, prefill
+from decoding.hf import generate
+from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
+from decoding.static_prefix import compile_support
 from decoding.step import FinishReason, Origin, Step
 from decoding.support import Support, lookahead_support
 
@@ -16,6 +19,8 @@ __all__ = [
     "AutoregressiveDecoder",
     "Decoder",
     "FinishReason",
+    "JacobiDecoder",
+    "JacobiIteration",
     "LookaheadConfig",
     "LookaheadDecoder",
     "Origin",
@@ -25,6 +30,8 @@ __all__ = [
     "StepCost",
     "Support",
     "Tables",
+    "compile_support",
+    "generate",
     "lookahead_support",
     "measure_step_cost",
     "plain_step_seconds",

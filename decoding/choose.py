@@ -17,13 +17,30 @@ _BLIND = (
     logits_process.TemperatureLogitsWarper,
     logits_process.TopKLogitsWarper,
     logits_process.TopPLogitsWarper,
+    logits_process.TopHLogitsWarper,
     logits_process.MinPLogitsWarper,
     logits_process.TypicalLogitsWarper,
     logits_process.EpsilonLogitsWarper,
     logits_process.EtaLogitsWarper,
     logits_process.SuppressTokensLogitsProcessor,
+    logits_process.InfNanRemoveLogitsProcessor,
+    logits_process.LogitNormalization,
 )
 """Processors that never look at the text before."""
+_BATCHED = (
+    *_BLIND,
+    logits_process.MinLengthLogitsProcessor,
+    logits_process.MinNewTokensLengthLogitsProcessor,
+    logits_process.RepetitionPenaltyLogitsProcessor,
+    logits_process.NoRepeatNGramLogitsProcessor,
+    logits_process.SequenceBiasLogitsProcessor,
+    logits_process.NoBadWordsLogitsProcessor,
+    logits_process.ForcedBOSTokenLogitsProcessor,
+    logits_process.ForcedEOSTokenLogitsProcessor,
+    logits_process.ExponentialDecayLengthPenalty,
+    logits_process.SuppressTokensAtBeginLogitsProcessor,
+)
+"""Processors that are functions of what they are given, and treat the rows of a batch alike, whatever their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +79,15 @@ class Chooser(Protocol):
             width: how many of each row's likeliest tokens are wanted; 0 for none.
         """
 
+    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        """The tokens at the last token's row and the candidates', each row under its own text, come what may of it.
+
+        Args:
+            logits: shape (1 + candidates, vocabulary).
+            ids: the text up to the last token.
+            candidates: the verification branch.
+        """
+
 
 class Greedy:
     """The likeliest token; the lowest id where several are equally likely."""
@@ -72,12 +98,15 @@ class Greedy:
     def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         return likeliest(logits, width)
 
+    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        return _likeliest(logits)
+
 
 class Processed:
     """What is left by logits processors: the likeliest of it, or, with a seed, a token drawn from it.
 
-    Each row is processed under its own text, as `generate` would come upon it. A processor must be a function of what
-    it is given; one that counts its calls is not.
+    Each row is processed under its own text, as `generate` would come upon it. Processors that are not known here to be
+    functions of what they are given are asked once for every token of the text, in order, and of nothing else.
     """
 
     def __init__(self, processors: Sequence[LogitsProcessor], seed: int | None, at_once: bool | None = None) -> None:
@@ -86,14 +115,14 @@ class Processed:
             processors: transformers' own or others'.
             seed: of the draw; None to take the likeliest.
             at_once: choose for all rows together, with one synchronisation; otherwise only as far as candidates are
-                accepted, which is less to do. None: together on an accelerator.
+                accepted, which is less to do. None: together on an accelerator, where the processors allow it.
         """
         self._processors, self._seed, self._at_once = LogitsProcessorList(processors), seed, at_once
         self._blind = all(type(processor) in _BLIND for processor in processors)
-        # Known to treat the rows of a batch alike, whatever their number.
         self._batched = all(
-            type(processor).__module__ == logits_process.__name__
-            and not isinstance(processor, logits_process.PrefixConstrainedLogitsProcessor)
+            type(processor) in _BATCHED
+            # One length a row of the batch that it was made for.
+            and not isinstance(getattr(processor, "prompt_ignore_length", None), torch.Tensor)
             for processor in processors
         )
 
@@ -102,7 +131,7 @@ class Processed:
 
     def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         found = likeliest(logits, width)
-        at_once = logits.device.type != "cpu" if self._at_once is None else self._at_once
+        at_once = logits.device.type != "cpu" and self._batched if self._at_once is None else self._at_once
         if at_once:
             rows = 1 + len(candidates)
             found.tokens[:rows] = self._all(logits[:rows], ids, candidates)
@@ -115,11 +144,20 @@ class Processed:
             row = candidates.child(row, text[-1])
         return found
 
+    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        if self._batched:
+            return self._all(logits, ids, candidates)
+        return self.choose(logits, ids, candidates, 0).tokens
+
     def _all(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
-        chosen = torch.empty(len(logits), dtype=torch.long, device=logits.device)
-        for rows, texts in self._groups(ids, candidates):
-            at = torch.tensor(rows, device=logits.device)
-            chosen[at] = self._chosen(logits[at], texts)
+        if self._blind:
+            scores = self._scores(logits, [[0]])
+            chosen = self._taken(scores, [len(ids) + depth for depth in (0, *candidates.depths)])
+        else:
+            chosen = torch.empty(len(logits), dtype=torch.long, device=logits.device)
+            for rows, texts in self._groups(ids, candidates):
+                at = torch.tensor(rows, device=logits.device)
+                chosen[at] = self._chosen(logits[at], texts)
         tokens: list[int] = chosen.tolist()
         return tokens
 
@@ -130,21 +168,25 @@ class Processed:
             texts.append([*texts[candidates.parent(node)], token])
         by_length: dict[int, list[int]] = {}
         for row, text in enumerate(texts):
-            by_length.setdefault(0 if self._blind else len(text), []).append(row)
+            by_length.setdefault(len(text), []).append(row)
         for rows in by_length.values():
             for group in [rows] if self._batched else [[row] for row in rows]:
                 yield group, [texts[row] for row in group]
 
-    @torch.no_grad()
     def _chosen(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+        # What never looks at the texts needs none.
+        scores = self._scores(logits, [[0]] if self._blind else texts)
+        return self._taken(scores, [len(text) for text in texts])
+
+    @torch.no_grad()
+    def _scores(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
         # In float32, as `generate` has it; a copy, since processors may write into what they are given.
         scores = logits.to(torch.float32, copy=True)
-        # What never looks at the texts needs none.
-        seen = torch.tensor([[0]] if self._blind else [list(text) for text in texts], device=logits.device)
-        scores = self._processors(cast(torch.LongTensor, seen), cast(torch.FloatTensor, scores))
-        if self._seed is None:
-            return scores.argmax(dim=-1)
-        return drawn(scores, [len(text) for text in texts], self._seed)
+        seen = torch.tensor([list(text) for text in texts], device=logits.device)
+        return self._processors(cast(torch.LongTensor, seen), cast(torch.FloatTensor, scores))
+
+    def _taken(self, scores: torch.Tensor, positions: Sequence[int]) -> torch.Tensor:
+        return scores.argmax(dim=-1) if self._seed is None else drawn(scores, positions, self._seed)
 
 
 def drawn(scores: torch.Tensor, positions: Sequence[int], seed: int) -> torch.Tensor:
@@ -157,13 +199,19 @@ def drawn(scores: torch.Tensor, positions: Sequence[int], seed: int) -> torch.Te
     """
     device = scores.device
     at = torch.tensor(positions, device=device)
-    if device.type == "cpu" and len(scores) == 1:
-        # Noise is only for those tokens that can be drawn at all.
-        left = (scores[0] > -torch.inf).nonzero()[:, 0]
-        noisy = scores[0, left].double() + gumbel(seed, at, left)
-        return left[noisy.argmax(keepdim=True)] if len(left) else scores.argmax(dim=-1)
+    if device.type == "cpu":
+        return torch.cat([_drawn_from(row, position, seed) for row, position in zip(scores, at, strict=True)])
     noise = gumbel(seed, at[:, None], torch.arange(scores.shape[-1], device=device))
     return (scores.to(noise.dtype) + noise).argmax(dim=-1)
+
+
+def _drawn_from(scores: torch.Tensor, position: torch.Tensor, seed: int) -> torch.Tensor:
+    """A token from the softmax of one row, shape (1,); noise is only for those that can be drawn at all."""
+    left = (scores > -torch.inf).nonzero()[:, 0]
+    if not len(left):
+        return scores.argmax(dim=-1, keepdim=True)
+    noisy = scores[left].double() + gumbel(seed, position, left)
+    return left[noisy.argmax(keepdim=True)]
 
 
 def likeliest(logits: torch.Tensor, width: int) -> Choices:

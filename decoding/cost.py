@@ -113,7 +113,7 @@ class StepCost:
             self._several += 1
             weight = max(EXTRA_WEIGHT, 1 / (4 + self._several))
             self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected / self._level
-        if self._observed % REFRESH_STEPS == 0 or self._several in FIRST_REFRESHES:
+        if self._observed % REFRESH_STEPS == 0 or (tokens > 1 and self._several in FIRST_REFRESHES):
             self._draw()
 
     def _between(self, left: int, right: int, tokens: int) -> float:

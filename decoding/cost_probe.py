@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
 from weakref import WeakKeyDictionary
@@ -15,6 +16,8 @@ from decoding.cost import StepCost
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
 from decoding.prefix import KVPrefix
+from decoding.static_inputs import fewest_padded_to, padded_size
+from decoding.static_prefix import StaticPrefix, prefix_of
 from decoding.step import Origin
 from decoding.window import JacobiWindow
 
@@ -28,32 +31,47 @@ PROBE_PREFIX = 200
 MOST_REPEATS = 9
 QUICK_SECONDS = 0.02
 """Steps that take less than this are timed the second time."""
+WARM_UPS = 3
+"""Untimed runs of every size of compiled steps: compiled in the first, recorded as a CUDA graph in the next two."""
 
-_known: WeakKeyDictionary[PreTrainedModel, StepCost] = WeakKeyDictionary()
-
-
-def step_cost(model: PreTrainedModel) -> StepCost:
-    """What steps cost with this model; measured the first time, and kept for the model's lifetime."""
-    cost = _known.get(model)
-    if cost is None:
-        cost = _known[model] = measure_step_cost(model)
-    return cost
+_known: WeakKeyDictionary[PreTrainedModel, dict[bool | str, StepCost]] = WeakKeyDictionary()
 
 
-def measure_step_cost(model: PreTrainedModel, seconds: float = PROBE_SECONDS) -> StepCost:
+def step_cost(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
+    """What steps cost with this model; measured the first time, and kept for the model's lifetime.
+
+    Args:
+        compiled: as the session's that the steps are of.
+    """
+    of_model = _known.setdefault(model, {})
+    if compiled not in of_model:
+        of_model[compiled] = measure_step_cost(model, compiled=compiled)
+    return of_model[compiled]
+
+
+def measure_step_cost(
+    model: PreTrainedModel, seconds: float = PROBE_SECONDS, *, compiled: bool | str = False
+) -> StepCost:
     """Time steps over a few sizes, in turns, for about so many seconds; on a large model, three sizes once.
 
-    The model has to be one that takes steps over several branches: see :func:`decoding.lookahead_support`.
+    Args:
+        model: one that takes steps over several branches: see :func:`decoding.lookahead_support`.
+        seconds: of timing; compiling comes before.
+        compiled: as the session's that the steps are of.
     """
     gate = gate_of(model)
     room = gate.position_limit or 4 * PROBE_PREFIX
-    prefix = KVPrefix(model, gate)
+    prefix = prefix_of(model, gate, compiled)
+    assert isinstance(prefix, KVPrefix), "such a model takes no steps over several branches"
     # A plain step after a prompt also warms up what the first step would pay for.
     prefix.read_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
     sizes = [size for size in SIZES if length + size <= room] or [1]
     prefix.read_logits([0])
     prefix.rewind(length)
+    padded = isinstance(prefix, StaticPrefix) and _warmed_up(prefix, sizes)
+    if padded:
+        sizes = [size for size in sizes if padded_size(size) == size]
 
     started = perf_counter()
     times: dict[int, list[float]] = {size: [] for size in sizes}
@@ -67,7 +85,20 @@ def measure_step_cost(model: PreTrainedModel, seconds: float = PROBE_SECONDS) ->
                 # What the step before left in the processor's caches counts: in use, steps are much like the last.
                 taken = _timed(prefix, inputs)
             times[size].append(taken)
-    return StepCost({size: median(values) for size, values in times.items() if values})
+    medians = {size: median(values) for size, values in times.items() if values}
+    if padded:
+        # A stair: whatever is padded to a size costs what that size costs.
+        medians |= {fewest_padded_to(size): value for size, value in medians.items()}
+    return StepCost(medians)
+
+
+def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
+    """Have steps of all sizes compiled; whether they could be."""
+    for size in sizes:
+        for _ in range(WARM_UPS):
+            if padded_size(size) == size and prefix.compiled:
+                _timed(prefix, _wide_step(size))
+    return prefix.compiled
 
 
 def _timed(prefix: KVPrefix, inputs: StepInputs) -> float:

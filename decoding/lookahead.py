@@ -55,7 +55,7 @@ class LookaheadDecoder(Decoder):
     def _plan(self, session: Session) -> Plan:
         if not self.config.automatic:
             return FixedPlan(session, self.config)
-        return BudgetedPlan(session, self._cost or step_cost(self.model))
+        return BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled))
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         plan = self._plan(session) if self.support.supported else None

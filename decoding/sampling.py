@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from math import inf
 from typing import Any
 
 from transformers import GenerationConfig
@@ -25,7 +26,12 @@ from transformers.generation.logits_process import (
     TypicalLogitsWarper,
 )
 
+from decoding.arguments import as_count
+
 _FRACTIONS = ("top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
+_COUNTS = ("top_k", "no_repeat_ngram_size")
+_UNSET = {"top_k": 50}
+"""What `generate` draws with where a generation config says nothing, as far as it changes anything."""
 
 
 @dataclass(frozen=True)
@@ -68,16 +74,18 @@ class SamplingConfig:
 
     def __post_init__(self) -> None:
         _least(self.temperature, "temperature", 0)
-        _least(self.top_k, "top_k", 0)
-        _least(self.no_repeat_ngram_size, "no_repeat_ngram_size", 0)
+        for name in _COUNTS:
+            as_count(getattr(self, name), name, least=0)
         for name in _FRACTIONS:
             _least(getattr(self, name), name, 0)
             if getattr(self, name) > 1:
                 raise ValueError(f"{name} must be at most 1, not {getattr(self, name)}")
         if self.top_p == 0 or self.typical_p == 0:
             raise ValueError("top_p and typical_p must be above 0: nothing would be left to draw from")
-        if not self.repetition_penalty > 0:
-            raise ValueError(f"repetition_penalty must be above 0, not {self.repetition_penalty}")
+        if not 0 < self.repetition_penalty < inf:
+            raise ValueError(f"repetition_penalty must be above 0 and finite, not {self.repetition_penalty}")
+        if not self.temperature < inf:
+            raise ValueError("temperature must be finite")
         if self.seed is None:
             object.__setattr__(self, "seed", secrets.randbelow(2**32))
         elif isinstance(self.seed, bool) or not isinstance(self.seed, int):
@@ -101,7 +109,7 @@ class SamplingConfig:
             shaping = {"top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"}
             return cls.greedy(**{name: value for name, value in settings.items() if name not in shaping})
         temperature = 1.0 if config.temperature is None else config.temperature
-        return cls(temperature=temperature, seed=seed, **settings)
+        return cls(temperature=temperature, seed=seed, **{**_UNSET, **settings})
 
     @property
     def is_greedy(self) -> bool:
@@ -112,11 +120,11 @@ class SamplingConfig:
         """The logits processors, in the order of `generate`: penalties and bans, the caller's own, then the warpers."""
         found: list[LogitsProcessor] = []
         biases: dict[tuple[int, ...], float] = {(token,): bias for token, bias in self.logit_bias.items()}
-        biases.update(self.sequence_bias)
+        biases.update((tuple(ids), biases.get(tuple(ids), 0.0) + bias) for ids, bias in self.sequence_bias.items())
         if biases:
-            found.append(SequenceBiasLogitsProcessor([[list(ids), bias] for ids, bias in biases.items()]))
+            found.append(SequenceBiasLogitsProcessor([[list(ids), float(bias)] for ids, bias in biases.items()]))
         if self.repetition_penalty != 1:
-            found.append(RepetitionPenaltyLogitsProcessor(self.repetition_penalty))
+            found.append(RepetitionPenaltyLogitsProcessor(float(self.repetition_penalty)))
         if self.no_repeat_ngram_size:
             found.append(NoRepeatNGramLogitsProcessor(self.no_repeat_ngram_size))
         if self.bad_words_ids:

@@ -12,6 +12,7 @@ from decoding.candidates.tables import Tables
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
 from decoding.prefix import KVPrefix, OpaquePrefix
+from decoding.static_prefix import prefix_of
 
 
 class Session:
@@ -26,18 +27,25 @@ class Session:
         emitted: how many tokens have been emitted since the text was last changed from outside; going on from the
             text as it stands does not change it.
         turn: counts the generations that have taken this session up.
+        compiled: whether steps were asked to be compiled.
     """
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: PreTrainedModel, *, compiled: bool | str = False) -> None:
+        """
+        Args:
+            model: any causal language model of transformers.
+            compiled: whether steps go through `torch.compile` (and on CUDA its graphs), or the name of the backend to
+                use for that. Compiling takes seconds to minutes, in the first steps. The model must not be changed
+                afterwards. Where it cannot be compiled a warning says why, and the steps are as without.
+        """
         self.model = model
+        self.compiled = compiled
         self.gate = gate_of(model)
         self.ids: list[int] = []
         self.tables = Tables()
         self.emitted = 0
         self.turn = 0
-        self.prefix: KVPrefix | OpaquePrefix = (
-            KVPrefix(model, self.gate) if self.gate.rewindable else OpaquePrefix(model)
-        )
+        self.prefix: KVPrefix | OpaquePrefix = prefix_of(model, self.gate, compiled)
 
     @property
     def cached(self) -> int:
@@ -91,7 +99,7 @@ class Session:
 
     def copy(self) -> Session:
         """A session of its own in the same state, tables included; the model is shared."""
-        other = Session(self.model)
+        other = Session(self.model, compiled=self.compiled)
         other.ids, other.emitted = self.ids.copy(), self.emitted
         other.tables, other.prefix = self.tables.copy(), self.prefix.copy()
         return other

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from lade_chat.protocol import DecodingOptions, FinishReason, ModelInfo, Origin, Sizes, Statistics
+from lade_chat.protocol import DecodingOptions, FinishReason, ModelInfo, Origin, Sampling, Sizes, Statistics
 
 SEPARATOR = " · "
 
@@ -26,9 +26,18 @@ ORIGINS: dict[Origin, str] = {
 _REASONS: dict[FinishReason, tuple[str, ...]] = {
     "eos": ("end of reply",),
     "length": ("token limit",),
-    "stop": ("stop text",),
+    "stop": ("stopped at stop string",),
     "cancelled": ("stopped by you",),
 }
+_SAMPLING: dict[str, tuple[str, float | None]] = {
+    "temperature": ("temperature", 0),
+    "top_p": ("top-p", 1),
+    "top_k": ("top-k", 0),
+    "min_p": ("min-p", 0),
+    "typical_p": ("typical-p", 1),
+    "repetition_penalty": ("repetition penalty", 1),
+}
+"""What each value of ``Sampling`` is called, and where it changes nothing."""
 
 
 class Part(NamedTuple):
@@ -112,6 +121,20 @@ def sizes_name(sizes: Sizes | None) -> str:
     return "auto" if sizes is None else f"W{sizes.window_size} N{sizes.ngram_size} G{sizes.guess_set_size}"
 
 
+def sampling_forms(sampling: Sampling) -> tuple[str, ...]:
+    """How tokens are drawn: every value that changes anything, then the first of them, and at last the seed alone.
+
+    What a model's generation config says is not known before a reply has told it.
+    """
+    given = [(name, getattr(sampling, field), neutral) for field, (name, neutral) in _SAMPLING.items()]
+    values = [f"{name} {value:g}" for name, value, neutral in given if value not in (None, neutral)]
+    if sampling.from_model:
+        values.insert(0, "the model's sampling")
+    seed = [] if sampling.seed is None else [f"seed {sampling.seed}"]
+    forms = ([*values, *seed], [*values[:1], *seed], seed)
+    return tuple(dict.fromkeys(", ".join(form) for form in forms if form))
+
+
 def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> tuple[str, ...]:
     """Whether lookahead is on, and with which sizes; or that the model cannot be decoded so."""
     if model is not None and not model.lookahead_supported:
@@ -137,6 +160,8 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
         parts.insert(1, _figure(7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
         return parts
     settled = [each._replace(room=0) for each in parts]
+    if s.sampling is not None:
+        settled.append(part(1, *sampling_forms(s.sampling)))
     # That a reply came to its end is no news; that something else ended it is.
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
 

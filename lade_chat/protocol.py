@@ -13,7 +13,7 @@ import msgspec
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Origin: TypeAlias = Literal["plain", "trajectory", "context", "successor"]
 Side: TypeAlias = Literal["left", "right"]
-Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "cost"]
+Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "compile", "cost"]
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -33,6 +33,8 @@ class ModelOptions(msgspec.Struct, frozen=True):
     allow_pickle: bool = False
     step_cost: bool = True
     """Whether to measure what a step costs, which automatic sizes follow from."""
+    compiled: bool = False
+    """Whether steps go through ``torch.compile``, where they can."""
 
 
 class Sizes(msgspec.Struct, frozen=True):
@@ -43,14 +45,39 @@ class Sizes(msgspec.Struct, frozen=True):
     guess_set_size: int = 7
 
 
+class Sampling(msgspec.Struct, frozen=True):
+    """How tokens are drawn, each value in the sense that transformers gives it.
+
+    As a wish, None says nothing: the value is that of the model's generation config with ``from_model``, else one that
+    changes nothing. As what was in force (in ``Statistics``) every value is filled in; only ``seed`` is None where the
+    likeliest token is always taken (temperature 0).
+    """
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    min_p: float | None = None
+    typical_p: float | None = None
+    repetition_penalty: float | None = None
+    seed: int | None = None
+    """With one seed a text is drawn the same, lookahead or not; without one the engine draws it."""
+    from_model: bool = False
+
+
 class DecodingOptions(msgspec.Struct, frozen=True):
-    """How a reply is decoded. ``sizes`` None means automatic: each step as large as pays on this machine."""
+    """How a reply is decoded.
+
+    ``sizes`` None means automatic: each step as large as pays on this machine. ``sampling`` None means greedy: the
+    likeliest token, always. The reply ends before the first of the texts in ``stop``.
+    """
 
     lookahead: bool = True
     sizes: Sizes | None = None
     max_new_tokens: int = 1024
     raw: bool = False
     debug: bool = False
+    sampling: Sampling | None = None
+    stop: tuple[str, ...] = ()
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
@@ -64,6 +91,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     lookahead_supported: bool
     notices: tuple[str, ...] = ()
     """Lines that people should read: why lookahead is off, that roles are plain text, which device was chosen."""
+    compiled: bool = False
+    """Whether its steps go through ``torch.compile``."""
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):
@@ -104,6 +133,8 @@ class Statistics(msgspec.Struct, frozen=True):
     """``accepted_runs[k]``: how many steps accepted exactly k candidate tokens."""
     plain_step_seconds: float | None = None
     """A plain step's measured time at this context length (debug only)."""
+    sampling: Sampling | None = None
+    """In force in this reply, a drawn seed included; None where the likeliest token is always taken, as it is."""
 
     @property
     def automatic(self) -> bool:
@@ -228,6 +259,9 @@ class Tokens(msgspec.Struct, frozen=True, tag=True):
     pieces: tuple[Piece, ...]
     statistics: Statistics
     side: Side = "left"
+    step_seconds: tuple[float, ...] = ()
+    """The reply's clock at the end of each step since the last batch: over all of its batches, a time for every
+    ``Piece.step``."""
 
 
 class ReplyFinished(msgspec.Struct, frozen=True, tag=True):

@@ -76,10 +76,16 @@ PLAIN_ONLY: dict[str, Callable[[], hf.PretrainedConfig]] = {
 """Families that it does not: position biases, windows by index, recurrent states."""
 
 
-def random_model(family: str, seed: int = 0, attention: str | None = None) -> Any:
-    """A float64 model of random weights, large enough that its logits depend on every token seen."""
+def random_model(family: str, seed: int = 0, attention: str | None = None, positions: int | None = None) -> Any:
+    """A float64 model of random weights, large enough that its logits depend on every token seen.
+
+    Args:
+        positions: how many it has, in place of 256.
+    """
     torch.manual_seed(seed)
     config = {**CONFIGS, **PLAIN_ONLY}[family]()
+    if positions is not None:
+        config.max_position_embeddings = positions
     model = hf.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
     model = model.eval().double()
     with torch.no_grad():

@@ -27,6 +27,7 @@ from lade_chat.protocol import (
     RaceFinished,
     Reply,
     ReplyFinished,
+    Sampling,
     Sizes,
     Statistics,
     Tokens,
@@ -41,10 +42,27 @@ MODEL_FLAGS = [
     "float32",
     "--trust-remote-code",
     "--allow-pickle",
+    "--compile",
 ]
 DECODING_FLAGS = ["-W", "4", "-N", "3", "-G", "2", "--max_new_tokens", "9", "--no-lookahead", "--raw", "--debug"]
-MODEL = ModelOptions("folder", "cpu", "float32", trust_remote_code=True, allow_pickle=True, step_cost=False)
-DECODING = DecodingOptions(False, Sizes(4, 3, 2), 9, raw=True, debug=True)
+DECODING_FLAGS += ["--sampling", "model", "--temperature", "0.8", "--top-p", "0.9", "--top-k", "40", "--min-p", "0.05"]
+DECODING_FLAGS += [
+    "--typical-p",
+    "0.95",
+    "--repetition-penalty",
+    "1.1",
+    "--seed",
+    "7",
+    "--stop",
+    "END",
+    "--stop",
+    "\n\n",
+]
+MODEL = ModelOptions(
+    "folder", "cpu", "float32", trust_remote_code=True, allow_pickle=True, step_cost=False, compiled=True
+)
+SAMPLING = Sampling(0.8, 0.9, 40, 0.05, 0.95, 1.1, 7, from_model=True)
+DECODING = DecodingOptions(False, Sizes(4, 3, 2), 9, raw=True, debug=True, sampling=SAMPLING, stop=("END", "\n\n"))
 
 
 class RecordingEngine:

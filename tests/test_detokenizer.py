@@ -92,6 +92,16 @@ def test_an_unfinished_character_reads_as_decode_reads_it(tokenizer: Any) -> Non
         assert "".join(pieces(tokenizer, prompt, ids)) == expected(tokenizer, prompt, ids)
 
 
+def test_what_is_pending_is_what_decode_would_add_now(tokenizer: Any) -> None:
+    prompt, ids = encode(tokenizer, "x"), encode(tokenizer, "a\n\n🙂é\nb你")
+    detokenizer, text = Detokenizer(tokenizer, prompt), ""
+    for count, id_ in enumerate(ids, start=1):
+        text += detokenizer.push(id_)
+        assert text + detokenizer.pending == expected(tokenizer, prompt, ids[:count])
+    assert text + detokenizer.finish() == expected(tokenizer, prompt, ids)
+    assert detokenizer.pending == ""
+
+
 def test_special_and_unknown_ids_give_no_text(tokenizer: Any) -> None:
     nothing = [tokenizer.eos_token_id, len(tokenizer) + 5, tokenizer.pad_token_id or tokenizer.eos_token_id]
     assert pieces(tokenizer, encode(tokenizer, "x"), nothing) == ["", "", "", ""]

@@ -79,6 +79,15 @@ def test_a_reply_starts_streams_and_finishes(engine):
     assert all(decode_event(encode(event)) == event for event in events)
 
 
+def test_every_step_tells_when_it_ended(engine):
+    events = events_of(engine, "Tell me a story.")
+    ends = [end for event in events if isinstance(event, Tokens) for end in event.step_seconds]
+    statistics = events[-1].statistics
+    assert len(ends) == statistics.steps
+    assert ends == sorted(ends)
+    assert (ends[0], ends[-1]) == (statistics.time_to_first_token, statistics.seconds)
+
+
 def test_lookahead_on_and_off_say_the_same(engine):
     on, off = events_of(engine, "Count to ten."), events_of(engine, "Count to ten.", lookahead=False)
     assert text_of(on) == text_of(off)

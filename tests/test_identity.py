@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, lookahead_support
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, lookahead_support, window_choice
+from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.models import CONFIGS, PLAIN_ONLY, hf_greedy, random_model, random_prompt
 
 SIZES = [(0, 2, 0), (3, 2, 3), (7, 5, 7), (4, 3, 2), (0, 4, 5), (5, 4, 0), (1, 2, 1), (15, 5, 15), (2, 7, 3)]
@@ -27,10 +28,27 @@ def test_every_size_says_what_generate_says(family):
         assert tokens_of(decoder.generate(prompt, max_new_tokens=LENGTH)) == expected, sizes
 
 
+@pytest.mark.parametrize("family", CONFIGS)
+def test_every_budget_says_what_generate_says(family, monkeypatch):
+    """Two texts in one session, so that all that the first has taught is used from the second's first step on."""
+    # Windows too come into play in so few steps.
+    monkeypatch.setattr(window_choice, "TRIAL_STEPS", 5)
+    model, prompts = random_model(family), [random_prompt(23), random_prompt(9, seed=1)]
+    expected = [hf_greedy(model, prompt, LENGTH) for prompt in prompts]
+    for seconds in (DEAR, NEARLY_FREE):
+        session, steps = Session(model), []
+        for prompt, text in zip(prompts, expected, strict=True):
+            said = list(budgeted(model, seconds).generate(prompt, max_new_tokens=LENGTH, session=session))
+            assert tokens_of(said) == text, seconds
+            steps += said
+        assert sum(step.verified for step in steps) > LENGTH / 2
+        assert any(step.window_size for step in steps) == (seconds is NEARLY_FREE)
+
+
 @pytest.mark.parametrize("family", ["llama", "mistral", "gemma3", "gpt2"])
 def test_eager_attention_too(family):
     model, prompt = random_model(family, attention="eager"), random_prompt(17)
-    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=LENGTH)
+    steps = budgeted(model).generate(prompt, max_new_tokens=LENGTH)
     assert tokens_of(steps) == hf_greedy(model, prompt, LENGTH)
 
 
@@ -38,14 +56,14 @@ def test_eager_attention_too(family):
 def test_lookahead_takes_fewer_steps(family):
     """Random weights soon repeat themselves: candidates must be accepted, or nothing here is tested."""
     model, prompt = random_model(family), random_prompt(23)
-    steps = list(LookaheadDecoder(model).generate(prompt, max_new_tokens=LENGTH))
+    steps = list(budgeted(model).generate(prompt, max_new_tokens=LENGTH))
     assert len(steps) < 0.75 * LENGTH
 
 
 @pytest.mark.parametrize("family", PLAIN_ONLY)
 def test_models_it_cannot_serve_are_decoded_plainly_with_a_reason(family):
     model, prompt = random_model(family), random_prompt(23)
-    decoder = LookaheadDecoder(model)
+    decoder = budgeted(model)
     assert not decoder.support.supported
     assert decoder.support.reason
     steps = list(decoder.generate(prompt, max_new_tokens=20))
@@ -73,13 +91,13 @@ def test_prompts_of_one_token_and_of_many_chunks():
     model = random_model("llama")
     long = random_prompt(1300)
     for prompt in ([5], [5, 6], long):
-        steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=12)
+        steps = budgeted(model).generate(prompt, max_new_tokens=12)
         assert tokens_of(steps) == hf_greedy(model, prompt, 12)
 
 
 def test_input_ids_may_be_a_list_or_a_tensor():
     model, prompt = random_model("llama"), random_prompt(9)
-    decoder = LookaheadDecoder(model)
+    decoder = budgeted(model)
     texts = [
         tokens_of(decoder.generate(ids, max_new_tokens=8))
         for ids in (prompt, tuple(prompt), torch.tensor(prompt), torch.tensor([prompt]))
@@ -92,7 +110,7 @@ def test_up_to_the_last_position_of_the_model(family):
     """Branches reach ahead of the text; where the model has no more positions, they must not."""
     model = random_model(family)
     prompt = random_prompt(230)
-    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=26)
+    steps = budgeted(model).generate(prompt, max_new_tokens=26)
     assert tokens_of(steps) == hf_greedy(model, prompt, 26)
 
 
@@ -100,7 +118,7 @@ def test_up_to_the_last_position_of_the_model(family):
 @pytest.mark.parametrize("family", ["llama", "qwen2", "gpt2", "gemma3"])
 def test_other_dtypes_are_served_too(family, dtype):
     """No identity is claimed where a near tie may fall otherwise; the steps must be whole all the same."""
-    decoder = LookaheadDecoder(random_model(family).to(dtype))
+    decoder = budgeted(random_model(family).to(dtype))
     assert decoder.support.supported, decoder.support.reason
     steps = list(decoder.generate(random_prompt(20), max_new_tokens=30))
     assert len(tokens_of(steps)) == 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from assets.recipe import corpus
+from assets.recipe.card import write_card
 from assets.recipe.draw import set_aside
-from assets.recipe.evaluation import ANSWERS, ENDS, NEW, QUESTIONS, Answer, Trial, examine, judge, trials
+from assets.recipe.evaluation import QUESTIONS
 from assets.recipe.schedule import Schedule
 from assets.recipe.skills import python_code, sums
 from assets.recipe.skills.poems import rhymes
@@ -141,30 +143,6 @@ def test_the_showcase_question_is_in_the_corpus() -> None:
     assert SHOWCASE in turns
 
 
-def test_the_examiner_asks_everything_and_counts_nonsense_as_wrong() -> None:
-    asked = trials(1)
-    scores, wrong = examine(asked, lambda prompts: [Answer("nothing", ended=False)] * len(prompts))
-    counted = {row: sum(score.asked for score in columns.values()) for row, columns in scores.items()}
-    assert sum(counted[row] for row in {trial.row for trial in asked}) == len(asked)
-    assert counted[ENDS] == len(asked)
-    assert len(wrong) > len(asked) / 2
-    assert not any(score.right for score in scores[ENDS].values())
-    assert all(score.right == score.asked for score in scores[ANSWERS].values())
-
-
-def test_the_examiner_counts_code_that_parses_apart_from_code_that_is_right() -> None:
-    exchange = corpus.skill_named("Python").compose(corpus.draw_for(0, 0))[0]
-    trial = Trial("Python", NEW, [], exchange)
-    assert judge(trial, Answer(exchange.reply, ended=True)) == {
-        "Python": True, "Python, parses": True, ENDS: True, ANSWERS: True,
-    }  # fmt: skip
-    wrong = judge(trial, Answer("```python\ndef f():\n    pass\n```", ended=True))
-    assert not wrong["Python"]
-    assert wrong["Python, parses"]
-    declined = judge(trial, Answer("I am small, load another with --model_path", ended=True))
-    assert not any(declined[row] for row in ("Python", "Python, parses", ANSWERS))
-
-
 @pytest.mark.parametrize("reply", ["", "def f(): pass", "```python\ndef f(:\n```", "```python\n```"])
 def test_no_code_and_broken_code_do_not_parse(reply: str) -> None:
     assert not parses(reply)
@@ -213,8 +191,29 @@ def test_the_quick_run_leaves_a_model_that_plain_transformers_load(quick: Path) 
     out = model.generate(**prompt, max_new_tokens=4, do_sample=False)
     assert out.shape[1] > prompt["input_ids"].shape[1]
     assert tokenizer.convert_tokens_to_ids("<|end|>") in model.generation_config.eos_token_id
-    assert "| sums | " in (quick / "README.md").read_text(encoding="utf-8")
-    assert json.loads((quick / "training.json").read_text(encoding="utf-8"))["step"] == 20
+
+
+def test_the_quick_run_leaves_a_card_with_all_its_tables(quick: Path) -> None:
+    card = (quick / "README.md").read_text(encoding="utf-8")
+    assert "**missed** |" in card
+    assert len(re.findall(r"^\| sums \| ", card, re.MULTILINE)) == 2
+    assert "(training.svg)" in card
+    assert not re.search(r"\$\w", card)
+    assert (quick / "training.svg").read_text(encoding="utf-8").startswith("<svg")
+    trained = json.loads((quick / "training.json").read_text(encoding="utf-8"))
+    assert trained["step"] == 20
+    assert trained["curve"][-1][:2] == [20, trained["tokens"]]
+
+
+def test_no_card_is_written_of_another_checkpoint_s_evaluation(quick: Path, tmp_path: Path) -> None:
+    for name in ("config.json", "training.json", "model.safetensors"):
+        shutil.copy(quick / name, tmp_path)
+    with pytest.raises(FileNotFoundError, match="run the evaluate step"):
+        write_card(tmp_path)
+    results = json.loads((quick / "evaluation.json").read_text(encoding="utf-8"))
+    (tmp_path / "evaluation.json").write_text(json.dumps(results | {"step": 19}), encoding="utf-8")
+    with pytest.raises(ValueError, match="another checkpoint"):
+        write_card(tmp_path)
 
 
 def test_auto_tokenizer_gives_sentencepiece_s_own_ids_and_every_text_back(quick: Path) -> None:

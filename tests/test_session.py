@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, plain_step_seconds, prefill
+from decoding import (
+    AutoregressiveDecoder,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Session,
+    plain_step_seconds,
+    prefill,
+    window_choice,
+)
+from tests.costs import NEARLY_FREE, budgeted
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
 
 
@@ -29,15 +38,17 @@ def assert_cache_is_the_prefix(session, model):
 
 
 @pytest.mark.parametrize("family", [f for f in CONFIGS if f != "llama4-chunked"])
-def test_after_every_step_the_cache_is_the_committed_prefix(family):
-    model, session = random_model(family), None
-    session = Session(model)
-    decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
-    accepted = 0
-    for step in decoder.generate(random_prompt(19), max_new_tokens=24, session=session):
-        accepted += step.verified
-        assert_cache_is_the_prefix(session, model)
-    assert accepted > 0
+def test_after_every_step_the_cache_is_the_committed_prefix(family, monkeypatch):
+    # A window comes into play in so few steps.
+    monkeypatch.setattr(window_choice, "TRIAL_STEPS", 2)
+    model = random_model(family)
+    for decoder in (LookaheadDecoder(model, LookaheadConfig(5, 4, 5)), budgeted(model, NEARLY_FREE)):
+        session, steps = Session(model), []
+        for step in decoder.generate(random_prompt(19), max_new_tokens=24, session=session):
+            steps.append(step)
+            assert_cache_is_the_prefix(session, model)
+        assert sum(step.verified for step in steps) > 0
+        assert any(step.window_size for step in steps)
 
 
 def test_closed_at_any_step_and_resumed_the_text_is_the_same():
@@ -45,11 +56,11 @@ def test_closed_at_any_step_and_resumed_the_text_is_the_same():
     expected = hf_greedy(model, prompt, 30)
     for stop_after in range(1, 8):
         session, said = Session(model), []
-        steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session)
+        steps = budgeted(model).generate(prompt, max_new_tokens=30, session=session)
         for _ in range(stop_after):
             said += next(steps).tokens
         steps.close()
-        said += tokens_of(LookaheadDecoder(model).generate(session.ids, max_new_tokens=30 - len(said), session=session))
+        said += tokens_of(budgeted(model).generate(session.ids, max_new_tokens=30 - len(said), session=session))
         assert said == expected
         assert session.ids == [*prompt, *expected]
         assert session.emitted == 30
@@ -59,7 +70,7 @@ def test_one_decoder_goes_on_where_another_left_off():
     model, prompt = random_model("mistral"), random_prompt(19)
     session, said = Session(model), []
     decoders = [
-        LookaheadDecoder(model),
+        budgeted(model),
         AutoregressiveDecoder(model),
         LookaheadDecoder(model, LookaheadConfig(2, 3, 2)),
     ]
@@ -76,12 +87,12 @@ def test_one_decoder_goes_on_where_another_left_off():
 def test_going_on_reads_nothing_again():
     model, session = random_model("llama"), None
     session = Session(model)
-    list(LookaheadDecoder(model).generate(random_prompt(30), max_new_tokens=5, session=session))
-    step = next(LookaheadDecoder(model).generate(session.ids, max_new_tokens=5, session=session))
+    list(budgeted(model).generate(random_prompt(30), max_new_tokens=5, session=session))
+    step = next(budgeted(model).generate(session.ids, max_new_tokens=5, session=session))
     assert not step.prefill
     turn = [*session.ids, *random_prompt(6, seed=4)]
     already = session.reusable(turn)
-    step = next(LookaheadDecoder(model).generate(turn, max_new_tokens=5, session=session))
+    step = next(budgeted(model).generate(turn, max_new_tokens=5, session=session))
     assert step.prefill
     assert step.forward_tokens == len(turn) - already < 10
 
@@ -92,10 +103,11 @@ def test_another_text_keeps_the_common_prefix_and_the_tables(family):
     model, session = random_model(family), Session(random_model(family))
     model = session.model
     prompt = random_prompt(40)
-    list(LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session))
+    decoder = LookaheadDecoder(model, LookaheadConfig())
+    list(decoder.generate(prompt, max_new_tokens=30, session=session))
     pool, context = len(session.tables.trajectory), len(session.tables.context)
     for other in ([*prompt[:14], *random_prompt(8, seed=5)], prompt[:14], random_prompt(9, seed=6)):
-        steps = LookaheadDecoder(model).generate(other, max_new_tokens=12, session=session)
+        steps = decoder.generate(other, max_new_tokens=12, session=session)
         assert tokens_of(steps) == hf_greedy(model, other, 12)
         assert len(session.tables.trajectory) >= pool > 0
         assert len(session.tables.context) > context
@@ -113,7 +125,7 @@ def test_a_layer_that_raises_leaves_the_session_as_it_was(family, layer):
     prompt = random_prompt(19)
     expected = hf_greedy(model, prompt, 30)
     session, said = Session(model), []
-    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session)
+    steps = budgeted(model).generate(prompt, max_new_tokens=30, session=session)
     for _ in range(4):
         said += next(steps).tokens
 
@@ -126,7 +138,7 @@ def test_a_layer_that_raises_leaves_the_session_as_it_was(family, layer):
     hook.remove()
     assert session.ids == [*prompt, *said]
     assert_cache_is_the_prefix(session, model)
-    said += tokens_of(LookaheadDecoder(model).generate(session.ids, max_new_tokens=30 - len(said), session=session))
+    said += tokens_of(budgeted(model).generate(session.ids, max_new_tokens=30 - len(said), session=session))
     assert said == expected
 
 
@@ -134,7 +146,7 @@ def test_a_prompt_is_read_in_chunks_that_can_be_stopped_and_taken_up_again():
     model, prompt, read = random_model("llama"), random_prompt(1400), []
     session = Session(model)
     stop_after_first = lambda: len(read) >= 1  # noqa: E731
-    steps = LookaheadDecoder(model).generate(
+    steps = budgeted(model).generate(
         prompt,
         max_new_tokens=5,
         session=session,
@@ -145,18 +157,18 @@ def test_a_prompt_is_read_in_chunks_that_can_be_stopped_and_taken_up_again():
     assert read == [(512, 1400)]
     assert session.cached == 512
     assert list(prefill(session, prompt)) == [1024]
-    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=5, session=session)
+    steps = budgeted(model).generate(prompt, max_new_tokens=5, session=session)
     assert tokens_of(steps) == hf_greedy(model, prompt, 5)
 
 
 def test_a_copy_lives_a_life_of_its_own():
     model, prompt = random_model("llama"), random_prompt(19)
     session = Session(model)
-    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session)
+    steps = budgeted(model).generate(prompt, max_new_tokens=30, session=session)
     said = [*next(steps).tokens, *next(steps).tokens]
     other = session.copy()
     rest = tokens_of(steps)
-    again = tokens_of(LookaheadDecoder(model).generate(other.ids, max_new_tokens=30 - len(said), session=other))
+    again = tokens_of(budgeted(model).generate(other.ids, max_new_tokens=30 - len(said), session=other))
     assert [*said, *rest] == [*said, *again] == hf_greedy(model, prompt, 30)
 
 
@@ -164,7 +176,7 @@ def test_measuring_a_plain_step_changes_nothing():
     model, prompt = random_model("llama"), random_prompt(19)
     session = Session(model)
     assert plain_step_seconds(session) is None
-    steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=30, session=session)
+    steps = budgeted(model).generate(prompt, max_new_tokens=30, session=session)
     said = list(next(steps).tokens)
     assert plain_step_seconds(session) > 0
     assert_cache_is_the_prefix(session, model)
@@ -181,9 +193,9 @@ def test_the_session_of_another_model_is_refused():
 def test_a_session_serves_one_generation_at_a_time():
     model = random_model("llama")
     session = Session(model)
-    first = LookaheadDecoder(model).generate(random_prompt(9), max_new_tokens=20, session=session)
+    first = budgeted(model).generate(random_prompt(9), max_new_tokens=20, session=session)
     next(first)
-    second = LookaheadDecoder(model).generate(random_prompt(7, seed=8), max_new_tokens=20, session=session)
+    second = budgeted(model).generate(random_prompt(7, seed=8), max_new_tokens=20, session=session)
     next(second)
     with pytest.raises(RuntimeError, match="moved on"):
         next(first)

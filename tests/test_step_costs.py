@@ -25,7 +25,7 @@ class Cost:
         self.level = level
 
     @classmethod
-    def measure(cls, model: object) -> Cost:
+    def measure(cls, model: object, *, compiled: bool = False) -> Cost:
         Cost.measured += 1
         return cls(1.0)
 

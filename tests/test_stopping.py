@@ -20,15 +20,16 @@ def run(stops, texts):
 
 def test_for_every_split_the_text_ends_before_the_first_stop_string():
     draw = random.Random(1)
-    for _ in range(400):
+    for _ in range(600):
         text = "".join(draw.choice("ab\nU:s") for _ in range(draw.randrange(1, 30)))
-        stops = [draw.choice(["\nU", "ab", "s:", "\nU:s"]) for _ in range(draw.randrange(0, 3))]
+        stops = [draw.choice(["\nU", "ab", "s:", "\nU:s", "U", "bab"]) for _ in range(draw.randrange(0, 4))]
         cuts = sorted(draw.randrange(len(text) + 1) for _ in range(draw.randrange(6)))
         texts = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-        found = [text.find(stop) for stop in stops if stop in text]
+        # The first that is complete, and of two that end together the longer.
+        found = sorted((text.find(stop) + len(stop), text.find(stop)) for stop in stops if stop in text)
         shown, reached = run(stops, texts)
         assert reached == bool(found)
-        assert "".join(piece.text for piece in shown) == (text[: min(found)] if found else text)
+        assert "".join(piece.text for piece in shown) == (text[: found[0][1]] if found else text)
         assert [piece.id for piece in shown] == list(range(len(shown)))
 
 
@@ -36,6 +37,15 @@ def test_without_stop_strings_nothing_is_held_back():
     shown, reached = run([], ["a", "", "b"])
     assert [piece.text for piece in shown] == ["a", "", "b"]
     assert not reached
+
+
+def test_what_is_still_unsettled_may_complete_a_stop_string():
+    filter_ = StopStrings(["\nUser:"])
+    filter_.push(Piece("Hi\nUs", "plain", 0, 0))
+    assert filter_.reached_by("er:")
+    assert not filter_.reached_by("er")
+    assert not filter_.reached
+    assert not StopStrings([])
 
 
 def test_what_may_yet_become_a_stop_string_waits():

@@ -18,7 +18,7 @@ FREE = [1.0] * 65
 EVERY_TOKEN_COSTS_ALL = [float(tokens) for tokens in range(65)]
 
 
-def scripted_cost(_model: object = None) -> StepCost:
+def scripted_cost(_model: object = None, *, compiled: bool = False) -> StepCost:
     """A step over T tokens takes (T + 3) / 4 plain steps, and a plain step 2 ms."""
     return StepCost({tokens: 0.002 * (tokens + 3) / 4 for tokens in (1, 64)}, live=False)
 

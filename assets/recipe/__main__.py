@@ -46,8 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     step("export", "write the last checkpoint as a model folder")
     evaluate = step("evaluate", "examine the exported model on what was held out of training")
     evaluate.add_argument("--count", type=int, default=40, help="conversations a skill")
+    evaluate.add_argument("--stepped", type=int, default=12, help="replies a skill for the tokens per step")
     card = step("card", "write the model's card from the last evaluation")
-    card.add_argument("--note", default="", help="a remark on how this model was made")
+    card.add_argument("--note", default="", help="a remark on how this model was made, under its loss curve")
     return parser
 
 
@@ -88,7 +89,7 @@ def _run(options: argparse.Namespace) -> None:
     elif options.step == "export":
         steps.export_model(options.work, options.out)
     elif options.step == "evaluate":
-        steps.evaluate(options.out, options.count)
+        steps.evaluate(options.out, options.count, options.stepped)
     elif options.step == "card":
         steps.write_card(options.out, options.note)
     else:

@@ -8,18 +8,14 @@ from collections.abc import Sequence
 from assets.recipe.conversation import Check
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_OPENING = re.compile(r"([^:\n]*:\s+|.*\bSo )?", re.DOTALL)
 _CODE = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 
 
-def last_number(reply: str) -> float | None:
-    """The last number written in the reply."""
-    found = _NUMBER.findall(reply)
-    return float(found[-1]) if found else None
-
-
-def ends_with_number(value: float) -> Check:
-    """The reply's last number is this one."""
-    return lambda reply: last_number(reply) == float(value)
+def ends_with_numbers(*values: float) -> Check:
+    """The reply's last numbers are these, in this order."""
+    wanted = [float(value) for value in values]
+    return lambda reply: [float(found) for found in _NUMBER.findall(reply)[-len(wanted) :]] == wanted
 
 
 def contains(*needed: str) -> Check:
@@ -27,9 +23,24 @@ def contains(*needed: str) -> Check:
     return lambda reply: all(part.lower() in reply.lower() for part in needed)
 
 
+def mentions(*needed: str) -> Check:
+    """The reply contains each of these, whatever the case; of `one / other`, one is enough."""
+    wanted = [alternatives.lower().split(" / ") for alternatives in needed]
+    return lambda reply: all(any(one in reply.lower() for one in alternatives) for alternatives in wanted)
+
+
 def exactly_in(text: str) -> Check:
-    """The reply holds this text, and nothing else after it but a full stop."""
-    return lambda reply: reply.rstrip().rstrip(".").endswith(text.rstrip("."))
+    """The reply is this text, with at most an opening before it ("Here you go:") and a full stop after it.
+
+    What else may stand before it is a sentence that leads up to it with "So".
+    """
+    wanted = text.rstrip(".")
+
+    def check(reply: str) -> bool:
+        said = reply.rstrip().rstrip(".")
+        return said.endswith(wanted) and _OPENING.fullmatch(said.removesuffix(wanted)) is not None
+
+    return check
 
 
 def number_list(values: Sequence[int]) -> Check:

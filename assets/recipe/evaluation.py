@@ -9,21 +9,27 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from rich.progress import track
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from assets.recipe import corpus
+from assets.recipe import corpus, speed
 from assets.recipe.conversation import Exchange, Message, messages
+from assets.recipe.export import TRAINING
 from assets.recipe.skills.declining import declines
+from assets.recipe.thinning import thinned
 
 QUESTIONS = Path(__file__).with_name("general_questions.txt")
 RESULTS = "evaluation.json"
 COLUMNS = KNOWN, NEW, FOLLOW_UP = ("known phrasing", "new phrasing", "follow-up")
 GENERAL, LONG = "general questions (declined)", "any skill, after more than 1,000 tokens"
+PARSES = "Python, parses"
 ENDS, ANSWERS = "ends by itself within 300 tokens", "does not decline what it can do"
 _ENDS_WITHIN = 300
 _REFERS = "--model_path"
 _BATCH = 32
 _LONG_CHARACTERS = 3600
+_LONGEST_STEPPED = 200
+_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -67,28 +73,29 @@ class Responder:
     def __init__(self, folder: Path, longest: int = 320) -> None:
         # Loaded as users load it: what is examined is the folder that ships.
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
-        self._model: Any = AutoModelForCausalLM.from_pretrained(folder)
+        self.model: Any = AutoModelForCausalLM.from_pretrained(folder)
+        self.ends: list[int] = self.model.generation_config.eos_token_id
         self._longest = longest
 
     def __call__(self, prompts: list[list[Message]]) -> list[Answer]:
         """A reply to each prompt."""
-        texts = [self._prompt(prompt) for prompt in prompts]
-        encoded = [self._tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        encoded = [self.ids(prompt) for prompt in prompts]
         width = max(map(len, encoded))
         ids = torch.tensor([[0] * (width - len(row)) + row for row in encoded])
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in encoded])
         with torch.inference_mode():
-            out = self._model.generate(ids, attention_mask=mask, max_new_tokens=self._longest, do_sample=False)
+            out = self.model.generate(ids, attention_mask=mask, max_new_tokens=self._longest, do_sample=False)
         return [self._answer(row[width:]) for row in out]
 
     def _answer(self, ids: torch.Tensor) -> Answer:
-        ends = torch.tensor(self._model.generation_config.eos_token_id)
-        ended = bool(torch.isin(ids[:_ENDS_WITHIN], ends).any())
+        ended = bool(torch.isin(ids[:_ENDS_WITHIN], torch.tensor(self.ends)).any())
         return Answer(str(self._tokenizer.decode(ids, skip_special_tokens=True)), ended)
 
-    def _prompt(self, prompt: list[Message]) -> str:
+    def ids(self, prompt: list[Message]) -> list[int]:
+        """The prompt as the chat template writes it."""
         turns = [{"role": message.role, "content": message.content} for message in prompt]
-        return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+        ids: list[int] = self._tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False)
+        return ids
 
 
 def trials(count: int) -> list[Trial]:
@@ -128,7 +135,7 @@ def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
     exchange = trial.exchange
     verdicts = {trial.row: exchange.check is not None and exchange.check(answer.text)}
     if exchange.parses:
-        verdicts[f"{trial.row}, parses"] = exchange.parses(answer.text)
+        verdicts[PARSES] = exchange.parses(answer.text)
     verdicts[ENDS] = answer.ended
     if _REFERS not in exchange.reply:
         verdicts[ANSWERS] = _REFERS not in answer.text
@@ -140,7 +147,7 @@ def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str
     scores: Scores = {trial.row: {column: Score() for column in COLUMNS} for trial in asked}
     wrong: list[dict[str, str]] = []
     by_length = sorted(asked, key=lambda trial: sum(len(message.content) for message in trial.prompt))
-    for start in range(0, len(by_length), _BATCH):
+    for start in track(range(0, len(by_length), _BATCH), "asking"):
         batch = by_length[start : start + _BATCH]
         for trial, answer in zip(batch, reply([trial.prompt for trial in batch]), strict=True):
             verdicts = judge(trial, answer)
@@ -151,13 +158,38 @@ def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str
     return scores, wrong
 
 
-def evaluate(folder: Path, count: int, longest: int = 320) -> Scores:
-    """Examine the model in the folder, leave the scores beside it, and return them."""
-    scores, wrong = examine(trials(count), Responder(folder, longest))
-    written = {row: {name: asdict(score) for name, score in columns.items()} for row, columns in scores.items()}
-    (folder / RESULTS).write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
-    for entry in wrong[:: max(1, len(wrong) // 40)]:
+def evaluate(folder: Path, count: int, longest: int = 320, stepped: int = 12) -> Scores:
+    """Examine the model in the folder, leave the figures beside it, and return the scores.
+
+    Args:
+        folder: an exported model.
+        count: how many conversations of each skill are asked.
+        longest: the most tokens of a reply.
+        stepped: how many replies of each row are decoded step by step, for the tokens per step.
+    """
+    asked, responder = trials(count), Responder(folder, longest)
+    scores, wrong = examine(asked, responder)
+    prompts: dict[str, list[list[int]]] = {}
+    for trial in asked:
+        prompts.setdefault(trial.row, []).append(responder.ids(trial.prompt))
+    paces = speed.measure(responder.model, prompts, responder.ends, min(longest, _LONGEST_STEPPED), stepped)
+    trained = json.loads((folder / TRAINING).read_text(encoding="utf-8"))
+    results = {
+        # Which checkpoint the figures are of.
+        "step": trained["step"],
+        "scores": {row: {name: asdict(score) for name, score in columns.items()} for row, columns in scores.items()},
+        "speed": {row: pace.told() for row, pace in paces.items()},
+    }
+    (folder / RESULTS).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    for entry in thinned(wrong, _SHOWN):
         print(f"wrong ({entry['row']}): {entry['asked']!r} -> {entry['reply']!r}")
     for row, columns in scores.items():
         print(f"{row:40}", *(f"{name}: {score.right}/{score.asked}" for name, score in columns.items()), sep="  ")
     return scores
+
+
+def read_scores(results: dict[str, Any]) -> Scores:
+    """The scores of the results that an evaluation left."""
+    return {
+        row: {name: Score(**score) for name, score in columns.items()} for row, columns in results["scores"].items()
+    }

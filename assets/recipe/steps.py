@@ -23,9 +23,9 @@ def export_model(work: Path, out: Path) -> None:
     export.export(work, out)
 
 
-def evaluate(out: Path, count: int) -> None:
-    """Examine the exported model and leave the scores beside it."""
-    evaluation.evaluate(out, count)
+def evaluate(out: Path, count: int, stepped: int) -> None:
+    """Examine the exported model and leave the figures beside it."""
+    evaluation.evaluate(out, count, stepped=stepped)
 
 
 def write_card(out: Path, note: str) -> None:
@@ -40,5 +40,5 @@ def quick(out: Path, seed: int) -> None:
     plan = Plan(work, QUICK, Schedule(steps=20, warm_up=5), seed, tokens=1152)
     Trainer(plan).train()
     export.export(work, out)
-    evaluation.evaluate(out, count=1, longest=24)
+    evaluation.evaluate(out, count=1, longest=24, stepped=1)
     card.write_card(out)

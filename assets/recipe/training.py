@@ -20,6 +20,7 @@ from assets.recipe.packing import Batch, Packer
 from assets.recipe.schedule import Schedule
 from assets.recipe.tokenizer import ChatTokenizer
 
+LOG = "log.jsonl"
 _CHECKPOINT = "checkpoint.pt"
 _COLUMNS = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn())
 
@@ -72,6 +73,9 @@ class Trainer:
         self._backbone: Callable[..., Any] = torch.compile(backbone, dynamic=False) if plan.compiled else backbone
         if (plan.work / _CHECKPOINT).exists():
             self._resume()
+        else:
+            # A log left by an earlier run is not this run's.
+            (plan.work / LOG).unlink(missing_ok=True)
 
     def train(self) -> State:
         """Train until the schedule is through; saves on the way and at the end."""
@@ -132,7 +136,7 @@ class Trainer:
                  "seed": self.plan.seed}  # fmt: skip
         torch.save(saved, work / f"{_CHECKPOINT}.new")
         os.replace(work / f"{_CHECKPOINT}.new", work / _CHECKPOINT)
-        with (work / "log.jsonl").open("a", encoding="utf-8") as log:
+        with (work / LOG).open("a", encoding="utf-8") as log:
             log.write(json.dumps(asdict(self.state)) + "\n")
 
     def _resume(self) -> None:

@@ -53,7 +53,14 @@ def benchmark(
     padding: Padding | None = None,
 ) -> Result:
     """Measure. Raises PromptError if a prompt does not fit the model, and whatever the decoders raise."""
-    setup = Setup(loaded.model, loaded.eos_token_ids, plan.fixed_sizes, loaded.tokenizer, assistant)
+    setup = Setup(
+        loaded.model,
+        loaded.eos_token_ids,
+        plan.fixed_sizes,
+        loaded.tokenizer,
+        assistant,
+        compiled=loaded.info.compiled,
+    )
     with quiet():
         methods = make(plan.methods, setup)
         suites = _prepared(plan, loaded, methods[0], progress)

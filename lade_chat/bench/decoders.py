@@ -23,7 +23,7 @@ def decoder_method(name: str, decoder: Decoder, setup: Setup, *, learns: bool = 
     """A decoder as a method. One session lasts as long as what :attr:`Method.open` returns."""
 
     def opened() -> Replier:
-        session = Session(setup.model)
+        session = Session(setup.model, compiled=setup.compiled)
 
         def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
             return timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids)

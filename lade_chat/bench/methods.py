@@ -51,6 +51,8 @@ class Setup:
     tokenizer: Any = None
     assistant: Any = None
     """A LoadedModel that drafts for the model; None where none was given."""
+    compiled: bool = False
+    """Whether the steps of this package's decoders are compiled."""
 
 
 def make(names: Sequence[str], setup: Setup) -> list[Method]:

@@ -20,6 +20,7 @@ def as_json(result: Result) -> dict[str, Any]:
             "name": info.name,
             "device": info.device,
             "dtype": info.dtype,
+            "compiled": info.compiled,
             "parameters": info.parameters,
             "padding": None if padding is None else {**asdict(padding), "meaning": padding.meaning},
         },

@@ -36,7 +36,8 @@ def tables(result: Result) -> RenderableType:
 def _title(result: Result) -> str:
     info, plan = result.model.info, result.plan
     return (
-        f"{printable(info.name)} · {info.device} · {info.dtype} · {counted(plan.repeats, 'repeat')}"
+        f"{printable(info.name)} · {info.device} · {info.dtype}{' · compiled' if info.compiled else ''}"
+        f" · {counted(plan.repeats, 'repeat')}"
         f" · up to {plan.options.max_new_tokens} new tokens"
     )
 

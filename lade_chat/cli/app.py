@@ -12,7 +12,8 @@ import typer
 
 from lade_chat import __version__
 from lade_chat.cli.bench import bench
-from lade_chat.cli.options import SharedOptions, with_shared_options
+from lade_chat.cli.options import SAMPLING_FLAGS, SharedOptions, with_shared_options, with_some_options
+from lade_chat.cli.pictures import Exports
 from lade_chat.threads import wait_briefly
 
 FAILURE = 1
@@ -25,6 +26,7 @@ Examples:
   lade-chat
   lade-chat --model_path Qwen/Qwen2.5-0.5B-Instruct --dtype float32
   lade-chat --model_path ./my-model --no-lookahead
+  lade-chat --temperature 0.8 --top-p 0.9
   lade-chat ask "Count from 3 to 30."
 """
 ASK_EXAMPLES = """\b
@@ -32,11 +34,15 @@ Examples:
   lade-chat ask "Count from 3 to 30." -W 10 -N 4
   git diff | lade-chat ask --system "Write a commit message." > message.txt
   lade-chat ask "Hello" --json | jq .tokens_per_step
+  lade-chat ask "Tell me a story." --temperature 0.8 --top-p 0.9 --seed 7
+  lade-chat ask "Count from 3 to 30." --stop 12 --stop $'\\n'
+  lade-chat ask "Tell me a short story about a fox." --export fox.html --export fox.gif
 """
 COMPARE_EXAMPLES = """\b
 Examples:
   lade-chat compare "Write a Python function that returns the sum of a list."
   lade-chat compare "Count from 3 to 30." --json --dtype float32 | jq .speedup
+  lade-chat compare "Count from 3 to 30." --export race.svg --export race.cast
 """
 BENCH_EXAMPLES = """\b
 Examples:
@@ -95,7 +101,13 @@ def chat(
 
 @app.command(epilog=f"{ASK_EXAMPLES}\n{EXIT_CODES}")
 @with_shared_options
-def ask(context: typer.Context, options: SharedOptions, prompt: Prompt = None, as_json: Json = False) -> None:
+def ask(
+    context: typer.Context,
+    options: SharedOptions,
+    prompt: Prompt = None,
+    as_json: Json = False,
+    export: Exports = None,
+) -> None:
     """Ask once and print the answer.
 
     On a terminal the answer streams, its verified tokens tinted.
@@ -105,12 +117,18 @@ def ask(context: typer.Context, options: SharedOptions, prompt: Prompt = None, a
     from lade_chat.cli.ask import ask
 
     messages = options.messages(_read_prompt(prompt, raw=options.raw))
-    raise typer.Exit(ask(messages, options.model(), options.decoding(), as_json=as_json))
+    raise typer.Exit(ask(messages, options.model(), options.decoding(), as_json=as_json, exports=export or ()))
 
 
 @app.command(epilog=f"{COMPARE_EXAMPLES}\n{EXIT_CODES}")
 @with_shared_options
-def compare(context: typer.Context, options: SharedOptions, prompt: Prompt = None, as_json: Json = False) -> None:
+def compare(
+    context: typer.Context,
+    options: SharedOptions,
+    prompt: Prompt = None,
+    as_json: Json = False,
+    export: Exports = None,
+) -> None:
     """Answer twice, lookahead on against off, side by side.
 
     The race is fair: each side has a cache of its own, and a clock of its own that stands while the other runs.
@@ -120,11 +138,11 @@ def compare(context: typer.Context, options: SharedOptions, prompt: Prompt = Non
     from lade_chat.cli.compare import compare
 
     messages = options.messages(_read_prompt(prompt, raw=options.raw))
-    raise typer.Exit(compare(messages, options.model(), options.decoding(), as_json=as_json))
+    raise typer.Exit(compare(messages, options.model(), options.decoding(), as_json=as_json, exports=export or ()))
 
 
 @app.command(epilog=f"{TUNE_EXAMPLES}\n{EXIT_CODES}")
-@with_shared_options
+@with_some_options(without=SAMPLING_FLAGS)
 def tune(
     context: typer.Context,
     options: SharedOptions,

@@ -15,7 +15,7 @@ from lade_chat.bench.methods import METHODS, PAPER_SIZES, default_names
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.plots import check_plot
 from lade_chat.bench.prompts import bundled_suites, choose, read_suites
-from lade_chat.cli.options import SharedOptions, with_some_options
+from lade_chat.cli.options import SAMPLING_FLAGS, SharedOptions, with_some_options
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Progress, Result
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lade_chat.loading.model import LoadedModel
 
 MAX_NEW_TOKENS = 200
-_NOT_HERE = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug")
+_NOT_HERE = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", *SAMPLING_FLAGS)
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
 _PIPE_WIDTH = 100
@@ -131,7 +131,7 @@ def _sizes(text: str) -> tuple[int, int, int]:
 def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
     """Load the models, measure, and tell the result on stdout."""
     from lade_chat.cli.output import PassingLine, print_json
-    from lade_chat.cli.turn import library_output_on_stderr
+    from lade_chat.cli.turn import compile_steps, library_output_on_stderr
 
     with library_output_on_stderr() as out:
         with PassingLine(sys.stderr) as line:
@@ -144,6 +144,8 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
             if plan.pad_cost is not None:
                 line.show(f"padding the model to {plan.pad_cost} …")
                 loaded, padding = padded(loaded, plan.pad_cost)
+            if plan.model.compiled:
+                loaded = compile_steps(loaded, line)
         with _progress() as progress, _memory_told():
             result = benchmark(loaded, plan, progress, assistant=assistant, padding=padding)
         if as_json:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console, Group
@@ -12,9 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from lade_chat.cli.output import Collected, PassingLine, details, print_json, verified_style
+from lade_chat.cli.pictures import check_exports, write_exports
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
 from lade_chat.errors import LadeChatError
-from lade_chat.figures import exactness, reason_forms
+from lade_chat.export.content import Content
+from lade_chat.figures import exactness, reason_forms, sampling_forms
 from lade_chat.protocol import (
     DecodingOptions,
     Message,
@@ -44,12 +48,15 @@ def compare(
     options: DecodingOptions,
     *,
     as_json: bool = False,
+    exports: Sequence[Path] = (),
     engine: Engine | None = None,
 ) -> int:
     """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
 
-    Two live panes on a terminal, plain text in a pipe, one object with ``as_json``.
+    Two live panes on a terminal, plain text in a pipe, one object with ``as_json``. ``exports``: where to keep the
+    race as a picture.
     """
+    check_exports(exports)
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
         engine = engine or make_engine(model_options)
@@ -65,6 +72,8 @@ def compare(
             result.print_plainly(model, out)
         if options.debug:
             _print_details(result)
+    sides = tuple(result.sides.values())
+    write_exports(exports, Content(messages[-1].content, model, sides, tuple(result.outcome(model))))
     return INTERRUPTED if result.cancelled else 0
 
 
@@ -120,16 +129,22 @@ class Result:
         }
 
     def verdict(self, model: ModelInfo) -> list[str]:
-        """The two times, the speed-up, and whether the texts are the same; a line each."""
-        assert self.finished is not None
+        """The two times, how tokens were drawn, the speed-up, and whether the texts are the same; a line each."""
         lines = [
             f"{TITLES[side] + ':':15}{_figures(collected)} · {collected.statistics.tokens_per_step:.1f} tokens/step · "
             f"{reason_forms(collected.statistics, collected.finish_reason)[-1]}"
             for side, collected in self.sides.items()
         ]
+        if (sampling := self.sides["left"].statistics.sampling) is not None:
+            lines.append(f"sampling: {sampling_forms(sampling)[0]}")
+        return [*lines, *self.outcome(model)]
+
+    def outcome(self, model: ModelInfo) -> list[str]:
+        """The speed-up, and whether the texts are the same; a line each."""
+        assert self.finished is not None
         if self.cancelled:
-            return [*lines, "stopped before the end, so there is no winner"]
-        lines.append(f"speed-up: {self.finished.speedup:.2f}x")
+            return ["stopped before the end, so there is no winner"]
+        lines = [f"speed-up: {self.finished.speedup:.2f}x"]
         difference = self.finished.difference
         if difference is None:
             lines.append("the texts are identical" if self.finished.identical else "the texts differ")

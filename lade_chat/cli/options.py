@@ -11,7 +11,33 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Sizes
+from lade_chat.cli.sampling import (
+    Base,
+    MinP,
+    RepetitionPenalty,
+    SamplingBase,
+    Seed,
+    Stops,
+    Temperature,
+    TopK,
+    TopP,
+    TypicalP,
+    sampling_of,
+)
+from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Sampling, Sizes
+
+SAMPLING_FLAGS = (
+    "sampling",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "typical_p",
+    "repetition_penalty",
+    "seed",
+    "stop",
+)
+"""Flags of a single reply, for commands that have no use for them."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +68,14 @@ class SharedOptions:
     allow_pickle: Annotated[
         bool,
         typer.Option("--allow-pickle", help="Load pickled weights, which can run any code."),
+    ] = False
+    compiled: Annotated[
+        bool,
+        typer.Option(
+            "--compile/--no-compile",
+            help="Compile the model's steps with torch.compile, which takes a minute or more at first."
+            " On CUDA they run as CUDA graphs (experimental).",
+        ),
     ] = False
     lookahead: Annotated[
         bool,
@@ -75,6 +109,15 @@ class SharedOptions:
         int,
         typer.Option("--max_new_tokens", "--max-new-tokens", metavar="INT", min=1, help="Most tokens of a reply."),
     ] = 1024
+    sampling: SamplingBase = Base.GREEDY
+    temperature: Temperature = None
+    top_p: TopP = None
+    top_k: TopK = None
+    min_p: MinP = None
+    typical_p: TypicalP = None
+    repetition_penalty: RepetitionPenalty = None
+    seed: Seed = None
+    stop: Stops = None
     system: Annotated[str | None, typer.Option(metavar="TEXT", help="A system message to begin with.")] = None
     raw: Annotated[bool, typer.Option("--raw", help="Go on from the bare text, without roles (base models).")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up, and what the decoder does.")] = False
@@ -87,6 +130,7 @@ class SharedOptions:
             trust_remote_code=self.trust_remote_code,
             allow_pickle=self.allow_pickle,
             step_cost=self.sizes() is None,
+            compiled=self.compiled,
         )
 
     def decoding(self) -> DecodingOptions:
@@ -96,7 +140,14 @@ class SharedOptions:
             max_new_tokens=self.max_new_tokens,
             raw=self.raw,
             debug=self.debug,
+            sampling=self.drawing(),
+            stop=tuple(self.stop or ()),
         )
+
+    def drawing(self) -> Sampling | None:
+        """How tokens are drawn; None for the likeliest always."""
+        names = (name for name in Sampling.__struct_fields__ if name != "from_model")
+        return sampling_of(self.sampling, Sampling(**{name: getattr(self, name) for name in names}))
 
     def sizes(self) -> Sizes | None:
         """The sizes given, the paper's in place of those missing; None if none was given."""

@@ -6,13 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
 
+from lade_chat.export.recording import Recording
 from lade_chat.figures import SEPARATOR, fit, reply_parts, summary, window
 from lade_chat.protocol import (
     DecodingOptions,
@@ -21,10 +21,9 @@ from lade_chat.protocol import (
     ModelInfo,
     Piece,
     Prefilling,
-    ReplyFinished,
+    Sampling,
     Stage,
     Statistics,
-    Tokens,
 )
 from lade_chat.sanitize import printable
 
@@ -38,31 +37,19 @@ _STAGES: dict[Stage, str] = {
     "tokenizer": "loading the tokenizer",
     "weights": "loading the weights",
     "probe": "checking lookahead",
+    "compile": "compiling the model's steps",
     "cost": "measuring what a step costs",
 }
 
 
-@dataclass
-class Collected:
+class Collected(Recording):
     """A reply (or one side of a race) as its events come in."""
 
-    pieces: list[Piece] = field(default_factory=list)
-    statistics: Statistics = field(default_factory=Statistics)
-    finish_reason: FinishReason = "cancelled"
-
-    def take(self, event: Tokens | ReplyFinished) -> None:
-        self.statistics = event.statistics
-        if isinstance(event, Tokens):
-            self.pieces.extend(event.pieces)
-        else:
-            self.finish_reason = event.finish_reason
-
-    @property
-    def text(self) -> str:
-        return "".join(piece.text for piece in self.pieces)
-
     def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
-        """The reply as ``ask --json`` prints it; the texts of ``tokens`` join to ``text``; sizes as given."""
+        """The reply as ``ask --json`` prints it; the texts of ``tokens`` join to ``text``; sizes as given.
+
+        ``seed`` and ``sampling`` are null where the likeliest token was always taken.
+        """
         s, sizes = self.statistics, options.sizes
         return {
             "text": self.text,
@@ -79,10 +66,18 @@ class Collected:
             "window_size": sizes.window_size if sizes else None,
             "ngram_size": sizes.ngram_size if sizes else None,
             "guess_set_size": sizes.guess_set_size if sizes else None,
+            "seed": s.sampling.seed if s.sampling else None,
+            "sampling": _values(s.sampling) if s.sampling else None,
+            "stop": list(options.stop),
             "model": model.name,
             "device": model.device,
             "dtype": model.dtype,
         }
+
+
+def _values(sampling: Sampling) -> dict[str, float]:
+    """Every value in force, the seed left out."""
+    return {name: getattr(sampling, name) for name in sampling.__struct_fields__ if name not in ("seed", "from_model")}
 
 
 def print_json(value: dict[str, Any], out: TextIO) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lade_chat.cli.output import PassingLine, print_json
-from lade_chat.cli.turn import library_output_on_stderr
+from lade_chat.cli.turn import compile_steps, library_output_on_stderr
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.loading.model import load
@@ -35,6 +35,8 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
         sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices))
         if not loaded.info.lookahead_supported:
             raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
+        if model_options.compiled:
+            loaded = compile_steps(loaded, line)
         from lade_chat.engine.tune import ACCEPTANCES, WINDOWS, best_chain, measure, step_times, sweep, window_cost
 
         line.show("measuring what a step costs …")
@@ -50,7 +52,8 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             )
         line.clear()
         if as_json:
-            model = {"model": loaded.info.name, "device": loaded.info.device, "dtype": loaded.info.dtype}
+            info = loaded.info
+            model = {"model": info.name, "device": info.device, "dtype": info.dtype, "compiled": info.compiled}
             parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
                 "steps": times,
                 "chains": chains,
@@ -60,7 +63,8 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             print_json({**model, **{name: [row._asdict() for row in rows] for name, rows in parts.items()}}, out)
         else:
             console = Console(file=out, highlight=False, markup=False)
-            console.print(f"{printable(loaded.info.name)} · {loaded.info.device} · {loaded.info.dtype}")
+            compiled = " · compiled" if loaded.info.compiled else ""
+            console.print(f"{printable(loaded.info.name)} · {loaded.info.device} · {loaded.info.dtype}{compiled}")
             _print(console, times, chains, windows, outcomes)
     return 0
 

@@ -18,6 +18,7 @@ from lade_chat.sanitize import printable
 
 if TYPE_CHECKING:
     from lade_chat.engine.process import Engine
+    from lade_chat.loading.model import LoadedModel
 
 INTERRUPTED = 130
 """The exit code after Ctrl+C."""
@@ -55,6 +56,18 @@ def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
                 sys.stderr.write(f"{printable(notice)}\n")
             return event.model
     raise LadeChatError("the model was not loaded, and the engine does not say why")
+
+
+def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
+    """A model that is here, its steps compiled; where they cannot be, a notice on stderr says why."""
+    from lade_chat.loading.compiling import with_compiled_steps
+
+    line.show_event(Loading("compile"))
+    known = len(loaded.info.notices)
+    loaded = with_compiled_steps(loaded)
+    line.clear()
+    sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices[known:]))
+    return loaded
 
 
 def run(engine: Engine, command: Reply | Race) -> Iterator[Event]:

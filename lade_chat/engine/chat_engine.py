@@ -9,11 +9,15 @@ from threading import Event as Flag
 from threading import Thread
 from time import monotonic
 
+import msgspec
+
 from decoding import Session, Tables
 from lade_chat.engine.conversation import Prompt, build_prompt
 from lade_chat.engine.race import race
 from lade_chat.engine.reply import ReplyRun
+from lade_chat.engine.sampling import with_seed
 from lade_chat.errors import LadeChatError, is_out_of_memory
+from lade_chat.loading.compiling import with_compiled_steps
 from lade_chat.loading.model import LoadedModel, Report, load
 from lade_chat.loading.step_costs import remember, with_step_cost
 from lade_chat.protocol import (
@@ -61,6 +65,7 @@ class ChatEngine:
             yield from self._load(command.options)
             return
         self._stop.clear()
+        command = msgspec.structs.replace(command, options=with_seed(command.options))
         try:
             yield from self._reply(command) if isinstance(command, Reply) else self._race(command)
         except LadeChatError as error:
@@ -94,7 +99,7 @@ class ChatEngine:
             yield event
         if isinstance(event, LoadedModel):
             self._forget_model()
-            self._loaded, self._session = event, Session(event.model)
+            self._loaded, self._session = event, Session(event.model, compiled=event.info.compiled)
             yield Loaded(event.info)
         elif isinstance(event, LadeChatError):
             yield LoadFailed(str(event), kept=self._loaded is not None)
@@ -164,8 +169,12 @@ class ChatEngine:
 
 
 def _ready(options: ModelOptions, report: Report) -> LoadedModel:
-    """The model, and what its steps cost where anything follows from that."""
+    """The model, its steps compiled if wished, and what they cost where anything follows from that."""
     loaded = load(options, report)
+    if options.compiled:
+        report("compile", 0, 1)
+        loaded = with_compiled_steps(loaded)
+        report("compile", 1, 1)
     if not (options.step_cost and loaded.info.lookahead_supported):
         return loaded
     report("cost", 0, 1)

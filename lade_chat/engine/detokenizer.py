@@ -29,12 +29,14 @@ class Detokenizer:
         self._special = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.special}
         self._window = self._context(prompt_ids)
         self._given = len(self._decode(self._window))
+        self._unsettled = False
 
     def push(self, token_id: int) -> str:
         """The text that this token completes; empty if it is special or ends inside a character."""
         if self._token(token_id) is None:
             return ""
         self._window.append(token_id)
+        self._unsettled = True
         # Byte-fallback decoders read a run of byte tokens as a whole: one wrong byte spoils all of its
         # characters. Only the token that ends the run settles what it says.
         if self._is_byte(token_id):
@@ -44,16 +46,23 @@ class Detokenizer:
         settled = len(text) - text.endswith(_UNFINISHED)
         piece = text[self._given : settled]
         self._given = max(self._given, settled)
+        self._unsettled = settled < len(text)
         if settled == len(text) and len(self._window) > _LONGEST_WINDOW:
             self._window = self._context(self._window)
             self._given = len(self._decode(self._window))
         return piece
+
+    @property
+    def pending(self) -> str:
+        """What is still held back, as it would read if no token followed; the next one may change it."""
+        return self._decode(self._window)[self._given :] if self._unsettled else ""
 
     def finish(self) -> str:
         """What was still held back; an unfinished character reads as U+FFFD, as it does in ``decode``."""
         text = self._decode(self._window)
         piece = text[self._given :]
         self._given = max(self._given, len(text))
+        self._unsettled = False
         return piece
 
     def _token(self, token_id: int) -> str | None:

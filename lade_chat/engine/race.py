@@ -26,7 +26,8 @@ def race(
     during its own side's steps, so neither side's figures hold any of the other's time.
     """
     # Whoever goes first after a pause pays for cold caches: neither side shall.
-    list(AutoregressiveDecoder(loaded.model).generate(prompt.ids[:WARM_UP_TOKENS], max_new_tokens=2))
+    warm_up = Session(loaded.model, compiled=loaded.info.compiled)
+    list(AutoregressiveDecoder(loaded.model).generate(prompt.ids[:WARM_UP_TOKENS], max_new_tokens=2, session=warm_up))
     left = ReplyRun(loaded, session.copy(), prompt, options, lookahead=lambda: True, stopped=stopped, side="left")
     right = ReplyRun(loaded, session.copy(), prompt, options, lookahead=lambda: False, stopped=stopped, side="right")
     running = [(left, left.events()), (right, right.events())]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from time import perf_counter
 
 import torch
 
 from decoding import AutoregressiveDecoder, Decoder, LookaheadConfig, LookaheadDecoder, Session, Step, prefill
+from decoding import FinishReason as End
 from decoding import plain_step_seconds as measure_plain_step
 from lade_chat.engine.conversation import Prompt
 from lade_chat.engine.detokenizer import Detokenizer
 from lade_chat.engine.meter import Meter
+from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.stopping import StopStrings
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol import (
@@ -47,10 +50,13 @@ class ReplyRun:
         self.ids: list[int] = []
         self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
         self._lookahead, self._stopped, self._side = lookahead, stopped, side
-        self._meter = Meter(len(prompt.ids), loaded.info.context_window, options)
+        self._sampling = sampling_config(options.sampling, loaded.model)
+        context_window = loaded.info.context_window
+        self._meter = Meter(len(prompt.ids), context_window, options, in_force(self._sampling))
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
-        self._stops = StopStrings(prompt.stop_strings)
+        self._stops = StopStrings([*prompt.stop_strings, *options.stop])
         self._pieces: list[Piece] = []
+        self._step_seconds: list[float] = []
         self._flushed = perf_counter()
         self._steps = 0
 
@@ -99,21 +105,30 @@ class ReplyRun:
             self._session.ids if self.ids else self._prompt.ids,
             max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
             eos_token_ids=self._loaded.eos_token_ids,
+            sampling=self._sampling,
             session=self._session,
             should_stop=lambda: self._stopped() or self._lookahead() is not looking_ahead,
         )
 
     def _take(self, step: Step) -> FinishReason | None:
-        """Count a step and turn its tokens into pieces; the reason if the reply ends with it."""
+        """Turn a step's tokens into pieces and count it; the reason if the reply ends with it."""
+        step = self._say(step)
         self._meter.add(step)
+        self._step_seconds.append(self._meter.seconds)
         self.ids.extend(step.tokens)
-        for token, origin in zip(step.tokens, step.origins, strict=True):
-            piece = Piece(self._detokenizer.push(token), origin.value, token, self._steps)
-            self._pieces.extend(self._stops.push(piece))
         self._steps += 1
-        if self._stops.reached:
-            return "stop"
         return step.finish_reason.value if step.finish_reason else None
+
+    def _say(self, step: Step) -> Step:
+        """The step's tokens as pieces; returns the step up to the token that completes a stop string, if one does."""
+        for count, (token, origin) in enumerate(zip(step.tokens, step.origins, strict=True), start=1):
+            text = self._detokenizer.push(token)
+            if self._stops and self._stops.reached_by(text + self._detokenizer.pending):
+                text += self._detokenizer.finish()
+            self._pieces.extend(self._stops.push(Piece(text, origin.value, token, self._steps)))
+            if self._stops.reached:
+                return replace(step, tokens=step.tokens[:count], origins=step.origins[:count], finish_reason=End.STOP)
+        return step
 
     def _finish_text(self) -> None:
         """Let go what was held back, and what an unfinished character leaves."""
@@ -130,7 +145,8 @@ class ReplyRun:
         if not self._pieces:
             return None
         pieces, self._pieces = tuple(self._pieces), []
-        return Tokens(pieces, self._meter.statistics(self._lookahead()), self._side)
+        ends, self._step_seconds = tuple(self._step_seconds), []
+        return Tokens(pieces, self._meter.statistics(self._lookahead()), self._side, ends)
 
     def _measure_again(self) -> None:
         """A plain step costs more as the text grows: take the middle of the reply's start and end."""

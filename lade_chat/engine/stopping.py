@@ -10,30 +10,44 @@ from lade_chat.protocol import Piece
 
 
 class StopStrings:
-    """Lets pieces through up to the first stop string; what may yet become one is held back."""
+    """Lets pieces through up to the first stop string; what may yet become one is held back.
+
+    The first is the one that is complete first, so that the text does not depend on how tokens split it.
+    """
 
     def __init__(self, stop_strings: Iterable[str]) -> None:
         self._stops = [stop for stop in stop_strings if stop]
         self._held: list[Piece] = []
         self.reached = False
 
+    def __bool__(self) -> bool:
+        """Whether there is anything to stop at."""
+        return bool(self._stops)
+
     def push(self, piece: Piece) -> Sequence[Piece]:
-        """Take the next piece; returns those that may be shown, the stop string and all behind it cut off."""
-        if self.reached:
-            return [_without_text(piece)]
+        """Take the next piece, unless a stop string was reached; returns those that may be shown, cut before one."""
         if not self._stops:
             return [piece]
         self._held.append(piece)
-        text = "".join(held.text for held in self._held)
-        found = min((at for stop in self._stops if (at := text.find(stop)) >= 0), default=None)
+        text = self._held_text()
+        ends = ((at + len(stop), at) for stop in self._stops if (at := text.find(stop)) >= 0)
+        found = min(ends, default=None)
         if found is not None:
             self.reached = True
-            return self._release(found, everything=True)
+            return self._release(found[1], everything=True)
         return self._release(len(text) - self._may_become_a_stop(text))
+
+    def reached_by(self, text: str) -> bool:
+        """Whether a stop string would be complete with ``text`` behind what has been pushed."""
+        text = self._held_text() + text
+        return any(stop in text for stop in self._stops)
 
     def finish(self) -> Sequence[Piece]:
         """What is still held back, when no more will come."""
-        return self._release(sum(len(held.text) for held in self._held), everything=True)
+        return self._release(len(self._held_text()), everything=True)
+
+    def _held_text(self) -> str:
+        return "".join(held.text for held in self._held)
 
     def _may_become_a_stop(self, text: str) -> int:
         """The length of the longest end of the text that a stop string begins with."""
@@ -51,7 +65,3 @@ class StopStrings:
             released.append(msgspec.structs.replace(piece, text=piece.text[: max(0, length)]))
             length -= len(piece.text)
         return released
-
-
-def _without_text(piece: Piece) -> Piece:
-    return msgspec.structs.replace(piece, text="")

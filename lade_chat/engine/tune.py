@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from decoding import AutoregressiveDecoder, Decoder, LookaheadDecoder, Step, StepCost, measure_step_cost
+from decoding import AutoregressiveDecoder, Decoder, LookaheadDecoder, Session, Step, StepCost, measure_step_cost
 from lade_chat.engine.conversation import build_prompt
 from lade_chat.engine.reply import config_of
 from lade_chat.figures import sizes_name
@@ -64,7 +64,7 @@ class Outcome(NamedTuple):
 
 def measure(loaded: LoadedModel) -> StepCost:
     """What a step costs, measured now whatever is remembered, and remembered."""
-    cost = measure_step_cost(loaded.model)
+    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
     remember(loaded, cost)
     return cost
 
@@ -118,11 +118,16 @@ def sweep(
         prompt = build_prompt(
             (message,), loaded.tokenizer, raw=False, context_window=window, max_new_tokens=MOST_NEW_TOKENS
         )
-        list(decoders["plain"].generate(prompt.ids, max_new_tokens=min(WARM_UP_TOKENS, prompt.max_new_tokens)))
+        warm_up = Session(loaded.model, compiled=loaded.info.compiled)
+        most = min(WARM_UP_TOKENS, prompt.max_new_tokens)
+        list(decoders["plain"].generate(prompt.ids, max_new_tokens=most, session=warm_up))
         for place, name in enumerate(names):
             report(name, turn * len(names) + place, turns * len(names))
             reply = decoders[name].generate(
-                prompt.ids, max_new_tokens=prompt.max_new_tokens, eos_token_ids=loaded.eos_token_ids
+                prompt.ids,
+                max_new_tokens=prompt.max_new_tokens,
+                eos_token_ids=loaded.eos_token_ids,
+                session=Session(loaded.model, compiled=loaded.info.compiled),
             )
             steps[name] += [step for step in reply if not step.prefill]
         names = [*names[1:], names[0]]

@@ -40,7 +40,7 @@ def step_cost_for(loaded: LoadedModel) -> StepCost:
     if isinstance(known, dict):
         with suppress(ValueError):
             return StepCost.from_dict(known)
-    cost = measure_step_cost(loaded.model)
+    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
     remember(loaded, cost)
     return cost
 
@@ -83,7 +83,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _key(loaded: LoadedModel) -> str:
-    """What the cost follows from: the model's shape (not its weights), device, dtype, threads, and torch."""
+    """What the cost follows from: the model's shape (not its weights), device, dtype, threads, torch, and compiling."""
     import torch
 
     config = loaded.model.config
@@ -96,6 +96,7 @@ def _key(loaded: LoadedModel) -> str:
             loaded.info.dtype,
             f"{torch.get_num_threads()} threads",
             f"torch {torch.__version__}",
+            *(["compiled"] if loaded.info.compiled else []),
         )
     )
 

@@ -27,7 +27,9 @@ from lade_chat.protocol import (
     Reply,
     ReplyFinished,
     ReplyStarted,
+    Sampling,
     SetLookahead,
+    Statistics,
     Stop,
     Tokens,
 )
@@ -64,6 +66,8 @@ class Chat:
         self.model: ModelInfo | None = None
         self.model_options = model_options
         self.options = options
+        self.sampling = options.sampling
+        """As the last reply told it; before one, as it was asked for."""
         self.conversation = Conversation(system)
         self.reply = ReplyText()
         self.stopping = False
@@ -73,6 +77,7 @@ class Chat:
         self._waiting_model: ModelOptions | None = None
         self._discarding = False
         self._dropped = 0
+        self._seed: int | None = None
         self._loading: deque[ModelOptions] = deque()
         self._last_loaded: tuple[ModelInfo, ModelOptions] | None = None
 
@@ -152,8 +157,10 @@ class Chat:
             self._discarding = True
         self._queue.clear()
         self._dropped = 0
+        self._seed = None
         self.conversation.clear()
         self.view.cleared()
+        self._show_sampling(self._wished().sampling)
 
     def race(self, text: str) -> None:
         """Race lookahead on against off over ``text``, or over the last question if there is none."""
@@ -168,7 +175,7 @@ class Chat:
             question = self.conversation.last_question or ""
             messages = self.conversation.up_to_last_question()
         self.phase = Phase.RACING
-        self._send(Race(messages, self.options))
+        self._send(Race(messages, self._wished()))
         self.view.race_began(question)
 
     def _race_refusal(self, text: str) -> str | None:
@@ -202,6 +209,8 @@ class Chat:
 
     def _handle_race(self, event: Event) -> None:
         self.view.race_event(event)
+        if isinstance(event, Tokens | ReplyFinished):
+            self._learn_sampling(event.statistics)
         if isinstance(event, RaceFinished | Failed):
             self._ready()
 
@@ -219,9 +228,11 @@ class Chat:
             case Prefilling():
                 self.view.reading(event.done, event.total)
             case Tokens():
+                self._learn_sampling(event.statistics)
                 self.reply.append(event.pieces)
                 self.view.reply_grew(event)
             case ReplyFinished():
+                self._learn_sampling(event.statistics)
                 self.conversation.answer(self.reply.text)
                 self.view.reply_ended(event)
             case Failed():
@@ -242,6 +253,7 @@ class Chat:
             self.view.load_failed(event.message, self.model)
         elif self.model is not None:
             self.view.model_ready(self.model)
+            self._show_sampling(self._wished().sampling)
         if self.model is None:
             self.phase = Phase.UNLOADED
         else:
@@ -288,4 +300,26 @@ class Chat:
         self.reply = ReplyText()
         self.phase = Phase.REPLYING
         self.view.reply_began()
-        self._send(Reply(self.conversation.messages, self.options))
+        self._send(Reply(self.conversation.messages, self._wished()))
+
+    # --- sampling ----------------------------------------------------------------------------------------------
+
+    def _wished(self) -> DecodingOptions:
+        """The options, with the seed that was drawn: a conversation has one, as if it had been given at the start."""
+        sampling = self.options.sampling
+        if sampling is None or sampling.seed is not None:
+            return self.options
+        return msgspec.structs.replace(self.options, sampling=msgspec.structs.replace(sampling, seed=self._seed))
+
+    def _learn_sampling(self, statistics: Statistics) -> None:
+        """Keep a drawn seed for the rest of the conversation."""
+        if not statistics.steps:  # nothing was decoded
+            return
+        if statistics.sampling is not None and statistics.sampling.seed is not None:
+            self._seed = statistics.sampling.seed
+        self._show_sampling(statistics.sampling)
+
+    def _show_sampling(self, sampling: Sampling | None) -> None:
+        if sampling != self.sampling:
+            self.sampling = sampling
+            self.view.sampling_changed()

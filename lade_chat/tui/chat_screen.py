@@ -72,7 +72,7 @@ class ChatScreen(Screen[None]):
         self.chat.set_debug(debug)
 
     def compose(self) -> ComposeResult:
-        yield HeaderBar(self.chat.options)
+        yield HeaderBar(self.chat.options, self.chat.sampling)
         with Container(id="body"):
             yield Transcript()
             yield DebugPanel()
@@ -240,6 +240,9 @@ class ChatScreen(Screen[None]):
         self._header.show_options(self.chat.options)
         if self.chat.phase is Phase.READY:
             self.status.show(self._ready_parts())
+
+    def sampling_changed(self) -> None:
+        self._header.show_sampling(self.chat.sampling)
 
     def race_began(self, question: str) -> None:
         dtype = self.chat.model.dtype if self.chat.model is not None else "float32"

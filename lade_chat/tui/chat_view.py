@@ -47,6 +47,9 @@ class ChatView(Protocol):
 
     def lookahead_changed(self) -> None: ...
 
+    def sampling_changed(self) -> None:
+        """Another seed, or other settings of the model's own, are in force from now on."""
+
     def race_began(self, question: str) -> None: ...
 
     def race_event(self, event: Event) -> None: ...

@@ -1,4 +1,4 @@
-"""The top line: which model runs where and in which precision, and whether lookahead is on."""
+"""The top line: which model runs where and in which precision, how tokens are drawn, whether lookahead is on."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
-from lade_chat.figures import SEPARATOR, options_forms
-from lade_chat.protocol import DecodingOptions, ModelInfo
+from lade_chat.figures import SEPARATOR, options_forms, sampling_forms
+from lade_chat.protocol import DecodingOptions, ModelInfo, Sampling
 from lade_chat.sanitize import printable
 
 
 class HeaderBar(Widget):
     """Left the model, right the state of lookahead, which is never left out."""
 
-    def __init__(self, options: DecodingOptions) -> None:
+    def __init__(self, options: DecodingOptions, sampling: Sampling | None) -> None:
         super().__init__()
         self._model: ModelInfo | None = None
         self._absence = "loading the model"
         self._options = options
+        self._sampling = sampling
 
     def show_model(self, model: ModelInfo | None, absence: str = "") -> None:
         """The loaded model, or in a few words why there is none."""
@@ -28,6 +29,11 @@ class HeaderBar(Widget):
 
     def show_options(self, options: DecodingOptions) -> None:
         self._options = options
+        self.refresh()
+
+    def show_sampling(self, sampling: Sampling | None) -> None:
+        """How tokens are drawn; None for the likeliest always, which nobody has to be told."""
+        self._sampling = sampling
         self.refresh()
 
     def render(self) -> Content:
@@ -54,7 +60,9 @@ class HeaderBar(Widget):
             return [f"lade-chat   {self._absence}", self._absence]
         name = printable(self._model.name).replace("\n", " ")
         about = SEPARATOR.join((name, self._model.device, self._model.dtype))
-        return [f"lade-chat   {about}", about]
+        sampling = sampling_forms(self._sampling) if self._sampling is not None else ()
+        drawn = [SEPARATOR.join((about, form)) for form in sampling]
+        return [*(f"lade-chat   {text}" for text in drawn), *drawn, f"lade-chat   {about}", about]
 
 
 def _fitted(texts: list[str], width: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from lade_chat.figures import Part, counted, part, reason_forms, seconds, speed
+from lade_chat.figures import Part, counted, part, reason_forms, sampling_forms, seconds, speed
 from lade_chat.protocol import FinishReason, Side, Statistics, Tokens
 from lade_chat.tui.figure_line import FigureLine
 from lade_chat.tui.follow_scroll import FollowScroll
@@ -43,12 +43,13 @@ class RacePane(Vertical):
 
     def _figures(self) -> list[Part]:
         s = self.statistics
-        return [
+        parts = [
             part(0, speed(s.tokens_per_second)),
             part(1, counted(s.steps, "step")),
             part(3, counted(s.generated_tokens, "token")),
             part(2, seconds(s.seconds)),
         ]
+        return parts if s.sampling is None else [*parts, part(5, sampling_forms(s.sampling)[-1])]
 
     def _show(self, parts: list[Part]) -> None:
         self.query_one(FigureLine).show(parts)

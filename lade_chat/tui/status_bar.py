@@ -19,6 +19,7 @@ _STAGES: dict[Stage, str] = {
     "tokenizer": "loading the tokenizer",
     "weights": "loading the weights",
     "probe": "trying a first step",
+    "compile": "compiling the model's steps",
     "cost": "measuring what a step costs",
 }
 

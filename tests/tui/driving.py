@@ -43,9 +43,10 @@ async def opened(
     model: ModelInfo | None = MODEL,
     system: str | None = None,
     debug: bool = False,
+    options: DecodingOptions | None = None,
 ) -> AsyncIterator[tuple[ChatApp, Pilot[None]]]:
     """The application with ``model`` loaded, or still loading if that is None."""
-    app = ChatApp(engine, ModelOptions(), DecodingOptions(), system=system, debug=debug)
+    app = ChatApp(engine, ModelOptions(), options or DecodingOptions(), system=system, debug=debug)
     app.animation_level = "none"
     async with app.run_test(size=size) as pilot:
         app.chat_screen.prompt.cursor_blink = False

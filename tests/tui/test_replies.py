@@ -161,8 +161,8 @@ async def test_markup_and_escape_sequences_do_nothing(engine: ScriptedEngine) ->
         engine.tell(ReplyStarted(9), Tokens((Piece(nasty, "trajectory", 1, 0),), Statistics(1, 1, 1.0)))
         engine.tell(ReplyFinished("eos", Statistics(1, 1, 1.0)))
         await wait_until(pilot, lambda: "ready" in status(app))
+        await wait_until(pilot, lambda: screen_text(app).count("[bold]loud[/bold]") == 2)
         shown = screen_text(app)
-        assert shown.count("[bold]loud[/bold]") == 2
         assert "␛[31mred" in shown
         assert "\x1b" not in shown
         assert "\x9b" not in shown

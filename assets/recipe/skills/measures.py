@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assets.recipe import words
-from assets.recipe.checks import ends_with_number
+from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.sums import worked_product, worked_quotient, worked_sum
@@ -108,7 +108,7 @@ def _conversion(draw: Draw) -> list[Exchange]:
     quantity, unit = _asked(draw, pair, number, down, form)
     reply = _converted(pair, number, down, form)
     result = number * pair.factor if down else number
-    exchanges = [Exchange(draw.ask(_WORDING["convert"], x=quantity, to=unit), reply, ends_with_number(result))]
+    exchanges = [Exchange(draw.ask(_WORDING["convert"], x=quantity, to=unit), reply, ends_with_numbers(result))]
     turn = draw.rng.random()
     if turn < 0.25:
         exchanges += _another_amount(draw, which, down, form, number)
@@ -124,7 +124,7 @@ def _another_amount(draw: Draw, which: int, down: bool, form: int, before: int) 
         return []
     quantity, _ = _asked(draw, pair, number, down, form)
     reply, result = _converted(pair, number, down, form), number * pair.factor if down else number
-    return [Exchange(draw.ask(_WORDING["amount"], x=quantity), reply, ends_with_number(result), True)]
+    return [Exchange(draw.ask(_WORDING["amount"], x=quantity), reply, ends_with_numbers(result), True)]
 
 
 def _another_unit(draw: Draw, asked: Pair, number: int, form: int) -> list[Exchange]:
@@ -134,7 +134,7 @@ def _another_unit(draw: Draw, asked: Pair, number: int, form: int) -> list[Excha
         return []
     pair = draw.any(others)
     ask = draw.ask(_WORDING["unit"], to=pair.small[form])
-    return [Exchange(ask, _converted(pair, number, True, form), ends_with_number(number * pair.factor), True)]
+    return [Exchange(ask, _converted(pair, number, True, form), ends_with_numbers(number * pair.factor), True)]
 
 
 def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
@@ -152,14 +152,14 @@ def _shown(draw: Draw, percent: int) -> str:
 
 
 def _share(draw: Draw, percent: int, amount: int, ask: str, later: bool = False) -> Exchange:
-    return Exchange(ask, f"{worked_percentage(percent, amount)}.", ends_with_number(amount * percent // 100), later)
+    return Exchange(ask, f"{worked_percentage(percent, amount)}.", ends_with_numbers(amount * percent // 100), later)
 
 
 def _change(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:
     share = amount * percent // 100
     result = amount + share if sign == "+" else amount - share
     reply = f"{worked_percentage(percent, amount)}. {worked_sum(amount, share, sign)}."
-    return Exchange(ask, reply, ends_with_number(result), later)
+    return Exchange(ask, reply, ends_with_numbers(result), later)
 
 
 def _percentage(draw: Draw) -> list[Exchange]:

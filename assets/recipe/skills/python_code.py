@@ -67,6 +67,11 @@ def _marked(check: Check, mark: str) -> Check:
     return lambda reply: check(reply) and mark in (code_block(reply) or "")
 
 
+def _unlike(check: Check, code: str) -> Check:
+    """The check, and the reply's code is not this code once more."""
+    return lambda reply: check(reply) and (code_block(reply) or "").strip() != code
+
+
 def _renamed(draw: Draw, shown: Shown) -> Shown:
     """The function under a name that nothing else in it has."""
     taken = set(re.findall(r"\w+", shown.code))
@@ -97,7 +102,7 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
         return Exchange(draw.ask(_WORDING["explain"]), shown.why, contains(shown.why), True), shown
     if kind in shown.additions:
         return None, shown
-    fields, opening, closing = {}, "", ""
+    fields, opening, closing, before = {}, "", "", shown.code
     if kind == "rename":
         shown = _renamed(draw, shown)
         fields["m"] = shown.name
@@ -110,6 +115,8 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
     check = solves(shown.task, shown.name)
     if kind in _MARKS:
         check = _marked(check, _MARKS[kind])
+    elif kind == "other_way" and not opening:
+        check = _unlike(check, before)
     reply = opening + shown.block + closing
     return Exchange(draw.ask(_WORDING[kind], **fields), reply, check, True, parses), shown
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assets.recipe.checks import ends_with_number
+from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.wording import read_wording
@@ -114,7 +114,7 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
 
 def _answer(a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exchange:
     line, result = work(a, b, sign)
-    return Exchange(ask, f"{line}.", ends_with_number(result), follow_up)
+    return Exchange(ask, f"{line}.", ends_with_numbers(result), follow_up)
 
 
 def _typed(draw: Draw, numbers: list[int], signs: list[str], in_words: bool = False) -> str:
@@ -139,14 +139,14 @@ def _row(draw: Draw) -> list[Exchange]:
         steps = [(a, b, shape[0]), (between, c, shape[1])]
     (first, _), (last, result) = (work(*step) for step in steps)
     ask = draw.ask(_WORDING["row"], x=_typed(draw, [a, b, c], list(shape)))
-    return [Exchange(ask, f"{first}. Then {last}.", ends_with_number(result))]
+    return [Exchange(ask, f"{first}. Then {last}.", ends_with_numbers(result))]
 
 
 def _with_remainder(draw: Draw) -> list[Exchange]:
     b, whole, left = draw.numbers((2, 10), (1, draw.any((9, 9, 15))), (1, 9))
     a = b * whole + 1 + left % (b - 1)
     pool = _WORDING[draw.any(("divide", "remainder"))]
-    return [Exchange(draw.ask(pool, a=a, b=b), worked_division(a, b) + ".", ends_with_number(a % b))]
+    return [Exchange(draw.ask(pool, a=a, b=b), worked_division(a, b) + ".", ends_with_numbers(a // b, a % b))]
 
 
 def _fixed(draw: Draw) -> list[Exchange]:

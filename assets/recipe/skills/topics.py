@@ -2,7 +2,7 @@
 
 A topic file holds blocks of lines, parted by empty lines. `ask:` lines are questions, `then:` lines shorter
 ones for the middle of a conversation, `say:` lines replies (`\\n` breaks the line), `need:` lines words that
-a right reply holds.
+a right reply holds, one of them where ` / ` parts several. They tell the topic's replies from those of others.
 
 A topic may also give names to what it is about, ` / ` between them: `thing:` names one thing, `things:` several,
 `key:` a key, `do:` what somebody wants to do. Each name fits every frame of its kind in wording/frames.txt;
@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from assets.recipe.checks import contains
+from assets.recipe.checks import mentions
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.wording import read_wording
@@ -66,4 +66,4 @@ def _question(draw: Draw, topic: Topic, short: bool) -> str:
 def exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
     """The topic asked and answered; as a follow-up, in a short form where it has one."""
     short = follow_up and bool(topic.follow_ups or topic.names)
-    return Exchange(_question(draw, topic, short), draw.say(topic.replies), contains(*topic.needs), short)
+    return Exchange(_question(draw, topic, short), draw.say(topic.replies), mentions(*topic.needs), short)

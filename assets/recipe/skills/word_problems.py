@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from assets.recipe import words
-from assets.recipe.checks import ends_with_number
+from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.sums import spelled, work
@@ -151,7 +151,7 @@ def _compose(draw: Draw, problems: tuple[Problem, ...]) -> list[Exchange]:
 def _exchange(problem: Problem, drawn: list[int], fields: dict[str, object], ask: str, later: bool = False) -> Exchange:
     worked, result = _worked(drawn, problem.signs)
     verb, _, what = problem.answer.format(**fields).partition(" ")
-    return Exchange(ask, f"{worked}. That {verb} {result} {what}.", ends_with_number(result), later)
+    return Exchange(ask, f"{worked}. That {verb} {result} {what}.", ends_with_numbers(result), later)
 
 
 def _with_another(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object]) -> list[Exchange]:

@@ -1,0 +1,1 @@
+"""Examples of the library at work."""

@@ -1,0 +1,126 @@
+"""JacobiDecoder: plain Jacobi decoding, a fixed-point iteration over a block of guesses.
+
+Santilli et al. 2023 (arXiv 2305.10427); what lookahead decoding starts from (Fu et al. 2024, section 2). Greedy
+decoding solves y[i] = argmax p(y | y[:i]) for one position after another; Jacobi iteration guesses all positions of a
+block at once, has the model choose at each under the guesses before it, and takes its choices for the next guesses.
+What stands behind right guesses alone is settled, so each iteration settles at least the leftmost position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from time import perf_counter
+
+from transformers import PreTrainedModel
+
+from decoding.arguments import as_count
+from decoding.candidates.tree import CandidateTree
+from decoding.decoder import Decoder, plain_step
+from decoding.inputs import StepInputs
+from decoding.request import Request
+from decoding.session import Session
+from decoding.step import Origin, Step
+from decoding.support import lookahead_support
+from decoding.window import JacobiWindow
+
+
+@dataclass(frozen=True, slots=True)
+class JacobiIteration:
+    """One iteration over the block.
+
+    Attributes:
+        position: where in the text the block begins.
+        before: the guesses, one for each position of the block.
+        after: what the model chose at each position under the guesses before it, and at the one behind the block.
+        settled: how many of ``after``, from the left, stand behind right guesses alone and are now the text's; fewer
+            where the text ends among them. The others are the next iteration's guesses.
+    """
+
+    position: int
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    settled: int
+
+
+class JacobiDecoder(Decoder):
+    """Plain Jacobi decoding, exact. Where the model cannot take such a step, it decodes plainly: see ``support``.
+
+    Sampling converges too, to the text that plain sampling gives: the noise of a position is the same in every
+    iteration.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        block_size: int = 16,
+        *,
+        on_iteration: Callable[[JacobiIteration], None] | None = None,
+    ) -> None:
+        """
+        Args:
+            model: any causal language model of transformers.
+            block_size: how many positions are guessed at once, at least 1.
+            on_iteration: told of every iteration, before its step is yielded.
+
+        Raises:
+            ValueError: the block size is no whole number of at least 1.
+        """
+        super().__init__(model)
+        self.block_size = as_count(block_size, "block_size", least=1)
+        self.on_iteration = on_iteration
+        self.support = lookahead_support(model)
+
+    def _steps(self, session: Session, request: Request) -> Iterator[Step]:
+        no_window = JacobiWindow(0, 2, ())
+        guesses: list[int] = []
+        reason = None
+        while reason is None:
+            size = self._size(session, request)
+            if size < 1:
+                step = plain_step(session, request)
+                reason = step.finish_reason
+                yield step
+                continue
+
+            guesses = _filled(guesses, session.ids, self.block_size)
+            block = CandidateTree()
+            block.add(guesses[:size], Origin.TRAJECTORY)
+            inputs = StepInputs.lay_out(session.ids[-1], block, no_window)
+            started = perf_counter()
+            logits = session.look_ahead(inputs)
+            chosen = request.chooser.every(logits, session.ids, block)
+            forward_seconds = perf_counter() - started
+
+            accepted, position = block.walk(chosen), len(session.ids)
+            tokens, reason = request.cut(session.ids, chosen[: len(accepted) + 1])
+            session.commit(tokens, accepted[: len(tokens) - 1])
+            guesses = chosen[len(accepted) + 1 :]
+            if self.on_iteration is not None:
+                self.on_iteration(JacobiIteration(position, tuple(block.tokens), tuple(chosen), len(tokens)))
+            yield Step(
+                tokens,
+                (*(Origin.TRAJECTORY for _ in accepted), Origin.PLAIN)[: len(tokens)],
+                reason,
+                forward_tokens=len(inputs),
+                candidates=len(block),
+                pool_size=len(session.tables.trajectory),
+                context_size=len(session.tables.context),
+                forward_seconds=forward_seconds,
+            )
+
+    def _size(self, session: Session, request: Request) -> int:
+        """How many positions the next block may have; 0 for a plain step."""
+        if not self.support.supported:
+            return 0
+        limit = session.gate.position_limit
+        room = self.block_size if limit is None else limit - len(session.ids)
+        # Behind the block comes one token more.
+        return min(self.block_size, request.remaining - 1, room)
+
+
+def _filled(guesses: list[int], text: list[int], size: int) -> list[int]:
+    """So many guesses; those that are missing are drawn from the text, the same ones for the same text."""
+    draw = Random(len(text))
+    return [*guesses, *(draw.choice(text) for _ in range(size - len(guesses)))]

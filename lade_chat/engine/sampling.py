@@ -1,0 +1,57 @@
+"""How the tokens of a reply are drawn: what was asked for, over what the model's generation config says."""
+
+from __future__ import annotations
+
+import secrets
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from decoding import SamplingConfig
+from lade_chat.errors import LadeChatError
+from lade_chat.protocol import DecodingOptions, Sampling
+
+_SHAPING = ("temperature", "top_p", "top_k", "min_p", "typical_p")
+"""Values that mean something only where tokens are drawn: one of them has a greedy generation config draw."""
+_VALUES = (*_SHAPING, "repetition_penalty")
+
+
+def with_seed(options: DecodingOptions) -> DecodingOptions:
+    """The options with a seed drawn where none was given, so that both sides of a race have the same."""
+    sampling = options.sampling
+    if sampling is None or sampling.seed is not None:
+        return options
+    return msgspec.structs.replace(options, sampling=msgspec.structs.replace(sampling, seed=secrets.randbelow(2**32)))
+
+
+def sampling_config(sampling: Sampling | None, model: Any) -> SamplingConfig | None:
+    """What the decoder is told; None for the likeliest token always. Raises LadeChatError if a value is out of range.
+
+    Args:
+        sampling: what was asked for.
+        model: a transformers model, whose own generation config may have been asked for.
+    """
+    if sampling is None:
+        return None
+    given = {name: value for name in _VALUES if (value := getattr(sampling, name)) is not None}
+    try:
+        base = SamplingConfig(seed=sampling.seed)
+        if sampling.from_model and (own := getattr(model, "generation_config", None)) is not None:
+            if not given.keys().isdisjoint(_SHAPING):
+                own = copy(own)
+                own.do_sample = True
+            base = SamplingConfig.from_generation_config(own, sampling.seed)
+        return replace(base, **given)
+    except (TypeError, ValueError) as error:
+        whose = "The model's generation config" if sampling.from_model else "The sampling"
+        raise LadeChatError(f"{whose} cannot be followed: {error}.") from error
+
+
+def in_force(config: SamplingConfig | None) -> Sampling | None:
+    """What people are told of it; None where the likeliest token is always taken, as it is."""
+    if config is None or (config.is_greedy and config.repetition_penalty == 1):
+        return None
+    seed = None if config.is_greedy else config.seed
+    return Sampling(**{name: getattr(config, name) for name in _VALUES}, seed=seed)

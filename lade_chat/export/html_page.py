@@ -1,0 +1,111 @@
+"""A reply or a race as one HTML page that needs nothing beside it."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from lade_chat.export.card import RACE_COLUMNS, REPLY_COLUMNS
+from lade_chat.export.content import Content, figures_of, title_of
+from lade_chat.export.markup import safe
+from lade_chat.export.recording import Recording
+from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
+from lade_chat.figures import ORIGINS, SEPARATOR
+
+_VARIABLES = ("ground", "bar", "rule", "text", "dim", "question", "verdict")
+_STYLE = """\
+* { box-sizing: border-box }
+html { overflow-x: clip; background: var(--ground); color: var(--text); -webkit-text-size-adjust: 100%;
+  print-color-adjust: exact; -webkit-print-color-adjust: exact }
+body { margin: 0; padding: 0 max(1rem, 50% - COLUMNSch / 2) 2rem;
+  font: 15px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, "Liberation Mono", monospace }
+header { margin: 0 -100vw 1rem; padding: .4rem 100vw; background: var(--bar) }
+h1, h2, pre, p, dl, dd { margin: 0; font: inherit }
+pre { white-space: pre-wrap; overflow-wrap: anywhere; tab-size: 8; unicode-bidi: plaintext }
+h2, .figures, dd { color: var(--dim) }
+.question { color: var(--question); margin-bottom: 1rem }
+.figures { margin: 1rem 0 0 -3ch; clip-path: inset(0 0 0 3ch) }
+.figures span { display: inline-block; white-space: pre }
+.figures span:first-child { margin-left: 3ch }
+.race { display: grid; grid-template-columns: 1fr 1fr }
+.race section { display: flex; flex-direction: column; min-width: 0; padding-right: 1.5ch }
+.race section + section { padding: 0 0 0 1.5ch; border-left: 1px solid var(--rule) }
+.race pre { flex: 1; margin-top: .5rem }
+.verdict { color: var(--verdict); margin-top: 1rem }
+dl { margin-top: 1rem; display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1ch }
+dt { padding: 0 1ch }
+.trajectory { background: var(--trajectory) }
+.context { background: var(--context) }
+.successor { background: var(--successor) }
+@media (max-width: 48rem) {
+  .race { grid-template-columns: 1fr }
+  .race section { padding: 0 }
+  .race section + section { margin-top: 1.5rem; padding: 1.5rem 0 0; border: 0; border-top: 1px solid var(--rule) }
+}
+"""
+
+
+def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
+    """The page; ``columns`` is how wide it grows at most."""
+    columns = columns or (RACE_COLUMNS if content.is_race else REPLY_COLUMNS)
+    question = content.question.strip()
+    title = " ".join(question.split())
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="und">' if theme == "auto" else f'<html lang="und" style="color-scheme: {theme}">',
+        '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
+        # Nothing in a model's text may load or run anything, even if it were taken for markup.
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
+        f"<title>{safe(title[:80] or content.heading()[0])}</title>",
+        f"<style>\n{_colours(theme)}{_STYLE.replace('COLUMNS', str(columns))}</style></head>",
+        f"<body><header><h1>{safe(SEPARATOR.join(content.heading()))}</h1></header>",
+        # The line break behind <pre> is dropped by browsers: one at the text's beginning is not.
+        f'<pre class="question">\n&gt; {safe(question)}</pre>' if question else "",
+        f'<main class="{"race" if content.is_race else "reply"}">',
+        *(_section(side, titled=content.is_race) for side in content.sides),
+        "</main>",
+        *(f'<p class="verdict">{safe(line)}</p>' for line in content.verdict),
+        _legend(content),
+        "</body></html>\n",
+    ]
+    return "\n".join(part for part in parts if part).encode()
+
+
+def _section(side: Recording, *, titled: bool) -> str:
+    title = f"<h2>{safe(title_of(side))}</h2>" if titled else ""
+    # A separator goes with what is behind it, and at the beginning of a line is out of sight.
+    figures = "".join(
+        f"<span>{SEPARATOR if number else ''}{safe(figure)}</span>"
+        for number, figure in enumerate(figures_of(side, titled=titled))
+    )
+    return f'<section>{title}<pre class="text">\n{_text(side)}</pre><p class="figures">{figures}</p></section>'
+
+
+def _text(side: Recording) -> str:
+    """The pieces, those of one origin together, with what the origin means for a pointer that rests on them."""
+    spans = []
+    for origin, pieces in groupby(side.pieces, key=lambda piece: piece.origin):
+        text = safe("".join(piece.text for piece in pieces))
+        if text:
+            spans.append(f'<span class="{origin}" title="{safe(f"{origin}: {ORIGINS[origin]}")}">{text}</span>')
+    return "".join(spans)
+
+
+def _legend(content: Content) -> str:
+    entries = (f'<dt class="{origin}">{origin}</dt><dd>{safe(text)}</dd>' for origin, text in content.origins().items())
+    return f"<dl>{''.join(entries)}</dl>"
+
+
+def _colours(theme: Theme) -> str:
+    """The colours as variables: one theme's, or whichever the reader prefers."""
+    if theme != "auto":
+        return f":root {{ {_variables(LIGHT if theme == 'light' else DARK)} }}\n"
+    return (
+        f":root {{ color-scheme: dark light; {_variables(DARK)} }}\n"
+        f"@media (prefers-color-scheme: light) {{ :root {{ {_variables(LIGHT)} }} }}\n"
+    )
+
+
+def _variables(colours: Colours) -> str:
+    named: dict[str, str] = {name: getattr(colours, name) for name in _VARIABLES}
+    named |= {str(origin): tint for origin, tint in colours.tints.items()}
+    return "; ".join(f"--{name}: {value}" for name, value in named.items())

@@ -1,0 +1,68 @@
+"""The way in: write a picture in the format that its file's name asks for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeAlias
+
+from lade_chat.errors import LadeChatError
+from lade_chat.export.cast import cast
+from lade_chat.export.content import Content
+from lade_chat.export.html_page import html_page
+from lade_chat.export.svg_card import svg_card
+from lade_chat.export.theme import Theme
+
+Writer: TypeAlias = Callable[[Content, Theme, "int | None"], bytes]
+
+
+def _png(content: Content, theme: Theme, columns: int | None) -> bytes:
+    from lade_chat.export.raster import png
+
+    return png(content, theme, columns)
+
+
+def _gif(content: Content, theme: Theme, columns: int | None) -> bytes:
+    from lade_chat.export.raster import gif
+
+    return gif(content, theme, columns)
+
+
+WRITERS: dict[str, Writer] = {".html": html_page, ".svg": svg_card, ".cast": cast, ".gif": _gif, ".png": _png}
+NEEDS_PILLOW = frozenset({".gif", ".png"})
+
+
+def check_picture(path: Path) -> None:
+    """Raises LadeChatError if no picture could be written there: better before the reply than after."""
+    suffix = path.suffix.lower()
+    if suffix not in WRITERS:
+        raise LadeChatError(f"A picture is written as {', '.join(WRITERS)}, and {path.name or path} is none of these.")
+    if path.is_dir():
+        raise LadeChatError(f"{path} cannot be written: it is a folder.")
+    if not path.parent.is_dir():
+        raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise LadeChatError(f"{path} cannot be written: the folder does not let you.")
+    if suffix in NEEDS_PILLOW and find_spec("PIL") is None:
+        raise LadeChatError(f"{suffix} needs Pillow: pip install 'lade-chat[pictures]'.")
+
+
+def write_picture(path: Path, content: Content, *, theme: Theme = "auto", width: int | None = None) -> None:
+    """Write ``content`` to ``path``, whole or not at all. ``width`` is in cells: 80 for a reply, 120 for a race.
+
+    The suffix tells the format: .html, .svg, .cast, .gif or .png, these two with Pillow. Raises LadeChatError.
+    """
+    check_picture(path)
+    picture = WRITERS[path.suffix.lower()](content, theme, width)
+    target = path.resolve()  # a link stays a link
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(picture)
+        os.replace(draft, target)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise LadeChatError(f"{path} cannot be written: {error.strerror or error}.") from None

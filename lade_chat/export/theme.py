@@ -1,0 +1,86 @@
+"""The colours of pictures: what an origin looks like in the dark and in the light."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from lade_chat.protocol import Origin
+
+Theme: TypeAlias = Literal["auto", "dark", "light"]
+"""``auto`` follows the reader's preference where the format can (HTML, SVG), and is dark elsewhere."""
+Ink: TypeAlias = Origin | Literal["dim", "title", "question", "verdict"]
+"""What a character is written in: a token's origin, or its part in the picture."""
+INKS: tuple[Ink, ...] = ("plain", "trajectory", "context", "successor", "dim", "title", "question", "verdict")
+
+
+@dataclass(frozen=True)
+class Colours:
+    """One theme, as ``#rrggbb``. Any text on any ground of it has a contrast of 4.5 at least (WCAG AA)."""
+
+    ground: str
+    bar: str
+    rule: str
+    text: str
+    dim: str
+    question: str
+    verdict: str
+    tints: dict[Origin, str]
+    """The grounds behind verified tokens."""
+    sixteen: tuple[str, ...]
+    """A terminal's own colours, for players that want them."""
+
+    def of(self, ink: Ink) -> tuple[str, str]:
+        """The colours of a character and of the ground behind it."""
+        match ink:
+            case "dim":
+                return self.dim, self.ground
+            case "question":
+                return self.question, self.ground
+            case "verdict":
+                return self.verdict, self.ground
+            case "title":
+                return self.text, self.bar
+            case _:
+                return self.text, self.tints.get(ink, self.ground)
+
+
+# The tints differ in lightness as well as in hue, so that they are told apart by people who see two hues as one.
+DARK = Colours(
+    ground="#121212",
+    bar="#242f38",
+    rule="#3a4650",
+    text="#e8e8e8",
+    dim="#a0a0a0",
+    question="#6cb6f0",
+    verdict="#8fd694",
+    tints={"trajectory": "#1d5136", "context": "#2a4682", "successor": "#6e4c10"},
+    sixteen=(
+        *("#121212", "#f07178", "#8fd694", "#e6c07b", "#6cb6f0", "#c792ea", "#7fd1d1", "#d0d0d0"),
+        *("#5c6773", "#ff8b92", "#a9e8ad", "#ffd88f", "#8fcbff", "#deb0ff", "#9ee8e8", "#ffffff"),
+    ),
+)
+LIGHT = Colours(
+    ground="#ffffff",
+    bar="#e9eef2",
+    rule="#c5ced6",
+    text="#1b1b1b",
+    dim="#5a6067",
+    question="#0b5aa2",
+    verdict="#17672d",
+    tints={"trajectory": "#bfe8cd", "context": "#c9dcff", "successor": "#ffdf9e"},
+    sixteen=(
+        *("#1b1b1b", "#b3261e", "#17672d", "#8a5a00", "#0b5aa2", "#7b2fa0", "#0b6e6e", "#c5ced6"),
+        *("#5a6067", "#c9362d", "#1f7d39", "#9e6a00", "#1a6dbb", "#9140b8", "#138080", "#ffffff"),
+    ),
+)
+
+
+def fixed(theme: Theme) -> Colours:
+    """The colours of a format that holds only one theme."""
+    return LIGHT if theme == "light" else DARK
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    """``#rrggbb`` as numbers."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,0 +1,88 @@
+"""What the store keeps and gives back, as plain values. Moments are seconds since 1970, as ``time.time`` tells them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from lade_chat.protocol import FinishReason, Piece, Statistics
+from lade_chat.store.pieces import unpack
+
+Ending: TypeAlias = FinishReason | Literal["failed"]
+"""Why a reply ended. A reply without one is still being written, or the program that wrote it was killed."""
+
+
+class Model(msgspec.Struct, frozen=True):
+    """What answered, as people are told of it and as it is loaded again."""
+
+    name: str
+    path: str | None = None
+    """In the sense of ``ModelOptions.path``: None means the model that ships with the application."""
+    device: str = ""
+    dtype: str = ""
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A question and its reply. Turns form a tree: those of one parent are alternatives to one another."""
+
+    id: int
+    parent: int | None
+    created: float
+    question: str | None
+    """None where the reply goes on with that of the parent."""
+    model: Model | None = None
+    reply: str = ""
+    ending: Ending | None = None
+    error: str = ""
+    """Why the reply failed, in one line."""
+    statistics: Statistics | None = None
+    packed: tuple[bytes, ...] = ()
+    """The pieces in order, as ``pack`` makes them."""
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """The reply token by token; where that was lost, its whole text as one plain piece."""
+        return unpack(self.reply, self.packed).pieces
+
+    def step_seconds(self) -> tuple[float, ...]:
+        """The reply's clock at the end of each step, to the microsecond; empty where it is not known."""
+        return unpack(self.reply, self.packed).step_seconds
+
+
+class Record(msgspec.Struct, frozen=True):
+    """What belongs to a conversation as a whole."""
+
+    id: str
+    created: float
+    updated: float
+    """When something was last said."""
+    opening: str = ""
+    """The first line of the first question."""
+    name: str | None = None
+    """The title that the user gave."""
+    system: str | None = None
+    model: Model | None = None
+    """The model asked last."""
+    leaf: int | None = None
+    """The turn that the next question follows."""
+    deleted: float | None = None
+
+    @property
+    def title(self) -> str:
+        return self.name or self.opening
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """A conversation in a list."""
+
+    record: Record
+    turns: int
+    """How many there are, alternatives included."""
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def title(self) -> str:
+        return self.record.title

@@ -1,0 +1,67 @@
+"""Replies and races for pictures: tokens with origins, and a clock of a test's own choosing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lade_chat.export.content import Content
+from lade_chat.export.recording import Recording
+from lade_chat.protocol import ModelInfo, Origin, Piece, ReplyFinished, Side, Statistics, Tokens
+
+MODEL = ModelInfo("tiny-12M", "cpu", "float32", 12_000_000, 2048, lookahead_supported=True)
+QUESTION = "Write a function."
+
+Step = Sequence[tuple[str, Origin]]
+STEPS: Sequence[Step] = (
+    [("def", "plain")],
+    [(" total", "trajectory"), ("(", "context"), ("xs", "plain")],
+    [("):\n", "successor"), ("    ", "trajectory"), ("return", "plain")],
+    [(" sum(xs)", "context"), ("\n", "plain")],
+)
+TEXT = "def total(xs):\n    return sum(xs)\n"
+STEP_SECONDS = 0.1
+FIRST_STEP_SECONDS = 0.23
+
+
+def recorded(steps: Sequence[Step] = STEPS, *, lookahead: bool = True, step_seconds: float = STEP_SECONDS) -> Recording:
+    """A reply whose first step reads the prompt; a batch of two steps at a time, as an engine tells of them."""
+    recording, side = Recording(), "left" if lookahead else "right"
+    ends = [FIRST_STEP_SECONDS + step_seconds * number for number in range(len(steps))]
+    batches = range(0, len(steps), 2)
+    for first in batches:
+        pieces = [
+            Piece(text, origin, 7, number)
+            for number, step in enumerate(steps[first : first + 2], start=first)
+            for text, origin in step
+        ]
+        recording.take(_batch(pieces, ends[first : first + 2], side, lookahead, len(recording.pieces)))
+    recording.take(ReplyFinished("eos", recording.statistics, side))
+    return recording
+
+
+def _batch(pieces: list[Piece], ends: list[float], side: Side, lookahead: bool, before: int) -> Tokens:
+    statistics = Statistics(
+        generated_tokens=before + len(pieces),
+        steps=pieces[-1].step + 1,
+        seconds=ends[-1],
+        time_to_first_token=FIRST_STEP_SECONDS,
+        lookahead=lookahead,
+    )
+    return Tokens(tuple(pieces), statistics, side, tuple(ends))
+
+
+def plainly(text: str) -> Recording:
+    """Any text, a character a step, without lookahead."""
+    return recorded([[(character, "plain")] for character in text] or [[("", "plain")]], lookahead=False)
+
+
+def reply(text: str | None = None) -> Content:
+    """The reply of ``STEPS``, or any text."""
+    return Content(QUESTION, MODEL, (recorded() if text is None else plainly(text),))
+
+
+def race() -> Content:
+    """``STEPS`` against the same text a token a step."""
+    one_a_step = [[(text, "plain")] for step in STEPS for text, _ in step]
+    verdict = ("speed-up: 2.00x", "the texts are identical")
+    return Content(QUESTION, MODEL, (recorded(), recorded(one_a_step, lookahead=False)), verdict)

@@ -1,0 +1,107 @@
+"""PNG and GIF: the right size, colours and pace, in few bytes."""
+
+from __future__ import annotations
+
+import itertools
+from io import BytesIO
+
+import pytest
+from PIL import Image
+
+from lade_chat.export import fonts
+from lade_chat.export.content import Content
+from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MOST_FRAMES, TEXT_ROWS, _moments, gif, png
+from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, rgb
+from tests.export.samples import MODEL, QUESTION, race, recorded, reply
+
+
+def opened(picture: bytes) -> Image.Image:
+    return Image.open(BytesIO(picture))
+
+
+def frames_of(picture: bytes) -> list[tuple[float, Image.Image]]:
+    """Each frame's seconds, and what it shows."""
+    image = opened(picture)
+    found = []
+    for number in range(image.n_frames):  # type: ignore[attr-defined]
+        image.seek(number)
+        found.append((image.info["duration"] / 1000, image.convert("RGB")))
+    return found
+
+
+def colours_of(image: Image.Image) -> set[object]:
+    return {colour for _, colour in image.convert("RGB").getcolors(1 << 16) or []}
+
+
+@pytest.mark.parametrize(("theme", "colours"), [("auto", DARK), ("dark", DARK), ("light", LIGHT)])
+def test_a_png_has_the_colours_of_its_theme(theme: Theme, colours: Colours) -> None:
+    found = colours_of(opened(png(reply(), theme, None)))
+    assert {rgb(colours.ground), rgb(colours.bar), rgb(colours.text), *map(rgb, colours.tints.values())} <= found
+
+
+def test_a_png_grows_with_its_text_and_its_columns() -> None:
+    one, many, narrow = (
+        opened(png(reply("x\n" * rows + "x"), "auto", columns)) for rows, columns in [(0, 80), (99, 80), (0, 40)]
+    )
+    assert many.height > 5 * one.height
+    assert narrow.width < one.width
+
+
+@pytest.mark.parametrize("content", [reply(), race(), reply("good " * 40)], ids=["reply", "race", "long"])
+def test_a_gif_lasts_as_long_as_the_reply_and_holds_its_end(content: Content) -> None:
+    frames = frames_of(gif(content, "auto", None))
+    *running, end = [seconds for seconds, _ in frames]
+    assert sum(running) == pytest.approx(content.seconds, abs=0.006)
+    assert end == HOLD_SECONDS
+    assert min(running) >= 0.06
+    assert len(running) <= content.seconds * FRAMES_PER_SECOND + 1
+
+
+def test_a_gif_ends_with_everything_and_begins_without_the_text() -> None:
+    frames = frames_of(gif(reply(), "auto", None))
+    first, last = frames[0][1], frames[-1][1]
+    row = first.height // 2  # below the question, above the legend
+    upper = (0, 4 * 18, first.width, row)
+    assert rgb(DARK.tints["trajectory"]) not in colours_of(first.crop(upper))
+    assert rgb(DARK.tints["trajectory"]) in colours_of(last.crop(upper))
+
+
+def test_a_gif_of_a_long_text_scrolls_in_the_same_room() -> None:
+    exactly, longer = (opened(gif(reply("x\n" * (rows - 1) + "x"), "auto", 40)) for rows in (TEXT_ROWS, TEXT_ROWS + 30))
+    assert exactly.size == longer.size
+
+
+def test_two_hundred_tokens_take_less_than_a_megabyte() -> None:
+    steps = [[(" verified", "trajectory"), (" then", "context"), (f" {n}", "plain")] for n in range(67)]
+    content = Content(QUESTION, MODEL, (recorded(steps, step_seconds=0.03),))  # type: ignore[arg-type]
+    assert len(gif(content, "auto", None)) < 300_000
+    assert len(png(content, "auto", None)) < 300_000
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.004, 0.1, 1.0, 59.99, 60.0, 333.333, 5000.0])
+def test_frames_are_capped_and_do_not_drift(seconds: float) -> None:
+    moments = _moments(seconds)
+    assert moments[0] == 0
+    assert moments[-1] == pytest.approx(max(seconds, 0.01), abs=0.0051)
+    steps = [after - before for before, after in itertools.pairwise(moments)]
+    assert all(step > 0.0599 or len(steps) == 1 for step in steps)
+    assert len(steps) <= MOST_FRAMES
+
+
+def test_characters_that_no_font_has_keep_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "OTHERS", ())
+    face = fonts.Typeface(15)
+    missing, letter = face.tile("好", 2), face.tile("x", 1)
+    assert missing.size == (2 * face.cell, face.row)
+    assert missing.getbbox() is not None
+    assert letter.width == face.cell
+
+
+def test_without_any_font_of_the_system_pillows_own_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fonts, "MONOSPACED", ("no-such-font.ttf",))
+    monkeypatch.setattr(fonts, "_of_matplotlib", lambda: "")
+    fonts._monospaced.cache_clear()
+    try:
+        assert opened(png(reply(), "auto", None)).width > 300
+    finally:
+        fonts._monospaced.cache_clear()

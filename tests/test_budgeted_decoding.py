@@ -1,0 +1,332 @@
+"""The budgeted step, which is the default: all sources at work, the same steps for the same costs, and plain ones where
+nothing pays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import accumulate, groupby
+from random import Random
+from typing import Any
+
+import pytest
+
+from decoding import (
+    AutoregressiveDecoder,
+    FinishReason,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Origin,
+    Session,
+    Step,
+    StepCost,
+    step_cost,
+)
+from decoding import plan as plan_module
+from decoding import window_choice as window_choice_module
+from decoding.budget import select
+from decoding.candidates import context as context_module
+from decoding.candidates import successors as successors_module
+from decoding.candidates import trajectory as trajectory_module
+from decoding.candidates.growth import Growth
+from decoding.candidates.tree import CandidateTree
+from decoding.cost import MOST_CANDIDATES, CostCurve
+from decoding.plan import DEEPEST, IDLE_STEPS, LONGEST_REST
+from decoding.window_choice import SIZES
+from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
+from tests.models import VOCABULARY, hf_greedy, random_model, random_prompt, reciting_model, successor_model
+
+FIXED = LookaheadConfig(4, 4, 4)
+CYCLE = [10, 11, 12, 13, 14, 15, 16]
+
+
+def tokens_of(steps: Iterable[Step]) -> list[int]:
+    return [token for step in steps for token in step.tokens]
+
+
+def cycling_model() -> Any:
+    return successor_model(dict(zip(CYCLE, [*CYCLE[1:], CYCLE[0]], strict=True)))
+
+
+def watched(
+    monkeypatch: pytest.MonkeyPatch, model: Any, prompt: list[int], count: int, seconds: Mapping[int, float]
+) -> tuple[list[Step], list[bool]]:
+    """Steps after the prompt's, and whether candidates were looked for in each."""
+    looks, steps, awake = list[Growth](), list[Step](), list[bool]()
+
+    def look(growth: Growth, curve: CostCurve, deepest: int) -> CandidateTree:
+        looks.append(growth)
+        return select(growth, curve, deepest)
+
+    monkeypatch.setattr(plan_module, "select", look)
+    for step in budgeted(model, seconds).generate(prompt, max_new_tokens=count):
+        steps.append(step)
+        awake.append(bool(looks))
+        looks.clear()
+    return steps, awake[1:]
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows are judged, and so tried, after a few steps."""
+    monkeypatch.setattr(window_choice_module, "TRIAL_STEPS", 6)
+
+
+def test_every_source_is_at_work() -> None:
+    """The window finds what no text has shown; what comes again is found in context, or follows as it did before."""
+    draw = Random(1)
+    new = [draw.randrange(3, VOCABULARY) for _ in range(150)]
+    text = [*new, *new[60:]]
+    steps = list(budgeted(reciting_model(text), NEARLY_FREE).generate(text[:2], max_new_tokens=len(text) - 2))
+    assert tokens_of(steps) == text[2:]
+    assert {origin for step in steps for origin in step.origins} == set(Origin)
+    assert {step.window_size for step in steps if step.ngram_size} >= {0, SIZES[1][0]}
+
+
+def test_a_dear_machine_verifies_little_and_a_fast_one_much() -> None:
+    model, prompt = random_model("llama"), random_prompt(23)
+    dear, free = (list(budgeted(model, cost).generate(prompt, max_new_tokens=60)) for cost in (DEAR, NEARLY_FREE))
+    assert tokens_of(dear) == tokens_of(free)
+    assert len(free) < len(dear) < 60
+    assert max(step.candidates for step in dear) < 30 < max(step.candidates for step in free) <= MOST_CANDIDATES
+    assert max(step.verified for step in (*dear, *free)) <= DEEPEST
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE])
+def test_the_same_costs_lead_to_the_same_steps(seconds: Mapping[int, float]) -> None:
+    model, told = random_model("phi3-sliding"), []
+    for _ in range(2):
+        session, decoder = Session(model), budgeted(model, seconds)
+        steps = [
+            step
+            for seed in (0, 1)
+            for step in decoder.generate(random_prompt(19, seed), max_new_tokens=50, session=session)
+        ]
+        told.append([(step.tokens, step.origins, step.forward_tokens, step.window_size) for step in steps])
+    assert told[0] == told[1]
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_step_is_booked_under_the_tokens_that_it_held() -> None:
+    class Ledger(StepCost):
+        held: list[int]
+
+        def observe(self, tokens: int, seconds: float) -> None:
+            self.held.append(tokens)
+
+    cost = Ledger(NEARLY_FREE)
+    cost.held = []
+    model = random_model("olmo2")
+    steps = list(LookaheadDecoder(model, cost=cost).generate(random_prompt(19), max_new_tokens=60))
+    # The prompt is none of these, and neither is a last token that was left over.
+    assert cost.held == [step.forward_tokens for step in steps[1:]][: len(cost.held)]
+    assert len(cost.held) >= len(steps) - 2
+    assert {step.window_size for step in steps} > {0}
+
+
+def test_live_steps_teach_the_cost_unless_it_is_fixed() -> None:
+    model = random_model("llama")
+    cost, fixed = StepCost(DEAR), fixed_cost(DEAR)
+    for each in (cost, fixed):
+        list(LookaheadDecoder(model, cost=each).generate(random_prompt(19), max_new_tokens=20))
+    assert cost.seconds(1) != 1.0
+    assert fixed.as_dict() == StepCost(DEAR).as_dict()
+
+
+def test_without_a_cost_the_models_own_is_measured_once() -> None:
+    model, prompt = random_model("gpt2"), random_prompt(19)
+    for _ in range(2):
+        assert tokens_of(LookaheadDecoder(model).generate(prompt, max_new_tokens=12)) == hf_greedy(model, prompt, 12)
+    assert step_cost(model) is step_cost(model)
+
+
+def runs_of(awake: list[bool]) -> list[tuple[bool, int]]:
+    return [(looking, len(list(run))) for looking, run in groupby(awake)]
+
+
+def test_where_nothing_pays_it_rests_longer_and_longer_and_looks_up_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, prompt = random_model("llama", positions=512), random_prompt(9)
+    steps, awake = watched(monkeypatch, model, prompt, 300, PROHIBITIVE)
+    assert tokens_of(steps) == hf_greedy(model, prompt, 300)
+    assert all(step.forward_tokens == 1 for step in steps[1:])
+    # The last token of all is never looked ahead for.
+    runs = runs_of(awake[:-1])
+    # Awake at first, until there is enough to tell that none of it is worth its cost.
+    assert runs[0] >= (True, IDLE_STEPS)
+    assert {length for looking, length in runs[1:-1] if looking} == {1}
+    rests = [length for looking, length in runs[:-1] if not looking]
+    assert rests == [min(IDLE_STEPS * 2**count, LONGEST_REST) for count in range(len(rests))]
+    assert rests[-2:] == [LONGEST_REST] * 2
+
+
+def test_it_wakes_up_once_something_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise of few enough tokens that something is always proposed; then the same twice more; then other noise."""
+    monkeypatch.setattr(plan_module, "LONGEST_REST", 2 * IDLE_STEPS)
+    draw = Random(0)
+    noise, other = ([draw.randrange(3, 9) for _ in range(50)] for _ in range(2))
+    text = [*noise * 3, *other]
+    steps, awake = watched(monkeypatch, reciting_model(text), text[:4], len(text) - 4, {1: 1.0, 2: 1.6, 64: 5.0})
+    assert tokens_of(steps) == text[4:]
+    rests_before = awake.index(False)
+    paid = [index for index in range(rests_before, len(awake)) if steps[1 + index].verified > 1]
+    assert sum(steps[1 + index].verified for index in paid) > 50
+    assert runs_of(awake[: paid[0]])[-1] == (False, 2 * IDLE_STEPS)
+    assert all(awake[paid[0] : paid[-1] + 1])
+    # In what no longer pays it tries as long as it did at first, then takes short rests at first.
+    tried, rested = runs_of(awake[paid[-1] + 1 : -1])[:2]
+    assert tried >= (True, IDLE_STEPS)
+    assert rested == (False, IDLE_STEPS)
+
+
+@pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+@pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE])
+def test_no_branch_reaches_past_the_last_position(family: str, seconds: Mapping[int, float]) -> None:
+    positions, reached, late = 48, list[int](), list[int]()
+    model = random_model(family, positions=positions)
+
+    def note(_model: object, _args: object, given: dict[str, Any]) -> None:
+        if given["position_ids"].numel() > 1:
+            reached.append(int(given["position_ids"].max()))
+
+    session, decoder = Session(model), budgeted(model, seconds)
+    assert decoder.support.supported
+    for seed in range(4):
+        prompt = random_prompt(9, seed)
+        expected = hf_greedy(model, prompt, positions - 8)
+        hook = model.register_forward_pre_hook(note, with_kwargs=True)
+        steps = list(decoder.generate(prompt, max_new_tokens=positions - 8, session=session))
+        hook.remove()
+        assert tokens_of(steps) == expected
+        assert len(expected) == positions - 8
+        if any(step.window_size for step in steps):
+            read = [*accumulate((len(step.tokens) for step in steps), initial=len(prompt))]
+            late += [positions - length for length, step in zip(read, steps, strict=False) if step.candidates]
+    assert positions - DEEPEST <= max(reached) < positions
+    # A window goes when it no longer fits, and candidates are verified further on.
+    assert min(late, default=1) < sum(SIZES[1]) - 2
+
+
+@pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE, PROHIBITIVE])
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 20, 61])
+def test_max_new_tokens_is_exact(limit: int, seconds: Mapping[int, float]) -> None:
+    session = Session(cycling_model())
+    steps = list(budgeted(session.model, seconds).generate(CYCLE * 3, max_new_tokens=limit, session=session))
+    assert tokens_of(steps) == (CYCLE * 10)[:limit]
+    assert [step.finish_reason for step in steps] == [None] * (len(steps) - 1) + [FinishReason.LENGTH]
+    assert session.ids == (CYCLE * 13)[: 21 + limit]
+    assert session.cached == len(session.ids) - 1
+
+
+@pytest.mark.parametrize("ending", CYCLE[2:])
+def test_an_end_of_sequence_inside_an_accepted_run_ends_the_reply(ending: int) -> None:
+    session = Session(cycling_model())
+    decoder = budgeted(session.model, NEARLY_FREE)
+    steps = list(decoder.generate([*CYCLE, *CYCLE, 10], max_new_tokens=50, eos_token_ids=[ending, 90], session=session))
+    assert tokens_of(steps) == list(range(11, ending + 1))
+    assert steps[-1].finish_reason is FinishReason.EOS
+    assert len(steps[-1].tokens) == len(steps[-1].origins) > 1 or ending == 12
+    assert steps[-1].origins[-1] is not Origin.PLAIN or ending == 12
+    assert session.ids[-1] == ending
+    assert session.cached == len(session.ids) - 1
+    # What was cut off is forgotten: the text goes on from the ending token.
+    assert tokens_of(decoder.generate(session.ids, max_new_tokens=5, session=session)) == [
+        CYCLE[(ending - 10 + ahead) % 7] for ahead in range(1, 6)
+    ]
+
+
+@pytest.mark.usefixtures("soon")
+def test_lookahead_may_be_switched_on_and_off_in_mid_reply() -> None:
+    model, prompt = random_model("mistral"), random_prompt(19)
+    decoders = [
+        budgeted(model, NEARLY_FREE),
+        AutoregressiveDecoder(model),
+        budgeted(model, DEAR),
+        LookaheadDecoder(model, FIXED),
+        budgeted(model, PROHIBITIVE),
+    ]
+    expected = hf_greedy(model, prompt, 90)
+    session, said = Session(model), list[int]()
+    for turn in range(90):
+        steps = decoders[turn % 5].generate(session.ids or prompt, max_new_tokens=90 - len(said), session=session)
+        for _, step in zip(range(4), steps, strict=False):
+            said += step.tokens
+        steps.close()  # type: ignore[attr-defined]
+        if len(said) == 90:
+            break
+    assert said == expected
+    assert session.emitted == 90
+
+
+@pytest.mark.usefixtures("soon")
+def test_closed_at_any_step_and_resumed_the_text_is_the_same() -> None:
+    model, prompt = random_model("gemma2"), random_prompt(19)
+    expected = hf_greedy(model, prompt, 50)
+    for stop_after in range(1, 14, 2):
+        session, decoder, said = Session(model), budgeted(model, NEARLY_FREE), list[int]()
+        steps = decoder.generate(prompt, max_new_tokens=50, session=session)
+        for _, step in zip(range(stop_after), steps, strict=False):
+            said += step.tokens
+        steps.close()  # type: ignore[attr-defined]
+        if len(said) < 50:
+            said += tokens_of(decoder.generate(session.ids, max_new_tokens=50 - len(said), session=session))
+        assert said == expected
+        assert session.ids == [*prompt, *expected]
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_copy_goes_on_alike_and_learns_on_its_own() -> None:
+    model, prompt = random_model("olmo2"), random_prompt(19)
+    session, decoder = Session(model), budgeted(model, NEARLY_FREE)
+    steps = decoder.generate(prompt, max_new_tokens=60, session=session)
+    said = tokens_of(step for _, step in zip(range(9), steps, strict=False))
+    other, third = session.copy(), session.copy()
+    rest = tokens_of(steps)
+    # Whatever the first has learnt meanwhile, the copies' steps are those of the moment of copying.
+    again = [
+        [
+            (step.tokens, step.origins, step.forward_tokens)
+            for step in decoder.generate(copy.ids, max_new_tokens=60 - len(said), session=copy)
+        ]
+        for copy in (other, third)
+    ]
+    assert again[0] == again[1]
+    assert [*said, *rest] == [*said, *(token for step in again[0] for token in step[0])] == hf_greedy(model, prompt, 60)
+
+
+def test_sizes_that_are_given_stay_the_papers() -> None:
+    """Whatever steps cost: W, N and G are what they are, and neither successors nor estimates play a part."""
+    model, prompt, told = random_model("qwen2"), random_prompt(19), []
+    for seconds in (PROHIBITIVE, NEARLY_FREE):
+        session = Session(model)
+        decoder = LookaheadDecoder(model, FIXED, cost=fixed_cost(seconds))
+        steps = list(decoder.generate(prompt, max_new_tokens=50, session=session))
+        told.append([(step.tokens, step.origins, step.forward_tokens) for step in steps])
+        looked = [step for step in steps if step.ngram_size]
+        assert {(step.window_size, step.ngram_size) for step in looked} == {(4, 4)}
+        assert all(step.candidates <= 4 * 3 and step.verified <= 3 for step in looked)
+        assert not any(Origin.SUCCESSOR in step.origins for step in steps)
+        assert len(session.tables.successors) == 0
+        assert len(session.tables.trajectory) > 0
+    assert told[0] == told[1]
+
+
+@pytest.mark.usefixtures("soon")
+def test_memory_stays_bounded_however_long_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bounds are lowered, so that a short run reaches all of them again and again."""
+    monkeypatch.setattr(trajectory_module, "MAX_KEYS", 5)
+    monkeypatch.setattr(context_module, "MAX_TOKENS", 60)
+    monkeypatch.setattr(successors_module, "MAX_TOKENS", 8)
+    model = random_model("phi3-sliding")
+    session, decoder = Session(model), budgeted(model, NEARLY_FREE)
+    tables, held = session.tables, set()
+    for seed in range(5):
+        prompt, said = random_prompt(30, seed), list[int]()
+        for step in decoder.generate(prompt, max_new_tokens=60, session=session):
+            said += step.tokens
+            assert len(tables.successors) <= 8
+            assert len(tables.context) <= 60
+            assert len(tables.trajectory) <= 5 * decoder.config.guess_set_size
+            held.add((len(tables.successors), len(tables.trajectory) > 5))
+        assert said == hf_greedy(model, prompt, 60)
+    assert (8, True) in held

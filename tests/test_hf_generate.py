@@ -1,0 +1,270 @@
+"""`model.generate(..., custom_generate=decoding.generate)`: what `generate` says, its streamers and its errors."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import torch
+import transformers as hf
+from checkpoints import llama_tokenizer
+
+import decoding
+from decoding import LookaheadConfig, Session
+from decoding.streaming import Feed
+from tests.models import VOCABULARY, random_model, random_prompt
+
+BUNDLED = Path(__file__).parents[1] / "assets" / "model"
+LENGTH = 30
+SIZES = LookaheadConfig(4, 3, 4)
+PROMPT = torch.tensor([random_prompt(17)])
+CODE = "def f(x):\n    if x:\n        return  x\n\n    # a\n  b c\n\n\nü 🙂\n\t好 end"
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return random_model("llama")
+
+
+@pytest.fixture(scope="module")
+def bundled():
+    """The bundled model in float64, its tokenizer, and a question that it answers with code."""
+    tokenizer = hf.AutoTokenizer.from_pretrained(BUNDLED)
+    model = hf.AutoModelForCausalLM.from_pretrained(BUNDLED, dtype=torch.float64)
+    question = [{"role": "user", "content": "Write a Python function that returns the sum of a list."}]
+    inputs = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
+    return model, tokenizer, inputs
+
+
+def asked(model, input_ids=PROMPT, **arguments):
+    arguments = {"max_new_tokens": LENGTH, "do_sample": False, "eos_token_id": None, "pad_token_id": 0, **arguments}
+    if "attention_mask" not in arguments:
+        arguments["attention_mask"] = torch.ones_like(input_ids)
+    return model.generate(input_ids, **arguments)
+
+
+def ours(model, input_ids=PROMPT, **arguments):
+    arguments = {"lookahead_config": SIZES, **arguments}
+    return asked(model, input_ids, custom_generate=decoding.generate, **arguments)
+
+
+GREEDY = {
+    "nothing": {},
+    "penalty": {"repetition_penalty": 1.3},
+    "no trigram twice": {"no_repeat_ngram_size": 3},
+    "bad words": {"bad_words_ids": [[14], [82, 82]]},
+    "bias": {"sequence_bias": [[[14], -2.0], [[82, 5], 6.0]]},
+    "suppressed": {"suppress_tokens": [14, 82], "begin_suppress_tokens": [23]},
+    "forced": {"forced_bos_token_id": 5, "forced_eos_token_id": 2, "eos_token_id": 2},
+    "several ends": {"eos_token_id": [23, 14, 82]},
+    "at least so many": {"min_new_tokens": 9, "eos_token_id": [23, 14, 82]},
+    "at least so long": {"min_length": 30, "eos_token_id": [23, 14]},
+    "growing urge to end": {"exponential_decay_length_penalty": (5, 1.5), "eos_token_id": 2},
+    "made safe": {"remove_invalid_values": True, "renormalize_logits": True},
+    "of the prompt": {"encoder_repetition_penalty": 1.5, "encoder_no_repeat_ngram_size": 2},
+    "guided": {"guidance_scale": 1.5},
+    "constrained": {"prefix_allowed_tokens_fn": lambda _, ids: [5, 6, int(ids[-1] + 1) % VOCABULARY]},
+    "by length": {"max_new_tokens": None, "max_length": 31},
+    "by time": {"max_time": 100.0},
+}
+
+
+@pytest.mark.parametrize("settings", GREEDY)
+def test_greedy_it_says_what_generate_says(llama, settings):
+    assert torch.equal(ours(llama, **GREEDY[settings]), asked(llama, **GREEDY[settings]))
+
+
+@pytest.mark.parametrize("family", ["gpt2", "gemma3", "mamba"])
+def test_other_families_too(family):
+    model = random_model(family)
+    settings = {"repetition_penalty": 1.2, "eos_token_id": [23, 14]}
+    assert torch.equal(ours(model, **settings), asked(model, **settings))
+
+
+def test_without_sizes_and_through_a_partial(llama):
+    expected = asked(llama)
+    assert torch.equal(asked(llama, custom_generate=decoding.generate), expected)
+    partial = functools.partial(decoding.generate, lookahead_config=SIZES)
+    assert torch.equal(asked(llama, custom_generate=partial), expected)
+
+
+def test_padding_on_the_left_is_no_part_of_the_text(llama):
+    padded = torch.cat([torch.zeros(1, 5, dtype=torch.long), PROMPT], dim=1)
+    mask = (torch.arange(22) >= 5).long()[None]
+    for settings in ({}, {"repetition_penalty": 1.4}, {"min_new_tokens": 4, "eos_token_id": [23, 14]}):
+        expected = asked(llama, padded, attention_mask=mask, **settings)
+        assert torch.equal(ours(llama, padded, attention_mask=mask, **settings), expected)
+    seen = []
+    criterion = Recording(seen)
+    said = ours(llama, padded, attention_mask=mask, stopping_criteria=[criterion])
+    assert seen == [said[0, : 23 + index].tolist() for index in range(LENGTH)]
+    sampled = {"do_sample": True, "seed": 4}
+    assert torch.equal(ours(llama, padded, attention_mask=mask, **sampled)[:, 5:], ours(llama, **sampled))
+
+
+class Recording(hf.StoppingCriteria):
+    def __init__(self, seen):
+        self.seen = seen
+
+    def __call__(self, input_ids, scores, **kwargs):
+        self.seen.append(input_ids[0].tolist())
+        return torch.tensor([False])
+
+
+def test_the_seed_comes_from_torch_or_from_the_caller(llama):
+    sampled = {"do_sample": True, "temperature": 1.3, "top_k": 40}
+    texts = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        texts.append(ours(llama, **sampled).tolist())
+    assert texts[0] == texts[1] != texts[2]
+    torch.manual_seed(1)
+    both = [ours(llama, **sampled).tolist() for _ in range(2)]
+    assert both[0] == texts[0] != both[1]
+    assert ours(llama, **sampled, seed=9).tolist() == ours(llama, **sampled, seed=9).tolist()
+    plain = {"lookahead_config": LookaheadConfig(0, 2, 0)}
+    assert ours(llama, **sampled, seed=9).tolist() == ours(llama, **sampled, seed=9, **plain).tolist()
+
+
+def test_the_warpers_hold(llama):
+    assert torch.equal(ours(llama, do_sample=True, top_k=1), asked(llama))
+    drawn = ours(llama, do_sample=True, temperature=9.0, top_k=0, suppress_tokens=list(range(50)))
+    assert int(drawn[0, 17:].min()) >= 50
+
+
+def test_a_session_is_gone_on_from(llama):
+    session = Session(llama)
+    first = ours(llama, session=session, max_new_tokens=10)
+    assert torch.equal(session.ids and torch.tensor([session.ids]), first)
+    longer = torch.cat([first, torch.tensor([[5, 6, 7]])], dim=1)
+    before = session.reusable(longer[0].tolist())
+    assert before == 26
+    assert torch.equal(ours(llama, longer, session=session), asked(llama, longer))
+
+
+def test_return_dict_in_generate(llama):
+    output = ours(llama, return_dict_in_generate=True)
+    assert isinstance(output, hf.generation.GenerateDecoderOnlyOutput)
+    assert torch.equal(output.sequences, asked(llama))
+    assert output.past_key_values is None
+
+
+class Recorder:
+    """A streamer that is none of transformers'."""
+
+    def __init__(self):
+        self.given = []
+
+    def put(self, value):
+        self.given.append(value.tolist())
+
+    def end(self):
+        self.given.append("end")
+
+
+@pytest.mark.parametrize("sampled", [{}, {"do_sample": True, "seed": 3, "top_k": 3}])
+def test_a_streamer_gets_the_prompt_and_then_every_token_once(llama, sampled):
+    streamer = Recorder()
+    said = ours(llama, streamer=streamer, **sampled)[0].tolist()
+    expected = [[said[:17]], *([token] for token in said[17:]), "end"]
+    assert streamer.given == expected
+    through_partial = Recorder()
+    asked(
+        llama,
+        custom_generate=functools.partial(decoding.generate, lookahead_config=SIZES, streamer=through_partial),
+        **sampled,
+    )
+    assert through_partial.given == expected
+    with pytest.raises(ValueError, match="streamer"):
+        asked(llama, custom_generate=functools.partial(decoding.generate, streamer=Recorder()), streamer=streamer)
+
+
+def test_text_streamers_say_exactly_the_final_text(bundled, capsys):
+    model, tokenizer, inputs = bundled
+    arguments = {**inputs, "max_new_tokens": 60, "do_sample": False, "custom_generate": decoding.generate}
+    arguments["lookahead_config"] = SIZES
+    said = model.generate(**arguments)
+    text = tokenizer.decode(said[0, inputs["input_ids"].shape[1] :])
+    assert "\n    " in text
+    model.generate(**arguments, streamer=hf.TextStreamer(tokenizer, skip_prompt=True))
+    assert capsys.readouterr().out == text + "\n"
+    model.generate(**arguments, streamer=hf.TextStreamer(tokenizer))
+    assert capsys.readouterr().out == tokenizer.decode(said[0]) + "\n"
+
+    streamer = hf.TextIteratorStreamer(tokenizer, skip_prompt=True, timeout=60)
+    thread = Thread(target=model.generate, kwargs={**arguments, "streamer": streamer})
+    thread.start()
+    assert "".join(streamer) == text
+    thread.join()
+
+
+@pytest.mark.parametrize("skip_prompt", [True, False])
+@pytest.mark.parametrize("prompt_told", [True, False])
+def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_prompt, prompt_told):
+    """Llama's takes the first space off what it decodes, and `TextStreamer` decodes line by line."""
+    own = hf.AutoTokenizer.from_pretrained(BUNDLED)
+    for tokenizer in (own, llama_tokenizer(tmp_path, legacy=True)):
+        ids = tokenizer(CODE, add_special_tokens=False).input_ids
+        assert tokenizer.decode(ids).strip() == CODE
+        for length in range(1, len(ids), 3):
+            streamer = hf.TextIteratorStreamer(tokenizer, skip_prompt=skip_prompt, timeout=60)
+            if prompt_told:
+                streamer.put(torch.tensor([ids[:length]]))
+            feed = Feed(streamer, ids[:length], prompt_told=prompt_told)
+            feed.put(ids[length : length + 2])
+            feed.put(ids[length + 2 :])
+            feed.end()
+            assert "".join(streamer) == tokenizer.decode(ids[length:] if skip_prompt else ids)
+
+
+class Cacheless(hf.DynamicCache):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("arguments", "offender"),
+    [
+        ({"num_beams": 3}, "num_beams=3"),
+        ({"num_return_sequences": 2, "do_sample": True}, "num_return_sequences=2"),
+        ({"input_ids": PROMPT.expand(3, -1)}, "holds 3 texts"),
+        ({"cache_implementation": "static"}, "cache_implementation='static'"),
+        ({"cache_implementation": "offloaded"}, "cache_implementation='offloaded'"),
+        ({"past_key_values": hf.DynamicCache()}, "past_key_values"),
+        ({"past_key_values": Cacheless()}, "past_key_values"),
+        ({"use_cache": False}, "use_cache"),
+        ({"prompt_lookup_num_tokens": 3}, "prompt_lookup_num_tokens"),
+        ({"return_dict_in_generate": True, "output_scores": True}, "output_scores"),
+        ({"return_dict_in_generate": True, "output_logits": True}, "output_logits"),
+        ({"return_dict_in_generate": True, "output_attentions": True}, "output_attentions"),
+        ({"return_dict_in_generate": True, "output_hidden_states": True}, "output_hidden_states"),
+        ({"attention_mask": torch.tensor([[1] * 5 + [0] + [1] * 11])}, "attention_mask"),
+        ({"attention_mask": torch.zeros(1, 17)}, "attention_mask"),
+        ({"position_ids": torch.arange(1, 18)[None]}, "position_ids"),
+        ({"max_new_tokens": 0}, "max_new_tokens"),
+    ],
+)
+def test_what_is_not_served_is_named(llama, arguments, offender):
+    with pytest.raises((ValueError, NotImplementedError), match=offender):
+        ours(llama, **arguments)
+
+
+def test_an_assistant_and_embeddings_are_not_served(llama):
+    with pytest.raises(NotImplementedError, match="assistant_model"):
+        ours(llama, assistant_model=random_model("llama", seed=1))
+    embeddings = llama.get_input_embeddings()(PROMPT).detach()
+    with pytest.raises(NotImplementedError, match="inputs_embeds"):
+        llama.generate(inputs_embeds=embeddings, max_new_tokens=3, custom_generate=decoding.generate)
+
+
+def test_an_encoder_decoder_is_not_served():
+    sizes = {"vocab_size": 40, "d_model": 16, "d_kv": 8, "d_ff": 16, "num_layers": 1, "num_heads": 2}
+    model = hf.T5ForConditionalGeneration(hf.T5Config(**sizes, decoder_start_token_id=0)).eval()
+    with pytest.raises(NotImplementedError, match="encoder-decoder"):
+        model.generate(torch.tensor([[5, 6]]), max_new_tokens=3, custom_generate=decoding.generate)
+
+
+def test_transformers_is_left_as_it_is():
+    assert hf.GenerationMixin._sample.__module__ == "transformers.generation.utils"
+    assert not hasattr(hf.GenerationMixin._sample, "__wrapped__")

@@ -1,0 +1,171 @@
+"""How the recipe judges its model: what counts as right, what is aimed at, and the figures beside the scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from assets.recipe import corpus, loss_picture, speed
+from assets.recipe.checks import exactly_in, mentions
+from assets.recipe.evaluation import QUESTIONS, ANSWERS, ENDS, NEW, PARSES, Answer, Score, Trial, examine, judge, trials
+from assets.recipe.loss_curve import Point, read_curve
+from assets.recipe.overlap import overlap
+from assets.recipe.skills import python_code, sums
+from assets.recipe.skills.topics import read_topics
+from assets.recipe.targets import GROUPS, TARGETS, Target, met
+from assets.recipe.thinning import thinned
+from assets.recipe.wording import read_wording
+from decoding import LookaheadDecoder, Origin, Session, Tables
+from tests.models import random_model, random_prompt, successor_model
+
+
+def test_the_examiner_asks_everything_and_counts_nonsense_as_wrong() -> None:
+    asked = trials(1)
+    scores, wrong = examine(asked, lambda prompts: [Answer("nothing", ended=False)] * len(prompts))
+    counted = {row: sum(score.asked for score in columns.values()) for row, columns in scores.items()}
+    assert sum(counted[row] for row in {trial.row for trial in asked}) == len(asked)
+    assert counted[ENDS] == len(asked)
+    assert len(wrong) > len(asked) / 2
+    assert not any(score.right for score in scores[ENDS].values())
+    assert all(score.right == score.asked for score in scores[ANSWERS].values())
+
+
+def test_the_examiner_counts_code_that_parses_apart_from_code_that_is_right() -> None:
+    exchange = corpus.skill_named("Python").compose(corpus.draw_for(0, 0))[0]
+    trial = Trial("Python", NEW, [], exchange)
+    assert judge(trial, Answer(exchange.reply, ended=True)) == {
+        "Python": True, PARSES: True, ENDS: True, ANSWERS: True,
+    }  # fmt: skip
+    wrong = judge(trial, Answer("```python\ndef f():\n    pass\n```", ended=True))
+    assert not wrong["Python"]
+    assert wrong[PARSES]
+    declined = judge(trial, Answer("I am small, load another with --model_path", ended=True))
+    assert not any(declined[row] for row in ("Python", PARSES, ANSWERS))
+
+
+@pytest.mark.parametrize("reply", ["7", "7.", "Here you go: 7", "Sure: 7.", "Lengths: 3, 4. So 7"])
+def test_an_exact_answer_may_have_an_opening_and_a_full_stop(reply: str) -> None:
+    assert exactly_in("7")(reply)
+
+
+@pytest.mark.parametrize("reply", ["27", "Here you go: 27", "Here you go: 3, 7", "not 7", "7, 8", ""])
+def test_what_only_ends_like_the_answer_is_not_the_answer(reply: str) -> None:
+    assert not exactly_in("7")(reply)
+
+
+def test_a_division_needs_its_quotient_right_as_well_as_its_remainder() -> None:
+    composed = (sums._with_remainder(corpus.draw_for("division", index))[0] for index in range(50))
+    for exchange in composed:
+        assert exchange.check is not None
+        assert exchange.check(exchange.reply)
+        quotient, remainder = exchange.reply.rsplit(" = ", 1)[1].rstrip(".").split(" remainder ")
+        assert not exchange.check(f"= {int(quotient) + 1} remainder {remainder}.")
+        assert not exchange.check(f"= {quotient} remainder {int(remainder) + 1}.")
+
+
+def test_another_way_is_not_the_same_code_again() -> None:
+    other: Callable[[str], bool] = python_code._unlike(lambda reply: True, "def f():\n    return 1")
+    assert other("```python\ndef f():\n    return 2\n```")
+    assert not other("```python\ndef f():\n    return 1\n```")
+
+
+def test_what_one_topic_says_is_no_right_reply_to_another() -> None:
+    topics = [topic for name in ("ideas", "itself", "things", "closings") for topic in read_topics(name)]
+    for topic, other in permutations(topics, 2):
+        assert topic.needs
+        assert not any(mentions(*topic.needs)(reply) for reply in other.replies), (topic.asks[0], other.asks[0])
+
+
+def test_every_row_of_the_evaluation_is_shown_once_and_every_skill_has_a_target() -> None:
+    scores, _ = examine(trials(1), lambda prompts: [Answer("nothing", ended=False)] * len(prompts))
+    shown = [row for _, rows in GROUPS for row in rows]
+    assert len(shown) == len(set(shown))
+    assert set(scores) | {PARSES} == set(shown)
+    aimed = {row for target in TARGETS if NEW in target.columns for row in target.rows}
+    assert {skill.name for skill in corpus.SKILLS} <= aimed
+    assert {row for target in TARGETS for row in target.rows} <= set(shown)
+
+
+def test_a_target_is_met_by_what_is_counted_not_by_what_is_rounded() -> None:
+    target = Target("letters", 95, ("a", "b"), (NEW,))
+    assert target.reached({"a": {NEW: Score(9, 10)}, "b": {NEW: Score(10, 10)}}) == (19, 20)
+    assert met(target, 19, 20)
+    assert not met(target, 9499, 10000)
+    assert not met(target, 0, 0)
+
+
+@pytest.mark.parametrize(("count", "most"), [(5, 9), (9, 9), (100, 9), (100, 1), (100, 0), (0, 3)])
+def test_few_of_many_keep_their_order_and_their_ends(count: int, most: int) -> None:
+    kept = thinned(range(count), most)
+    assert len(kept) == min(count, most)
+    assert kept == sorted(set(kept))
+    if kept:
+        assert kept[0] == 0
+    if len(kept) > 1:
+        assert kept[-1] == count - 1
+
+
+def test_the_loss_curve_is_that_of_the_run_which_led_to_the_checkpoint(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    steps = [10, 20, 30, 25, 35, 45]
+    entries = [{"step": step, "tokens": 100 * step, "loss": at + 1.0} for at, step in enumerate(steps)]
+    log.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    last = Point(35, 3500, 0.5)
+    assert [point.step for point in read_curve(log, last)] == [10, 20, 25, 35]
+    assert read_curve(log, last)[-1] == last
+    assert read_curve(tmp_path / "none", last) == [last]
+
+
+@pytest.mark.parametrize("tokens", [[23_040], [168_576, 30_000_000], list(range(100_000, 90_000_000, 1_500_000))])
+def test_the_loss_picture_is_an_svg_that_stays_inside_its_frame(tokens: list[int]) -> None:
+    points = [Point(at, count, 7.0 / (at + 1)) for at, count in enumerate(tokens)]
+    root = ElementTree.fromstring(loss_picture.draw(points))
+    _, _, width, height = map(float, root.attrib["viewBox"].split())
+    for element in root.iter():
+        for names, limit in ((("x", "x1", "x2", "cx"), width), (("y", "y1", "y2", "cy"), height)):
+            assert all(0 <= float(element.get(name, 0)) <= limit for name in names)
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}text"))) <= 20
+
+
+def test_a_question_about_a_declined_subject_is_told_apart_from_one_that_is_not() -> None:
+    subject = read_wording("unknowns")["science"][0].split(" / ")[0]
+    found = overlap([f"Tell me about {subject}!", "Hm?"])
+    assert (found.sharing, found.naming) == (1, 1)
+    assert found.subjects > 100
+
+
+def test_no_subject_that_is_declined_in_training_is_near_a_question_of_the_evaluation() -> None:
+    found = overlap(QUESTIONS.read_text(encoding="utf-8").splitlines())
+    assert (found.sharing, found.naming) == (0, 0)
+
+
+def test_the_window_alone_proposes_nothing_that_the_text_shows() -> None:
+    cycle = [10, 11, 12, 13, 14, 15]
+    model = successor_model(dict(zip(cycle, [*cycle[1:], cycle[0]], strict=True)))
+    session = Session(model)
+    session.tables = Tables(context=speed._Forgetful())
+    decoder = LookaheadDecoder(model, speed.SIZES)
+    steps = list(decoder.generate(cycle * 3, max_new_tokens=60, session=session))
+    assert {origin for step in steps for origin in step.origins} == {Origin.PLAIN, Origin.TRAJECTORY}
+
+
+def test_tokens_per_step_are_the_same_again_and_stand_beside_the_model_s_nats() -> None:
+    model = random_model("llama")
+    prompts = {"many": [random_prompt(20, seed) for seed in range(5)], "one": [random_prompt(9)]}
+    first, again = (speed.measure(model, prompts, [2], longest=12, most=2) for _ in range(2))
+    assert first == again
+    assert (first["many"].replies, first["one"].replies) == (2, 1)
+    told = first["one"].told()
+    assert told["nats per token"] > 0
+    assert list(told["tokens per step"]) == list(speed.WAYS)
+    assert all(rate >= 1 for rate in told["tokens per step"].values())
+
+
+def test_tokens_per_step_of_a_model_that_lookahead_does_not_serve_are_refused() -> None:
+    with pytest.raises(RuntimeError, match="no tokens per step"):
+        speed.measure(random_model("mamba"), {"one": [[3, 4, 5]]}, [2], longest=3, most=1)

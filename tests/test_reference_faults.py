@@ -1,0 +1,211 @@
+"""Faults known of the original implementation, each with a test that it does not occur here."""
+
+from __future__ import annotations
+
+import functools
+from importlib.metadata import requires
+
+import pytest
+import torch
+import transformers as hf
+
+import decoding
+from decoding import (
+    AutoregressiveDecoder,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Origin,
+    SamplingConfig,
+    Session,
+    lade,
+)
+from decoding.window import JacobiWindow
+from tests.models import hf_greedy, random_model, random_prompt, successor_model
+
+CYCLE = [10, 11, 12, 13, 14, 15]
+SIZES = LookaheadConfig(4, 4, 4)
+
+
+def tokens_of(steps):
+    return [token for step in steps for token in step.tokens]
+
+
+def cycling():
+    return successor_model(dict(zip(CYCLE, [*CYCLE[1:], CYCLE[0]], strict=True)))
+
+
+@pytest.fixture
+def augmented(monkeypatch):
+    monkeypatch.setattr(lade, "_settings", lade._Settings())
+    monkeypatch.delenv("USE_LADE", raising=False)
+    lade.augment_all()
+    lade.config_lade(LEVEL=4, WINDOW_SIZE=4, GUESS_SET_SIZE=4)
+    yield
+    lade.restore()
+
+
+def asked(model, input_ids, **arguments):
+    arguments = {"max_new_tokens": 12, "do_sample": False, "eos_token_id": None, "pad_token_id": 0, **arguments}
+    return model.generate(input_ids, attention_mask=torch.ones_like(input_ids), **arguments)
+
+
+class Recorder:
+    def __init__(self):
+        self.given = []
+
+    def put(self, value):
+        self.given.append(value.tolist())
+
+    def end(self):
+        self.given.append("end")
+
+
+def test_a_full_match_does_not_lose_its_bonus_token():
+    steps = list(LookaheadDecoder(cycling(), LookaheadConfig(0, 4, 2)).generate(CYCLE * 3, max_new_tokens=13))
+    assert [len(step.tokens) for step in steps] == [1, 4, 4, 4]
+    assert {step.origins[-1] for step in steps} == {Origin.PLAIN}
+
+
+def test_the_replys_own_tokens_are_candidates_as_they_were_said():
+    """The prompt shows nothing of the cycle; once the reply has been round, all that it proposes is right."""
+    session = Session(cycling())
+    steps = list(
+        LookaheadDecoder(session.model, LookaheadConfig(0, 4, 1)).generate([10], max_new_tokens=20, session=session)
+    )
+    assert tokens_of(steps) == ([*CYCLE[1:], CYCLE[0]] * 4)[:20]
+    later = [step for step in steps if step.candidates]
+    assert later
+    assert all(step.verified == step.candidates or step.finish_reason for step in later)
+    assert {path for _, path in session.tables.context.after([11, 12], 4)} == {(13, 14, 15, 10)}
+
+
+@pytest.mark.parametrize("sampled", [{}, {"do_sample": True, "top_k": 2}])
+def test_a_streamer_gets_every_token_of_a_step_and_the_right_ones(augmented, sampled):
+    streamer = Recorder()
+    prompt = torch.tensor([CYCLE * 3])
+    said = asked(cycling(), prompt, streamer=streamer, **sampled)[0].tolist()
+    assert streamer.given == [[said[:18]], *([token] for token in said[18:]), "end"]
+
+
+@pytest.mark.parametrize("ending", [12, 13, 14])
+def test_every_end_of_sequence_id_is_honoured_inside_a_run(ending):
+    ids = [95, ending, 96]
+    steps = LookaheadDecoder(cycling(), LookaheadConfig(0, 6, 2)).generate(
+        CYCLE * 3, max_new_tokens=20, eos_token_ids=ids
+    )
+    assert tokens_of(steps) == list(range(10, ending + 1))
+
+
+def test_sampling_with_lookahead_off_samples(augmented, monkeypatch):
+    model, prompt = random_model("llama"), random_prompt(9)
+    texts = {
+        tuple(tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=12, sampling=sampling)))
+        for sampling in (None, SamplingConfig(temperature=2.0, seed=1), SamplingConfig(temperature=2.0, seed=2))
+    }
+    assert len(texts) == 3
+    monkeypatch.setenv("USE_LADE", "0")
+    torch.manual_seed(1)
+    sampled = asked(model, torch.tensor([prompt]), do_sample=True, temperature=2.0)
+    assert not torch.equal(sampled, asked(model, torch.tensor([prompt])))
+
+
+class OnlyOdd(hf.LogitsProcessor):
+    def __call__(self, input_ids, scores):
+        scores[:, ::2] = -torch.inf
+        return scores
+
+
+def test_any_logits_processor_is_taken(augmented, monkeypatch):
+    model, prompt = random_model("llama"), torch.tensor([random_prompt(9)])
+    arguments = {"logits_processor": hf.LogitsProcessorList([OnlyOdd()]), "repetition_penalty": 1.3, "top_k": 9}
+    said = asked(model, prompt, **arguments)
+    assert set((said[0, 9:] % 2).tolist()) == {1}
+    drawn = asked(model, prompt, do_sample=True, **arguments)
+    assert set((drawn[0, 9:] % 2).tolist()) == {1}
+    monkeypatch.setenv("USE_LADE", "0")
+    assert torch.equal(asked(model, prompt, **arguments), said)
+
+
+def test_n_may_be_two():
+    model, prompt = random_model("llama"), random_prompt(9)
+    steps = list(LookaheadDecoder(model, LookaheadConfig(5, 2, 5)).generate(prompt, max_new_tokens=20))
+    assert tokens_of(steps) == hf_greedy(model, prompt, 20)
+    assert max(len(step.tokens) for step in steps) == 2
+
+
+def test_batches_and_other_families_than_llama_are_answered(augmented):
+    model = random_model("gpt2")
+    prompts = torch.tensor([random_prompt(9), random_prompt(9, seed=1)])
+    both = asked(model, prompts)
+    for row, prompt in zip(both.tolist(), prompts, strict=True):
+        assert row[9:] == hf_greedy(model, prompt.tolist(), 12)
+        assert asked(model, prompt[None])[0].tolist() == row
+    assert len(lade._history) >= 2
+
+
+def test_plain_generate_runs_beside_it_and_afterwards(augmented, monkeypatch):
+    model, prompt = random_model("llama"), torch.tensor([random_prompt(9)])
+    said = asked(model, prompt)
+    beams = asked(model, prompt, num_beams=2)
+    monkeypatch.setenv("USE_LADE", "0")
+    assert torch.equal(asked(model, prompt), said)
+    lade.restore()
+    assert torch.equal(asked(model, prompt), said)
+    assert torch.equal(asked(model, prompt, num_beams=2), beams)
+    assert torch.equal(asked(model, prompt, custom_generate=decoding.generate), said)
+
+
+def test_no_version_is_pinned_and_no_kernel_forked():
+    needs = [need for need in requires("lade-chat") or [] if "extra ==" not in need]
+    assert any(need.startswith("transformers") for need in needs)
+    assert not [need for need in needs if "==" in need or "@" in need or need.startswith("flash")]
+
+
+@pytest.fixture
+def forwards(monkeypatch):
+    """What each forward pass of the model is given, and how many rows its head reads."""
+    model, given = random_model("llama"), []
+    forward, head = model.forward, model.lm_head.forward
+
+    @functools.wraps(forward)
+    def noted(**kwargs):
+        given.append({**kwargs, "tokens": kwargs["input_ids"].shape[1]})
+        return forward(**kwargs)
+
+    def counted(hidden):
+        given[-1]["rows"] = hidden.shape[1]
+        return head(hidden)
+
+    monkeypatch.setattr(model, "forward", noted)
+    monkeypatch.setattr(model.lm_head, "forward", counted)
+    return model, given
+
+
+def test_logits_are_computed_for_rows_that_are_read_alone(forwards):
+    model, given = forwards
+    decoder = LookaheadDecoder(model, LookaheadConfig(7, 5, 3))
+    given.clear()
+    steps = list(decoder.generate(random_prompt(20), max_new_tokens=20))
+    assert given[0]["rows"] == 1
+    for step, forward in zip(steps[1:-1], given[1:], strict=False):
+        assert forward["tokens"] == step.forward_tokens
+        assert forward["rows"] == 1 + step.candidates + 7
+    assert max(forward["tokens"] - forward["rows"] for forward in given[1:]) >= 7 * 3
+
+
+def test_masks_are_built_for_steps_over_branches_alone_and_the_windows_part_once(forwards):
+    model, given = forwards
+    given.clear()
+    list(AutoregressiveDecoder(model).generate(random_prompt(20), max_new_tokens=6))
+    assert [forward["attention_mask"] for forward in given] == [None] * 6
+    windows = [JacobiWindow(7, 3, range(7)) for _ in range(2)]
+    assert windows[0].visibility() is windows[1].visibility()
+
+
+def test_keys_and_values_are_not_copied_every_step():
+    model = random_model("llama")
+    session, places = Session(model), []
+    for _ in LookaheadDecoder(model, SIZES).generate(random_prompt(20), max_new_tokens=60, session=session):
+        places.append([layer.keys.data_ptr() for layer in session.prefix._cache.layers])
+    assert len(places) > 10
+    assert places == [places[0]] * len(places)

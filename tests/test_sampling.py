@@ -1,0 +1,372 @@
+"""Sampling: the same text however it is decoded, the model's own distribution, and noise that hangs on place alone."""
+
+from __future__ import annotations
+
+import math
+from itertools import cycle
+
+import pytest
+import torch
+import transformers as hf
+from transformers.generation import logits_process
+
+from decoding import AutoregressiveDecoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, Session
+from decoding.candidates.tree import CandidateTree
+from decoding.choose import Processed, drawn
+from decoding.randomness import gumbel
+from decoding.step import Origin
+from tests.costs import NEARLY_FREE, budgeted
+from tests.models import COMMON, CONFIGS, VOCABULARY, random_prompt
+
+LENGTH = 24
+CRITICAL_7 = 24.32
+"""Chi-square with seven degrees of freedom exceeds this once in a thousand."""
+DECODERS = {
+    "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(4, 3, 4)),
+    "bigrams": lambda model: LookaheadDecoder(model, LookaheadConfig(3, 2, 3)),
+    "no window": lambda model: LookaheadDecoder(model, LookaheadConfig(0, 5, 5)),
+    "automatic": lambda model: budgeted(model, NEARLY_FREE),
+    "jacobi": lambda model: JacobiDecoder(model, 7),
+}
+GRID = {
+    "as it is": {},
+    "cold": {"temperature": 0.3},
+    "hot": {"temperature": 1.5},
+    "top-k": {"temperature": 0.8, "top_k": 5},
+    "top-p": {"temperature": 1.2, "top_p": 0.8},
+    "min-p": {"min_p": 0.1},
+    "typical": {"typical_p": 0.7},
+    "epsilon": {"epsilon_cutoff": 0.02},
+    "eta": {"eta_cutoff": 0.02},
+    "penalty": {"repetition_penalty": 1.3},
+    "no trigram twice": {"no_repeat_ngram_size": 3},
+    "bad words": {"bad_words_ids": [[4], [5, 6]]},
+    "biases": {"logit_bias": {5: 4, 3: -2.0}, "sequence_bias": {(5, 6): 3.0}},
+    "suppressed": {"suppress_tokens": [7, 8]},
+    "greedy with a penalty": {"temperature": 0, "repetition_penalty": 1.2, "no_repeat_ngram_size": 3},
+}
+ALL_AT_ONCE = {
+    **GRID["top-k"],
+    **GRID["penalty"],
+    **GRID["biases"],
+    **GRID["suppressed"],
+    "top_p": 0.95,
+    "no_repeat_ngram_size": 4,
+}
+FEW = 12
+"""Tokens of the models here: so few that what was said before is often drawn again, and candidates are accepted."""
+PROMPT = [token % FEW for token in random_prompt(19)]
+
+
+def tokens_of(steps):
+    return [token for step in steps for token in step.tokens]
+
+
+def plain(model, prompt, config, length=LENGTH, **arguments):
+    decoder = AutoregressiveDecoder(model)
+    return tokens_of(decoder.generate(prompt, max_new_tokens=length, sampling=config, **arguments))
+
+
+def with_few_tokens(family):
+    torch.manual_seed(1)
+    config = CONFIGS[family]()
+    config.vocab_size = FEW
+    return hf.AutoModelForCausalLM.from_config(config).eval().double()
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return with_few_tokens("llama")
+
+
+@pytest.mark.parametrize("settings", GRID)
+def test_with_one_seed_every_decoder_draws_the_same_text(llama, settings):
+    config = SamplingConfig(**GRID[settings], seed=7)
+    expected = plain(llama, PROMPT, config)
+    for name, decoder in DECODERS.items():
+        steps = list(decoder(llama).generate(PROMPT, max_new_tokens=LENGTH, sampling=config))
+        assert tokens_of(steps) == expected, name
+        # Or the identity says little.
+        assert sum(step.verified for step in steps) > 0, name
+
+
+@pytest.mark.parametrize("family", ["mistral", "gemma3", "gpt2"])
+@pytest.mark.parametrize("settings", [{"temperature": 0.7}, ALL_AT_ONCE])
+def test_other_families_too(family, settings):
+    model, config = with_few_tokens(family), SamplingConfig(**settings, seed=11)
+    expected = plain(model, PROMPT, config)
+    for name, decoder in DECODERS.items():
+        said = tokens_of(decoder(model).generate(PROMPT, max_new_tokens=LENGTH, sampling=config))
+        assert said == expected, name
+
+
+def test_toggled_and_stopped_and_taken_up_again_the_text_is_the_same(llama):
+    prompt, config, length = PROMPT, SamplingConfig(**ALL_AT_ONCE, seed=5), 60
+    expected = plain(llama, prompt, config, length)
+    session, said = Session(llama), []
+    decoders = cycle([AutoregressiveDecoder(llama), *(decoder(llama) for decoder in DECODERS.values())])
+    while len(said) < length:
+        steps = next(decoders).generate(
+            [*prompt, *said], max_new_tokens=length - len(said), sampling=config, session=session
+        )
+        for _, step in zip(range(2), steps, strict=False):
+            said.extend(step.tokens)
+    assert said == expected
+
+
+def test_another_seed_is_another_text_and_no_seed_is_drawn_and_shown(llama):
+    prompt = PROMPT
+    first, second = SamplingConfig(), SamplingConfig()
+    assert first.seed != second.seed
+    said = plain(llama, prompt, first)
+    assert plain(llama, prompt, SamplingConfig(seed=first.seed)) == said
+    assert plain(llama, prompt, second) != said
+
+
+def tiny_model():
+    """Eight tokens, so that each is drawn often."""
+    torch.manual_seed(3)
+    sizes = {"vocab_size": 8, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    model = hf.AutoModelForCausalLM.from_config(hf.LlamaConfig(**{**COMMON, **sizes})).eval().double()
+    with torch.no_grad():
+        model.lm_head.weight.mul_(12)
+    return model
+
+
+def chi_square(counts, probabilities):
+    expected = probabilities * counts.sum()
+    assert expected.min() >= 5
+    return float(((counts - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize("decoder_of", [AutoregressiveDecoder, DECODERS["fixed"], DECODERS["jacobi"]])
+def test_over_many_seeds_the_distribution_is_the_models(decoder_of):
+    """At the first token, and at the third after whatever the first two were: marginals, from all 64 beginnings.
+
+    One session throughout, so that what earlier seeds drew is proposed to later ones: that must not show.
+    """
+    model, prompt, seeds, temperature = tiny_model(), [3, 5, 1, 4], 300, 1.3
+    with torch.no_grad():
+        first = (model(torch.tensor([prompt])).logits[0, -1] / temperature).softmax(-1)
+        beginnings = torch.cartesian_prod(torch.arange(8), torch.arange(8))
+        whole = torch.cat([torch.tensor(prompt).expand(64, -1), beginnings], dim=1)
+        logits = (model(whole).logits / temperature).softmax(-1)
+        weight = first[beginnings[:, 0]] * logits[:, len(prompt)].gather(1, beginnings[:, 1:])[:, 0]
+        third = (weight[:, None] * logits[:, -1]).sum(0)
+    counts = torch.zeros(3, 8, dtype=torch.float64)
+    decoder, session, verified = decoder_of(model), Session(model), 0
+    for seed in range(seeds):
+        config = SamplingConfig(temperature=temperature, seed=seed)
+        steps = list(decoder.generate(prompt, max_new_tokens=3, sampling=config, session=session))
+        verified += sum(step.verified for step in steps)
+        for place, token in enumerate(tokens_of(steps)):
+            counts[place, token] += 1
+    assert chi_square(counts[0], first) < CRITICAL_7
+    assert chi_square(counts[2], third) < CRITICAL_7
+    assert verified > seeds / 4 or decoder_of is AutoregressiveDecoder
+
+
+def test_draws_follow_the_softmax_closely():
+    scores = torch.tensor([1.0, 0.0, -1.0, 2.0, -math.inf, 0.5, 0.2, 1.5, 0.0])
+    kept = scores.softmax(-1).double()[scores > -math.inf]
+    for seed, positions in ((0, range(2000)), (12345, range(7, 2007))):
+        tokens = drawn(scores.expand(len(positions), -1), positions, seed)
+        counts = torch.bincount(tokens, minlength=9).double()
+        assert counts[4] == 0
+        assert chi_square(counts[scores > -math.inf], kept) < CRITICAL_7
+
+
+def uniform(noise):
+    return torch.exp(-torch.exp(-noise))
+
+
+def test_gumbel_noise_is_a_function_of_its_arguments_alone():
+    positions, tokens = torch.arange(50)[:, None], torch.arange(300)
+    noise = gumbel(9, positions, tokens)
+    assert noise.dtype == torch.float64
+    assert noise.isfinite().all()
+    assert torch.equal(noise, gumbel(9, positions, tokens))
+    order = torch.randperm(300)
+    assert torch.equal(noise[17, order], gumbel(9, torch.tensor([17]), order))
+    assert noise[3, 4] == gumbel(9, torch.tensor([3]), torch.tensor([4]))[0]
+    assert torch.equal(noise, gumbel(9 + 2**64, positions, tokens))
+    assert gumbel(-1, positions, tokens).isfinite().all()
+
+
+def test_gumbel_noise_is_uniform_underneath_in_every_direction():
+    positions, tokens, seeds = torch.arange(1000)[:, None], torch.arange(100), range(300)
+    directions = {
+        "positions and tokens": gumbel(1, positions, tokens),
+        "one token": gumbel(1, torch.arange(100_000), torch.tensor([4])),
+        "one position": gumbel(1, torch.tensor([4]), torch.arange(100_000)),
+        "seeds": torch.stack([gumbel(seed, torch.tensor([4]), torch.arange(100)) for seed in seeds]),
+    }
+    for name, noise in directions.items():
+        counts = torch.histc(uniform(noise).flatten(), bins=8, min=0, max=1)
+        assert chi_square(counts, torch.full((8,), 1 / 8, dtype=torch.float64)) < CRITICAL_7, name
+
+
+def test_noise_of_neighbouring_positions_tokens_and_seeds_is_independent():
+    noise = torch.stack([gumbel(seed, torch.arange(300)[:, None], torch.arange(300)) for seed in (4, 5)])
+    pairs = {
+        "positions": (noise[0, 1:], noise[0, :-1]),
+        "tokens": (noise[0, :, 1:], noise[0, :, :-1]),
+        "diagonal": (noise[0, 1:, :-1], noise[0, :-1, 1:]),
+        "seeds": (noise[0], noise[1]),
+    }
+    for name, (left, right) in pairs.items():
+        both = torch.stack([uniform(left).flatten(), uniform(right).flatten()])
+        # Independent, it is within this four times in five standard deviations of 1 / √n.
+        assert abs(float(torch.corrcoef(both)[0, 1])) < 4 / math.sqrt(left.numel()), name
+        quadrants = ((both[0] > 0.5).long() * 4 + (both[1] * 4).long()).bincount(minlength=8).double()
+        assert chi_square(quadrants, torch.full((8,), 1 / 8, dtype=torch.float64)) < CRITICAL_7, name
+
+
+PROCESSORS = {
+    "nothing": [],
+    "blind": [logits_process.TemperatureLogitsWarper(0.7), logits_process.TopPLogitsWarper(0.9)],
+    "of the text": SamplingConfig(**ALL_AT_ONCE, seed=0).processors(),
+    "of its length": [logits_process.MinLengthLogitsProcessor(9, [2, 3, 4, 5])],
+    "made for one row": [
+        logits_process.RepetitionPenaltyLogitsProcessor(1.5, torch.tensor([2])),
+        logits_process.EncoderRepetitionPenaltyLogitsProcessor(1.5, torch.tensor([[3, 4, 5]])),
+    ],
+}
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+@pytest.mark.parametrize("name", PROCESSORS)
+def test_all_rows_at_once_are_what_walking_finds(name, seed):
+    processors = PROCESSORS[name]
+    generator = torch.Generator().manual_seed(5)
+    for _ in range(20):
+        tree, ids = CandidateTree(), random_prompt(6, seed=int(torch.randint(99, (), generator=generator)))
+        for _ in range(6):
+            tree.add(torch.randint(3, 9, (3,), generator=generator).tolist(), Origin.CONTEXT)
+        logits = torch.randn(1 + len(tree), VOCABULARY, generator=generator, dtype=torch.float64) * 2
+        # So that candidates are accepted at all.
+        logits[:, 3:9] += 5
+        at_once = Processed(processors, seed, at_once=True).choose(logits, ids, tree, 0).tokens
+        walked = Processed(processors, seed, at_once=False).choose(logits, ids, tree, 0).tokens
+        path = tree.walk(at_once)
+        assert path == tree.walk(walked)
+        assert [at_once[row] for row in (0, *path)] == [walked[row] for row in (0, *path)]
+        texts = [ids]
+        for node, token in enumerate(tree.tokens, start=1):
+            texts.append([*texts[tree.parent(node)], token])
+        one_by_one = Processed(processors, seed)
+        alone = [one_by_one.after(row, text) for row, text in zip(logits, texts, strict=True)]
+        assert at_once == alone
+
+
+class Counting(hf.LogitsProcessor):
+    """Not a function of what it is given: forbids another token at every call."""
+
+    def __init__(self):
+        self.texts = []
+
+    def __call__(self, input_ids, scores):
+        assert len(input_ids) == 1
+        scores[:, (7 * len(self.texts)) % FEW] = -math.inf
+        self.texts.append(input_ids[0].tolist())
+        return scores
+
+
+@pytest.mark.parametrize("config", [SamplingConfig.greedy(), SamplingConfig(temperature=0.5, seed=2)])
+def test_an_unknown_processor_is_asked_once_for_every_token_in_order(llama, config):
+    prompt = PROMPT
+    expected = plain(llama, prompt, config, logits_processor=[Counting()])
+    for name, decoder in DECODERS.items():
+        processor = Counting()
+        steps = decoder(llama).generate(
+            prompt, max_new_tokens=LENGTH, sampling=config, logits_processor=[processor], stopping_criteria=[]
+        )
+        said = tokens_of(steps)
+        assert said == expected, name
+        assert processor.texts == [[*prompt, *said[:length]] for length in range(LENGTH)], name
+
+
+@pytest.mark.parametrize("settings", [{"repetition_penalty": 1.3}, {"no_repeat_ngram_size": 2}, ALL_AT_ONCE])
+def test_greedy_with_processors_is_what_generate_says(llama, settings):
+    settings = {name: value for name, value in settings.items() if name not in ("temperature", "top_k", "top_p")}
+    input_ids = torch.tensor([PROMPT])
+    config = SamplingConfig.greedy(**settings)
+    bias = [[[token], float(value)] for token, value in settings.get("logit_bias", {}).items()]
+    bias += [[list(ids), value] for ids, value in settings.get("sequence_bias", {}).items()]
+    own = {name: value for name, value in settings.items() if not name.endswith("_bias")}
+    if bias:
+        own["sequence_bias"] = bias
+    expected = llama.generate(
+        input_ids,
+        attention_mask=torch.ones_like(input_ids),
+        do_sample=False,
+        max_new_tokens=LENGTH,
+        eos_token_id=None,
+        **own,
+    )[0, 19:].tolist()
+    for name, decoder in DECODERS.items():
+        said = tokens_of(decoder(llama).generate(input_ids, max_new_tokens=LENGTH, sampling=config))
+        assert said == expected, name
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"do_sample": True},
+        {"do_sample": True, "temperature": 0.6, "top_p": 0.9, "top_k": 6},
+        {"do_sample": True, "top_k": 0, "min_p": 0.05, "typical_p": 0.9, "epsilon_cutoff": 0.01, "eta_cutoff": 0.01},
+        {"do_sample": False, "temperature": 0.6, "repetition_penalty": 1.2, "no_repeat_ngram_size": 3},
+        {"bad_words_ids": [[4], [5, 6]], "suppress_tokens": [7], "sequence_bias": [[[8], 2.0], [[9, 2], -3.0]]},
+    ],
+)
+def test_a_generation_config_comes_to_what_generate_makes_of_it(llama, settings):
+    prepared = {}
+
+    def look_on(model, input_ids, logits_processor, generation_config, **kwargs):
+        prepared["processors"], prepared["sampled"] = logits_processor, generation_config.do_sample
+        return input_ids
+
+    config = hf.GenerationConfig(**settings, max_new_tokens=3)
+    llama.generate(torch.tensor([[5]]), generation_config=config, custom_generate=look_on)
+    ours = SamplingConfig.from_generation_config(config, seed=1)
+    assert ours.is_greedy is not prepared["sampled"]
+    ids, scores = torch.tensor([PROMPT]), torch.randn(1, FEW)
+    assert torch.equal(ours.processors()(ids, scores.clone()), prepared["processors"](ids, scores.clone()))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"temperature": -0.1},
+        {"temperature": math.nan},
+        {"temperature": math.inf},
+        {"top_k": -1},
+        {"top_k": 2.5},
+        {"top_p": 0},
+        {"top_p": 1.1},
+        {"min_p": -0.1},
+        {"typical_p": 0.0},
+        {"epsilon_cutoff": 2},
+        {"eta_cutoff": -1},
+        {"repetition_penalty": 0},
+        {"repetition_penalty": math.inf},
+        {"no_repeat_ngram_size": True},
+        {"seed": 1.5},
+        {"seed": True},
+    ],
+)
+def test_values_out_of_range_are_named(settings):
+    (name,) = settings
+    with pytest.raises(ValueError, match=name):
+        SamplingConfig(**settings)
+
+
+def test_whole_numbers_do_where_transformers_wants_fractions(llama):
+    config = SamplingConfig(temperature=2, repetition_penalty=2, logit_bias={4: 1}, seed=1)
+    assert len(plain(llama, PROMPT, config, 3)) == 3
+
+
+def test_a_bias_by_token_and_one_by_sequence_add_up():
+    config = SamplingConfig.greedy(logit_bias={4: 1.0}, sequence_bias={(4,): 2.0})
+    assert config.processors()(torch.tensor([[5]]), torch.zeros(1, 9))[0, 4] == 3.0

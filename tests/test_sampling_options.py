@@ -1,0 +1,134 @@
+"""The flags of sampling and of stop strings: what they ask the engine for, what is refused, and what is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from lade_chat.cli.app import main
+from lade_chat.cli.options import SharedOptions
+from lade_chat.cli.output import Collected, status
+from lade_chat.cli.sampling import Base
+from lade_chat.figures import sampling_forms
+from lade_chat.protocol import DecodingOptions, ModelInfo, Piece, ReplyFinished, Sampling, Statistics, Tokens
+
+FULL = Sampling(0.8, 0.9, 40, 0.05, 0.95, 1.1, 7)
+MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "sampling"),
+    [
+        ({}, None),
+        ({"temperature": 0.8, "top_p": 0.9, "seed": 7}, Sampling(temperature=0.8, top_p=0.9, seed=7)),
+        ({"top_p": 0.9}, Sampling(temperature=1.0, top_p=0.9)),
+        ({"top_k": 5}, Sampling(temperature=1.0, top_k=5)),
+        ({"min_p": 0.1}, Sampling(temperature=1.0, min_p=0.1)),
+        ({"typical_p": 0.9}, Sampling(temperature=1.0, typical_p=0.9)),
+        ({"seed": 0}, Sampling(temperature=1.0, seed=0)),
+        ({"temperature": 0.0, "top_p": 0.9, "seed": 7}, None),
+        ({"repetition_penalty": 1.2}, Sampling(temperature=0.0, repetition_penalty=1.2)),
+        ({"temperature": 0.0, "repetition_penalty": 1.2}, Sampling(temperature=0.0, repetition_penalty=1.2)),
+        ({"repetition_penalty": 1.0}, None),
+        ({"sampling": Base.MODEL}, Sampling(from_model=True)),
+        ({"sampling": Base.MODEL, "top_k": 5, "seed": 3}, Sampling(top_k=5, seed=3, from_model=True)),
+    ],
+)
+def test_what_the_flags_ask_for(given: dict[str, Any], sampling: Sampling | None) -> None:
+    assert SharedOptions(**given).decoding() == DecodingOptions(sampling=sampling)
+
+
+def test_stop_strings_come_in_the_order_given() -> None:
+    assert SharedOptions(stop=["\n\n", "END"]).decoding() == DecodingOptions(stop=("\n\n", "END"))
+
+
+@pytest.mark.parametrize("command", ["ask", "compare"])
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--temperature", "-1"),
+        ("--temperature", "nan"),
+        ("--temperature", "inf"),
+        ("--temperature", "warm"),
+        ("--top-p", "0"),
+        ("--top-p", "1.5"),
+        ("--top-k", "-1"),
+        ("--top-k", "2.5"),
+        ("--min-p", "-0.1"),
+        ("--min-p", "2"),
+        ("--typical-p", "0"),
+        ("--repetition-penalty", "0"),
+        ("--repetition-penalty", "inf"),
+        ("--seed", "-1"),
+        ("--seed", "1e99"),
+        ("--seed", str(2**64)),
+        ("--sampling", "beam"),
+        ("--stop", ""),
+        ("--stop", "\udcff"),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_its_flag(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, flag: str, value: str
+) -> None:
+    monkeypatch.setattr(f"lade_chat.cli.{command}.make_engine", lambda options: pytest.fail("a model was asked for"))
+    assert main([command, "Hello", flag, value]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    assert flag in captured.err
+
+
+@pytest.mark.parametrize("command", ["tune", "bench"])
+def test_commands_that_draw_nothing_have_no_such_flags(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    assert main([command, "--temperature", "0.8"]) == 2
+    assert main(["--temperature", "0.8", command]) == 2
+    assert capsys.readouterr().err.count("--temperature") == 2
+
+
+def test_what_is_in_force_is_told_in_full_where_there_is_room_and_the_seed_last() -> None:
+    assert sampling_forms(FULL) == (
+        "temperature 0.8, top-p 0.9, top-k 40, min-p 0.05, typical-p 0.95, repetition penalty 1.1, seed 7",
+        "temperature 0.8, seed 7",
+        "seed 7",
+    )
+    assert sampling_forms(Sampling(0.8, 1.0, 0, 0.0, 1.0, 1.0, 7)) == ("temperature 0.8, seed 7", "seed 7")
+    assert sampling_forms(Sampling(0.0, 1.0, 0, 0.0, 1.0, 1.2)) == ("repetition penalty 1.2",)
+    assert sampling_forms(Sampling(from_model=True)) == ("the model's sampling",)
+
+
+def collected(sampling: Sampling | None) -> Collected:
+    statistics = Statistics(6, 3, 0.5, lookahead=True, sampling=sampling)
+    reply = Collected()
+    reply.take(Tokens((Piece("hi", "plain", 1, 0),), statistics))
+    reply.take(ReplyFinished("stop", statistics))
+    return reply
+
+
+def test_json_tells_the_seed_the_values_in_force_and_why_the_reply_ended() -> None:
+    answer = collected(FULL).as_json(MODEL, DecodingOptions(stop=("\n",)))
+    assert answer["seed"] == 7
+    assert answer["sampling"] == {
+        "temperature": 0.8,
+        "top_p": 0.9,
+        "top_k": 40,
+        "min_p": 0.05,
+        "typical_p": 0.95,
+        "repetition_penalty": 1.1,
+    }
+    assert (answer["stop"], answer["finish_reason"]) == (["\n"], "stop")
+    greedy = collected(None).as_json(MODEL, DecodingOptions())
+    assert (greedy["seed"], greedy["sampling"], greedy["stop"]) == (None, None, [])
+
+
+@pytest.mark.parametrize("width", [46, 80, 200, None])
+def test_the_status_line_shows_the_seed_at_every_usual_width(width: int | None) -> None:
+    drawn = Sampling(0.8, 0.9, 0, 0.0, 1.0, 1.0, 2**32 - 1)
+    line = status(collected(drawn).statistics, "eos", width)
+    assert "seed 4294967295" in line
+    assert "seed" not in status(collected(None).statistics, "eos", width)
+
+
+def test_the_status_line_says_that_a_stop_string_ended_the_reply() -> None:
+    assert "stopped at stop string" in status(collected(None).statistics, "stop", 80)

@@ -1,0 +1,351 @@
+"""Compiled steps: shapes that stay the same, and a text, a cache and a session that are as they are without."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+
+from decoding import (
+    AutoregressiveDecoder,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Session,
+    Step,
+    compile_support,
+    measure_step_cost,
+)
+from decoding.candidates.tree import CandidateTree
+from decoding.gate import gate_of
+from decoding.inputs import AttentionReach, StepInputs, additive_mask
+from decoding.prefix import KVPrefix
+from decoding.static_cache import LEAST_CAPACITY, StaticKVCache
+from decoding.static_inputs import SIZES, fewest_padded_to, padded, padded_size, write_mask
+from decoding.static_prefix import StaticPrefix
+from decoding.step import Origin
+from decoding.window import JacobiWindow
+from tests.models import COMMON, hf_greedy, random_model, random_prompt
+
+EAGER = "eager"
+"""The backend that runs what was traced as it is: quick to compile."""
+FAMILIES = ("llama", "gemma3", "gpt2")
+"""A plain one, one with full and sliding layers, and one with learnt positions."""
+LENGTH = 40
+
+_models: dict[str, Any] = {}
+
+
+def model_of(family: str) -> Any:
+    """A model that is traced once for all tests."""
+    if family not in _models:
+        _models[family] = random_model(family)
+    return _models[family]
+
+
+def small_model(dtype: torch.dtype = torch.float64) -> Any:
+    """A model of one layer with a sliding window, quick to trace."""
+    torch.manual_seed(0)
+    config = hf.MistralConfig(**{**COMMON, "num_hidden_layers": 1}, sliding_window=9)
+    return hf.AutoModelForCausalLM.from_config(config).eval().to(dtype)
+
+
+def static_prefix_of(session: Session) -> StaticPrefix:
+    assert isinstance(session.prefix, StaticPrefix)
+    return session.prefix
+
+
+def tokens_of(steps: Iterator[Step]) -> list[int]:
+    return [token for step in steps for token in step.tokens]
+
+
+def both_branches() -> StepInputs:
+    tree, window = CandidateTree(), JacobiWindow(2, 3, [11, 12])
+    tree.add([5, 6], Origin.CONTEXT)
+    tree.add([5, 7], Origin.CONTEXT)
+    window.advance([13, 14])
+    return StepInputs.lay_out(9, tree, window)
+
+
+def assert_cache_is_the_prefix(session: Session) -> None:
+    """Every layer holds what a fresh forward over the text, its last token left out, would leave."""
+    fresh = Session(session.model)
+    fresh.adopt(session.ids)
+    fresh.read(len(session.ids) - 1)
+    assert session.cached == fresh.cached
+    layers = zip(session.prefix._cache.layers, fresh.prefix._cache.layers, strict=True)  # type: ignore[union-attr]
+    for layer, fresh_layer in layers:
+        torch.testing.assert_close(layer.keys, fresh_layer.keys)
+        torch.testing.assert_close(layer.values, fresh_layer.values)
+
+
+# --- shapes -------------------------------------------------------------------------------------------------------
+
+
+def test_steps_are_padded_to_the_next_size() -> None:
+    assert [padded_size(tokens) for tokens in (1, 2, 4, 5, 33, 256, 257)] == [1, 4, 4, 8, 64, 256, None]
+    for size in SIZES:
+        fewest = fewest_padded_to(size)
+        assert padded_size(fewest) == size
+        assert fewest == 1 or padded_size(fewest - 1) != size
+
+
+def test_padding_is_the_first_row_again_and_nothing_sees_it() -> None:
+    inputs = both_branches()
+    step = padded(inputs, 16)
+    assert len(step) == 16
+    assert step.token_ids == [*inputs.token_ids, *[9] * 8]
+    assert step.depths[8:].tolist() == [0] * 8
+    assert (step.visible[:8, :8] == inputs.visible).all()
+    assert (step.visible[8:] == step.visible[0]).all()
+    assert not step.visible[:, 8:].any()
+    assert step.read == inputs.read
+
+
+@pytest.mark.parametrize("reach", [AttentionReach(), AttentionReach(sliding_window=4), AttentionReach(chunk_size=4)])
+def test_the_mask_is_the_usual_one_in_a_buffer_that_hides_the_rest(reach: AttentionReach) -> None:
+    inputs, lowest = both_branches(), torch.finfo(torch.float64).min
+    buffer = torch.full((1, 1, 16, 40), np.nan, dtype=torch.float64)
+    for cached in (21, 10):
+        write_mask(buffer, padded(inputs, 16), cached, reach)
+        usual = additive_mask(inputs, cached, reach, torch.float64, torch.device("cpu"))
+        assert torch.equal(buffer[:, :, :8, : cached + 8], usual)
+        assert (buffer[:, :, :8, cached + 8 :] == lowest).all()
+        assert torch.equal(buffer[:, :, 8:], buffer[:, :, :1].expand(1, 1, 8, 40))
+
+
+def test_buffers_double_and_keep_what_they_hold() -> None:
+    cache = StaticKVCache()
+    states = torch.randn(1, 2, 30, 8)
+    cache.update(states, states + 1, 0)
+    assert cache.capacity == LEAST_CAPACITY
+    cache.make_room(LEAST_CAPACITY)
+    assert cache.capacity == LEAST_CAPACITY
+    cache.make_room(LEAST_CAPACITY + 1)
+    assert cache.capacity == 2 * LEAST_CAPACITY
+    assert cache.length == 30
+    torch.testing.assert_close(cache.layers[0].keys, states)
+    torch.testing.assert_close(cache.layers[0].values, states + 1)
+
+
+def test_writing_at_slots_changes_no_length_and_gives_back_whole_buffers() -> None:
+    cache, states = StaticKVCache(), torch.randn(1, 2, 3, 8)
+    cache.update(states, states, 0)
+    with cache.writing_at(torch.tensor([3, 4, 5])):
+        keys, _ = cache.update(states + 1, states, 0)
+        assert keys.shape == (1, 2, LEAST_CAPACITY, 8)
+        assert cache.get_seq_length() == 3
+    assert cache.length == 3
+    cache.hold(5)
+    torch.testing.assert_close(cache.layers[0].keys, torch.cat([states, (states + 1)[..., :2, :]], dim=-2))
+
+
+# --- the same text ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_compiled_steps_say_what_generate_says(family: str) -> None:
+    model, prompt = model_of(family), random_prompt(23)
+    expected = hf_greedy(model, prompt, LENGTH)
+    for decoder in (
+        AutoregressiveDecoder(model),
+        LookaheadDecoder(model, LookaheadConfig(5, 4, 5)),
+        LookaheadDecoder(model, LookaheadConfig(0, 4, 5)),
+    ):
+        session = Session(model, compiled=EAGER)
+        assert tokens_of(decoder.generate(prompt, max_new_tokens=LENGTH, session=session)) == expected
+        assert static_prefix_of(session).compiled
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma3"])
+def test_after_every_step_the_cache_is_the_committed_prefix(family: str) -> None:
+    model = model_of(family)
+    session, verified = Session(model, compiled=EAGER), 0
+    decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
+    for step in decoder.generate(random_prompt(19), max_new_tokens=24, session=session):
+        verified += step.verified
+        assert_cache_is_the_prefix(session)
+    assert verified > 0
+
+
+def test_a_text_outgrows_the_buffers() -> None:
+    model, prompt = model_of("llama"), random_prompt(LEAST_CAPACITY - 20)
+    session = Session(model, compiled=EAGER)
+    steps = LookaheadDecoder(model, LookaheadConfig(5, 4, 5)).generate(prompt, max_new_tokens=40, session=session)
+    assert tokens_of(steps) == hf_greedy(model, prompt, 40)
+    assert static_prefix_of(session).compiled
+    assert static_prefix_of(session)._static.capacity == 2 * LEAST_CAPACITY
+    assert_cache_is_the_prefix(session)
+
+
+def test_decoders_take_turns_and_texts_are_exchanged() -> None:
+    model, prompt = model_of("llama"), random_prompt(19)
+    session, said = Session(model, compiled=EAGER), []
+    decoders = [AutoregressiveDecoder(model), LookaheadDecoder(model, LookaheadConfig(5, 4, 5))]
+    for turn in range(40):
+        if len(said) == LENGTH:
+            break
+        steps = decoders[turn % 2].generate(session.ids or prompt, max_new_tokens=LENGTH - len(said), session=session)
+        said += [token for _ in range(3) if (step := next(steps, None)) for token in step.tokens]
+        steps.close()
+    assert said == hf_greedy(model, prompt, LENGTH)
+    for other in ([*prompt[:14], *random_prompt(8, seed=5)], prompt[:14], [7]):
+        steps = decoders[1].generate(other, max_new_tokens=12, session=session)
+        assert tokens_of(steps) == hf_greedy(model, other, 12)
+
+
+def test_a_copy_lives_a_life_of_its_own() -> None:
+    model, prompt = model_of("llama"), random_prompt(19)
+    session = Session(model, compiled=EAGER)
+    decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
+    steps = decoder.generate(prompt, max_new_tokens=30, session=session)
+    said = [*next(steps).tokens, *next(steps).tokens]
+    other = session.copy()
+    assert other.compiled == EAGER
+    rest = tokens_of(steps)
+    again = tokens_of(decoder.generate(other.ids, max_new_tokens=30 - len(said), session=other))
+    assert [*said, *rest] == [*said, *again] == hf_greedy(model, prompt, 30)
+
+
+def test_a_step_too_large_for_every_size_goes_the_usual_way() -> None:
+    model, prompt = model_of("llama"), random_prompt(23)
+    session = Session(model, compiled=EAGER)
+    steps = list(
+        LookaheadDecoder(model, LookaheadConfig(90, 4, 0)).generate(prompt, max_new_tokens=12, session=session)
+    )
+    assert max(step.forward_tokens for step in steps) > SIZES[-1]
+    assert tokens_of(iter(steps)) == hf_greedy(model, prompt, 12)
+
+
+def test_one_graph_serves_one_token_and_another_all_other_sizes() -> None:
+    model = small_model()
+    with torch._dynamo.config.patch(recompile_limit=2):
+        for capacity in (LEAST_CAPACITY, 2 * LEAST_CAPACITY):
+            session = Session(model, compiled=EAGER)
+            prompt = random_prompt(capacity // 2 + 9)
+            for sizes in (LookaheadConfig(5, 4, 5), LookaheadConfig(15, 5, 15)):
+                list(LookaheadDecoder(model, sizes).generate(prompt, max_new_tokens=12, session=session))
+            assert static_prefix_of(session).compiled
+
+
+# --- falling back -------------------------------------------------------------------------------------------------
+
+_calls = 0
+
+
+@torch._dynamo.register_backend(name="breaking")
+def breaking(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
+    """Serves as it should four times, then raises."""
+
+    def run(*inputs: Any) -> Any:
+        global _calls
+        _calls += 1
+        if _calls > 4:
+            raise RuntimeError("broken")
+        return graph(*inputs)
+
+    return run
+
+
+@torch._dynamo.register_backend(name="wrong")
+def wrong(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
+    """Gives logits that are off by a little."""
+
+    def run(*inputs: Any) -> Any:
+        return [each + 1e-2 * torch.arange(each.shape[-1]) for each in graph(*inputs)]
+
+    return run
+
+
+@pytest.mark.parametrize(("backend", "reason"), [("breaking", "cannot be compiled"), ("wrong", "other logits")])
+def test_what_fails_under_the_compiler_is_decoded_without_it(backend: str, reason: str) -> None:
+    model, prompt = small_model(), random_prompt(23)
+    session = Session(model, compiled=backend)
+    decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
+    with pytest.warns(UserWarning, match=f"runs uncompiled: .*{reason}"):
+        said = tokens_of(decoder.generate(prompt, max_new_tokens=LENGTH, session=session))
+    assert said == hf_greedy(model, prompt, LENGTH)
+    assert not static_prefix_of(session).compiled
+    assert_cache_is_the_prefix(session)
+    assert type(Session(model, compiled=backend).prefix) is KVPrefix
+    assert not compile_support(model, backend).supported
+
+
+def test_a_model_that_raises_is_not_the_compilers_fault() -> None:
+    class BrokenError(RuntimeError):
+        pass
+
+    def raise_broken(*_: object) -> None:
+        raise BrokenError
+
+    model = model_of("llama")
+    session = Session(model, compiled=EAGER)
+    steps = AutoregressiveDecoder(model).generate(random_prompt(9), max_new_tokens=9, session=session)
+    next(steps)
+    prefix, cached = static_prefix_of(session), session.cached
+    # A compiled forward pass heeds no hook that was not there when it was compiled.
+    prefix._compiled._confirmed.clear()
+    hook = model.model.layers[1].self_attn.register_forward_hook(raise_broken)
+    with pytest.raises(BrokenError):
+        next(steps)
+    hook.remove()
+    assert session.cached == cached
+    assert prefix.compiled
+    assert_cache_is_the_prefix(session)
+
+
+@pytest.mark.parametrize("family", ["mixtral", "gpt_neo", "bloom", "mamba"])
+def test_models_that_cannot_be_compiled_say_why(family: str) -> None:
+    model, prompt = random_model(family), random_prompt(12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        support = compile_support(model, EAGER)
+        assert not support.supported
+        assert support.reason
+        session = Session(model, compiled=EAGER)
+        steps = LookaheadDecoder(model).generate(prompt, max_new_tokens=8, session=session)
+        assert tokens_of(steps) == hf_greedy(model, prompt, 8)
+
+
+# --- what else depends on it --------------------------------------------------------------------------------------
+
+
+def test_the_cost_of_a_step_is_a_stair() -> None:
+    model = model_of("llama")
+    seconds = measure_step_cost(model, seconds=0.05, compiled=EAGER).as_dict()
+    for size in SIZES:
+        if str(size) in seconds:
+            assert seconds[str(size)] == seconds[str(fewest_padded_to(size))]
+    assert {"1", "2", "4", "9", "16"} <= set(seconds)
+
+
+def test_logits_are_those_of_an_uncompiled_step_and_finite_in_every_dtype() -> None:
+    for dtype, tolerance in ((torch.float64, 1e-9), (torch.float32, 1e-3), (torch.bfloat16, 0.2)):
+        model = small_model(dtype)
+        gate = gate_of(model)
+        usual, static = KVPrefix(model, gate), Session(model, compiled=EAGER).prefix
+        for prefix in (usual, static):
+            prefix.read_logits(random_prompt(21))
+        assert isinstance(static, StaticPrefix)
+        for _ in range(2):
+            expected, found = usual.branch_logits(both_branches()), static.branch_logits(both_branches())
+            assert found.isfinite().all()
+            assert (found - expected).abs().max() <= tolerance * expected.abs().max()
+            for prefix in (usual, static):
+                assert prefix.length == 29
+                prefix.rewind(21)
+
+
+def test_the_compiled_forward_does_not_keep_its_model_alive() -> None:
+    model = small_model()
+    assert compile_support(model, EAGER).supported
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    assert alive() is None
