@@ -1,112 +1,77 @@
-"""Makes the README's pictures from the real application: `python -m assets.pictures` (needs Chromium)."""
+"""Makes the README's pictures from the real application: ``python -m assets.pictures``.
+
+The chat and its race as PNG (drawn by Chromium or rsvg-convert; without either the SVG stays), a reply as GIF (drawn by
+Pillow).
+"""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import re
-import subprocess
-from collections.abc import Awaitable, Callable
+import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from textual.pilot import Pilot
-
-from lade_chat.engine.client import EngineClient
-from lade_chat.protocol import DecodingOptions, Event, Loaded, ModelOptions, RaceFinished, ReplyFinished
-from lade_chat.tui.app import ChatApp
+from assets.pictures.drawing import draw, drawer
+from assets.pictures.reply import reply
+from assets.pictures.screen import SCREENS, screen
+from assets.pictures.watched import Watched
+from lade_chat.errors import LadeChatError
+from lade_chat.export.theme import Theme
+from lade_chat.protocol import ModelOptions
 
 HERE = Path(__file__).parent
-PROMPTS = (
-    "Write a Python function that returns the sum of a list.",
-    "Tell me a short story about a fox and a river.",
-    "What is 17 plus 25?",
-)
-Act = Callable[[Pilot[None], "Watched"], Awaitable[None]]
+NAMES = (*SCREENS, "reply")
+MOST_BYTES = 600_000
+"""All the pictures of a folder together: everyone who clones the repository gets them."""
 
 
-class Watched(EngineClient):
-    """The real engine, with a note of each kind of event that has come."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[type[Event]] = []
-
-    def _deliver(self, process: object, event: Event) -> None:
-        super()._deliver(process, event)  # type: ignore[arg-type]
-        self.seen.append(type(event))
-
-    async def until(self, pilot: Pilot[None], kind: type[Event], times: int = 1) -> None:
-        """Wait until that many events of a kind have come, and are on the screen."""
-        while self.seen.count(kind) < times:
-            await pilot.pause(0.05)
-        await pilot.pause(0.5)
+def make(name: str, folder: Path, model: ModelOptions, theme: Theme, command: str | None, engine: str | None) -> Path:
+    """One picture, in a fresh engine."""
+    watched = Watched(engine)
+    try:
+        if name not in SCREENS:
+            return asyncio.run(reply(folder, model, watched, theme))
+        path = asyncio.run(screen(name, folder, model, watched, theme))
+    finally:
+        watched.close()
+    return draw(path, command) if command else path
 
 
-async def picture(
-    name: str, size: tuple[int, int], act: Act, *, theme: str = "textual-dark", debug: bool = False
-) -> Path:
-    """Run the chat, act in it, and save what the screen shows as SVG."""
-    engine = Watched()
-    app = ChatApp(engine, ModelOptions(dtype="float32"), DecodingOptions(debug=debug), debug=debug)
-    async with app.run_test(size=size) as pilot:
-        app.theme = theme
-        await engine.until(pilot, Loaded)
-        await act(pilot, engine)
-        path = HERE / f"{name}.svg"
-        path.write_text(app.export_screenshot(title="lade-chat"), encoding="utf-8")
-    engine.close()
-    return path
-
-
-async def say(pilot: Pilot[None], text: str) -> None:
-    """Type a prompt and send it."""
-    await pilot.press(*("space" if character == " " else character for character in text))
-    await pilot.press("enter")
-
-
-async def chat(pilot: Pilot[None], engine: Watched) -> None:
-    """A few turns, finished."""
-    for turn, prompt in enumerate(PROMPTS, start=1):
-        await say(pilot, prompt)
-        await engine.until(pilot, ReplyFinished, turn)
-
-
-async def race(pilot: Pilot[None], engine: Watched) -> None:
-    """A race, finished."""
-    await pilot.press(*("space" if character == " " else character for character in PROMPTS[-1]))
-    await pilot.pause(0.5)
-    await pilot.press("ctrl+r")
-    await engine.until(pilot, RaceFinished)
-
-
-def draw(svg: Path, chromium: str) -> None:
-    """Turn a picture into a PNG beside it. Of what draws SVG, browsers alone keep every space of a line."""
-    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg.read_text(encoding="utf-8"))
-    assert size is not None, "no picture of a screen"
-    width, height = (round(float(side)) for side in size.groups())
-    with TemporaryDirectory() as profile:
-        page = Path(profile, "page.html")
-        style = "html, body { margin: 0; background: transparent } svg { display: block; width: 100vw }"
-        page.write_text(f"<style>{style}</style>{svg.read_text(encoding='utf-8')}", encoding="utf-8")
-        options = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}", "--hide-scrollbars"]
-        options += [f"--window-size={width},{height}", "--default-background-color=00000000"]
-        options += ["--disable-background-networking", f"--screenshot={svg.with_suffix('.png')}"]
-        subprocess.run([chromium, *options, page.as_uri()], check=True, stderr=subprocess.DEVNULL, timeout=120)
-
-
-def main() -> None:
-    """Make the pictures named, or all."""
-    pictures: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 30), chat), "race": ((110, 20), race)}
+def main(arguments: list[str] | None = None) -> int:
+    """Make the pictures named, or all, and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m assets.pictures", description=__doc__)
-    parser.add_argument("names", nargs="*", default=["chat"], choices=list(pictures), help="which; chat")
-    parser.add_argument("--chromium", default="chromium", help="the command that runs Chromium")
-    arguments = parser.parse_args()
-    for name in arguments.names:
-        path = asyncio.run(picture(name, *pictures[name]))
-        draw(path, arguments.chromium)
-        path.unlink()
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(NAMES)}; all of them")
+    parser.add_argument("--to", type=Path, default=HERE, metavar="FOLDER", help="where to; beside this command")
+    parser.add_argument("--model_path", metavar="PATH_OR_HUB_ID", help="which model; the bundled one")
+    parser.add_argument("--theme", choices=["dark", "light"], default="dark")
+    parser.add_argument("--draw", metavar="COMMAND", help="what draws SVG; Chromium, else rsvg-convert")
+    parser.add_argument("--engine", metavar="MODULE:FACTORY", help="another engine than the chat's, a scripted one say")
+    given = parser.parse_args(arguments)
+    if unknown := set(given.names) - set(NAMES):
+        parser.error(f"no picture is named {', '.join(sorted(unknown))}: there are {', '.join(NAMES)}")
+    command = drawer(given.draw)
+    if given.draw and command is None:
+        parser.error(f"there is no command {given.draw}")
+    model = ModelOptions(path=given.model_path, dtype="float32")
+    given.to.mkdir(parents=True, exist_ok=True)
+    try:
+        for name in given.names or NAMES:
+            path = make(name, given.to, model, given.theme, command, given.engine)
+            sys.stdout.write(f"{path}  {path.stat().st_size / 1000:.0f} kB\n")
+    except LadeChatError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return _weigh(given.to)
+
+
+def _weigh(folder: Path) -> int:
+    """Say if the pictures have become too many or too large."""
+    total = sum(path.stat().st_size for path in folder.iterdir() if path.suffix in (".gif", ".png", ".svg"))
+    if total > MOST_BYTES:
+        sys.stderr.write(f"error: the pictures take {total / 1000:.0f} kB, more than {MOST_BYTES / 1000:.0f} kB\n")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""A reply as it is written, as ``lade-chat ask --export`` keeps it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assets.pictures.screen import PROMPTS
+from assets.pictures.watched import Watched, complain
+from lade_chat.export.content import Content
+from lade_chat.export.picture import write_picture
+from lade_chat.export.recording import Recording
+from lade_chat.export.theme import Theme
+from lade_chat.protocol import DecodingOptions, Load, Loaded, Message, ModelOptions, Reply, ReplyFinished, Tokens
+
+PROMPT = PROMPTS[1]
+
+
+async def reply(folder: Path, model: ModelOptions, engine: Watched, theme: Theme) -> Path:
+    """Ask once, and keep the answer as a GIF."""
+    await engine.start()
+    engine.send(Load(model))
+    recording, loaded = Recording(), None
+    async for event in engine.events():
+        complain([event])
+        if isinstance(event, Loaded):
+            loaded = event.model
+            engine.send(Reply((Message("user", PROMPT),), DecodingOptions()))
+        elif isinstance(event, Tokens | ReplyFinished):
+            recording.take(event)
+        if isinstance(event, ReplyFinished):
+            break
+    assert loaded is not None, "a reply came before its model"
+    path = folder / "reply.gif"
+    write_picture(path, Content(PROMPT, loaded, (recording,)), theme=theme)
+    return path

@@ -1,0 +1,58 @@
+"""Pictures of the screen: the chat runs without a terminal, is acted in, and saves what it shows as SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from textual.pilot import Pilot
+
+from assets.pictures.watched import Watched
+from lade_chat.protocol import DecodingOptions, Loaded, ModelOptions, RaceFinished, ReplyFinished
+from lade_chat.tui.app import ChatApp
+
+PROMPTS = (
+    "Write a Python function that returns the sum of a list.",
+    "Tell me a short story about a fox and a river.",
+    "What is 17 plus 25?",
+)
+Act: TypeAlias = Callable[[Pilot[None], Watched], Awaitable[None]]
+
+
+async def chat(pilot: Pilot[None], engine: Watched) -> None:
+    """A few turns, finished."""
+    for turn, prompt in enumerate(PROMPTS, start=1):
+        await _type(pilot, prompt)
+        await pilot.press("enter")
+        await engine.until(pilot, ReplyFinished, turn)
+
+
+async def race(pilot: Pilot[None], engine: Watched) -> None:
+    """A race, finished."""
+    await _type(pilot, PROMPTS[-1])
+    await pilot.pause(0.5)
+    await pilot.press("ctrl+r")
+    await engine.until(pilot, RaceFinished)
+
+
+SCREENS: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 30), chat), "race": ((110, 20), race)}
+"""Each with its size in cells and what is done in it."""
+
+
+async def screen(name: str, folder: Path, model: ModelOptions, engine: Watched, theme: str) -> Path:
+    """Run the chat, act in it, and save what the screen shows."""
+    size, act = SCREENS[name]
+    app = ChatApp(engine, model, DecodingOptions())
+    async with app.run_test(size=size) as pilot:
+        app.theme = f"textual-{theme}"
+        app.chat_screen.prompt.cursor_blink = False
+        await engine.until(pilot, Loaded)
+        await act(pilot, engine)
+        path = folder / f"{name}.svg"
+        path.write_text(app.export_screenshot(title="lade-chat"), encoding="utf-8")
+    return path
+
+
+async def _type(pilot: Pilot[None], text: str) -> None:
+    await pilot.press(*("space" if character == " " else character for character in text))
