@@ -22,6 +22,9 @@ class BufferedLayer(DynamicLayer):
         self.length = 0
         self._key_buffer: torch.Tensor | None = None
         self._value_buffer: torch.Tensor | None = None
+        # Sparse attention picks what it attends to by keys of its own, kept beside the others.
+        self._index_buffer: torch.Tensor | None = None
+        self._indexed = 0
         super().__init__()  # type: ignore[no-untyped-call]
 
     def update(
@@ -37,6 +40,14 @@ class BufferedLayer(DynamicLayer):
         self._value_buffer[..., self.length : end, :] = value_states
         self.length = end
         return self._key_buffer[..., :end, :], self._value_buffer[..., :end, :]
+
+    def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
+        """Write the new keys of a sparse attention's index, shape (1, tokens, size); returns a view of all."""
+        end = self._indexed + indexer_key_states.shape[-2]
+        self._index_buffer = _with_room(self._index_buffer, indexer_key_states, self._indexed, end)
+        self._index_buffer[..., self._indexed : end, :] = indexer_key_states
+        self._indexed = end
+        return self._index_buffer[..., :end, :]
 
     @property
     def keys(self) -> torch.Tensor | None:
@@ -58,14 +69,13 @@ class BufferedLayer(DynamicLayer):
 
     def resize(self, length: int) -> None:
         """Hold the first ``length`` tokens written. Nothing is moved: a step does this to every layer."""
-        self.length = length
+        self.length = self._indexed = length
 
     def move(self, indices: Sequence[int], to: int) -> None:
         """Write the tokens at ``indices`` one after another from ``to`` on."""
-        if self._key_buffer is None:
-            return
-        for buffer in (self._key_buffer, self._value_buffer):
-            assert buffer is not None
+        for buffer in (self._key_buffer, self._value_buffer, self._index_buffer):
+            if buffer is None:
+                continue
             picked = buffer.index_select(-2, torch.tensor(indices, device=buffer.device))
             buffer[..., to : to + len(indices), :] = picked
 
@@ -86,6 +96,7 @@ class BufferedLayer(DynamicLayer):
             assert self._value_buffer is not None
             other.lazy_initialization(self._key_buffer, self._value_buffer)
             other._key_buffer, other._value_buffer = self._key_buffer.clone(), self._value_buffer.clone()
+            other._index_buffer = None if self._index_buffer is None else self._index_buffer.clone()
             other.resize(self.length)
         return other
 
@@ -101,7 +112,8 @@ class KVCache(Cache):
     @property
     def length(self) -> int:
         """How many tokens are held; after a failed forward pass, how many every layer holds at least."""
-        return min((layer.length for layer in self.layers), default=0)
+        # A layer that is never written holds nothing of its own: it attends to an image, or to another's states.
+        return min((layer.length for layer in self.layers if layer.is_initialized), default=0)
 
     def rewind(self, length: int) -> None:
         """Forget all but the first ``length`` tokens, in every layer."""

@@ -48,7 +48,7 @@ class CompiledForward:
         gate, support = gate_of(model), lookahead_support(model)
         self.reason = support.reason
         if self.reason is None and gate.one_prefill:
-            self.reason = "its rotary embedding depends on the length of the text"
+            self.reason = "its forward pass depends on the length of the text"
         self._confirmed: set[tuple[int, int]] = set()
         self._on_cuda = model.device.type == "cuda"
         # The model is an argument: held here, it would never be let go, since this is kept as long as it lives.

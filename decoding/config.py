@@ -14,8 +14,8 @@ class LookaheadConfig:
         ngram_size: N, the length of the collected n-grams: the window keeps N-1 iterations, and a step can accept
             up to N-1 candidates.
         guess_set_size: G, how many candidate n-grams a step verifies at most; 0 leaves the verification branch out.
-        automatic: each step takes as many candidates, and as large a window, as pay on this machine; the sizes are
-            then the most that it may take. See :meth:`auto`.
+        automatic: each step takes as many candidates, and as large a window, as pay on this machine, whatever W and
+            N say; G is then how many n-grams are kept for each first token. See :meth:`auto`.
 
     Raises:
         ValueError: a size is out of range.

@@ -9,13 +9,29 @@ from typing import Any
 
 import torch
 from transformers import PreTrainedModel
-from transformers.cache_utils import DummyLayer, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+from transformers.cache_utils import (
+    DummyLayer,
+    DynamicCache,
+    DynamicIndexedLayer,
+    DynamicLayer,
+    DynamicSlidingWindowLayer,
+)
 
 from decoding.inputs import Reaches, reaches_of
 
-CACHE_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer, DummyLayer)
+CACHE_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer, DynamicIndexedLayer, DummyLayer)
+"""Kinds of a model's own cache layers that are nothing but keys and values, token by token."""
 MASKED_ATTENTION = ("eager", "sdpa", "flex_attention")
 """Attention implementations that honour a mask of any shape."""
+OWN_WAYS = {
+    "cpmant": "it puts tokens of its own before every text",
+    "moshi": "what it sees is cut short by its own cache, not by a mask",
+}
+"""Model types that read right only as `generate` has them read, and why."""
+SELECTING = ("index_topk", "keep_window_size")
+"""Names by which configurations tell past how many tokens attention picks some of them by a score. Scores may be equal,
+and then which are picked depends on where they stand in the cache."""
+_SDPA = "load it with sdpa, or call model.set_attn_implementation('sdpa')"
 
 
 @dataclass(frozen=True)
@@ -28,7 +44,8 @@ class Gate:
         reason: why not, as the end of a sentence about the model.
         position_limit: positions from here on are never looked ahead into: the model has none, or changes there.
         learnt_positions: how many positions it has embeddings for; None where it computes them.
-        one_prefill: its rotary embedding depends on the length of a forward, so that a prompt is read in one piece.
+        one_prefill: a prompt is read in one piece: the rotary embedding depends on the length of a forward, or the
+            model reads in both directions.
     """
 
     rewindable: bool
@@ -63,7 +80,7 @@ def gate_of(model: PreTrainedModel) -> Gate:
         reason=reason,
         position_limit=_position_limit(config, rope if by_length else {}),
         learnt_positions=_learnt_positions(model),
-        one_prefill=by_length,
+        one_prefill=by_length or _reads_both_ways(model),
     )
 
 
@@ -72,6 +89,12 @@ def vocabulary_size(model: PreTrainedModel) -> int:
     weight = model.get_input_embeddings().weight
     assert isinstance(weight, torch.Tensor)
     return weight.shape[0]
+
+
+def attention_of(model: PreTrainedModel) -> str:
+    """The name of the attention that the model's text part runs with."""
+    name: str = model.config.get_text_config(decoder=True)._attn_implementation
+    return name
 
 
 def accepted_arguments(model: PreTrainedModel) -> frozenset[str]:
@@ -91,14 +114,16 @@ def _why_not_rewindable(model: PreTrainedModel) -> str | None:
     if getattr(model.config, "is_encoder_decoder", False):
         return "it is an encoder-decoder, not a causal language model"
     if "past_key_values" not in accepted_arguments(model):
-        return "it keeps a state of its own in place of a KV cache"
+        return "it keeps no KV cache, or one of a kind of its own"
+    if model.config.model_type in OWN_WAYS:
+        return OWN_WAYS[model.config.model_type]
     try:
         layers = DynamicCache(config=model.config).layers
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         return f"its KV cache is of a kind not known here ({type(error).__name__})"
     strange = sorted({type(layer).__name__ for layer in layers if type(layer) not in CACHE_LAYERS})
     if strange:
-        return f"it keeps a recurrent or compressed state ({', '.join(strange)}), which cannot be rewound"
+        return f"its state is recurrent, convolutional or compressed, and cannot be rewound ({', '.join(strange)})"
     return None
 
 
@@ -106,9 +131,12 @@ def _why_no_branches(model: PreTrainedModel) -> str | None:
     missing = {"position_ids", "attention_mask"} - accepted_arguments(model)
     if missing:
         return f"its forward takes no {' and no '.join(sorted(missing))}"
-    attention = model.config._attn_implementation
+    attention = attention_of(model)
     if attention not in MASKED_ATTENTION:
-        return f"its attention ({attention}) takes no mask over several branches; load it with sdpa"
+        return f"its attention ({attention}) takes no mask over several branches; {_SDPA}"
+    if attention == "flex_attention" and model.device.type == "cpu":
+        # Tried with torch 2.13: half a minute for every new length, float64 refused, and crashes under a mask.
+        return f"its attention ({attention}) is compiled anew for every step on a CPU; {_SDPA}"
     return None
 
 
@@ -120,8 +148,15 @@ def _learnt_positions(model: PreTrainedModel) -> int | None:
     return limit if isinstance(limit, int) and rows & {limit, limit + 2} else None
 
 
+def _reads_both_ways(model: PreTrainedModel) -> bool:
+    """Whether it may be an encoder that was not told to be a decoder, going by what its attention says of itself."""
+    if getattr(model.config, "is_decoder", None) is not False:
+        return False
+    return not any(getattr(module, "is_causal", False) for module in model.modules())
+
+
 def _position_limit(config: Any, length_dependent_rope: Any) -> int | None:
-    limits = [getattr(config, "max_position_embeddings", None)]
+    limits = [getattr(config, name, None) for name in ("max_position_embeddings", *SELECTING)]
     limits.append(getattr(config, "original_max_position_embeddings", None) if length_dependent_rope else None)
     if isinstance(length_dependent_rope, dict):
         limits.append(length_dependent_rope.get("original_max_position_embeddings"))

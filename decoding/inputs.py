@@ -100,6 +100,8 @@ def reaches_of(config: Any) -> Reaches:
         "full_attention": AttentionReach(),
         "sliding_attention": AttentionReach(sliding_window=sliding),
         "chunked_attention": AttentionReach(chunk_size=chunk),
+        # Sparse attention: what it picks is picked among what the mask shows.
+        "indexed_attention": AttentionReach(),
     }
     layer_types = getattr(config, "layer_types", None)
     if layer_types is None:

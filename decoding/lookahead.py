@@ -6,9 +6,12 @@ iterations of Jacobi decoding over W positions ahead, whose columns yield new n-
 model chooses a token first, as plain decoding would, and a candidate is accepted if it is that token. So the text
 is the model's own, whatever was proposed.
 
-Two things differ from the paper, neither of them the text: n-grams of the prompt, the reply and earlier turns are
-candidates too, before those of the window where they match two tokens or more; and all candidates are merged into a
-tree, so that a shared prefix is verified once.
+What the two branches hold is a :class:`~decoding.plan.Plan`'s affair. With W, N and G given it is the paper's
+algorithm, but for two things: n-grams of the prompt, the reply and earlier turns are candidates too, before those of
+the window where they match two tokens or more; and all candidates are merged into a tree, so that a shared prefix is
+verified once. Left to itself, it takes as many candidates as raise the tokens expected for the time of the step, from
+a third source too (likely next tokens seen in logits already computed), and as large a window as has paid; where
+nothing pays, it decodes plainly. None of this touches the text.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import torch
 from transformers import PreTrainedModel
-from transformers.generation.utils import ALL_CACHE_NAMES
 
 from decoding.cache import KVCache
 from decoding.gate import Gate, accepted_arguments
@@ -145,13 +144,17 @@ class OpaquePrefix:
             raise
 
     def _forward(self, new: Sequence[int], whole: list[int]) -> torch.Tensor:
-        # Without a state to read on from, the whole text is read again.
-        fed = list(new) if self._state or not self._read else whole
-        output = self._model(
-            input_ids=torch.tensor([fed], device=self._device), use_cache=True, return_dict=True, **self._state
+        # As `generate` feeds it: some of these models get tokens beside the text, and without a state to read on from
+        # the whole text is read again.
+        inputs = self._model.prepare_inputs_for_generation(
+            torch.tensor([whole], device=self._device),
+            next_sequence_length=len(new) if self._state else None,
+            is_first_iteration=not self._read,
+            use_cache=True,
+            **self._state,
         )
-        # The names that `generate` knows a model's state by.
-        self._state = {name: output[name] for name in ALL_CACHE_NAMES if output.get(name) is not None}
+        output = self._model(**inputs, return_dict=True)
+        self._state = self._model._update_model_kwargs_for_generation(output, {})
         self._read = whole
         logits: torch.Tensor = output.logits[0, -1]
         return logits

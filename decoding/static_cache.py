@@ -52,6 +52,12 @@ class StaticLayer(BufferedLayer):
         self._value_buffer.index_copy_(-2, slots, value_states)
         return self._key_buffer, self._value_buffer
 
+    def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
+        """As the base class, without slots. Raises NotImplementedError with them: such models are not compiled."""
+        if self.slots is not None:
+            raise NotImplementedError("the index of a sparse attention is not written at slots")
+        return super().update_indexer(indexer_key_states)
+
     def get_seq_length(self) -> int:
         if self.slots is None:
             return self.length
@@ -90,6 +96,7 @@ class StaticLayer(BufferedLayer):
             for mine, its in ((self._key_buffer, other._key_buffer), (self._value_buffer, other._value_buffer)):
                 assert its is not None
                 its.copy_(mine)
+            other._index_buffer = None if self._index_buffer is None else self._index_buffer.clone()
             other.resize(self.length)
         return other
 
@@ -105,13 +112,14 @@ class StaticKVCache(KVCache):
     @property
     def capacity(self) -> int:
         """How many tokens all layers have room for; 0 before the first forward pass."""
-        return min((layer.capacity for layer in self.layers), default=0)
+        return min((layer.capacity for layer in self.layers if layer.is_initialized), default=0)
 
     @torch.inference_mode()
     def make_room(self, tokens: int) -> None:
         """Have room for so many tokens, once there are layers."""
         for layer in self.layers:
-            layer.make_room(tokens)
+            if layer.is_initialized:
+                layer.make_room(tokens)
 
     @contextmanager
     def writing_at(self, slots: torch.Tensor) -> Iterator[None]:

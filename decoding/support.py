@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from transformers import PreTrainedModel
 
-from decoding.gate import gate_of
+from decoding.gate import attention_of, gate_of
 from decoding.probe import why_branches_fail
 
 
@@ -19,14 +19,19 @@ class Support:
     reason: str | None = None
 
 
-_known: WeakKeyDictionary[PreTrainedModel, Support] = WeakKeyDictionary()
+_known: WeakKeyDictionary[PreTrainedModel, tuple[str, Support]] = WeakKeyDictionary()
 
 
 def lookahead_support(model: PreTrainedModel) -> Support:
-    """Ask the gate, then probe with a few small forward passes; the answer is kept for the model's lifetime."""
-    support = _known.get(model)
-    if support is None:
+    """Ask the gate, then probe with a few small forward passes.
+
+    The answer is kept for the model's lifetime, or until it is switched to another attention.
+    """
+    attention = attention_of(model)
+    known, support = _known.get(model, (None, None))
+    if support is None or known != attention:
         gate = gate_of(model)
         reason = gate.reason or why_branches_fail(model, gate)
-        support = _known[model] = Support(reason is None, reason)
+        support = Support(reason is None, reason)
+        _known[model] = attention, support
     return support

@@ -1,10 +1,9 @@
-"""The budgeted step, which is the default: all sources at work, the same steps for the same costs, and plain ones where
-nothing pays."""
+"""The budgeted step, which is the default: all sources at work, and plain steps where nothing pays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import accumulate, groupby
+from itertools import groupby
 from random import Random
 from typing import Any
 
@@ -179,10 +178,37 @@ def test_it_wakes_up_once_something_pays(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.usefixtures("soon")
+def test_a_window_grows_where_it_alone_finds_the_text_and_goes_where_the_positions_end() -> None:
+    """Positions alone speak, and nothing in the text comes again."""
+    draw = Random(2)
+    text = [draw.randrange(3, VOCABULARY) for _ in range(150)]
+    session = Session(reciting_model(text))
+    looked = []
+    for step in budgeted(session.model, NEARLY_FREE).generate(text[:2], max_new_tokens=148, session=session):
+        looked.append((len(text) - len(session.ids) + len(step.tokens), step.window_size, step.candidates))
+    assert session.ids == text
+    assert max(window for _, window, _ in looked) >= SIZES[3][0]
+    last_window = max(at for at, (_, window, _) in enumerate(looked) if window)
+    # Where it no longer fits, candidates still do.
+    room, window, _ = looked[last_window]
+    assert window <= room
+    assert sum(bool(candidates) for room, _, candidates in looked[last_window + 1 :] if room < window) > 2
+
+
+@pytest.mark.usefixtures("soon")
+def test_a_window_that_finds_nothing_new_is_left() -> None:
+    steps = list(budgeted(cycling_model(), NEARLY_FREE).generate([10], max_new_tokens=250))
+    sizes = [step.window_size for step in steps]
+    assert max(sizes) == SIZES[1][0]
+    assert sizes.index(SIZES[1][0]) < len(sizes) - 1 - sizes[::-1].index(0)
+
+
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 @pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE])
 def test_no_branch_reaches_past_the_last_position(family: str, seconds: Mapping[int, float]) -> None:
-    positions, reached, late = 48, list[int](), list[int]()
+    """A model with learnt positions ends there, another goes on; a window may be in force when a text begins."""
+    positions, reached = 48, list[int]()
     model = random_model(family, positions=positions)
 
     def note(_model: object, _args: object, given: dict[str, Any]) -> None:
@@ -191,20 +217,18 @@ def test_no_branch_reaches_past_the_last_position(family: str, seconds: Mapping[
 
     session, decoder = Session(model), budgeted(model, seconds)
     assert decoder.support.supported
-    for seed in range(4):
-        prompt = random_prompt(9, seed)
-        expected = hf_greedy(model, prompt, positions - 8)
+    for seed, length in enumerate((9, 12, 41, 44, 46)):
+        prompt, count = random_prompt(length, seed), positions - length + (1 if family == "gpt2" else 9)
+        expected = hf_greedy(model, prompt, count)
         hook = model.register_forward_pre_hook(note, with_kwargs=True)
-        steps = list(decoder.generate(prompt, max_new_tokens=positions - 8, session=session))
+        said = tokens_of(decoder.generate(prompt, max_new_tokens=positions, session=session))
         hook.remove()
-        assert tokens_of(steps) == expected
-        assert len(expected) == positions - 8
-        if any(step.window_size for step in steps):
-            read = [*accumulate((len(step.tokens) for step in steps), initial=len(prompt))]
-            late += [positions - length for length, step in zip(read, steps, strict=False) if step.candidates]
+        assert said[:count] == expected
+        assert len(said) == (count if family == "gpt2" else positions)
+        while seconds is NEARLY_FREE and not session.tables.window_choice.sizes[0]:
+            session.tables.window_choice.note(2, 1.0, 1, 1.0)
+            session.tables.window_choice.consider(fixed_cost(seconds), 0, None)
     assert positions - DEEPEST <= max(reached) < positions
-    # A window goes when it no longer fits, and candidates are verified further on.
-    assert min(late, default=1) < sum(SIZES[1]) - 2
 
 
 @pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE, PROHIBITIVE])

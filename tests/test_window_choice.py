@@ -113,11 +113,13 @@ def test_where_the_positions_run_out_the_window_goes_at_once_and_does_not_come_b
 
 
 def test_a_copy_chooses_on_its_own() -> None:
-    choice = WindowChoice()
-    live(choice, NEARLY_FREE, some_gain, TRIAL_STEPS // 2)
-    other, third = choice.copy(), choice.copy()
-    assert live(choice, NEARLY_FREE, some_gain, TRIAL_STEPS)[-1] == SIZES[1]
-    assert other.sizes == NONE
-    assert other == third
+    choice, same = WindowChoice(), WindowChoice()
+    for each in (choice, same):
+        live(each, NEARLY_FREE, some_gain, TRIAL_STEPS + 9)
+    other = choice.copy()
+    for _ in range(3 * TRIAL_STEPS):
+        choice.note(1, 9.0, 4, 1.0)
+        choice.consider(fixed_cost(NEARLY_FREE), CANDIDATES, None)
+    assert choice != other == same
     # From the same state on the same steps lead to the same sizes.
-    assert live(other, NEARLY_FREE, some_gain, 9 * TRIAL_STEPS) == live(third, NEARLY_FREE, some_gain, 9 * TRIAL_STEPS)
+    assert live(other, NEARLY_FREE, some_gain, 9 * TRIAL_STEPS) == live(same, NEARLY_FREE, some_gain, 9 * TRIAL_STEPS)

@@ -2,7 +2,8 @@
 
 None comes along. Looked for in this order: DejaVu Sans Mono of the system, the same as matplotlib brings it, the usual
 monospaced fonts of macOS, Windows and Linux, and last the font inside Pillow, which is not monospaced: each of its
-characters stands in the middle of its cell.
+characters stands in the middle of its cell. A character that no font has (emoji, where the only font of them is one of
+coloured bitmaps) is an empty box of its own width.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Typeface:
     def tile(self, text: str, width: int) -> Image.Image:
         """How much ink is where, for a glyph of ``width`` cells: an image of mode L."""
         tile = Image.new("L", (max(1, width * self.cell), self.row))
-        # A colour-blind rasteriser cannot join people into a family: the first of them stands for all.
+        # Fonts without colours do not join several emoji into one: the first of them stands for all.
         shown = text.translate(_SELECTORS).split(_JOINER)[0]
         if not shown.strip():
             return tile

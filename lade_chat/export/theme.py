@@ -16,7 +16,7 @@ INKS: tuple[Ink, ...] = ("plain", "trajectory", "context", "successor", "dim", "
 
 @dataclass(frozen=True)
 class Colours:
-    """One theme, as ``#rrggbb``. Any text on any ground of it has a contrast of 4.5 at least (WCAG AA)."""
+    """One theme, as ``#rrggbb``. Every ink has a contrast of 4.5 at least on its ground (WCAG AA)."""
 
     ground: str
     bar: str

@@ -13,8 +13,8 @@ class Viewport:
     def __init__(self, lines: Sequence[Line], rows: int) -> None:
         self._lines, self._rows = lines, rows
         self._top = 0
+        # How many rows are complete, and how many glyphs of the next are there.
         self._row = self._count = 0
-        """How many rows are complete, and how many glyphs of the next are there."""
 
     def advance(self, moment: float) -> list[tuple[int, Line]]:
         """Let appear what is there by ``moment``; the rows that changed, by their place in the window."""

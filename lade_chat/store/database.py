@@ -51,32 +51,36 @@ class Database:
         """Whether anything waits to be written."""
         return bool(self._queue)
 
-    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What ``work`` gives back. Raises StoreError; what waits to be written is tried first, in silence."""
         with self._lock:
             with suppress(StoreError):
                 self.save()
             return self._attempt(work)
 
-    def write(self, statements: Sequence[Statement]) -> None:
-        """Write these, after what waits, and have them on the disk; on StoreError they wait for the next time."""
+    def write(self, statements: Sequence[Statement], *, flush: bool = True) -> None:
+        """Write these, after what waits; on StoreError they wait for the next time.
+
+        With ``flush`` they are on the disk itself. Without, a killed program loses nothing, but a power cut might.
+        """
         with self._lock:
+            flush = flush or self.unsaved
             self._queue.append(statements)
-            self.save()
+            self.save(flush=flush)
 
     def add(self, statements: Sequence[Statement]) -> None:
-        """As ``write``, but cheaply: killed programs lose nothing by it, a power cut might. On StoreError forgotten."""
+        """As ``write`` without ``flush``, but on StoreError these are forgotten: the caller has them."""
         with self._lock:
             waiting = len(self._queue)
             changes = [*self._queue, statements]
             self._attempt(lambda connection: _apply(connection, changes, flush=waiting > 0))
             del self._queue[:waiting]
 
-    def save(self) -> None:
+    def save(self, *, flush: bool = True) -> None:
         """Write what waits, if anything does. Raises StoreError."""
         with self._lock:
             if self._queue:
-                self._attempt(lambda connection: _apply(connection, self._queue, flush=True))
+                self._attempt(lambda connection: _apply(connection, self._queue, flush=flush))
                 self._queue.clear()
 
     def close(self) -> None:
@@ -119,6 +123,7 @@ class Database:
             schema.version(connection)
             _use_write_ahead_log(connection)
             connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = NORMAL")
             schema.migrate(connection)
             self._prepare(connection)
         except BaseException:
@@ -160,11 +165,15 @@ class Database:
 
 def _apply(connection: sqlite3.Connection, changes: Sequence[Sequence[Statement]], *, flush: bool) -> None:
     """All changes or none; with ``flush`` they are on the disk itself, not only with the system."""
-    connection.execute(f"PRAGMA synchronous = {'FULL' if flush else 'NORMAL'}")
-    with transaction(connection):
-        for statements in changes:
-            for sql, values in statements:
-                connection.execute(sql, [_writable(value) for value in values])
+    if flush:
+        connection.execute("PRAGMA synchronous = FULL")
+    try:
+        with transaction(connection):
+            for statements in changes:
+                for sql, values in statements:
+                    connection.execute(sql, [_writable(value) for value in values])
+    finally:
+        connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _writable(value: Value) -> Value:

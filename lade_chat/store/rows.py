@@ -6,13 +6,14 @@ Every change may be made twice, or after another program has purged what it belo
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from lade_chat.protocol import Statistics
 from lade_chat.store.database import Statement
+from lade_chat.store.pieces import pack
 from lade_chat.store.transaction import transaction
 from lade_chat.store.values import Model, Record, Summary, Turn
 
@@ -35,6 +36,11 @@ class Stored(NamedTuple):
 
     record: Record
     turns: tuple[Turn, ...]
+
+
+def put(stored: Stored) -> list[Statement]:
+    """Write a conversation with all of its turns, parents first."""
+    return [put_record(stored.record), *(each for turn in stored.turns for each in put_turn(stored.record.id, turn))]
 
 
 def put_record(record: Record, *, revive: bool = False) -> Statement:
@@ -62,14 +68,15 @@ def put_record(record: Record, *, revive: bool = False) -> Statement:
 
 
 def put_turn(conversation: str, turn: Turn) -> list[Statement]:
-    """Write a turn with the whole of its reply; chunks that were written before are of no more use."""
-    (packed,) = turn.packed or (None,)
-    return [
+    """Write a turn with the whole of its reply. One that has ended is never overwritten by one that has not."""
+    statements: list[Statement] = [
         (
             """INSERT INTO turns (id, conversation, parent, created, ending, model, error, question, reply, statistics,
             pieces) VALUES (?, ?, (SELECT id FROM turns WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (id) DO UPDATE SET ending = excluded.ending, error = excluded.error, reply = excluded.reply,
-            statistics = excluded.statistics, pieces = excluded.pieces, indexed = 0""",
+            ON CONFLICT (id) DO UPDATE SET parent = coalesce(excluded.parent, parent), ending = excluded.ending,
+            error = excluded.error, reply = excluded.reply, statistics = excluded.statistics,
+            pieces = excluded.pieces, indexed = 0
+            WHERE excluded.ending IS NOT NULL OR turns.ending IS NULL""",
             (
                 turn.id,
                 conversation,
@@ -81,11 +88,13 @@ def put_turn(conversation: str, turn: Turn) -> list[Statement]:
                 turn.question,
                 turn.reply,
                 _json(turn.statistics),
-                packed,
+                _one_part(turn),
             ),
         ),
-        ("DELETE FROM chunks WHERE turn = ?", (turn.id,)),
     ]
+    if turn.ending is not None:
+        statements.append(("DELETE FROM chunks WHERE turn = ?", (turn.id,)))
+    return statements
 
 
 def put_chunk(turn: int, chunk: Chunk) -> Statement:
@@ -97,26 +106,63 @@ def put_chunk(turn: int, chunk: Chunk) -> Statement:
     )
 
 
+def fold(turn: Turn) -> list[Statement]:
+    """Write what there is of a reply that never ended in place of its chunks."""
+    return [
+        (
+            "UPDATE turns SET reply = ?, statistics = ?, pieces = ?, indexed = 0 WHERE id = ?",
+            (turn.reply, _json(turn.statistics), _one_part(turn), turn.id),
+        ),
+        ("DELETE FROM chunks WHERE turn = ?", (turn.id,)),
+    ]
+
+
 def remove_turn(turn: int) -> Statement:
     """Forget a turn; those that follow it become first turns."""
     return ("DELETE FROM turns WHERE id = ?", (turn,))
 
 
+def change(conversation: str, **values: str | int | float | None) -> Statement:
+    """Set some of a conversation's columns; without it, nothing."""
+    columns = ", ".join(f"{name} = ?" for name in values)
+    return (f"UPDATE conversations SET {columns} WHERE id = ?", (*values.values(), conversation))
+
+
+def remove_if_empty(conversation: str) -> Statement:
+    """Forget a conversation in which nothing is left."""
+    return (
+        "DELETE FROM conversations WHERE id = ? AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation = ?)",
+        (conversation, conversation),
+    )
+
+
 def load(connection: sqlite3.Connection, conversation: str) -> Stored | None:
     """The conversation with all of its turns, oldest first; None if there is none of this name."""
     with transaction(connection, writes=False):
-        row = connection.execute(
-            f"SELECT {RECORD_COLUMNS} FROM conversations WHERE id = ?", (conversation,)
-        ).fetchone()
-        return None if row is None else Stored(_record(row), tuple(_turns(connection, conversation)))
+        row = connection.execute(f"SELECT {RECORD_COLUMNS} FROM conversations WHERE id = ?", (conversation,)).fetchone()
+        return None if row is None else Stored(_record(row), tuple(turns(connection, conversation)))
 
 
 def summaries(rows: Iterable[Sequence[object]]) -> tuple[Summary, ...]:
     """What a list shows, of rows that hold a record's columns and then the number of turns."""
-    return tuple(Summary(_record(row[:-1]), msgspec.convert(row[-1], int)) for row in rows)
+    return tuple(_convert({"record": _record(row[:-1]), "turns": row[-1]}, Summary) for row in rows)
 
 
-def _turns(connection: sqlite3.Connection, conversation: str) -> Iterable[Turn]:
+def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:
+    """The newest questions, each once, without those of deleted conversations."""
+    found: dict[str, None] = {}
+    for (question,) in connection.execute(
+        """SELECT question FROM turns JOIN conversations ON conversations.id = conversation
+        WHERE question IS NOT NULL AND deleted IS NULL ORDER BY turns.created DESC, turns.id DESC"""
+    ):
+        if len(found) >= limit:
+            break
+        found.setdefault(question)
+    return tuple(found)
+
+
+def turns(connection: sqlite3.Connection, conversation: str) -> Iterator[Turn]:
+    """A conversation's turns, oldest first, each with what was saved of its reply."""
     chunks: dict[int, list[tuple[str, str | None, bytes]]] = {}
     for turn, *chunk in connection.execute(
         """SELECT turn, text, chunks.statistics, chunks.pieces FROM turns JOIN chunks ON turn = id
@@ -135,7 +181,7 @@ def _turns(connection: sqlite3.Connection, conversation: str) -> Iterable[Turn]:
 def _turn(row: Sequence[object], chunks: Sequence[tuple[str, str | None, bytes]]) -> Turn:
     values = dict(zip(("id", "parent", "created", "question"), row, strict=False))
     reply, statistics, packed = row[5], row[8], row[9]
-    return msgspec.convert(
+    return _convert(
         values
         | {
             "model": _value(row[4], Model),
@@ -151,7 +197,20 @@ def _turn(row: Sequence[object], chunks: Sequence[tuple[str, str | None, bytes]]
 
 def _record(row: Sequence[object]) -> Record:
     values = dict(zip(Record.__struct_fields__, row, strict=True))
-    return msgspec.convert(values | {"model": _value(values["model"], Model)}, Record)
+    return _convert(values | {"model": _value(values["model"], Model)}, Record)
+
+
+def _convert(values: dict[str, object], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise sqlite3.DataError(str(error)) from error
+
+
+def _one_part(turn: Turn) -> bytes | None:
+    if len(turn.packed) > 1:
+        return pack(turn.pieces(), turn.step_seconds())
+    return turn.packed[0] if turn.packed else None
 
 
 def _json(value: Model | Statistics | None) -> str | None:

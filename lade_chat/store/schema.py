@@ -52,9 +52,10 @@ def version(connection: sqlite3.Connection) -> int:
 
     Raises NewerSchemaError for a later one than this program's, and sqlite3.DatabaseError for another program's file.
     """
-    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    # In this order, because another program may be making the tables, which it does all at once.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if tables and application != APPLICATION_ID:
         raise sqlite3.DatabaseError("file is not a database of conversations")
     if found > len(MIGRATIONS):

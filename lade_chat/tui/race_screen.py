@@ -46,6 +46,8 @@ class RaceScreen(Screen[None]):
         self._stop = stop
         self._racing = True
         self._stopped = False
+        # What an engine tells before the panes are laid out.
+        self._early: list[Event] | None = []
 
     def compose(self) -> ComposeResult:
         question = " ".join(printable(self._question).split())
@@ -64,8 +66,19 @@ class RaceScreen(Screen[None]):
             self._verdict("Stopping…")
             self._stop()
 
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._catch_up)
+
+    def _catch_up(self) -> None:
+        early, self._early = self._early or [], None
+        for event in early:
+            self.tell(event)
+
     def tell(self, event: Event) -> None:
         """Show what the engine tells of the race."""
+        if self._early is not None:
+            self._early.append(event)
+            return
         match event:
             case Prefilling():
                 self._pane(event.side).reading(event.done, event.total)

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
-from lade_chat.protocol import ModelInfo, Origin, Piece, ReplyFinished, Side, Statistics, Tokens
+from lade_chat.protocol import (
+    Event,
+    Load,
+    Loaded,
+    ModelInfo,
+    Origin,
+    Piece,
+    Race,
+    RaceFinished,
+    Reply,
+    ReplyFinished,
+    ReplyStarted,
+    Side,
+    Statistics,
+    Tokens,
+)
 
 MODEL = ModelInfo("tiny-12M", "cpu", "float32", 12_000_000, 2048, lookahead_supported=True)
 QUESTION = "Write a function."
@@ -65,3 +81,25 @@ def race() -> Content:
     one_a_step = [[(text, "plain")] for step in STEPS for text, _ in step]
     verdict = ("speed-up: 2.00x", "the texts are identical")
     return Content(QUESTION, MODEL, (recorded(), recorded(one_a_step, lookahead=False)), verdict)
+
+
+class Engine:
+    """Answers everything with ``STEPS``: the engine of pictures that need no model."""
+
+    def stop(self) -> None: ...
+
+    def set_lookahead(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        if isinstance(command, Load):
+            yield Loaded(MODEL)
+            return
+        yield ReplyStarted(prompt_tokens=9)
+        time.sleep(0.3)  # no model answers at once
+        for side in ("left", "right") if isinstance(command, Race) else ("left",):
+            told = recorded(lookahead=side == "left")
+            ends = tuple(FIRST_STEP_SECONDS + STEP_SECONDS * number for number in range(len(STEPS)))
+            yield Tokens(tuple(told.pieces), told.statistics, side, ends)
+            yield ReplyFinished("eos", told.statistics, side)
+        if isinstance(command, Race):
+            yield RaceFinished(1.0, identical=True)

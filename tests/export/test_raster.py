@@ -47,7 +47,7 @@ def test_a_png_grows_with_its_text_and_its_columns() -> None:
     assert narrow.width < one.width
 
 
-@pytest.mark.parametrize("content", [reply(), race(), reply("good " * 40)], ids=["reply", "race", "long"])
+@pytest.mark.parametrize("content", [reply(), race(), reply("good " * 24)], ids=["reply", "race", "long"])
 def test_a_gif_lasts_as_long_as_the_reply_and_holds_its_end(content: Content) -> None:
     frames = frames_of(gif(content, "auto", None))
     *running, end = [seconds for seconds, _ in frames]

@@ -29,6 +29,16 @@ def run_both(engine: ScriptedEngine) -> None:
     engine.tell(finished(PLAIN, side="right", lookahead=False))
 
 
+async def test_what_an_engine_tells_at_once_is_shown_once_the_panes_are_there(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        screen = RaceScreen("Write a function.", "float32", lambda: None)
+        app.push_screen(screen)
+        for event in streamed(FUNCTION)[1:]:
+            screen.tell(event)
+        await sees(pilot, "16 steps")
+        assert reply_text(app).count("It adds the numbers one by one.") == 1
+
+
 @pytest.mark.parametrize(("key", "width"), [("ctrl+r", 120), ("f3", 80)])
 async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, key: str, width: int) -> None:
     async with opened(engine, size=(width, 40)) as (app, pilot):

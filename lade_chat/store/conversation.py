@@ -1,0 +1,244 @@
+"""A conversation in use: what is said goes into the tree in memory at once, and from there to the disk."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from lade_chat.protocol import Message, ReplyFinished, Statistics, Tokens
+from lade_chat.store import tree
+from lade_chat.store.database import Database, Statement
+from lade_chat.store.rows import Stored, change, put, put_chunk, put_record, put_turn, remove_if_empty, remove_turn
+from lade_chat.store.running import RunningReply
+from lade_chat.store.search import index_new
+from lade_chat.store.trouble import StoreError
+from lade_chat.store.values import Ending, Model, Record, Turn
+
+
+class Conversation:
+    """Made by ``Store.begin`` and ``Store.resume``; nothing is on disk before the first question.
+
+    Every verb that changes it first does so in memory, then on disk. StoreError means that the second has not
+    happened yet: the conversation goes on all the same, and every later save tries again. ``finish`` and
+    ``break_off`` return when the turn is on the disk itself.
+
+    Any method may be called from any thread; verbs wait for one another. What is only looked up (the properties,
+    ``turn``, ``siblings``) stands in memory and never waits, so a screen may ask while a worker saves.
+    """
+
+    def __init__(self, database: Database, stored: Stored) -> None:
+        self._database = database
+        self._record = stored.record
+        self._turns = {turn.id: turn for turn in stored.turns}
+        self._running: RunningReply | None = None
+        self._generation = database.generation
+        self._lock = threading.RLock()
+
+    # --- what is looked up -------------------------------------------------------------------------------------
+
+    @property
+    def about(self) -> Record:
+        """What belongs to the conversation as a whole."""
+        return self._record
+
+    @property
+    def id(self) -> str:
+        return self._record.id
+
+    @property
+    def title(self) -> str:
+        """As the user named it, else the first line of the first question; empty before there is one."""
+        return self._record.title
+
+    @property
+    def path(self) -> tuple[Turn, ...]:
+        """The turns that led here, alternatives left out. A running reply's text is not among them yet."""
+        return tree.path_to(self._turns, self._record.leaf)
+
+    @property
+    def last(self) -> Turn | None:
+        """The turn that the next question follows."""
+        return self._turns.get(self._record.leaf) if self._record.leaf is not None else None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the model is to answer: system prompt and ``path``."""
+        return tree.messages(self.path, self._record.system)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns, alternatives included, oldest first."""
+        return tuple(sorted(self._turns.values(), key=lambda turn: (turn.created, turn.id)))
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a reply is being written."""
+        return self._running is not None
+
+    def turn(self, turn: int) -> Turn:
+        """The turn of this id. Raises KeyError."""
+        return self._turns[turn]
+
+    def siblings(self, turn: int) -> tuple[Turn, ...]:
+        """The alternatives to a turn (retries, edits, branches) and itself, oldest first. Raises KeyError."""
+        return tree.siblings(self._turns, self._turns[turn])
+
+    # --- what is said ------------------------------------------------------------------------------------------
+
+    def ask(self, question: str, model: Model | None = None) -> None:
+        """A new turn after the last one; its reply is now running. Raises StoreError."""
+        with self._lock:
+            self._begin(question, self._record.leaf, model)
+
+    def go_on(self, model: Model | None = None) -> None:
+        """Have the last reply continued, after a length stop or a kill. Raises StoreError; without a turn, nothing."""
+        with self._lock:
+            self._break_off_running()
+            if (last := self.last) is None:
+                return
+            if last.reply:
+                self._begin(None, last.id, model)
+            else:
+                self.retry(model)
+
+    def retry(self, model: Model | None = None, *, turn: int | None = None) -> None:
+        """Ask the question of ``turn`` (else of the last one) again, beside it. Raises KeyError and StoreError."""
+        with self._lock:
+            again = self.last if turn is None else self._turns[turn]
+            if again is not None:
+                self._begin(again.question, again.parent, model)
+
+    def edit(self, turn: int, question: str, model: Model | None = None) -> None:
+        """Ask another question in place of that turn's, beside it. Raises KeyError and StoreError."""
+        with self._lock:
+            self._begin(question, self._turns[turn].parent, model)
+
+    def branch(self, turn: int | None) -> None:
+        """Have the next question follow this turn, or none at all. Raises KeyError and StoreError."""
+        with self._lock:
+            self._break_off_running()
+            leaf = None if turn is None else self._turns[turn].id
+            self._change(leaf=leaf)
+
+    def switch(self, turn: int) -> None:
+        """Go to the branch of this turn, and there to what was said last. Raises KeyError and StoreError."""
+        with self._lock:
+            self.branch(tree.newest_leaf(self._turns, self._turns[turn].id))
+
+    # --- what is answered --------------------------------------------------------------------------------------
+
+    def grow(self, tokens: Tokens) -> None:
+        """More of the running reply; saved about once a second. Raises StoreError; without a reply, nothing."""
+        with self._lock:
+            if self._running is not None:
+                self._running.take(tokens)
+                if self._running.is_due:
+                    self._save_chunk()
+
+    def finish(self, finished: ReplyFinished) -> None:
+        """The running reply ended. Raises StoreError; without a running reply, nothing."""
+        self._end(finished.finish_reason, "", finished.statistics)
+
+    def break_off(self, error: str = "") -> None:
+        """The running reply ends here: failed, with ``error`` in one line, or else stopped. Raises StoreError."""
+        self._end("failed" if error else "cancelled", error, None)
+
+    def withdraw(self) -> str | None:
+        """Take back a question whose reply is running, or never came; returns it. Raises StoreError.
+
+        An answered turn, and one that others follow, stays: then None is returned.
+        """
+        with self._lock:
+            last = self.last
+            if last is None or last.reply or any(turn.parent == last.id for turn in self._turns.values()):
+                return None
+            self._running = None
+            self._record = msgspec.structs.replace(self._record, leaf=last.parent)
+            self._turns = {turn.id: turn for turn in self._turns.values() if turn is not last}
+            statements = [remove_turn(last.id), change(self.id, leaf=last.parent), remove_if_empty(self.id)]
+            self._write(statements, flush=False)
+            return last.question
+
+    def save(self) -> None:
+        """Save all that is not saved, and what could not be until now. Raises StoreError.
+
+        Call it about once a second while a reply runs, so that its last words are saved although none follow.
+        """
+        with self._lock:
+            self._save_chunk()
+            self._database.save()
+
+    # --- what it is called, and told ---------------------------------------------------------------------------
+
+    def rename(self, title: str) -> None:
+        """Give it a title; a blank one brings the first question back. Raises StoreError."""
+        with self._lock:
+            self._change(name=" ".join(title.split()) or None)
+
+    def instruct(self, system: str | None) -> None:
+        """Change the system prompt from here on. Raises StoreError."""
+        with self._lock:
+            self._change(system=system or None)
+
+    # --- how it is done ----------------------------------------------------------------------------------------
+
+    def _begin(self, question: str | None, parent: int | None, model: Model | None) -> None:
+        self._break_off_running()
+        now = time.time()
+        turn = Turn(secrets.randbits(53), parent, now, question, model or self._record.model)
+        self._running = RunningReply(turn)
+        self._turns = {**self._turns, turn.id: turn}
+        opening = self._record.opening or tree.opening(question or "")
+        self._record = msgspec.structs.replace(
+            self._record, updated=now, opening=opening, model=turn.model, leaf=turn.id, deleted=None
+        )
+        self._write([put_record(self._record, revive=True), *put_turn(self.id, turn)], flush=False)
+
+    def _end(self, ending: Ending, error: str, statistics: Statistics | None) -> None:
+        with self._lock:
+            running, self._running = self._running, None
+            if running is None:
+                return
+            turn = running.ended(ending, error, statistics)
+            self._turns = {**self._turns, turn.id: turn}
+            self._record = msgspec.structs.replace(self._record, updated=time.time())
+            self._write([put_record(self._record), *put_turn(self.id, turn)], flush=True)
+            with suppress(StoreError):  # all that matters is saved
+                self._database.run(index_new)
+
+    def _break_off_running(self) -> None:
+        """Whoever says something new has done with the reply before."""
+        with suppress(StoreError):  # it waits in the queue; the next thing to be saved tells the trouble
+            self.break_off()
+
+    def _change(self, **values: str | int | None) -> None:
+        """Change the record; where nothing was asked yet there is none on disk."""
+        self._record = msgspec.structs.replace(self._record, **values)
+        if self._turns:
+            self._write([change(self.id, **values)], flush=False)
+
+    def _save_chunk(self) -> None:
+        running = self._running
+        if running is not None and (chunk := running.chunk()) is not None:
+            self._database.add([put_chunk(running.turn.id, chunk)])
+            running.mark_saved()
+            self._rewrite_if_lost()
+
+    def _write(self, statements: Sequence[Statement], *, flush: bool) -> None:
+        self._database.write(statements, flush=flush)
+        self._rewrite_if_lost()
+
+    def _rewrite_if_lost(self) -> None:
+        """A file that was set aside or taken away held earlier turns: write all of them into the new one."""
+        if self._generation == self._database.generation:
+            return
+        self._generation = self._database.generation
+        self._database.write(put(Stored(self._record, self.turns)))
+        if self._running is not None:
+            self._running.mark_lost()
+            self._save_chunk()

@@ -1,0 +1,101 @@
+"""Finding conversations by words: each word of a search is looked for anywhere in a title or in a turn, in any case.
+
+An index of three-letter sequences, where SQLite has FTS5, only narrows down which turns are read; what decides is
+the text itself. So the index may lag behind or be missing, and a search finds the same.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import suppress
+from functools import lru_cache
+
+from lade_chat.store.transaction import transaction
+
+_MOST_WORDS = 16
+_MOST_GRAMS = 32
+"""More would narrow down nothing further."""
+_AT_ONCE = 500
+"""Turns indexed in one go: a quarter of a second."""
+_TEXT = "coalesce(question || char(10), '') || reply"
+
+
+def prepare(connection: sqlite3.Connection) -> bool:
+    """Teach a new connection to search; whether it has an index to narrow down with."""
+    connection.create_function("folded", 1, str.casefold, deterministic=True)
+    connection.create_function("mentions", 2, _mentions, deterministic=True)
+    try:
+        connection.execute(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS grams USING fts5("
+            "text, content='', detail=none, columnsize=0, tokenize='trigram case_sensitive 1')"
+        )
+        connection.execute("SELECT rowid FROM grams LIMIT 0")
+    except sqlite3.DatabaseError:  # no FTS5, or the index is broken
+        return False
+    return True
+
+
+def condition(search: str, *, indexed: bool) -> tuple[str, tuple[str, ...]]:
+    """SQL (and its values) that is true of the rows of ``conversations`` that are found."""
+    words = " ".join(_words(search))
+    if not words:
+        return "TRUE", ()
+    grams = [found] if indexed and (found := _grams(words)) else []
+    narrowed = "(indexed = 0 OR turns.id IN (SELECT rowid FROM grams WHERE grams MATCH ?)) AND" if grams else ""
+    return (
+        f"""(mentions(coalesce(name, opening), ?) OR id IN (
+        SELECT conversation FROM turns WHERE {narrowed} mentions({_TEXT}, ?)))""",
+        (words, *grams, words),
+    )
+
+
+def index_new(connection: sqlite3.Connection) -> None:
+    """Index turns that have ended since the last time, some hundreds at most. What fails is left for the next time."""
+    with suppress(sqlite3.DatabaseError):
+        new = connection.execute(
+            "SELECT id FROM turns WHERE indexed = 0 AND ending IS NOT NULL LIMIT ?", (_AT_ONCE,)
+        ).fetchall()
+        if not new:
+            return
+        with transaction(connection):
+            for turn in new:
+                # Only if no other program has been faster.
+                if connection.execute("UPDATE turns SET indexed = 1 WHERE id = ? AND indexed = 0", turn).rowcount:
+                    connection.execute(
+                        f"INSERT INTO grams (rowid, text) SELECT id, folded({_TEXT}) FROM turns WHERE id = ?", turn
+                    )
+
+
+def renew(connection: sqlite3.Connection) -> None:
+    """Throw a broken index away; a new one is filled bit by bit (``index_new``). What fails is left as it is."""
+    with suppress(sqlite3.DatabaseError), transaction(connection):
+        connection.execute("DROP TABLE grams")
+        connection.execute("UPDATE turns SET indexed = 0 WHERE indexed")
+        prepare(connection)
+
+
+def forget(connection: sqlite3.Connection, conversation: str) -> None:
+    """Take a conversation that is about to go out of the index. Raises sqlite3.Error."""
+    connection.execute(
+        f"""INSERT INTO grams (grams, rowid, text) SELECT 'delete', id, folded({_TEXT}) FROM turns
+        WHERE conversation = ? AND indexed = 1""",
+        (conversation,),
+    )
+
+
+@lru_cache(maxsize=64)
+def _words(search: str) -> tuple[str, ...]:
+    words = search.replace("\0", " ").casefold().split()
+    return tuple(dict.fromkeys(words))[:_MOST_WORDS]
+
+
+def _grams(words: str) -> str:
+    """A query for all three-letter sequences of the words; empty if the words are shorter."""
+    grams = [word[start : start + 3] for word in words.split() for start in range(len(word) - 2)]
+    quoted = ('"' + gram.replace('"', '""') + '"' for gram in dict.fromkeys(grams))
+    return " AND ".join(list(quoted)[:_MOST_GRAMS])
+
+
+def _mentions(text: str, search: str) -> bool:
+    folded = text.casefold()
+    return all(word in folded for word in _words(search))

@@ -1,0 +1,71 @@
+"""Walks in the tree of a conversation's turns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lade_chat.protocol import Message
+from lade_chat.store.values import Turn
+
+
+def path_to(turns: Mapping[int, Turn], leaf: int | None) -> tuple[Turn, ...]:
+    """The turns from a first one to ``leaf``; empty where there is no leaf."""
+    path: list[Turn] = []
+    seen: set[int] = set()  # a broken file may lead in circles
+    while leaf is not None and leaf in turns and leaf not in seen:
+        seen.add(leaf)
+        path.append(turns[leaf])
+        leaf = turns[leaf].parent
+    return tuple(reversed(path))
+
+
+def siblings(turns: Mapping[int, Turn], turn: Turn) -> tuple[Turn, ...]:
+    """The turns that have the parent of ``turn``, itself among them, oldest first."""
+    parent = _parent(turns, turn)
+    return _in_order(each for each in turns.values() if _parent(turns, each) == parent)
+
+
+def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:
+    """Where one arrives going from ``turn`` to the newest of those that follow, on and on."""
+    newest: dict[int | None, Turn] = {}
+    for each in _in_order(turns.values()):
+        newest[each.parent] = each
+    seen: set[int] = set()
+    while turn in newest and turn not in seen:
+        seen.add(turn)
+        turn = newest[turn].id
+    return turn
+
+
+def messages(path: Sequence[Turn], system: str | None) -> tuple[Message, ...]:
+    """The path as a model is asked to answer it: user and assistant by turns.
+
+    A reply that goes on is one message with what it goes on from. A question that was never answered is left out,
+    unless it is the last.
+    """
+    told = [Message("system", system)] if system else []
+    for place, turn in enumerate(path):
+        answered = bool(turn.reply) or turn.ending not in (None, "failed")
+        if turn.question is not None and (answered or place == len(path) - 1):
+            told.append(Message("user", turn.question))
+        if not answered:
+            continue
+        if told and told[-1].role == "assistant":
+            told.append(Message("assistant", told.pop().content + turn.reply))
+        else:
+            told.append(Message("assistant", turn.reply))
+    return tuple(told)
+
+
+def opening(question: str, most: int = 80) -> str:
+    """The first line of a question, as a title of ``most`` characters."""
+    line = next((" ".join(line.split()) for line in question.splitlines() if line.strip()), "")
+    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+
+
+def _parent(turns: Mapping[int, Turn], turn: Turn) -> int | None:
+    return turn.parent if turn.parent in turns else None
+
+
+def _in_order(turns: Iterable[Turn]) -> tuple[Turn, ...]:
+    return tuple(sorted(turns, key=lambda turn: (turn.created, turn.id)))

@@ -1,0 +1,37 @@
+"""The command that makes the README's pictures, over a scripted engine and without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assets.pictures import __main__ as pictures
+from assets.pictures.drawing import draw
+from tests.export.samples import Engine
+
+ENGINE = f"{Engine.__module__}:{Engine.__name__}"
+
+
+def test_the_screen_stays_svg_where_nothing_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "drawer", lambda _wanted: None)
+    assert pictures.main(["race", "reply", "--to", str(tmp_path), "--engine", ENGINE]) == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["race.svg", "reply.gif"]
+    assert "lookahead" in (tmp_path / "race.svg").read_text(encoding="utf-8")
+    assert (tmp_path / "reply.gif").read_bytes().startswith(b"GIF89a")
+
+
+def test_pictures_that_weigh_too_much_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "old.png").write_bytes(bytes(pictures.MOST_BYTES))
+    assert pictures.main(["reply", "--to", str(tmp_path), "--engine", ENGINE]) == 1
+    assert "more than 600 kB" in capsys.readouterr().err
+
+
+def test_what_draws_gets_the_picture_with_its_spaces(tmp_path: Path) -> None:
+    svg, command = tmp_path / "screen.svg", tmp_path / "rsvg-convert"
+    svg.write_text("<svg viewBox='0 0 1 1'/>", encoding="utf-8")
+    command.write_text('#!/bin/sh\ncat > "$2"\n', encoding="utf-8")
+    command.chmod(0o755)
+    with pytest.raises(OSError, match="cannot identify image"):  # it draws nothing: its input is to be seen
+        draw(svg, str(command))
+    assert (tmp_path / "screen.png").read_text(encoding="utf-8") == "<svg xml:space=\"preserve\" viewBox='0 0 1 1'/>"

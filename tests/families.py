@@ -1,0 +1,208 @@
+"""All families of causal language models in transformers: which of them lookahead serves, recorded and told.
+
+`python -m tests.families` writes the table of the README anew from the record, `python -m tests.families --record` makes
+the record anew first. The tests hold every family to the record, and the README to the table.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+
+from decoding import LookaheadConfig, LookaheadDecoder, lookahead_support
+from tests.costs import NEARLY_FREE, budgeted
+from tests.models import hf_greedy, random_prompt
+from tests.small_configs import small_config
+
+RECORD = Path(__file__).with_suffix(".json")
+README = Path(__file__).resolve().parents[1] / "README.md"
+BEGIN, END = "<!-- families -->", "<!-- /families -->"
+MODEL_TYPES = tuple(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+ATTENTIONS = ("sdpa", "eager")
+LENGTH = 24
+"""Tokens of a text, and as many are read before."""
+FLOAT32 = frozenset({"inkling2_text", "xglm", "xlnet"})
+"""Families whose own code fails in float64."""
+UNBUILT = {
+    **dict.fromkeys(
+        ("gemma4_assistant", "gemma4_unified_assistant"), "drafts for another model, whose states it wants"
+    ),
+    "blt": "`generate` itself fails on it",
+    "gemma3n": "needs the timm library (its text part alone, `gemma3n_text`, does not)",
+    **dict.fromkeys(("musicgen", "musicgen_melody"), "its configuration builds no causal language model"),
+}
+"""Families of which no model is built here, and why."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of a family.
+
+    Attributes:
+        attentions: those with which lookahead serves it; empty if it does not.
+        reason: why not, as the end of a sentence about the model.
+    """
+
+    attentions: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+def small_model(model_type: str, attention: str | None = None) -> Any:
+    """A small model of this family with random weights, large enough that its logits depend on every token seen.
+
+    Raises:
+        ValueError: the family has no such attention.
+    """
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(small_config(model_type), attn_implementation=attention)
+    model = model.eval()
+    if model_type not in FLOAT32:
+        model = model.double()
+    model.generation_config.eos_token_id = None
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.mul_(3)
+            if parameter.dim() == 1 or not parameter.any():
+                # What starts as zeros or ones would say nothing.
+                parameter.add_(torch.randn_like(parameter), alpha=0.1)
+    return model
+
+
+def prompt() -> list[int]:
+    """Half of it is said twice, so that there is something to look up from the first step on."""
+    return random_prompt(LENGTH // 2) * 2
+
+
+def mistaken(model: Any) -> str | None:
+    """What the decoders do that `generate` does not, with this model; None if they say the same."""
+    expected = hf_greedy(model, prompt(), LENGTH)
+    served = lookahead_support(model).supported
+    for name, decoder in (
+        ("fixed sizes", LookaheadDecoder(model, LookaheadConfig(7, 5, 7))),
+        ("a budget", budgeted(model, NEARLY_FREE)),
+    ):
+        steps = list(decoder.generate(prompt(), max_new_tokens=LENGTH))
+        if [token for step in steps for token in step.tokens] != expected:
+            return f"with {name} it says something else"
+        if served != any(step.forward_tokens > 1 for step in steps[1:]):
+            return f"with {name} it {'never looks' if served else 'looks'} ahead"
+        if not served:
+            return None
+    return None
+
+
+def outcome(model_type: str) -> Outcome:
+    """What becomes of a family, found out now.
+
+    Raises:
+        AssertionError: a decoder says something else than `generate`.
+    """
+    attentions: list[str] = []
+    for attention in ATTENTIONS:
+        try:
+            model = small_model(model_type, attention)
+        except ValueError:  # no such attention
+            continue
+        support = lookahead_support(model)
+        mistake = mistaken(model)
+        assert mistake is None, f"{model_type}, {attention}: {mistake}"
+        if not support.supported:
+            return Outcome(reason=support.reason)
+        attentions.append(attention)
+    return Outcome(tuple(attentions))
+
+
+def recorded() -> dict[str, Outcome]:
+    """The record."""
+    known = json.loads(RECORD.read_text(encoding="utf-8"))["families"]
+    return {name: Outcome(tuple(of.get("attentions", ())), of.get("reason")) for name, of in known.items()}
+
+
+def recorded_version() -> str:
+    """The version of transformers that the record was made with."""
+    version: str = json.loads(RECORD.read_text(encoding="utf-8"))["transformers"]
+    return version
+
+
+def record() -> None:
+    """Make the record anew, of all families that this transformers has."""
+    families: dict[str, dict[str, Any]] = {}
+    for model_type in sorted(set(MODEL_TYPES) - set(UNBUILT)):
+        found = outcome(model_type)
+        families[model_type] = {"attentions": found.attentions} if found.attentions else {"reason": found.reason}
+        print(model_type, *found.attentions, found.reason or "")
+    known = {"transformers": transformers.__version__, "families": families}
+    RECORD.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+
+
+def table() -> str:
+    """The README's lines between the markers."""
+    families = recorded()
+    served = sorted(name for name, of in families.items() if of.attentions)
+    eager = [name for name in served if families[name].attentions == ("eager",)]
+    reasons: dict[str, list[str]] = {}
+    for name, of in sorted(families.items()):
+        if of.reason is not None:
+            # What stands in brackets is about one model.
+            reasons.setdefault(re.sub(r" \(.*?\)", "", of.reason), []).append(name)
+    for name, reason in UNBUILT.items():
+        reasons.setdefault(f"not tried: {reason}", []).append(name)
+    lines = [
+        f"<details><summary>All {len(families) + len(UNBUILT)} model types of transformers {recorded_version()}:"
+        f" {len(served)} served, the others decoded plainly</summary>",
+        "",
+        *_wrapped("**Served**", served, "."),
+        "",
+        *_wrapped("Of these with eager attention alone", eager, "."),
+        "",
+        "| not served, because | model types |",
+        "|---|---|",
+        *(f"| {why} | {', '.join(map(_code, names))} |" for why, names in _by_count(reasons)),
+        "",
+        "</details>",
+    ]
+    return "\n".join(lines)
+
+
+def with_table(readme: str) -> str:
+    """The README with the table between its markers."""
+    before, rest = readme.split(BEGIN)
+    after = rest.split(END)[1]
+    return f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"
+
+
+def _by_count(reasons: dict[str, list[str]]) -> list[tuple[str, list[str]]]:
+    return sorted(reasons.items(), key=lambda item: (item[0].startswith("not tried"), -len(item[1])))
+
+
+def _code(name: str) -> str:
+    return f"`{name}`"
+
+
+def _wrapped(title: str, names: list[str], end: str) -> Iterator[str]:
+    """A list of names in lines of at most 120 characters."""
+    line = f"{title}:"
+    for index, name in enumerate(names):
+        word = _code(name) + (end if index == len(names) - 1 else ",")
+        if len(line) + 1 + len(word) > 120:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}"
+    yield line
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--record"]:
+        record()
+    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")

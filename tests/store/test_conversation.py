@@ -1,0 +1,226 @@
+"""What is said in a conversation, and how it comes back: turns with colours and figures, and the tree they form."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from lade_chat.protocol import Message
+from lade_chat.store import tree
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.store import Store
+from tests.store.replies import MODEL, STATISTICS, answer, finished, say, tokens
+
+
+def questions(conversation: Conversation) -> list[str | None]:
+    return [turn.question for turn in conversation.path]
+
+
+def test_a_turn_comes_back_with_its_colours_and_figures(store: Store) -> None:
+    conversation = store.begin("Be brief.")
+    say(conversation, "What is a list?\nTell me.", "Some values in a row.")
+    again = store.resume(conversation.id)
+    assert again.about == conversation.about
+    assert again.turns == conversation.turns
+    (turn,) = again.path
+    told = tokens("Some values in a row.")
+    assert turn.pieces() == told.pieces
+    assert turn.step_seconds() == told.step_seconds
+    assert (turn.reply, turn.ending, turn.statistics, turn.model) == ("Some values in a row.", "eos", STATISTICS, MODEL)
+    assert again.title == "What is a list?"
+    assert again.messages == (
+        Message("system", "Be brief."),
+        Message("user", "What is a list?\nTell me."),
+        Message("assistant", "Some values in a row."),
+    )
+
+
+def test_nothing_is_kept_before_the_first_question(store: Store) -> None:
+    conversation = store.begin()
+    conversation.rename("a name")
+    conversation.instruct("Be kind.")
+    assert not store.path.exists()
+    say(conversation, "one", "1")
+    assert store.resume(conversation.id).about == conversation.about
+    assert (conversation.title, conversation.about.system) == ("a name", "Be kind.")
+
+
+def test_a_running_reply_is_saved_every_second(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    conversation = store.begin()
+    conversation.ask("Count.", MODEL)
+    for number in range(25):
+        now = number / 10
+        conversation.grow(tokens(f" {number}", first=number))
+    seen = store.resume(conversation.id)
+    assert seen.path[0].reply == "".join(f" {number}" for number in range(21))
+    assert len(seen.path[0].packed) == 2
+    conversation.save()
+    (turn,) = store.resume(conversation.id).path
+    assert turn.reply == "".join(f" {number}" for number in range(25))
+    assert turn.pieces() == tuple(piece for number in range(25) for piece in tokens(f" {number}", first=number).pieces)
+    assert (turn.ending, turn.statistics, turn.model) == (None, STATISTICS, MODEL)
+    conversation.finish(finished())
+    (turn,) = store.resume(conversation.id).path
+    assert (len(turn.packed), turn.ending) == (1, "eos")
+
+
+def test_why_a_reply_ended_is_kept(store: Store) -> None:
+    conversation = store.begin()
+    for ending in ("stopped", "failed", "superseded"):
+        conversation.ask(ending)
+        conversation.grow(tokens("as far as"))
+        if ending != "superseded":
+            conversation.break_off("out of\nmemory" if ending == "failed" else "")
+    conversation.ask("last")
+    assert [(turn.reply, turn.ending, turn.error) for turn in store.resume(conversation.id).path] == [
+        ("as far as", "cancelled", ""),
+        ("as far as", "failed", "out of memory"),
+        ("as far as", "cancelled", ""),
+        ("", None, ""),
+    ]
+
+
+def test_what_comes_without_a_running_reply_is_passed_over(store: Store) -> None:
+    conversation = store.begin()
+    conversation.grow(tokens("too early"))
+    conversation.finish(finished())
+    conversation.break_off()
+    conversation.go_on()
+    conversation.retry()
+    conversation.save()
+    assert conversation.withdraw() is None
+    assert not conversation.is_running
+    assert conversation.path == ()
+
+
+def test_retry_and_edit_make_alternatives(store: Store) -> None:
+    conversation = store.begin()
+    first = say(conversation, "one", "1")
+    second = say(conversation, "two", "2")
+    conversation.retry()
+    answer(conversation, "II")
+    conversation.edit(first, "uno")
+    answer(conversation, "I")
+    assert questions(conversation) == ["uno"]
+    conversation.switch(first)
+    assert [turn.reply for turn in conversation.path] == ["1", "II"]
+    again = store.resume(conversation.id)
+    assert again.about.leaf == conversation.about.leaf
+    assert [turn.reply for turn in again.siblings(second)] == ["2", "II"]
+    assert [turn.question for turn in again.siblings(first)] == ["one", "uno"]
+    again.retry(turn=second)
+    answer(again, "deux")
+    assert [turn.reply for turn in again.siblings(second)] == ["2", "II", "deux"]
+
+
+def test_branches_grow_from_any_turn(store: Store) -> None:
+    conversation = store.begin()
+    first = say(conversation, "one", "1")
+    second = say(conversation, "two", "2")
+    conversation.branch(first)
+    say(conversation, "three", "3")
+    assert questions(store.resume(conversation.id)) == ["one", "three"]
+    conversation.branch(None)
+    say(conversation, "four", "4")
+    assert questions(store.resume(conversation.id)) == ["four"]
+    conversation.switch(second)
+    assert questions(store.resume(conversation.id)) == ["one", "two"]
+    with pytest.raises(KeyError):
+        conversation.branch(0)
+
+
+def test_a_reply_that_goes_on_is_one_message(store: Store) -> None:
+    conversation = store.begin()
+    conversation.ask("Count.")
+    answer(conversation, "1 2", "length")
+    conversation.go_on()
+    assert conversation.messages == (Message("user", "Count."), Message("assistant", "1 2"))
+    answer(conversation, " 3 4")
+    again = store.resume(conversation.id)
+    assert again.messages == (Message("user", "Count."), Message("assistant", "1 2 3 4"))
+    assert [turn.reply for turn in again.path] == ["1 2", " 3 4"]
+
+
+def test_where_nothing_was_answered_going_on_asks_again(store: Store) -> None:
+    conversation = store.begin()
+    conversation.ask("Count.")
+    conversation.go_on()
+    assert questions(conversation) == ["Count."]
+    assert len(conversation.turns) == 2
+
+
+def test_roles_alternate_although_a_question_was_never_answered(store: Store) -> None:
+    conversation = store.begin()
+    conversation.ask("killed in mid-prefill")
+    again = store.resume(conversation.id)
+    assert again.messages == (Message("user", "killed in mid-prefill"),)
+    again.ask("next")
+    assert again.messages == (Message("user", "next"),)
+    answer(again, "")
+    again.ask("and")
+    assert [message.role for message in again.messages] == ["user", "assistant", "user"]
+
+
+def test_a_question_can_be_taken_back(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    conversation.ask("oops")
+    assert conversation.withdraw() == "oops"
+    assert questions(store.resume(conversation.id)) == questions(conversation) == ["one"]
+    assert conversation.withdraw() is None
+    conversation.ask("kept for those that follow")
+    conversation.break_off("out of memory")
+    unanswered = conversation.path[-1].id
+    say(conversation, "next", "2")
+    conversation.branch(unanswered)
+    assert conversation.withdraw() is None
+    assert len(store.resume(conversation.id).turns) == 3
+
+
+def test_a_conversation_whose_only_question_is_taken_back_is_gone(store: Store) -> None:
+    conversation = store.begin()
+    conversation.ask("oops")
+    conversation.grow(tokens("some words"))
+    assert conversation.withdraw() == "oops"
+    assert store.latest() is None
+    conversation.finish(finished())
+    say(conversation, "again", "2")
+    assert questions(store.resume(conversation.id)) == ["again"]
+
+
+@pytest.mark.parametrize("text", ["half \udc80 a pair", "nul \0 within", "", "\x1b[31m", "𝔸" * 70_000])
+def test_any_text_is_kept(store: Store, text: str) -> None:
+    conversation = store.begin(text)
+    say(conversation, text, "well")
+    (turn,) = store.resume(conversation.id).path
+    assert turn.question == text.replace("\udc80", "\N{REPLACEMENT CHARACTER}")
+    assert turn.reply == "well"
+    assert not store.unsaved
+
+
+def test_figures_of_another_make_cost_no_text(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    store._database.write([("UPDATE turns SET statistics = '{\"steps\": \"many\"}', pieces = x'00', model = '['", ())])
+    (turn,) = store.resume(conversation.id).path
+    assert (turn.reply, turn.statistics, turn.model) == ("1", None, None)
+    assert [piece.text for piece in turn.pieces()] == ["1"]
+
+
+def test_a_circle_of_turns_is_walked_once(store: Store) -> None:
+    conversation = store.begin()
+    first, second = say(conversation, "one", "1"), say(conversation, "two", "2")
+    turns = {turn.id: turn for turn in conversation.turns}
+    turns[first] = msgspec.structs.replace(turns[first], parent=second)
+    assert [turn.id for turn in tree.path_to(turns, second)] == [first, second]
+    assert tree.newest_leaf(turns, second) in (first, second)
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [("\n\n  one \t two\nthree", "one two"), ("", ""), ("x" * 100, "x" * 79 + "…")],
+)
+def test_the_title_is_the_first_line_said(question: str, title: str) -> None:
+    assert tree.opening(question) == title

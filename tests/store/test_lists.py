@@ -1,0 +1,254 @@
+"""Conversations are listed newest first, page by page, found by words, renamed, deleted and brought back."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+
+import pytest
+
+from lade_chat.store import search, upkeep
+from lade_chat.store.rows import Stored, put
+from lade_chat.store.store import Store
+from lade_chat.store.trouble import StoreError
+from lade_chat.store.values import Record, Turn
+from tests.store.replies import MODEL, finished, say, tokens
+
+
+@pytest.fixture(params=["indexed", "without an index"])
+def either(request: pytest.FixtureRequest, store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A store with the index, and one of a Python whose SQLite has no FTS5."""
+    if request.param != "indexed":
+        prepare = search.prepare
+
+        def without(connection: sqlite3.Connection) -> bool:
+            assert prepare(connection)
+            connection.execute("DROP TABLE grams")
+            return False
+
+        monkeypatch.setattr(search, "prepare", without)
+    return store
+
+
+def titles(store: Store, matching: str = "", *, deleted: bool = False) -> list[str]:
+    return [summary.title for summary in store.page(matching, deleted=deleted)]
+
+
+def fill(store: Store, count: int) -> None:
+    """Conversations of one turn, a second apart."""
+    for number in range(count):
+        record = Record(f"c{number:05}", number, number, f"title {number}", model=MODEL, leaf=number + 1)
+        turn = Turn(number + 1, None, number, f"question {number % 700}", MODEL, f"answer {number * 7919}", "eos")
+        store._database._queue.append(put(Stored(record, (turn,))))
+    store.save()
+
+
+def test_a_thousand_conversations_are_paged_without_gap_or_double(store: Store) -> None:
+    fill(store, 1200)
+    pages = [store.page()]
+    while len(pages[-1]) == 50:
+        pages.append(store.page(after=pages[-1][-1]))
+    listed = [summary.id for page in pages for summary in page]
+    assert listed == [f"c{number:05}" for number in reversed(range(1200))]
+    first = pages[0][0]
+    assert (first.title, first.turns, first.record.model, first.record.updated) == ("title 1199", 1, MODEL, 1199)
+
+
+def test_pages_stay_in_step_while_others_write(store: Store) -> None:
+    fill(store, 60)
+    page = store.page(size=50)
+    say(store.begin(), "new", "n")
+    assert [summary.id for summary in store.page(after=page[-1])] == [f"c{number:05}" for number in reversed(range(10))]
+
+
+def test_where_something_was_said_last_is_first(store: Store) -> None:
+    one, two = store.begin(), store.begin()
+    say(one, "one", "1")
+    say(two, "two", "2")
+    say(one, "three", "3")
+    assert titles(store) == ["one", "two"]
+    latest = store.latest()
+    assert latest is not None
+    assert latest.id == one.id
+    one.rename("renamed without saying anything")
+    two.switch(two.turns[0].id)
+    assert [summary.id for summary in store.page()] == [one.id, two.id]
+
+
+def test_an_empty_store_has_nothing(store: Store) -> None:
+    assert store.latest() is None
+    assert store.page("anything") == ()
+    assert store.prompts() == ()
+    with pytest.raises(StoreError, match="no conversation nobody"):
+        store.resume("nobody")
+
+
+@pytest.mark.parametrize(
+    ("matching", "found"),
+    [
+        ("merge", {"Sort a list"}),
+        ("MERGE sort", {"Sort a list"}),
+        ("sort zebra", set()),
+        ("list", {"Sort a list", "Bread"}),
+        ("a", {"Sort a list", "Bread", "Straße in 東京", "50% of %_"}),
+        ("東京", {"Straße in 東京"}),
+        ("大阪城の", {"Straße in 東京"}),
+        ("STRASSE", {"Straße in 東京"}),
+        ("50% _", {"50% of %_"}),
+        ('"quoted" AND', {"50% of %_"}),
+        ("\0", {"Sort a list", "Bread", "Straße in 東京", "50% of %_"}),
+        ("grams MATCH *", set()),
+        ("x " * 500 + "y" * 500, set()),
+    ],
+)
+def test_each_word_is_found_anywhere(either: Store, matching: str, found: set[str]) -> None:
+    for question, reply in (
+        ("Sort a list", "Use merge sort."),
+        ("Bread", "Flour, water; the list ends."),
+        ("Straße in 東京", "Auch 大阪城のそば, naturally."),
+        ("50% of %_", 'half, "quoted" AND so on'),
+    ):
+        say(either.begin(), question, reply)
+    assert set(titles(either, matching)) == found
+
+
+def test_words_are_found_in_one_turn_or_in_the_title(either: Store) -> None:
+    conversation = either.begin()
+    say(conversation, "apples", "red")
+    say(conversation, "pears", "green")
+    conversation.rename("Fruit of the year")
+    for matching, count in (("apples red", 1), ("apples green", 0), ("year fruit", 1), ("fruit apples", 0)):
+        assert len(either.page(matching)) == count, matching
+
+
+def test_a_reply_that_is_still_written_is_found_when_it_has_ended(either: Store) -> None:
+    conversation = either.begin()
+    conversation.ask("question")
+    assert titles(either, "question") == ["question"]
+    conversation.grow(tokens("needle in a haystack"))
+    conversation.break_off()
+    assert titles(either, "needle") == ["question"]
+
+
+def test_what_the_index_lacks_is_found_all_the_same(store: Store) -> None:
+    fill(store, 3)
+    assert titles(store, "answer 15838") == ["title 2"]
+    store._database.run(search.index_new)
+    assert titles(store, "answer 15838") == ["title 2"]
+    assert store._database.run(lambda c: c.execute("SELECT count(*) FROM turns WHERE indexed").fetchone()) == (3,)
+
+
+def test_a_broken_index_is_made_anew(store: Store) -> None:
+    fill(store, 5)
+    store._database.run(search.index_new)
+    store._database.write([("UPDATE grams_data SET block = x'00000004ffffffff'", ())])
+    assert titles(store, "answer 15838") == ["title 2"]
+    assert store.notices == ()
+    say(store.begin(), "new", "needle")
+    assert store._database.run(lambda c: c.execute("SELECT count(*) FROM turns WHERE indexed").fetchone()) == (6,)
+    assert titles(store, "needle") == ["new"]
+    store.delete("c00002")
+    store.purge(kept_seconds=0)
+    assert titles(store, "answer 15838") == []
+
+
+def test_a_title_can_be_changed_and_changed_back(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "What is a list?", "A row.")
+    store.rename(conversation.id, "  All about\nlists ")
+    assert titles(store) == ["All about lists"]
+    say(conversation, "More?", "No.")
+    assert titles(store) == ["All about lists"]
+    store.rename(conversation.id, " ")
+    assert titles(store) == ["What is a list?"]
+
+
+def test_deleted_conversations_come_back_until_they_are_purged(store: Store) -> None:
+    keep, gone = store.begin(), store.begin()
+    say(keep, "keep", "k")
+    say(gone, "gone", "secret words")
+    store.delete(gone.id)
+    assert (titles(store), titles(store, deleted=True), store.prompts()) == (["keep"], ["gone"], ("keep",))
+    store.restore(gone.id)
+    assert titles(store) == ["gone", "keep"]
+    store.delete(gone.id)
+    store.purge()
+    assert titles(store, deleted=True) == ["gone"]
+    store.purge(kept_seconds=0)
+    assert titles(store, deleted=True) == []
+    assert store._database.run(lambda c: c.execute("SELECT count(*) FROM turns").fetchone()) == (1,)
+    assert store._database.run(lambda c: c.execute("SELECT rowid FROM grams WHERE grams MATCH 'sec'").fetchall()) == []
+    store._database.run(lambda c: c.execute("INSERT INTO grams (grams) VALUES ('integrity-check')"))
+
+
+def test_long_deleted_conversations_go_when_the_file_is_opened(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(store, 20)
+    for summary in store.page():
+        store.delete(summary.id)
+    store.close()
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + upkeep.KEPT_DELETED_SECONDS + 1)
+    left = []
+    for _ in range(3):
+        left.append(len(store.page(deleted=True)))
+        store.close()
+    assert left == [12, 4, 0]
+
+
+def test_asking_in_a_deleted_conversation_brings_it_back(store: Store) -> None:
+    conversation = store.begin()
+    conversation.ask("one")
+    store.delete(conversation.id)
+    conversation.break_off()
+    assert titles(store) == []
+    conversation.ask("two")
+    assert titles(store) == ["one"]
+
+
+def test_asking_in_a_purged_conversation_keeps_what_is_said_from_now_on(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    conversation.ask("two")
+    store.delete(conversation.id)
+    store.purge(kept_seconds=0)
+    conversation.grow(tokens("2"))
+    conversation.save()
+    conversation.finish(finished())
+    say(conversation, "three", "3")
+    again = store.resume(conversation.id)
+    assert [turn.question for turn in again.path] == ["two", "three"]
+
+
+def test_prompts_of_all_conversations_newest_first_each_once(store: Store) -> None:
+    for question in ("one", "two", "one", "three"):
+        say(store.begin(), question, "well")
+    assert store.prompts() == ("three", "one", "two")
+    assert store.prompts(2) == ("three", "one")
+    conversation = store.latest()
+    assert conversation is not None
+    conversation.go_on()
+    assert store.prompts(1) == ("three",)
+
+
+def test_replies_of_killed_programs_are_folded_after_a_day(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation = store.begin()
+    conversation.ask("question", MODEL)
+    for number in range(3):
+        conversation.grow(tokens(f" needle{number}", first=number))
+        conversation.save()
+    before = store.resume(conversation.id).turns
+    assert titles(store, "needle2") == []
+    store.close()
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + 48 * 3600)
+    assert titles(store, "needle2") == ["question"]
+    (after,) = store.resume(conversation.id).turns
+    assert (len(before[0].packed), len(after.packed)) == (3, 1)
+    assert (after.reply, after.pieces(), after.step_seconds(), after.statistics) == (
+        before[0].reply,
+        before[0].pieces(),
+        before[0].step_seconds(),
+        before[0].statistics,
+    )
+    conversation.break_off()
+    assert store.resume(conversation.id).turns == conversation.turns
