@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import TypeAlias
@@ -18,6 +19,8 @@ from decoding.support import lookahead_support
 Mask: TypeAlias = torch.Tensor | dict[str, torch.Tensor]
 """One mask for all layers, or one for each layer type."""
 DEFAULT_BACKEND = "inductor"
+RUNS_TO_RECORD = 3
+"""On CUDA the first run of a shape compiles, the second is recorded as a graph, and the third replays it."""
 
 _known: WeakKeyDictionary[PreTrainedModel, dict[str, CompiledForward]] = WeakKeyDictionary()
 
@@ -42,6 +45,7 @@ class CompiledForward:
 
     Attributes:
         reason: why it is not used, as the end of a sentence about the model; None if it is.
+        runs_to_know: how many runs of a shape there are to confirm; those after them are like the last of them.
     """
 
     def __init__(self, model: PreTrainedModel, backend: str) -> None:
@@ -49,8 +53,9 @@ class CompiledForward:
         self.reason = support.reason
         if self.reason is None and gate.one_prefill:
             self.reason = "its forward pass depends on the length of the text"
-        self._confirmed: set[tuple[int, int]] = set()
+        self._confirmed: Counter[tuple[int, int]] = Counter()
         self._on_cuda = model.device.type == "cuda"
+        self.runs_to_know = RUNS_TO_RECORD if self._on_cuda else 1
         # The model is an argument: held here, it would never be let go, since this is kept as long as it lives.
         self._run: Callable[..., torch.Tensor] = torch.compile(
             _own(_logits, f"_logits_{id(self)}"),
@@ -78,22 +83,20 @@ class CompiledForward:
         Raises:
             Exception: whatever the model or the compiler raises.
         """
-        if not self.knows(mask):
-            _announce(token_ids, positions, mask)
         if self._on_cuda:
             torch.compiler.cudagraph_mark_step_begin()
         return self._run(model, token_ids, positions, mask, cache)[0]
 
     def knows(self, mask: Mask) -> bool:
-        """Whether a forward pass of this shape has been confirmed."""
-        return _shape(mask) in self._confirmed
+        """Whether forward passes of this shape have been confirmed."""
+        return self._confirmed[_shape(mask)] >= self.runs_to_know
 
     def confirm(self, mask: Mask, logits: torch.Tensor, expected: torch.Tensor) -> bool:
-        """Whether the logits at a new shape are the uncompiled ones, but for rounding; if so the shape is known."""
+        """Whether the logits at a new shape are the uncompiled ones, but for rounding."""
         tolerance = max(LEAST_TOLERANCE, ROUNDINGS * torch.finfo(expected.dtype).eps)
         found, wanted = logits.double(), expected.double()
         if bool((found - wanted).square().mean().sqrt() <= tolerance * wanted.std()):
-            self._confirmed.add(_shape(mask))
+            self._confirmed[_shape(mask)] += 1
             return True
         self.give_up("its compiled forward pass gives other logits")
         return False
@@ -128,16 +131,6 @@ def _own(function: Callable[..., torch.Tensor], name: str) -> Callable[..., torc
     """The function with code of its own: the compiler keeps and counts its results by code, whatever the model."""
     code = function.__code__.replace(co_name=name)
     return FunctionType(code, function.__globals__, name)
-
-
-def _announce(token_ids: torch.Tensor, positions: torch.Tensor, mask: Mask) -> None:
-    """Tell the compiler what varies, so that one graph serves steps of all sizes (but one token has its own)."""
-    masks = mask.values() if isinstance(mask, Mapping) else (mask,)
-    if token_ids.shape[1] > 1:
-        for tensor in (token_ids, positions):
-            torch._dynamo.maybe_mark_dynamic(tensor, 1)
-    for each in masks:
-        torch._dynamo.maybe_mark_dynamic(each, [2, 3] if token_ids.shape[1] > 1 else 3)
 
 
 def _shape(mask: Mask) -> tuple[int, int]:

@@ -31,8 +31,6 @@ PROBE_PREFIX = 200
 MOST_REPEATS = 9
 QUICK_SECONDS = 0.02
 """Steps that take less than this are timed the second time."""
-WARM_UPS = 3
-"""Untimed runs of every size of compiled steps: compiled in the first, recorded as a CUDA graph in the next two."""
 
 _known: WeakKeyDictionary[PreTrainedModel, dict[bool | str, StepCost]] = WeakKeyDictionary()
 
@@ -95,9 +93,8 @@ def measure_step_cost(
 def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
     """Have steps of all sizes compiled; whether they could be."""
     for size in sizes:
-        for _ in range(WARM_UPS):
-            if padded_size(size) == size and prefix.compiled:
-                _timed(prefix, _wide_step(size))
+        for _ in range(prefix.warm_ups if padded_size(size) == size else 0):
+            _timed(prefix, _wide_step(size))
     return prefix.compiled
 
 

@@ -9,6 +9,7 @@ import torch
 from transformers.cache_utils import Cache
 
 from decoding.cache import BufferedLayer, KVCache
+from decoding.static_inputs import varying
 
 LEAST_CAPACITY = 512
 """Tokens that the buffers have room for at first. They double when a text outgrows them: attention looks at the whole
@@ -147,4 +148,4 @@ class StaticKVCache(KVCache):
 def _announce(buffer: torch.Tensor) -> None:
     """Tell the compiler that a buffer's address lasts (or CUDA graphs would copy it) and that its capacity may not."""
     torch._dynamo.mark_static_address(buffer)
-    torch._dynamo.maybe_mark_dynamic(buffer, buffer.dim() - 2)
+    varying(buffer, -2)

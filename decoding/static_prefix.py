@@ -12,7 +12,7 @@ from decoding.gate import Gate, gate_of
 from decoding.inputs import AttentionReach, StepInputs, position_ids
 from decoding.prefix import KVPrefix, OpaquePrefix
 from decoding.static_cache import StaticKVCache
-from decoding.static_inputs import padded, padded_size, single, write_mask
+from decoding.static_inputs import padded, padded_size, single, varying, write_mask
 from decoding.support import Support
 
 
@@ -68,6 +68,11 @@ class StaticPrefix(KVPrefix):
         """Whether steps are compiled: they are, until that fails."""
         return self._compiled.reason is None
 
+    @property
+    def warm_ups(self) -> int:
+        """How many steps of a new shape take longer than those after them; 0 where steps are not compiled."""
+        return self._compiled.runs_to_know if self.compiled else 0
+
     def copy(self) -> StaticPrefix:
         return StaticPrefix(self._model, self._gate, self._compiled, self._static.copy())
 
@@ -106,12 +111,10 @@ class StaticPrefix(KVPrefix):
     def _static_forward(self, step: StepInputs, mask: Mask) -> torch.Tensor:
         """The logits at the rows of ``step.read``, in memory of their own. Shape (rows, vocabulary)."""
         length = self.length
-        slots = torch.arange(length, length + len(step), device=self._device)
-        if len(step) > 1:
-            torch._dynamo.maybe_mark_dynamic(slots, 0)
-        token_ids = torch.tensor([step.token_ids], device=self._device)
+        slots = varying(torch.arange(length, length + len(step), device=self._device), 0)
+        token_ids = varying(torch.tensor([step.token_ids], device=self._device), 1)
+        positions = varying(position_ids(length, step.depths, self._device), 1)
         with self._static.writing_at(slots):
-            positions = position_ids(length, step.depths, self._device)
             logits = self._compiled(self._model, token_ids, positions, mask, self._static)
         return logits[torch.tensor(step.read, device=self._device)]
 
@@ -127,6 +130,6 @@ class StaticPrefix(KVPrefix):
         buffer, capacity = self._buffers.get((reach, len(step))), self._static.capacity
         if buffer is None or buffer.shape[-1] != capacity:
             buffer = torch.empty((1, 1, len(step), capacity), dtype=self._model.dtype, device=self._device)
-            self._buffers[reach, len(step)] = buffer
+            self._buffers[reach, len(step)] = varying(buffer, 2, 3)
         write_mask(buffer, step, self.length, reach)
         return buffer

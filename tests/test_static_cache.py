@@ -248,17 +248,14 @@ def test_one_graph_serves_one_token_and_another_all_other_sizes() -> None:
 
 # --- falling back -------------------------------------------------------------------------------------------------
 
-_calls = 0
-
 
 @torch._dynamo.register_backend(name="breaking")
 def breaking(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
-    """Serves as it should four times, then raises."""
+    """Each graph serves as it should twice, then raises."""
+    left = iter(range(2))
 
     def run(*inputs: Any) -> Any:
-        global _calls
-        _calls += 1
-        if _calls > 4:
+        if next(left, None) is None:
             raise RuntimeError("broken")
         return graph(*inputs)
 
@@ -267,10 +264,12 @@ def breaking(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
 
 @torch._dynamo.register_backend(name="wrong")
 def wrong(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
-    """Gives logits that are off by a little."""
+    """Each graph gives the right logits twice, then some that are off by a little."""
+    left = iter(range(2))
 
     def run(*inputs: Any) -> Any:
-        return [each + 1e-2 * torch.arange(each.shape[-1]) for each in graph(*inputs)]
+        off = 1e-2 if next(left, None) is None else 0.0
+        return [each + off * torch.arange(each.shape[-1]) for each in graph(*inputs)]
 
     return run
 
@@ -278,6 +277,8 @@ def wrong(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
 @pytest.mark.parametrize(("backend", "reason"), [("breaking", "cannot be compiled"), ("wrong", "other logits")])
 def test_what_fails_under_the_compiler_is_decoded_without_it(backend: str, reason: str) -> None:
     model, prompt = small_model("llama"), random_prompt(23)
+    # As on CUDA, where the first run of a graph is not like those after it.
+    compiled_forward(model, backend).runs_to_know = 3
     session = Session(model, compiled=backend)
     decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
     with pytest.warns(UserWarning, match=f"runs uncompiled: .*{reason}"):

@@ -1,0 +1,143 @@
+"""Every family of causal language models in transformers: the same text, or plain decoding with the reason."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import transformers
+
+from decoding import AutoregressiveDecoder, LookaheadDecoder, lookahead_support
+from tests.costs import NEARLY_FREE, budgeted
+from tests.families import (
+    BEGIN,
+    END,
+    LENGTH,
+    MODEL_TYPES,
+    README,
+    UNBUILT,
+    mistaken,
+    outcome,
+    prompt,
+    recorded,
+    recorded_version,
+    small_model,
+    table,
+    with_table,
+)
+from tests.models import hf_greedy, random_model, random_prompt
+from tests.small_configs import small_config
+
+RECORDED = recorded()
+SAME_VERSION = transformers.__version__ == recorded_version()
+
+
+@pytest.mark.parametrize("model_type", RECORDED)
+def test_a_family_says_what_generate_says_and_is_served_as_recorded(model_type):
+    if model_type not in MODEL_TYPES:
+        pytest.skip("this transformers does not have it")
+    try:
+        found = outcome(model_type)
+    except AssertionError:
+        raise
+    except Exception as error:
+        if SAME_VERSION:
+            raise
+        pytest.skip(f"not built with this transformers: {error}")
+    if not SAME_VERSION and found != RECORDED[model_type]:
+        pytest.skip(f"not as with transformers {recorded_version()}: {found}")
+    assert found == RECORDED[model_type]
+
+
+@pytest.mark.skipif(not SAME_VERSION, reason="recorded with another transformers")
+def test_no_family_is_left_out():
+    assert {*RECORDED, *UNBUILT} == {*MODEL_TYPES}
+    assert not RECORDED.keys() & UNBUILT.keys()
+
+
+def test_most_families_are_served():
+    assert sum(bool(of.attentions) for of in RECORDED.values()) > 100
+
+
+def test_the_readme_tells_what_is_recorded():
+    text = README.read_text(encoding="utf-8")
+    assert text.count(BEGIN) == text.count(END) == 1
+    assert with_table(text) == text, "run python -m tests.families"
+
+
+def test_the_table_names_every_family_once():
+    for model_type in (*RECORDED, *UNBUILT):
+        counted = table().count(f"`{model_type}`")
+        eager_alone = RECORDED[model_type].attentions == ("eager",) if model_type in RECORDED else False
+        assert counted >= 1 + eager_alone
+
+
+# --- families that are served or not, as they are configured -------------------------------------------------------
+
+
+@pytest.mark.parametrize("model_type", ["bert", "rembert", "roberta"])
+def test_an_encoder_that_is_not_told_to_be_a_decoder_is_found_out(model_type):
+    config = small_config(model_type)
+    config.is_decoder = False
+    torch.manual_seed(0)
+    model = transformers.AutoModelForCausalLM.from_config(config).eval().double()
+    support = lookahead_support(model)
+    assert support.reason == "it reads a text in both directions"
+    # More tokens than are read at once otherwise.
+    config.max_position_embeddings = 600
+    model = transformers.AutoModelForCausalLM.from_config(config).eval().double()
+    text = random_prompt(550)
+    steps = AutoregressiveDecoder(model).generate(text, max_new_tokens=8)
+    assert [token for step in steps for token in step.tokens] == hf_greedy(model, text, 8)
+
+
+@pytest.mark.parametrize("model_type", ["deepseek_v32", "doge"])
+def test_sparse_attention_is_looked_ahead_only_while_it_sees_everything(model_type):
+    """Past that, scores may be equal, and which tokens are picked may depend on where they stand in the cache."""
+    model = small_model(model_type)
+    expected = hf_greedy(model, prompt(), 2 * LENGTH)
+    steps = list(budgeted(model, NEARLY_FREE).generate(prompt(), max_new_tokens=2 * LENGTH))
+    assert [token for step in steps for token in step.tokens] == expected
+    # The small configuration sees 64 tokens.
+    at, ahead = LENGTH, []
+    for step in steps:
+        ahead += [at] if step.forward_tokens > 1 and not step.prefill else []
+        at += len(step.tokens)
+    assert ahead
+    assert max(ahead) < 64 < at
+
+
+def test_layers_that_hold_no_text_do_not_count_in_the_cache():
+    """Attention over a picture writes nothing where there is no picture."""
+    model = small_model("mllama")
+    assert model.config.get_text_config().cross_attention_layers == [1]
+    assert mistaken(model) is None
+
+
+# --- attention that takes no masks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("attention", ["flash_attention_2", "flash_attention_3", "kernels-community/flash-attn"])
+def test_flash_attention_is_refused_until_the_model_is_switched_to_sdpa(attention):
+    model = random_model("llama")
+    model.config._attn_implementation = attention
+    support = lookahead_support(model)
+    assert not support.supported
+    assert attention in str(support.reason)
+    assert "model.set_attn_implementation('sdpa')" in str(support.reason)
+    assert LookaheadDecoder(model).support == support
+    model.set_attn_implementation("sdpa")
+    assert lookahead_support(model).supported
+    assert mistaken(model) is None
+
+
+def test_flash_attention_of_the_text_part_alone_is_found_too():
+    model = small_model("gemma3")
+    model.config.get_text_config()._attn_implementation = "flash_attention_2"
+    assert "flash_attention_2" in str(lookahead_support(model).reason)
+
+
+def test_flex_attention_is_refused_on_a_cpu():
+    model = random_model("llama", attention="flex_attention")
+    assert "flex_attention" in str(lookahead_support(model).reason)
+    model.set_attn_implementation("eager")
+    assert lookahead_support(model).supported
