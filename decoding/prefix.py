@@ -146,15 +146,16 @@ class OpaquePrefix:
     def _forward(self, new: Sequence[int], whole: list[int]) -> torch.Tensor:
         # As `generate` feeds it: some of these models get tokens beside the text, and without a state to read on from
         # the whole text is read again.
-        inputs = self._model.prepare_inputs_for_generation(
+        model: Any = self._model
+        inputs = model.prepare_inputs_for_generation(
             torch.tensor([whole], device=self._device),
             next_sequence_length=len(new) if self._state else None,
             is_first_iteration=not self._read,
             use_cache=True,
             **self._state,
         )
-        output = self._model(**inputs, return_dict=True)
-        self._state = self._model._update_model_kwargs_for_generation(output, {})
+        output = model(**inputs, return_dict=True)
+        self._state = model._update_model_kwargs_for_generation(output, {})
         self._read = whole
         logits: torch.Tensor = output.logits[0, -1]
         return logits

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from statistics import median
 from time import perf_counter
+from typing import TypeGuard
 from weakref import WeakKeyDictionary
 
 import torch
@@ -40,8 +41,7 @@ class Products:
 
     def __init__(self, model: nn.Module, turned: frozenset[int]) -> None:
         self.turned = turned
-        # A forward of its own (quantised, offloaded, hooked) is somebody else's business.
-        layers = [layer for layer in model.modules() if type(layer) is nn.Linear and "forward" not in vars(layer)]
+        layers = [layer for layer in model.modules() if _is_plain(layer)]
         # Straight into the instances: a module's own way of setting an attribute takes longer than the product.
         self._instances = [(vars(layer), self._forward(layer)) for layer in layers]
 
@@ -62,7 +62,7 @@ class Products:
     def _forward(self, layer: nn.Linear) -> Callable[[torch.Tensor], torch.Tensor]:
         def forward(rows: torch.Tensor) -> torch.Tensor:
             weight, bias = layer.weight, layer.bias
-            if rows.dim() != 3 or len(rows) != 1 or rows.shape[1] not in self.turned:
+            if rows.dim() != 3 or len(rows) != 1 or rows.shape[1] not in self.turned or not _is_plain_weight(weight):
                 return functional.linear(rows, weight, bias)
             columns = rows[0].t()
             product = torch.mm(weight, columns) if bias is None else torch.addmm(bias[:, None], weight, columns)
@@ -112,13 +112,22 @@ def _sample(model: PreTrainedModel) -> list[torch.Tensor]:
     """Some of the model's weights, if this is about them at all."""
     found: list[torch.Tensor] = []
     for layer in model.modules():
-        if type(layer) is nn.Linear and "forward" not in vars(layer):
+        if _is_plain(layer):
             weight = layer.weight
             if weight.device.type != "cpu" or weight.dtype != torch.float32 or not weight.is_contiguous():
                 return []
             if sum(one.nbytes for one in found) < SAMPLE_BYTES:
                 found.append(weight)
     return found
+
+
+def _is_plain(layer: nn.Module) -> TypeGuard[nn.Linear]:
+    """Whether a layer multiplies by a plain matrix; what is quantised, offloaded or hooked is another's business."""
+    return type(layer) is nn.Linear and "forward" not in vars(layer) and _is_plain_weight(layer.weight)
+
+
+def _is_plain_weight(weight: torch.Tensor) -> bool:
+    return type(weight) in (nn.Parameter, torch.Tensor)
 
 
 def _turned(rows: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """All families of causal language models in transformers: which of them lookahead serves, recorded and told.
 
-`python -m tests.families` writes the table of the README anew from the record, `python -m tests.families --record` makes
-the record anew first. The tests hold every family to the record, and the README to the table.
+`python -m tests.families` writes the README's table anew from the record, `python -m tests.families --record` makes the
+record anew first. The tests hold every family to the record, and the README to the table.
 """
 
 from __future__ import annotations
@@ -168,9 +168,12 @@ def table() -> str:
         f"<details><summary>All {len(families) + len(UNBUILT)} model types of transformers {recorded_version()}:"
         f" {len(served)} served, {len(families) - len(served)} decoded plainly, {len(UNBUILT)} not tried</summary>",
         "",
-        *_wrapped("**Served**", served, "; Falcon without ALiBi, and BERT and its kin where they are decoders."),
+        *_wrapped("**Served**", served),
         "",
-        *_wrapped("Of these with eager attention alone", eager, "."),
+        *_wrapped("Of these with eager attention alone", eager),
+        "",
+        "Falcon is served without ALiBi, BERT and its kin where they are decoders, and attention that picks its tokens by a",
+        "score (DeepSeek-V3.2 and its kin, Doge) for as long as it still sees all of them.",
         "",
         "| not served, because | model types |",
         "|---|---|",
@@ -196,11 +199,11 @@ def _code(name: str) -> str:
     return f"`{name}`"
 
 
-def _wrapped(title: str, names: list[str], end: str) -> Iterator[str]:
+def _wrapped(title: str, names: list[str]) -> Iterator[str]:
     """A list of names in lines of at most 120 characters."""
     line = f"{title}:"
     for index, name in enumerate(names):
-        word = _code(name) + (end if index == len(names) - 1 else ",")
+        word = _code(name) + ("." if index == len(names) - 1 else ",")
         if len(line) + 1 + len(word) > 120:
             yield line
             line = word

@@ -1,4 +1,4 @@
-"""A small configuration of any family: sizes set by whichever names its configuration has, and what some need beside."""
+"""A small configuration of any family: sizes by whichever names its configuration has, and what some need beside."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SIZES: dict[str, Any] = {
     **_each(VOCABULARY, "vocab_size vocab_size_per_layer_input shape_vocab_size pronunciation_vocab_size"),
     **_each(32, "hidden_size d_model n_embd emb_dim embedding_dim embedding_size input_embedding_size embed_dim"),
     **_each(32, "output_embedding_size word_embed_proj_dim lru_width out_hidden_size vision_output_dim"),
-    **_each(32, "adapter_input_size projection_dim shape_embed_dim pronunciation_embed_dim mamba_headdim adapter_in_dim"),
-    "adapter_out_dim": 32,
+    **_each(32, "adapter_input_size projection_dim shape_embed_dim pronunciation_embed_dim mamba_headdim"),
+    **_each(32, "adapter_in_dim adapter_out_dim"),
     **_each(48, "intermediate_size ffn_dim decoder_ffn_dim encoder_ffn_dim dff dim_ff d_inner n_inner ffn_hidden_size"),
     **_each(48, "feed_forward_size intermediate_size_mlp dense_intermediate_size prefix_dense_intermediate_size"),
     **_each(16, "moe_intermediate_size shared_expert_intermediate_size shared_intermediate_size"),

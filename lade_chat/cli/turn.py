@@ -28,7 +28,11 @@ def make_engine(options: ModelOptions) -> Engine:
     """The chat's engine, in this process; the import takes seconds, so a bad path is told before it."""
     check_files(options.path, allow_pickle=options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
-    from lade_chat.engine.chat_engine import ChatEngine
+    from lade_chat.loading.quiet import quiet
+
+    # transformers imports whatever it finds for quantised weights, and that has much to say.
+    with quiet():
+        from lade_chat.engine.chat_engine import ChatEngine
 
     return ChatEngine()
 

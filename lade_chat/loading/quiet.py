@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-_LOUD = ("transformers", "huggingface_hub", "accelerate", "torch")
+_LOUD = ("transformers", "huggingface_hub", "accelerate", "torch", "torchao")
 _WEIGHTS = "Loading weights"
 """What transformers calls the bar over a checkpoint's tensors."""
 
@@ -19,6 +19,7 @@ def quiet(on_weights: Callable[[int, int], None] | None = None) -> Iterator[None
 
     What was set before is set again afterwards.
     """
+    import torch  # noqa: F401  # sets the levels of its own loggers at its import
     from transformers.utils import logging as transformers_logging
 
     levels = {name: logging.getLogger(name).level for name in _LOUD}

@@ -27,6 +27,9 @@ def dtype_for(
     stored = getattr(torch, stored) if isinstance(stored, str) else stored
     dtype = choose_dtype(requested, device, stored, weights.parameters)
     needed, memory = weights.parameters * dtype.itemsize, memory_bytes()
+    if quantisation(config) is not None:
+        # Quantised numbers stay as they are stored.
+        needed = sum(file.stat().st_size for file in weights.files)
     # A CPU short of memory does not raise: the system ends the process.
     if device.type == "cpu" and memory is not None and needed > memory:
         figures = (
@@ -36,12 +39,22 @@ def dtype_for(
     return dtype
 
 
+def quantisation(config: Any) -> str | None:
+    """The name of the method that the checkpoint's weights are quantised with; None if they are not."""
+    told = getattr(config, "quantization_config", None)
+    if told is None:
+        return None
+    method = told.get("quant_method") if isinstance(told, dict) else getattr(told, "quant_method", None)
+    return str(getattr(method, "value", method) or "a method that it does not name")
+
+
 def read_weights(
     folder: Path, config: Any, weights: Weights, dtype: torch.dtype, *, trust_remote_code: bool
 ) -> tuple[Any, str | None]:
     """The model on the CPU in eval mode, and a notice about tensors that it has no use for.
 
-    Raises ModelError if a tensor is missing or has another shape: transformers would fill it with random numbers.
+    Raises ModelError if a tensor is missing or has another shape (transformers would fill it with random numbers), or
+    if what it is quantised with is not installed.
     """
     from transformers import AutoModelForCausalLM
 
@@ -57,6 +70,14 @@ def read_weights(
             ignore_mismatched_sizes=True,
             output_loading_info=True,
         )
+    except ImportError as error:
+        method = quantisation(config)
+        if method is None:
+            raise
+        raise ModelError(
+            f"{folder} is quantised with {method}, and what reads that is not installed ({summary(error, 80)}):"
+            f" pip install {method}."
+        ) from error
     except (RuntimeError, OSError, EOFError, UnpicklingError) as error:
         if not weights.pickled or is_out_of_memory(error):
             raise
