@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 
-from decoding import AutoregressiveDecoder, LookaheadDecoder, lookahead_support
+from decoding import AutoregressiveDecoder, LookaheadDecoder, Session, lookahead_support
 from tests.costs import NEARLY_FREE, budgeted
 from tests.families import (
     BEGIN,
@@ -103,6 +103,17 @@ def test_sparse_attention_is_looked_ahead_only_while_it_sees_everything(model_ty
         at += len(step.tokens)
     assert ahead
     assert max(ahead) < 64 < at
+
+
+def test_a_copy_of_a_session_keeps_the_index_of_sparse_attention():
+    model, text = small_model("deepseek_v32"), prompt()
+    expected = hf_greedy(model, text, 2 * LENGTH)
+    decoder, session = budgeted(model, NEARLY_FREE), Session(model)
+    said = [token for step in decoder.generate(text, max_new_tokens=LENGTH, session=session) for token in step.tokens]
+    copy = session.copy()
+    for own in (session, copy):
+        rest = decoder.generate([*text, *said], max_new_tokens=LENGTH, session=own)
+        assert said + [token for step in rest for token in step.tokens] == expected
 
 
 def test_layers_that_hold_no_text_do_not_count_in_the_cache():

@@ -12,7 +12,7 @@ import pytest
 
 from assets.recipe import corpus, loss_picture, speed
 from assets.recipe.checks import exactly_in, mentions
-from assets.recipe.evaluation import QUESTIONS, ANSWERS, ENDS, NEW, PARSES, Answer, Score, Trial, examine, judge, trials
+from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, QUESTIONS, Answer, Score, Trial, examine, judge, trials
 from assets.recipe.loss_curve import Point, read_curve
 from assets.recipe.overlap import overlap
 from assets.recipe.skills import python_code, sums
