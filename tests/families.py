@@ -42,6 +42,11 @@ UNBUILT = {
 }
 """Families of which no model is built here, and why."""
 
+CONDITIONS = (
+    "Falcon is served without ALiBi, BERT and its kin where they are decoders, and attention that picks its tokens by",
+    "a score (DeepSeek-V3.2 and its kin, Doge) for as long as it still sees all of them.",
+)
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -172,8 +177,7 @@ def table() -> str:
         "",
         *_wrapped("Of these with eager attention alone", eager),
         "",
-        "Falcon is served without ALiBi, BERT and its kin where they are decoders, and attention that picks its tokens by",
-        "a score (DeepSeek-V3.2 and its kin, Doge) for as long as it still sees all of them.",
+        *CONDITIONS,
         "",
         "| not served, because | model types |",
         "|---|---|",

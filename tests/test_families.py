@@ -7,6 +7,7 @@ import torch
 import transformers
 
 from decoding import AutoregressiveDecoder, LookaheadDecoder, Session, lookahead_support
+from lade_chat.loading.architecture import plain_attention
 from tests.costs import NEARLY_FREE, budgeted
 from tests.families import (
     BEGIN,
@@ -151,3 +152,13 @@ def test_flex_attention_is_refused_on_a_cpu():
     assert "flex_attention" in str(lookahead_support(model).reason)
     model.set_attn_implementation("eager")
     assert lookahead_support(model).supported
+
+
+@pytest.mark.parametrize("model_type", ["llama", "gemma3"])
+def test_the_chat_switches_the_text_part_to_sdpa_with_a_notice(model_type):
+    config = small_config(model_type)
+    config.get_text_config()._attn_implementation = "flash_attention_2"
+    assert "flash_attention_2" in str(plain_attention(config))
+    assert plain_attention(config) is None
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    assert model.config.get_text_config()._attn_implementation == "sdpa"

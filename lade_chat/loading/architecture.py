@@ -81,10 +81,15 @@ def plain_attention(config: Any) -> str | None:
 
     Lookahead gives its own masks, which the flash kernels do not take.
     """
-    wanted = getattr(config, "_attn_implementation", None)
-    if wanted in (None, "eager", "sdpa"):
+    wanted = None
+    # A model that reads pictures too has a configuration for its text part.
+    for part in (config, config.get_text_config(decoder=True)):
+        name = getattr(part, "_attn_implementation", None)
+        if name not in (None, "eager", "sdpa"):
+            wanted = name
+            part._attn_implementation = None
+    if wanted is None:
         return None
-    config._attn_implementation = None
     return f"The checkpoint asks for {wanted}; it runs with sdpa attention, which takes lookahead's masks."
 
 
