@@ -71,13 +71,11 @@ class BufferedLayer(DynamicLayer):
         """Hold the first ``length`` tokens written. Nothing is moved: a step does this to every layer."""
         self.length = self._indexed = length
 
-    def move(self, indices: Sequence[int], to: int) -> None:
+    def move(self, indices: torch.Tensor, to: int) -> None:
         """Write the tokens at ``indices`` one after another from ``to`` on."""
         for buffer in (self._key_buffer, self._value_buffer, self._index_buffer):
-            if buffer is None:
-                continue
-            picked = buffer.index_select(-2, torch.tensor(indices, device=buffer.device))
-            buffer[..., to : to + len(indices), :] = picked
+            if buffer is not None:
+                buffer[..., to : to + len(indices), :] = buffer.index_select(-2, indices)
 
     def get_seq_length(self) -> int:
         return self.length
@@ -131,9 +129,11 @@ class KVCache(Cache):
 
     @torch.inference_mode()
     def _compact(self, moved: Sequence[int], to: int, length: int) -> None:
+        indices = torch.tensor(moved)
         for layer in self.layers:
-            if moved:
-                layer.move(moved, to)
+            if moved and layer.is_initialized:
+                indices = indices.to(layer.device)
+                layer.move(indices, to)
             layer.resize(length)
 
     @torch.inference_mode()

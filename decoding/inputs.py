@@ -136,4 +136,4 @@ def additive_mask(
 
 def position_ids(cached: int, depths: Sequence[int] | npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:
     """Absolute positions, shape (1, T)."""
-    return torch.as_tensor(np.asarray(depths) + cached, dtype=torch.long, device=device)[None]
+    return torch.from_numpy(np.asarray(depths, dtype=np.int64)[None] + cached).to(device)

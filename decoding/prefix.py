@@ -46,6 +46,8 @@ class KVPrefix:
         self._model, self._gate = model, gate
         self._cache = KVCache() if cache is None else cache
         self._device = input_device(model)
+        # Asked for once: the model looks through its parameters for it.
+        self._dtype = model.dtype
         arguments = accepted_arguments(model)
         self._takes_positions = "position_ids" in arguments
         self._selects_logits = "logits_to_keep" in arguments
@@ -83,7 +85,7 @@ class KVPrefix:
         return self._mask(inputs, reaches)
 
     def _mask(self, inputs: StepInputs, reach: AttentionReach) -> torch.Tensor:
-        return additive_mask(inputs, self.length, reach, self._model.dtype, self._device)
+        return additive_mask(inputs, self.length, reach, self._dtype, self._device)
 
     @torch.inference_mode()
     def _forward(self, token_ids: Sequence[int], depths: Any, mask: Any, read: Sequence[int]) -> torch.Tensor:

@@ -25,7 +25,7 @@ ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32)
 SAMPLE_BYTES = 12_000_000
 """Weights multiplied for a timing: few, but more than lie in the nearest caches, as in a real step."""
 PROBE_SECONDS = 0.3
-REPEATS = 3
+REPEATS = 5
 GAIN = 0.95
 """What the other way must take of the usual one's time to be taken."""
 
