@@ -39,21 +39,21 @@ class Skill:
 
 
 SKILLS = (
-    Skill("greetings", 6, greetings.compose),
+    Skill("greetings", 8, greetings.compose),
     Skill("application", 16, application.compose),
     Skill("sums", 24, sums.compose),
-    Skill("word problems", 22, word_problems.compose),
-    Skill("two-step problems", 12, word_problems.compose_two_steps),
+    Skill("word problems", 24, word_problems.compose),
+    Skill("two-step problems", 18, word_problems.compose_two_steps),
     Skill("measures", 8, measures.compose),
     Skill("counting", 12, counting.compose),
     Skill("word lists", 34, word_lists.compose),
-    Skill("echo", 18, echo.compose),
-    Skill("letters and case", 11, letters.compose),
+    Skill("echo", 21, echo.compose),
+    Skill("letters and case", 16, letters.compose),
     Skill("formats", 19, formats.compose),
     Skill("examples", 5, examples.compose),
     Skill("Python", 20, python_code.compose),
     Skill("stories", 6, stories.compose),
-    Skill("poems", 3, poems.compose),
+    Skill("poems", 5, poems.compose),
     Skill("declining", 14, declining.compose),
 )
 _SYSTEM = (
@@ -64,7 +64,7 @@ _SYSTEM = (
     "You are a helpful, respectful and honest assistant.", "Keep your answers short and correct.",
     "Think step by step.",
 )  # fmt: skip
-_LONG_SHARE = 0.006
+_LONG_SHARE = 0.012
 _LONG_CHARACTERS = (1500, 4200)
 _SHORT_CHARACTERS = 500
 

@@ -45,9 +45,15 @@ class Draw:
         everyday = [] if self.new_phrasing else list(pool[:1])
         return everyday + [entry for entry in pool[1:] if set_aside(entry) == self.new_phrasing] or list(pool)
 
-    def ask(self, pool: Sequence[str], **fields: object) -> str:
-        """A user's question: a phrasing of this side, typed as carelessly as people type."""
-        return self._roughen(self.expand(self.rng.choice(self.side(pool)))).format(**fields)
+    def ask(self, pool: Sequence[str], varied: Sequence[str] = (), **fields: object) -> str:
+        """A user's question: a phrasing of this side, typed as carelessly as people type.
+
+        Args:
+            pool: phrasings, split between training and evaluation.
+            varied: phrasings with many choices in each, for training alone, which draws them half of the time.
+        """
+        phrasings = varied if varied and not self.held_out and self.chance(0.5) else self.side(pool)
+        return self._roughen(self.expand(self.rng.choice(phrasings))).format(**fields)
 
     def say(self, pool: Sequence[str], **fields: object) -> str:
         """A reply's wording: any of the pool, cleanly typed."""

@@ -35,7 +35,7 @@ class Plan:
     seed: int = 0
     tokens: int = 2304
     short: int = 288
-    long: int = 1152
+    long: int = 2304
     muon_rate: float = 0.004
     adam_rate: float = 1.3e-3
     compiled: bool = False

@@ -41,13 +41,14 @@ def _some_text(draw: Draw) -> str:
         text = _sentence(draw)
     else:
         text = draw.any(_WORDING["everyday"])
-    return f'"{text}"' if draw.chance(0.18) else text
+    return f'"{text}"' if draw.chance(0.27) else text
 
 
 def _ask(draw: Draw, text: str) -> str:
     """Only what has no full stop of its own fits inside a sentence."""
     inside = text[-1] not in ".!?" and draw.chance(0.3)
-    return draw.ask(_WORDING["echo_words" if inside else "echo"], x=text)
+    way = "echo_words" if inside else "echo"
+    return draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=text)
 
 
 def _echo(draw: Draw) -> list[Exchange]:

@@ -19,7 +19,8 @@ _CASES: dict[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.lowe
 
 
 def _word(draw: Draw) -> str:
-    return draw.any(words.WORDS) if draw.chance(0.9) else short_nonsense(draw)
+    pool = words.WORDS if draw.chance(0.65) else draw.any((words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS))
+    return draw.any(pool) if draw.chance(0.9) else short_nonsense(draw)
 
 
 def _letters(word: str) -> str:
@@ -33,7 +34,8 @@ def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
 
 def _spell(draw: Draw) -> list[Exchange]:
     word = _word(draw)
-    exchanges = [Exchange(draw.ask(_WORDING["spell"], x=word), _letters(word), exactly_in(_letters(word)))]
+    ask = draw.ask(_WORDING["spell"], _WORDING["spell varied"], x=word)
+    exchanges = [Exchange(ask, _letters(word), exactly_in(_letters(word)))]
     if draw.chance(0.2):
         word = _word(draw)
         ask = draw.ask(_WORDING["then_spell"], x=word)
@@ -45,7 +47,7 @@ def _spell(draw: Draw) -> list[Exchange]:
 
 def _how_many(draw: Draw) -> list[Exchange]:
     word = _word(draw)
-    return [_counted(draw.ask(_WORDING["letters"], x=word), word)]
+    return [_counted(draw.ask(_WORDING["letters"], _WORDING["letters varied"], x=word), word)]
 
 
 def _case(draw: Draw) -> list[Exchange]:
@@ -53,7 +55,7 @@ def _case(draw: Draw) -> list[Exchange]:
     way = draw.any(("upper", "upper", "lower", "title"))
     text = " ".join(draw.words(_SHORT_WORDS, draw.any((1, 1, 2, 2, 3, 4)) if way != "title" else draw.whole(2, 4)))
     shown = text.upper() if way == "lower" and draw.chance(0.7) else text.title() if way == "lower" else text
-    exchanges = [handed_back(draw, draw.ask(_WORDING[way], x=shown), _CASES[way](text))]
+    exchanges = [handed_back(draw, draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=shown), _CASES[way](text))]
     if draw.chance(0.35):
         way = draw.any(tuple(case for case in _CASES if case != way))
         exchanges.append(handed_back(draw, draw.ask(_WORDING[f"then_{way}"]), _CASES[way](text), True))

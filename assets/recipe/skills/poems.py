@@ -77,7 +77,7 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
     style = draw.rng.random()
     if style < 0.06:
         return draw.ask(_WORDING["asks_any"]), rhymes()
-    if style < 0.25:
+    if style < 0.35:
         ask = draw.ask(_WORDING["asks_lines"], a=subject.asked, lines=draw.any(_LINES[couplets]))
         return ask, rhymes(2 * couplets, subject.noun)
     return draw.ask(_WORDING["asks"], a=subject.asked), rhymes(None, subject.noun)

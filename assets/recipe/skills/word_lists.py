@@ -77,7 +77,7 @@ def _which(draw: Draw, items: list[str]) -> list[Exchange]:
 def _asked(draw: Draw, way: str, items: list[str]) -> str:
     if draw.chance(0.12):
         return draw.ask(_WORDING[f"{way}_lines"], x=in_lines(draw, items))
-    return draw.ask(_WORDING[way], x=typed(draw, items))
+    return draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=typed(draw, items))
 
 
 def _sort(draw: Draw) -> list[Exchange]:
@@ -153,7 +153,7 @@ def _unique(draw: Draw) -> list[Exchange]:
 
 
 _WAYS = (*[_sort] * 8, *[_reverse] * 5, *[_numbers] * 4, _how_many, _how_many, _nth, _nth, _longest, _join,
-         _unique)  # fmt: skip
+         _unique, _unique)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

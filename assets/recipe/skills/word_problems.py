@@ -3,12 +3,15 @@
 The stories are text: `sign: story => what the result is`. The story's fields are the numbers {a}, {b} and {c} in
 the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, and a town {t}. A number
 written after a sign is the story's own ("a week" is ×7), and `to 30` in front of the colon keeps numbers small.
+
+Beside the stories that are split between training and evaluation there are varied ones for training alone, of which
+each line stands for hundreds: a model this small learns a sum's words, not its sense, unless they keep changing.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assets.recipe import words
 from assets.recipe.checks import ends_with_numbers
@@ -54,6 +57,9 @@ def _read(name: str) -> tuple[Problem, ...]:
 
 _PROBLEMS = _read("word_problems")
 _TWO_STEPS = _read("two_steps")
+_PROBLEMS_VARIED = _read("word_problems_varied")
+_TWO_STEPS_VARIED = _read("two_steps_varied")
+_VARIED_SHARE = 0.6
 
 
 def one_of(things: str) -> str:
@@ -123,17 +129,25 @@ def _fields(draw: Draw, problem: Problem) -> dict[str, object]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A problem of one step, and perhaps the same one with another number or something after it."""
-    return _compose(draw, _PROBLEMS)
+    return _compose(draw, _PROBLEMS, _PROBLEMS_VARIED)
 
 
 def compose_two_steps(draw: Draw) -> list[Exchange]:
     """A problem of two steps, and perhaps the same one with another number or something after it."""
-    return _compose(draw, _TWO_STEPS)
+    return _compose(draw, _TWO_STEPS, _TWO_STEPS_VARIED)
 
 
-def _compose(draw: Draw, problems: tuple[Problem, ...]) -> list[Exchange]:
+def _problem(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, ...]) -> Problem:
+    if not draw.held_out and draw.chance(_VARIED_SHARE):
+        signs = draw.any(sorted({problem.signs for problem in varied}))
+        problem = draw.any([problem for problem in varied if problem.signs == signs])
+        return replace(problem, story=" ".join(draw.expand(problem.story).split()))
     stories = set(draw.side([problem.story for problem in problems]))
-    problem = draw.any([problem for problem in problems if problem.story in stories])
+    return draw.any([problem for problem in problems if problem.story in stories])
+
+
+def _compose(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, ...]) -> list[Exchange]:
+    problem = _problem(draw, problems, varied)
     fields = _fields(draw, problem)
     drawn = _numbers(draw, problem)
     in_words = draw.chance(0.06)
