@@ -45,7 +45,7 @@ class Draw:
         everyday = [] if self.new_phrasing else list(pool[:1])
         return everyday + [entry for entry in pool[1:] if set_aside(entry) == self.new_phrasing] or list(pool)
 
-    def ask(self, pool: Sequence[str], varied: Sequence[str] = (), **fields: object) -> str:
+    def ask(self, pool: Sequence[str], varied: Sequence[str] = (), /, **fields: object) -> str:
         """A user's question: a phrasing of this side, typed as carelessly as people type.
 
         Args:

@@ -12,6 +12,7 @@ from assets.recipe.skills.sums import worked_product, worked_quotient, worked_su
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("measures")
+_VARIED = read_wording("measures_varied")
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,8 @@ def _conversion(draw: Draw) -> list[Exchange]:
     quantity, unit = _asked(draw, pair, number, down, form)
     reply = _converted(pair, number, down, form)
     result = number * pair.factor if down else number
-    exchanges = [Exchange(draw.ask(_WORDING["convert"], x=quantity, to=unit), reply, ends_with_numbers(result))]
+    asked = draw.ask(_WORDING["convert"], _VARIED["convert"], x=quantity, to=unit)
+    exchanges = [Exchange(asked, reply, ends_with_numbers(result))]
     turn = draw.rng.random()
     if turn < 0.25:
         exchanges += _another_amount(draw, which, down, form, number)
@@ -166,7 +168,7 @@ def _percentage(draw: Draw) -> list[Exchange]:
     kind = draw.any(("percent", "percent", "part", "discount", "increase"))
     fields = {"thing": draw.any(_THINGS), "n": draw.any(words.NAMES)}
     percent, amount = _percent_and_amount(draw, kind != "percent")
-    ask = draw.ask(_WORDING[kind], p=_shown(draw, percent), a=amount, **fields)
+    ask = draw.ask(_WORDING[kind], _VARIED[kind], p=_shown(draw, percent), a=amount, **fields)
     if kind in ("discount", "increase"):
         sign = "-" if kind == "discount" else "+"
         exchanges = [_change(percent, amount, sign, ask)]

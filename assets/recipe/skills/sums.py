@@ -8,6 +8,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("sums")
+_VARIED = read_wording("sums_varied")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
 _SPELLED = (
@@ -138,15 +139,16 @@ def _row(draw: Draw) -> list[Exchange]:
             return _row(draw)
         steps = [(a, b, shape[0]), (between, c, shape[1])]
     (first, _), (last, result) = (work(*step) for step in steps)
-    ask = draw.ask(_WORDING["row"], x=_typed(draw, [a, b, c], list(shape)))
+    ask = draw.ask(_WORDING["row"], _VARIED["row"], x=_typed(draw, [a, b, c], list(shape)))
     return [Exchange(ask, f"{first}. Then {last}.", ends_with_numbers(result))]
 
 
 def _with_remainder(draw: Draw) -> list[Exchange]:
     b, whole, left = draw.numbers((2, 10), (1, draw.any((9, 9, 15))), (1, 9))
     a = b * whole + 1 + left % (b - 1)
-    pool = _WORDING[draw.any(("divide", "remainder"))]
-    return [Exchange(draw.ask(pool, a=a, b=b), worked_division(a, b) + ".", ends_with_numbers(a // b, a % b))]
+    name = draw.any(("divide", "remainder"))
+    ask = draw.ask(_WORDING[name], _VARIED[name], a=a, b=b)
+    return [Exchange(ask, worked_division(a, b) + ".", ends_with_numbers(a // b, a % b))]
 
 
 def _fixed(draw: Draw) -> list[Exchange]:
@@ -155,7 +157,7 @@ def _fixed(draw: Draw) -> list[Exchange]:
     sign, b = _FIXED[name]
     _, n = draw.numbers((b, b), (2, draw.any((12, 50))))
     a = n * b if sign == "/" else n
-    return [_answer(a, b, sign, draw.ask(_WORDING[name], a=a))]
+    return [_answer(a, b, sign, draw.ask(_WORDING[name], _VARIED[name], a=a))]
 
 
 def _in_words(draw: Draw) -> list[Exchange]:
@@ -163,7 +165,8 @@ def _in_words(draw: Draw) -> list[Exchange]:
     sign = draw.any(("+", "-", "×"))
     a, b = draw.numbers((2, 19 if sign != "×" else 10), (2, 12 if sign != "×" else 10))
     a, b = (max(a, b), min(a, b)) if sign == "-" else (a, b)
-    return [_answer(a, b, sign, draw.ask(_WORDING["row"], x=_typed(draw, [a, b], [sign], in_words=True)))]
+    typed = _typed(draw, [a, b], [sign], in_words=True)
+    return [_answer(a, b, sign, draw.ask(_WORDING["row"], _VARIED["row"], x=typed))]
 
 
 def _following(draw: Draw, so_far: int) -> Exchange | None:
@@ -203,9 +206,10 @@ def compose(draw: Draw) -> list[Exchange]:
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
     if draw.chance(0.12):
-        ask = draw.ask(_WORDING["row"], x=_typed(draw, [a, b], [sign]))
+        ask = draw.ask(_WORDING["row"], _VARIED["row"], x=_typed(draw, [a, b], [sign]))
     else:
-        ask = draw.ask(_WORDING[_NAMES[sign]], a=a, b=b)
+        name = _NAMES[sign]
+        ask = draw.ask(_WORDING[name], _VARIED[name], a=a, b=b)
     exchanges = [_answer(a, b, sign, ask)]
     result = work(a, b, sign)[1]
     following = None

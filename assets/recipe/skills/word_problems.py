@@ -17,6 +17,7 @@ from assets.recipe import words
 from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
+from assets.recipe.skills.clauses import ONE_STEP, TWO_STEPS, composed
 from assets.recipe.skills.sums import spelled, work
 from assets.recipe.wording import read_wording
 
@@ -28,6 +29,9 @@ _FOOD = (
     "apples", "pears", "plums", "lemons", "oranges", "cookies", "muffins", "eggs", "nuts", "carrots",
     "potatoes", "onions", "tomatoes", "cakes", "sandwiches",
 )  # fmt: skip
+_WOMEN = {"Ruth", "Grace", "Ines", "Iris", "Kate", "Lily", "Lucy", "Zoe"} | {
+    name for name in words.NAMES if name.endswith("a")
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,8 @@ _PROBLEMS = _read("word_problems")
 _TWO_STEPS = _read("two_steps")
 _PROBLEMS_VARIED = _read("word_problems_varied")
 _TWO_STEPS_VARIED = _read("two_steps_varied")
-_VARIED_SHARE = 0.6
+_COMPOSED_SHARE = 0.45
+_VARIED_SHARE = 0.5
 
 
 def one_of(things: str) -> str:
@@ -124,7 +129,11 @@ def _fields(draw: Draw, problem: Problem) -> dict[str, object]:
     if "a {s}" in problem.story.lower():
         things = [thing for thing in things if words.article(thing).startswith("a ")]
     thing, second = draw.rng.sample(things, 2)
-    return {"n": name, "m": other, "o": thing, "p": second, "s": one_of(thing), "t": draw.any(words.CITIES)}
+    her = name in _WOMEN
+    return {
+        "n": name, "h": "she" if her else "he", "H": "She" if her else "He", "him": "her" if her else "him",
+        "m": other, "o": thing, "p": second, "s": one_of(thing), "t": draw.any(words.CITIES),
+    }  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:
@@ -138,6 +147,10 @@ def compose_two_steps(draw: Draw) -> list[Exchange]:
 
 
 def _problem(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, ...]) -> Problem:
+    if not draw.held_out and draw.chance(_COMPOSED_SHARE):
+        signs = draw.any(ONE_STEP if problems is _PROBLEMS else TWO_STEPS)
+        story, answer = composed(draw, signs)
+        return Problem(story, signs, answer, (None,) * len(signs))
     if not draw.held_out and draw.chance(_VARIED_SHARE):
         signs = draw.any(sorted({problem.signs for problem in varied}))
         problem = draw.any([problem for problem in varied if problem.signs == signs])
