@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 from textual.pilot import Pilot
 
 from assets.pictures.watched import Watched
 from lade_chat.protocol import DecodingOptions, Loaded, ModelOptions, RaceFinished, ReplyFinished
+from lade_chat.store.store import Store
 from lade_chat.tui.app import ChatApp
 
 PROMPTS = (
@@ -43,13 +45,17 @@ SCREENS: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 30), chat), "r
 async def screen(name: str, folder: Path, model: ModelOptions, engine: Watched, theme: str) -> Path:
     """Run the chat, act in it, and save what the screen shows."""
     size, act = SCREENS[name]
-    app = ChatApp(engine, model, DecodingOptions())
+    with TemporaryDirectory() as conversations:
+        app = ChatApp(engine, model, DecodingOptions(), store=Store(Path(conversations)))
+        return await _drawn(app, size, act, engine, theme, folder / f"{name}.svg")
+
+
+async def _drawn(app: ChatApp, size: tuple[int, int], act: Act, engine: Watched, theme: str, path: Path) -> Path:
     async with app.run_test(size=size) as pilot:
         app.theme = f"textual-{theme}"
         app.chat_screen.prompt.cursor_blink = False
         await engine.until(pilot, Loaded)
         await act(pilot, engine)
-        path = folder / f"{name}.svg"
         path.write_text(app.export_screenshot(title="lade-chat"), encoding="utf-8")
     return path
 
