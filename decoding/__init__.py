@@ -6,6 +6,7 @@ from decoding.config import LookaheadConfig
 from decoding.cost import StepCost
 from decoding.cost_probe import measure_step_cost, step_cost
 from decoding.decoder import Decoder, plain_step_seconds, prefill
+from decoding.detail import Outlook, StepDetail
 from decoding.hf import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
@@ -24,10 +25,12 @@ __all__ = [
     "LookaheadConfig",
     "LookaheadDecoder",
     "Origin",
+    "Outlook",
     "SamplingConfig",
     "Session",
     "Step",
     "StepCost",
+    "StepDetail",
     "Support",
     "Tables",
     "compile_support",

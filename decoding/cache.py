@@ -67,6 +67,11 @@ class BufferedLayer(DynamicLayer):
     def values(self, value: object) -> None:
         """As ``keys``."""
 
+    @property
+    def indexed(self) -> bool:
+        """Whether keys of a sparse attention's index are held too."""
+        return self._index_buffer is not None
+
     def resize(self, length: int) -> None:
         """Hold the first ``length`` tokens written. Nothing is moved: a step does this to every layer."""
         self.length = self._indexed = length
@@ -142,6 +147,17 @@ class KVCache(Cache):
         other = KVCache()
         other.layers = [layer.copy() for layer in self.layers]
         return other
+
+    @property
+    def indexed(self) -> bool:
+        """Whether keys of a sparse attention's index are held beside the others."""
+        return any(layer.indexed for layer in self.layers)
+
+    def fill(self, empty: Cache) -> None:
+        """Write copies of what is held into an empty cache of transformers; an index is not written."""
+        for index, layer in enumerate(self.layers):
+            if layer.keys is not None and layer.values is not None:
+                empty.update(layer.keys.clone(), layer.values.clone(), index)
 
 
 def _with_room(buffer: torch.Tensor | None, states: torch.Tensor, used: int, wanted: int) -> torch.Tensor:

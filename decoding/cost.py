@@ -79,6 +79,11 @@ class StepCost:
         """Seconds by the number of tokens, as JSON keeps them."""
         return {str(size): self.seconds(size) for size in self._sizes}
 
+    @property
+    def live(self) -> bool:
+        """Whether live steps change it."""
+        return self._live
+
     def seconds(self, tokens: int) -> float:
         """The time that a step over so many tokens is expected to take."""
         return self._shape(tokens) * self._level

@@ -15,6 +15,7 @@ from transformers.generation.logits_process import LogitsProcessor
 
 from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids
 from decoding.choose import Chooser, Greedy, Processed
+from decoding.detail import Observe
 from decoding.gate import vocabulary_size, warn_of_dropout
 from decoding.prefix import input_device
 from decoding.request import Request
@@ -54,6 +55,7 @@ class Decoder(ABC):
         session: Session | None = None,
         on_prefill: OnPrefill | None = None,
         should_stop: Callable[[], bool] | None = None,
+        observe: Observe | None = None,
     ) -> Iterator[Step]:
         """Decode after a text.
 
@@ -76,6 +78,8 @@ class Decoder(ABC):
                 again, and its tables stay.
             on_prefill: told how many tokens of the prompt have been read, and of how many, after every chunk.
             should_stop: asked before every chunk of the prompt and before every step; True ends the generation.
+            observe: told in detail of every step of lookahead decoding, before it is yielded. Steps that had no choice
+                in what to look at are not told of: the prompt's, a last token, and those of other decoders.
 
         Yields:
             A :class:`Step` for every forward pass that emitted, that of the prompt's last chunk included.
@@ -101,6 +105,7 @@ class Decoder(ABC):
             chooser_of(sampling, logits_processor),
             StoppingCriteriaList(stopping_criteria),
             input_device(self.model),
+            observe,
         )
         steps = self._generate(session, ids, request, on_prefill or (lambda read, total: None))
         return self._timed(session, steps, should_stop or (lambda: False))
@@ -205,7 +210,8 @@ def plain_step(session: Session, request: Request, learn: Callable[[torch.Tensor
         learn: told the logits, shape (vocabulary,), and the token chosen, before it is committed.
     """
     started = perf_counter()
-    logits = session.read(1)
+    unread = len(session.ids) - session.cached
+    logits = session.read(unread)
     chosen = request.chooser.after(logits, session.ids)
     forward_seconds = perf_counter() - started
     if learn is not None:
@@ -216,6 +222,7 @@ def plain_step(session: Session, request: Request, learn: Callable[[torch.Tensor
         tokens,
         (Origin.PLAIN,),
         reason,
+        forward_tokens=unread,
         pool_size=len(session.tables.trajectory),
         context_size=len(session.tables.context),
         forward_seconds=forward_seconds,

@@ -9,13 +9,14 @@ from typing import Any, cast
 
 import torch
 from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel, StoppingCriteria, StoppingCriteriaList
-from transformers.cache_utils import DynamicCache
+from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation.configuration_utils import GenerationMode
 from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengthCriteria
 from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOutput
 
 from decoding.decoder import Decoder
+from decoding.prefix import KVPrefix, OpaquePrefix
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.step import Step
@@ -127,6 +128,7 @@ class HandedOver:
         if padding.shape[1]:
             processors = [_PaddedProcessors(processors, padding)] if processors else []
             others = [_PaddedCriteria(others, padding)] if others else []
+        session = Session(self.model) if session is None else session
         new: list[int] = []
         steps = decoder.generate(
             self.input_ids[:, self._padding :],
@@ -143,8 +145,18 @@ class HandedOver:
                 on_step(step)
         sequences = torch.cat([self.input_ids, self.input_ids.new_tensor([new])], dim=-1)
         if self.config.return_dict_in_generate:
-            return GenerateDecoderOnlyOutput(sequences=cast(torch.LongTensor, sequences))
+            return GenerateDecoderOnlyOutput(
+                sequences=cast(torch.LongTensor, sequences), past_key_values=self._filled_cache(session.prefix)
+            )
         return cast(torch.LongTensor, sequences)
+
+    def _filled_cache(self, prefix: KVPrefix | OpaquePrefix) -> Cache | None:
+        """The cache that `generate` has made, holding what its own would hold; None where it cannot."""
+        cache = self.model_kwargs.get("past_key_values")
+        # What `generate` reads of padding, nobody has read here.
+        if self._padding or not isinstance(cache, DynamicCache) or not isinstance(prefix, KVPrefix):
+            return None
+        return cache if prefix.fill(cache) else None
 
     def _ends(self) -> tuple[list[int], int, list[StoppingCriteria]]:
         """The ids that end the text, its maximal length, and the other criteria, which have to be asked."""

@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from transformers import GenerationConfig, GenerationMixin, PreTrainedModel, StoppingCriteria
+from transformers import (
+    GenerationConfig,
+    GenerationMixin,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    StoppingCriteria,
+    StopStringCriteria,
+)
 from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.streamers import BaseStreamer
 from transformers.generation.utils import GenerateDecoderOnlyOutput
@@ -31,6 +38,8 @@ def generate(
     seed: int | None = None,
     session: Session | None = None,
     streamer: BaseStreamer | None = None,
+    stop_strings: str | Sequence[str] | None = None,
+    tokenizer: PreTrainedTokenizerBase | None = None,
     **model_kwargs: Any,
 ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
     """Decode as `generate` would, in fewer steps: ``model.generate(**inputs, custom_generate=decoding.generate)``.
@@ -47,20 +56,28 @@ def generate(
             `torch.manual_seed` decides the text.
         session: a session of this model to go on from, so that what it has read is not read again.
         streamer: for use through `functools.partial` alone; pass a streamer to `generate` itself.
+        stop_strings: texts that end the text, as of `generate`; they need its ``tokenizer``. Those of a generation
+            config are refused by `generate` itself when a method not its own decodes: pass them here, or a
+            ``StopStringCriteria`` among the ``stopping_criteria``.
+        tokenizer: the model's.
 
     Returns:
         The ids, prompt included, shape (1, n + new); with ``return_dict_in_generate`` an output that holds them as
-        its ``sequences``, and no cache.
+        its ``sequences``, and the KV cache as its ``past_key_values`` (None with padding, a recurrent state or a
+        sparse attention).
 
     Raises:
-        ValueError: an argument is out of range, or names two streamers.
+        ValueError: an argument is out of range or of another kind, or names two streamers.
         NotImplementedError: what is asked for is not served; the message names it. Beams, batches, several return
             sequences, assistants, caches of the caller's or other than dynamic, embeddings as input, encoder-decoders,
             scores, logits, attentions and hidden states.
     """
+    _check("lookahead_config", lookahead_config, LookaheadConfig)
+    _check("session", session, Session)
     told = _told_to_generate(model)
+    criteria = [*stopping_criteria, *_stop_strings(stop_strings, tokenizer or told.get("tokenizer"))]
     handed_over = HandedOver(
-        model, input_ids, logits_processor, stopping_criteria, generation_config, {**model_kwargs, **_unserved(told)}
+        model, input_ids, logits_processor, criteria, generation_config, {**model_kwargs, **_unserved(told)}
     )
     refusal = handed_over.refusal()
     if refusal is not None:
@@ -86,17 +103,33 @@ def _told_to_generate(model: PreTrainedModel) -> Mapping[str, Any]:
     """The arguments of the `generate` that is calling, of which it hands over only some.
 
     It keeps the streamer to itself, has given it the prompt and would never end it: whoever reads from the streamer
-    would wait forever. So it is looked up in the caller's frame.
+    would wait forever. So it is looked up in the caller's frame. The tokenizer it loses on its way; the decorator
+    around it (`torch.no_grad`) still has it.
     """
     code = inspect.unwrap(GenerationMixin.generate).__code__
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code is code and frame.f_locals.get("self") is model:
-            return frame.f_locals
+            around = frame.f_back.f_locals.get("kwargs") if frame.f_back is not None else None
+            lost = around if isinstance(around, Mapping) else {}
+            return {**frame.f_locals, "tokenizer": lost.get("tokenizer")}
         if frame.f_back is None:
             break
         frame = frame.f_back
     return {}
+
+
+def _stop_strings(strings: str | Sequence[str] | None, tokenizer: Any) -> list[StoppingCriteria]:
+    if not strings:
+        return []
+    if tokenizer is None:
+        raise ValueError("stop_strings need the model's tokenizer: pass it to generate as tokenizer=")
+    return [StopStringCriteria(tokenizer, strings if isinstance(strings, str) else list(strings))]
+
+
+def _check(name: str, value: Any, kind: type) -> None:
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, not {value!r}")
 
 
 def _unserved(told: Mapping[str, Any]) -> dict[str, Any]:

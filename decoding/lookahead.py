@@ -16,15 +16,19 @@ nothing pays, it decodes plainly. None of this touches the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter
 
+import torch
 from transformers import PreTrainedModel
 
+from decoding.candidates.tree import CandidateTree
+from decoding.choose import Choices
 from decoding.config import LookaheadConfig
 from decoding.cost import StepCost
 from decoding.cost_probe import step_cost
 from decoding.decoder import Decoder, plain_step
+from decoding.detail import Observe, ObservedPlan
 from decoding.inputs import StepInputs
 from decoding.plan import BudgetedPlan, FixedPlan, Plan
 from decoding.request import Request
@@ -55,45 +59,46 @@ class LookaheadDecoder(Decoder):
         self.support = lookahead_support(model)
         self._cost = cost
 
-    def _plan(self, session: Session) -> Plan:
+    def _plan(self, session: Session, observe: Observe | None) -> Plan:
+        plan: Plan
         if not self.config.automatic:
-            return FixedPlan(session, self.config)
-        return BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled))
+            plan = FixedPlan(session, self.config)
+        else:
+            plan = BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled))
+        return plan if observe is None else ObservedPlan(plan, session, observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        plan = self._plan(session) if self.support.supported else None
+        plan = self._plan(session, request.observe) if self.support.supported else None
         reason = None
         while reason is None:
             started = perf_counter()
             depth = None if plan is None else self._depth(session, plan.window, request)
             if plan is None or depth is None:
-                step = plain_step(session, request)
+                step = self._plain_step(session, request)
                 reason = step.finish_reason
                 yield step
                 continue
             window, candidates = plan.window, plan.candidates(depth)
             if not candidates and not window:
-                step = plain_step(session, request, plan.learn_plain)
+                step = self._plain_step(session, request, plan.learn_plain)
                 reason = step.finish_reason
                 plan.account(perf_counter() - started)
                 yield step
                 continue
 
             # Both branches, in one forward pass.
-            inputs = StepInputs.lay_out(session.ids[-1], candidates, window)
-            before = perf_counter()
-            logits = session.look_ahead(inputs)
-            choices = request.chooser.choose(logits, session.ids, candidates, plan.width)
+            before, forward_tokens = perf_counter(), 1 + len(candidates) + len(window)
+            choices = self._look_ahead(session, request, candidates, window, plan.width)
             forward_seconds = perf_counter() - before
 
             # Verification: as far as the candidates are what the model chose, and one token more.
             chosen = choices.tokens
             accepted = candidates.walk(chosen)
             bonus = chosen[accepted[-1] if accepted else 0]
-            tokens, reason = request.cut(session.ids, [*(inputs.token_ids[node] for node in accepted), bonus])
+            tokens, reason = request.cut(session.ids, [*(candidates.tokens[node - 1] for node in accepted), bonus])
             origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
             plan.learn(candidates, accepted, choices)
-            session.commit(tokens, accepted[: len(tokens) - 1])
+            self._commit(session, tokens, accepted[: len(tokens) - 1])
 
             # Lookahead: of the window only the last row is read, and every column of a full one closes an n-gram.
             new_row = chosen[1 + len(candidates) :]
@@ -106,7 +111,7 @@ class LookaheadDecoder(Decoder):
                 tokens,
                 origins,
                 reason,
-                forward_tokens=len(inputs),
+                forward_tokens=forward_tokens,
                 candidates=len(candidates),
                 window_size=window.columns,
                 ngram_size=window.ngram_size,
@@ -114,6 +119,21 @@ class LookaheadDecoder(Decoder):
                 context_size=len(session.tables.context),
                 forward_seconds=forward_seconds,
             )
+
+    def _look_ahead(
+        self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
+    ) -> Choices:
+        """What the model chooses at the last token, at every candidate and in the window's last row."""
+        logits = session.look_ahead(StepInputs.lay_out(session.ids[-1], candidates, window))
+        return request.chooser.choose(logits, session.ids, candidates, width)
+
+    def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
+        session.commit(tokens, accepted)
+
+    def _plain_step(
+        self, session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None
+    ) -> Step:
+        return plain_step(session, request, learn)
 
     def _depth(self, session: Session, window: JacobiWindow, request: Request) -> int | None:
         """How deep candidates may go in this step; None where no branch may be laid out at all."""

@@ -15,6 +15,7 @@ from decoding.candidates.tree import ROOT, CandidateTree
 from decoding.choose import Choices
 from decoding.config import LookaheadConfig
 from decoding.cost import StepCost
+from decoding.detail import Outlook
 from decoding.session import Session
 from decoding.step import Origin
 from decoding.window import JacobiWindow
@@ -34,8 +35,10 @@ class Plan(Protocol):
         width: how many of each row's likeliest next tokens the plan learns from; 0 for none.
     """
 
-    window: JacobiWindow
     width: int
+
+    @property
+    def window(self) -> JacobiWindow: ...
 
     def candidates(self, depth: int) -> CandidateTree:
         """The verification branch of the next step, of at most so many tokens in a row; asked once a step."""
@@ -57,6 +60,9 @@ class Plan(Protocol):
 
     def account(self, seconds: float) -> None:
         """Take in how long the whole step took, once it is committed; the window may be another one afterwards."""
+
+    def outlook(self) -> Outlook | None:
+        """What a budget expected of the candidates asked for last; None where there is no budget."""
 
 
 class FixedPlan:
@@ -80,6 +86,9 @@ class FixedPlan:
     def account(self, seconds: float) -> None:
         pass
 
+    def outlook(self) -> Outlook | None:
+        return None
+
 
 class BudgetedPlan:
     """As many candidates, and as large a window, as pay; nothing at all where nothing does."""
@@ -88,6 +97,8 @@ class BudgetedPlan:
 
     def __init__(self, session: Session, cost: StepCost) -> None:
         self._session, self._tables, self._cost = session, session.tables, cost
+        # A window that the last text left behind may not fit before the end of the model's positions.
+        session.tables.window_choice.keep_within(self._ahead())
         self.window = self._new_window()
         self._growth = Growth(session.tables, session.ids)
         self._resting, self._next_rest, self._idle = 0, IDLE_STEPS, 0
@@ -140,11 +151,18 @@ class BudgetedPlan:
         settled, plain = 1 + len(accepted), cost(1)
         without = total - self._window_tokens - len(traced)
         choice.note(settled, cost(total) / plain, settled - lost, cost(without) / plain)
-        limit = self._session.gate.position_limit
-        ahead = None if limit is None else limit - len(self._session.ids)
-        choice.consider(self._cost, round(self._usual_candidates), ahead)
+        choice.consider(self._cost, round(self._usual_candidates), self._ahead())
         if choice.sizes != (self.window.columns, self.window.ngram_size):
             self.window = self._new_window()
+
+    def outlook(self) -> Outlook | None:
+        taken = self._growth.taken if self._awake else ()
+        return Outlook(self._cost.curve(1 + self._window_tokens), tuple(node.probability for node in taken))
+
+    def _ahead(self) -> int | None:
+        """How many positions the model has beyond the text; None for any number."""
+        limit = self._session.gate.position_limit
+        return None if limit is None else limit - len(self._session.ids)
 
     def _is_awake(self) -> bool:
         """Whether to look for candidates in the next step; where nothing paid for long, the sources rest."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 import torch
-from transformers import PreTrainedModel
+from transformers import Cache, PreTrainedModel
 
 from decoding.cache import KVCache
 from decoding.gate import Gate, accepted_arguments
@@ -20,6 +21,20 @@ def input_device(model: PreTrainedModel) -> torch.device:
     weight = model.get_input_embeddings().weight
     assert isinstance(weight, torch.Tensor)
     return weight.device
+
+
+_makers: WeakKeyDictionary[PreTrainedModel, Callable[[Gate], KVPrefix]] = WeakKeyDictionary()
+
+
+def use_prefixes(model: PreTrainedModel, make: Callable[[Gate], KVPrefix]) -> None:
+    """Have all prefixes of a model from now on be of a kind of their own."""
+    _makers[model] = make
+
+
+def own_prefix(model: PreTrainedModel, gate: Gate) -> KVPrefix | None:
+    """An empty prefix of the kind that was told for this model; None where none was."""
+    make = _makers.get(model)
+    return None if make is None else make(gate)
 
 
 class Prefix(Protocol):
@@ -65,6 +80,17 @@ class KVPrefix:
 
     def copy(self) -> KVPrefix:
         return KVPrefix(self._model, self._gate, self._cache.copy())
+
+    def fill(self, empty: Cache) -> bool:
+        """Write copies of what is held into an empty cache of transformers.
+
+        Returns:
+            False if nothing was written, since such a cache would not hold all of it.
+        """
+        if self._cache.indexed:
+            return False
+        self._cache.fill(empty)
+        return True
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         # No mask: causal attention over a whole chunk is what the fastest kernels serve.

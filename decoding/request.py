@@ -10,6 +10,7 @@ import torch
 from transformers import StoppingCriteriaList
 
 from decoding.choose import Chooser, Greedy
+from decoding.detail import Observe
 from decoding.step import FinishReason
 
 
@@ -23,6 +24,7 @@ class Request:
         chooser: chooses each token.
         criteria: asked after every token, as `generate` asks them after each of its steps.
         device: where the criteria expect the text.
+        observe: told of every step that a plan has made; None where nobody looks.
     """
 
     remaining: int
@@ -30,6 +32,7 @@ class Request:
     chooser: Chooser = field(default_factory=Greedy)
     criteria: StoppingCriteriaList | None = None
     device: torch.device | None = None
+    observe: Observe | None = None
 
     def cut(self, ids: Sequence[int], tokens: Sequence[int]) -> tuple[tuple[int, ...], FinishReason | None]:
         """The tokens up to the generation's end, and why it ends there; None if it does not.

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 from decoding.compiled import DEFAULT_BACKEND, CompiledForward, Mask, compiled_forward
 from decoding.gate import Gate, gate_of
 from decoding.inputs import AttentionReach, StepInputs, position_ids
-from decoding.prefix import KVPrefix, OpaquePrefix
+from decoding.prefix import KVPrefix, OpaquePrefix, own_prefix
 from decoding.static_cache import StaticKVCache
 from decoding.static_inputs import padded, padded_size, single, varying, write_mask
 from decoding.support import Support
@@ -25,6 +25,8 @@ def prefix_of(model: PreTrainedModel, gate: Gate, compiled: bool | str = False) 
     """
     if not gate.rewindable:
         return OpaquePrefix(model)
+    if (own := own_prefix(model, gate)) is not None:
+        return own
     if compiled:
         forward = compiled_forward(model, DEFAULT_BACKEND if compiled is True else compiled)
         if forward.reason is None:

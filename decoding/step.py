@@ -48,6 +48,8 @@ class Step:
         pool_size: how many n-grams of the trajectory are held.
         context_size: how many tokens of prompt, replies and earlier turns are indexed.
         prefill: True where the forward read the prompt.
+        exchanged_bytes: what passed between the ranks, where a step is split over several.
+        share_tokens: how many tokens the largest forward pass of a rank held then; 0 where nothing is split.
         forward_seconds: the model's share of ``seconds``.
         seconds: from the moment this step was asked for to the moment it was there, bookkeeping included.
     """
@@ -62,6 +64,8 @@ class Step:
     pool_size: int = 0
     context_size: int = 0
     prefill: bool = False
+    exchanged_bytes: int = 0
+    share_tokens: int = 0
     forward_seconds: float = 0.0
     seconds: float = 0.0
 

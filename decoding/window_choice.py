@@ -69,10 +69,14 @@ class WindowChoice:
             candidates: how many candidates a step has, about.
             ahead: positions that there are left for a window; None for any number.
         """
+        self.keep_within(ahead)
+        if self._steps >= TRIAL_STEPS:
+            self._judge(step_cost, candidates, ahead)
+
+    def keep_within(self, ahead: int | None) -> None:
+        """Give the branch up where there are not positions enough left for it; None for any number."""
         if self._level and ahead is not None and sum(self.sizes) > ahead:
             self._go(0)
-        elif self._steps >= TRIAL_STEPS:
-            self._judge(step_cost, candidates, ahead)
 
     def copy(self) -> WindowChoice:
         """A choice of its own, as far as this one."""

@@ -155,7 +155,8 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     if s.context_window:
         full = f"context {s.context_window}/{s.context_window}"
         parts.append(_figure(5, full, f"context {s.context_used}/{s.context_window}"))
-    parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
+    if s.contender is None:  # in a race the titles say it
+        parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
     if reason is None:
         parts.insert(1, _figure(7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
         return parts

@@ -10,9 +10,17 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from lade_chat.laid_open import Candidate as Candidate
+from lade_chat.laid_open import Inspection as Inspection
+from lade_chat.laid_open import Origin as Origin
+from lade_chat.laid_open import Trials as Trials
+
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
-Origin: TypeAlias = Literal["plain", "trajectory", "context", "successor"]
 Side: TypeAlias = Literal["left", "right"]
+MethodName: TypeAlias = Literal[
+    "plain", "lookahead", "lookahead-fixed", "jacobi", "hf-generate", "hf-prompt-lookup-3", "hf-prompt-lookup-10"
+]
+"""The ways to decode that can race, by the names that the benchmark has for them too."""
 Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "compile", "cost"]
 
 
@@ -35,6 +43,17 @@ class ModelOptions(msgspec.Struct, frozen=True):
     """Whether to measure what a step costs, which automatic sizes follow from."""
     compiled: bool = False
     """Whether steps go through ``torch.compile``, where they can."""
+    lookahead_workers: int = 1
+    """How many processes share each step of lookahead, every one with a replica of the model."""
+    tensor_parallel: int = 1
+    """How many processes hold a part of the model each."""
+    device_map: str | None = None
+    """How accelerate spreads the model over the devices: auto, balanced …"""
+
+    @property
+    def processes(self) -> int:
+        """How many processes there are in all."""
+        return max(self.lookahead_workers, self.tensor_parallel)
 
 
 class Sizes(msgspec.Struct, frozen=True):
@@ -43,6 +62,13 @@ class Sizes(msgspec.Struct, frozen=True):
     window_size: int = 7
     ngram_size: int = 5
     guess_set_size: int = 7
+
+
+class Contender(msgspec.Struct, frozen=True):
+    """How one side of a race decodes; ``sizes`` are those of lookahead-fixed."""
+
+    name: MethodName
+    sizes: Sizes | None = None
 
 
 class Sampling(msgspec.Struct, frozen=True):
@@ -93,6 +119,10 @@ class ModelInfo(msgspec.Struct, frozen=True):
     """Lines that people should read: why lookahead is off, that roles are plain text, which device was chosen."""
     compiled: bool = False
     """Whether its steps go through ``torch.compile``."""
+    lookahead_workers: int = 1
+    """How many processes share each step of lookahead."""
+    tensor_parallel: int = 1
+    """How many processes hold a part of the model each."""
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):
@@ -135,6 +165,8 @@ class Statistics(msgspec.Struct, frozen=True):
     """A plain step's measured time at this context length (debug only)."""
     sampling: Sampling | None = None
     """In force in this reply, a drawn seed included; None where the likeliest token is always taken, as it is."""
+    contender: Contender | None = None
+    """How this side of a race decodes, with the sizes in force; None outside of races."""
 
     @property
     def automatic(self) -> bool:
@@ -165,11 +197,17 @@ class Statistics(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """Where the two texts of a race part: the index of the first token that differs, and what each side chose."""
+    """Where the two texts of a race part: the index of the first token that differs, and what each side chose.
+
+    ``gap``: by how much the larger of the two logits exceeds the other there, read once in a plain forward pass;
+    ``ulps``: the same in units of the last place of the model's number format. None where one of the texts had ended.
+    """
 
     index: int
     left: str
     right: str
+    gap: float | None = None
+    ulps: float | None = None
 
 
 # --- commands: what a screen asks of the engine -------------------------------------------------------------------
@@ -189,14 +227,39 @@ class Reply(msgspec.Struct, frozen=True, tag=True):
 
 
 class Race(msgspec.Struct, frozen=True, tag=True):
-    """Answer twice, lookahead on (left) and off (right), fairly; both sides' events, then RaceFinished or Failed."""
+    """Answer twice, in two ways, fairly; both sides' events, then RaceFinished or Failed.
+
+    Over a turn that has been answered both sides start from the tables as they were before; with ``fresh`` from empty
+    ones, whatever the conversation has taught.
+    """
 
     messages: tuple[Message, ...]
     options: DecodingOptions
+    left: Contender = Contender("lookahead")
+    right: Contender = Contender("plain")
+    fresh: bool = False
 
 
 class SetLookahead(msgspec.Struct, frozen=True, tag=True):
     """Switch lookahead on or off; a running reply obeys at its next step."""
+
+    enabled: bool
+
+
+class Pause(msgspec.Struct, frozen=True, tag=True):
+    """Have the running reply wait before its next step, its clock standing still."""
+
+
+class StepOnce(msgspec.Struct, frozen=True, tag=True):
+    """Have a paused reply take one step."""
+
+
+class Resume(msgspec.Struct, frozen=True, tag=True):
+    """Have a paused reply go on."""
+
+
+class Inspect(msgspec.Struct, frozen=True, tag=True):
+    """Whether Tokens… of this reply and those to come tell of their last step in detail; a paused one tells at once."""
 
     enabled: bool
 
@@ -209,7 +272,7 @@ class Quit(msgspec.Struct, frozen=True, tag=True):
     """End the engine."""
 
 
-Command: TypeAlias = Load | Reply | Race | SetLookahead | Stop | Quit
+Command: TypeAlias = Load | Reply | Race | SetLookahead | Pause | StepOnce | Resume | Inspect | Stop | Quit
 
 
 # --- events: what the engine tells -------------------------------------------------------------------------------
@@ -245,6 +308,12 @@ class ReplyStarted(msgspec.Struct, frozen=True, tag=True):
     dropped_messages: int = 0
 
 
+class Waiting(msgspec.Struct, frozen=True, tag=True):
+    """The command waits for so many others: told by an engine that several screens share."""
+
+    ahead: int
+
+
 class Prefilling(msgspec.Struct, frozen=True, tag=True):
     """How many of the prompt's tokens have been read."""
 
@@ -262,6 +331,8 @@ class Tokens(msgspec.Struct, frozen=True, tag=True):
     step_seconds: tuple[float, ...] = ()
     """The reply's clock at the end of each step since the last batch: over all of its batches, a time for every
     ``Piece.step``."""
+    inspection: Inspection | None = None
+    """The last step of the batch in detail, where that is wanted; a batch may be without pieces then."""
 
 
 class ReplyFinished(msgspec.Struct, frozen=True, tag=True):
@@ -297,6 +368,7 @@ Event: TypeAlias = (
     | Loaded
     | LoadFailed
     | ReplyStarted
+    | Waiting
     | Prefilling
     | Tokens
     | ReplyFinished

@@ -1,5 +1,5 @@
 """What all tests share: one thread for torch, because small models gain nothing from more and lose by contention, and
-a cache folder of their own, so that no test reads or leaves figures in the user's."""
+folders of their own, so that no test reads or leaves anything in the user's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        data = str(tmp_path_factory.mktemp("data"))
+        patch.setenv("XDG_DATA_HOME", data)
+        patch.setenv("LADE_CHAT_DATA_DIR", data)
+        patch.setenv("LADE_CHAT_SETTINGS", str(tmp_path_factory.mktemp("config") / "settings.toml"))
         yield

@@ -306,26 +306,28 @@ def test_compare_json_has_both_sides(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_compare_json_says_where_the_texts_part(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(as_json=True, engine=ScriptedEngine(difference=Difference(3, "a", "b"))) == 0
+    assert run_compare(as_json=True, engine=ScriptedEngine(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
     answer = json.loads(capsys.readouterr().out)
     assert not answer["identical"]
-    assert answer["difference"] == {"index": 3, "left": "a", "right": "b"}
+    assert answer["difference"] == {"index": 3, "left": "a", "right": "b", "gap": 0.5, "ulps": 4.0}
+    assert (answer["left"]["method"], answer["right"]["method"]) == ("lookahead", "plain")
 
 
 def test_compare_in_a_pipe_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(engine=ScriptedEngine(difference=Difference(3, "a", "b"))) == 0
+    assert run_compare(engine=ScriptedEngine(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
     lines = capsys.readouterr().out.split("\n")
-    assert lines[0] == "--- lookahead on"
-    assert lines[3] == "--- lookahead off"
-    assert "speed-up: 1.50x" in lines
-    assert "the texts differ from token 3 on: 'a' with lookahead, 'b' without" in lines
+    assert lines[0] == "--- lookahead auto"
+    assert lines[3] == "--- plain decoding"
+    assert "speed-up: 1.50x (lookahead auto is 1.50x as fast as plain decoding)" in lines
+    (told,) = (line for line in lines if line.startswith("first difference at token 4: “a” left, “b” right"))
+    assert "their logits are 0.5 apart, 4 units in the last place" in told
 
 
 @pytest.mark.usefixtures("xterm")
 def test_compare_on_a_terminal_shows_two_panes() -> None:
     shown, _ = on_terminal(run_compare)
     assert SLOWER in shown
-    final = ESCAPE.sub("", shown[shown.rindex("lookahead off  ") - 60 :])
+    final = ESCAPE.sub("", shown[shown.rindex("plain decoding  ") - 60 :])
     assert len(re.findall(r"def f\(\):", final)) == 2
     assert final.endswith("the texts are identical\n")
     assert "\x1b[2J" not in final

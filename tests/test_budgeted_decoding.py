@@ -354,3 +354,15 @@ def test_memory_stays_bounded_however_long_it_runs(monkeypatch: pytest.MonkeyPat
             held.add((len(tables.successors), len(tables.trajectory) > 5))
         assert said == hf_greedy(model, prompt, 60)
     assert (8, True) in held
+
+
+def test_a_window_that_does_not_fit_before_the_last_position_is_given_up_for_candidates():
+    model = random_model("gpt2", positions=60)
+    session = Session(model)
+    while session.tables.window_choice.sizes != SIZES[-1]:
+        session.tables.window_choice.note(2, 1.0, 1, 1.0)
+        session.tables.window_choice.consider(fixed_cost(NEARLY_FREE), 0, None)
+    text = random_prompt(7) * 7
+    steps = list(budgeted(model, NEARLY_FREE).generate(text, max_new_tokens=8, session=session))
+    assert any(step.candidates for step in steps)
+    assert tokens_of(steps) == hf_greedy(model, text, 8)

@@ -162,8 +162,18 @@ def test_an_empty_prompt_is_refused_in_a_line(chatml: Any, messages: list[Messag
 
 
 def test_without_a_question_there_is_nothing_to_answer(chatml: Any) -> None:
-    with pytest.raises(PromptError, match="not the user's"):
-        build([user("Hi"), assistant("Hello")], chatml)
+    for messages in ([SYSTEM], [assistant("Hello")], [SYSTEM, assistant("Hello")]):
+        with pytest.raises(PromptError, match="said nothing yet"):
+            build(messages, chatml)
+
+
+@pytest.mark.parametrize("name", ["chatml", "plain", "strict"])
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_reply_goes_on_where_it_was_cut_off(request: pytest.FixtureRequest, name: str, raw: bool) -> None:
+    tokenizer = request.getfixturevalue(name)
+    question = [user("Count."), assistant("1"), user("On.")]
+    asked, going_on = (build(messages, tokenizer, raw=raw) for messages in (question, [*question, assistant(" 2, 3,")]))
+    assert text(going_on, tokenizer) == text(asked, tokenizer) + " 2, 3,"
 
 
 def test_a_template_that_refuses_everything_is_told_in_a_line() -> None:

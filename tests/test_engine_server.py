@@ -14,20 +14,26 @@ from lade_chat.protocol import (
     DecodingOptions,
     Event,
     Failed,
+    Inspect,
     Load,
     Loaded,
     LoadFailed,
     Message,
     ModelInfo,
     ModelOptions,
+    Pause,
     Race,
     RaceFinished,
     Reply,
     ReplyFinished,
     ReplyStarted,
+    Resume,
     SetLookahead,
     Statistics,
+    StepOnce,
     Stop,
+    decode_command,
+    encode,
 )
 
 LOAD = Load(ModelOptions())
@@ -181,3 +187,77 @@ def test_an_error_is_one_line() -> None:
     assert one_line(KeyError()) == "KeyError"
     assert one_line(RuntimeError("CUDA out of memory. Tried to allocate")).startswith("out of memory")
     assert one_line(MemoryError()).startswith("out of memory")
+
+
+class PacedEngine(GatedEngine):
+    """Also notes how its replies are paced and inspected; forgets it when one begins, as an engine may."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wishes: list[object] = []
+
+    def pause(self) -> None:
+        self.wishes.append("pause")
+
+    def step_once(self) -> None:
+        self.wishes.append("step")
+
+    def resume(self) -> None:
+        self.wishes.append("resume")
+
+    def inspect(self, enabled: bool) -> None:
+        self.wishes.append(enabled)
+
+    def handle(self, command: Command) -> Iterator[Event]:
+        for number, event in enumerate(super().handle(command)):
+            if number == 0:
+                self.wishes.clear()
+            yield event
+
+
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [
+        ([Pause()], ["pause"]),
+        ([Pause(), Resume()], []),
+        ([Resume(), StepOnce()], []),
+    ],
+)
+def test_a_pause_that_came_before_the_first_event_is_said_once_more(asked: list[Command], left: list[object]) -> None:
+    engine = PacedEngine()
+    server = EngineServer(lambda: engine, lambda event: None)
+    for wish in (*asked, Inspect(True)):
+        server.take(wish)  # nothing is there yet that could obey
+    server.take(LOAD)
+    server.serve_one()
+    server.take(reply("first"))
+    serving = threading.Thread(target=server.serve_one, daemon=True)
+    serving.start()
+    assert engine.entered.wait(PATIENCE)
+    for wish in asked:
+        server.take(wish)
+    engine.gate.set()
+    serving.join(PATIENCE)
+    assert engine.wishes == left
+
+
+def test_a_race_is_not_paused_and_inspection_waits_for_nothing() -> None:
+    engine = PacedEngine()
+    server = EngineServer(lambda: engine, lambda event: None)
+    server.take(LOAD)
+    server.serve_one()
+    server.take(Inspect(True))
+    assert engine.wishes == [True]
+    server.take(Race((Message("user", "x"),), DecodingOptions()))
+    serving = threading.Thread(target=server.serve_one, daemon=True)
+    serving.start()
+    assert engine.entered.wait(PATIENCE)
+    server.take(Pause())
+    assert engine.wishes == [True]
+    engine.gate.set()
+    serving.join(PATIENCE)
+
+
+@pytest.mark.parametrize("command", [Pause(), StepOnce(), Resume(), Inspect(True), Inspect(False)])
+def test_what_paces_a_reply_goes_over_the_wire(command: Command) -> None:
+    assert decode_command(encode(command)) == command

@@ -14,6 +14,7 @@ from checkpoints import llama_tokenizer
 import decoding
 from decoding import LookaheadConfig, Session
 from decoding.streaming import Feed
+from tests.families import small_model
 from tests.models import VOCABULARY, random_model, random_prompt
 
 BUNDLED = Path(__file__).parents[1] / "assets" / "model"
@@ -66,6 +67,8 @@ GREEDY = {
     "of the prompt": {"encoder_repetition_penalty": 1.5, "encoder_no_repeat_ngram_size": 2},
     "guided": {"guidance_scale": 1.5},
     "constrained": {"prefix_allowed_tokens_fn": lambda _, ids: [5, 6, int(ids[-1] + 1) % VOCABULARY]},
+    "by a generation config": {"generation_config": hf.GenerationConfig(repetition_penalty=1.3, max_new_tokens=9)},
+    "watermarked": {"watermarking_config": hf.WatermarkingConfig(bias=4.0)},
     "by length": {"max_new_tokens": None, "max_length": 31},
     "by time": {"max_time": 100.0},
 }
@@ -148,6 +151,44 @@ def test_return_dict_in_generate(llama):
     output = ours(llama, return_dict_in_generate=True)
     assert isinstance(output, hf.generation.GenerateDecoderOnlyOutput)
     assert torch.equal(output.sequences, asked(llama))
+
+
+@pytest.mark.parametrize("family", ["llama", "mistral", "gemma3", "gpt2"])
+def test_the_cache_that_comes_back_is_generates(family):
+    """Sliding layers hold their last tokens alone; `generate` goes on from it, and the session is none the worse."""
+    model = random_model(family)
+    session = Session(model)
+    own = asked(model, return_dict_in_generate=True).past_key_values
+    output = ours(model, return_dict_in_generate=True, session=session)
+    cache = output.past_key_values
+    assert type(cache) is type(own)
+    assert cache.get_seq_length() == own.get_seq_length() == 17 + LENGTH - 1
+    for mine, its in zip(cache.layers, own.layers, strict=True):
+        assert type(mine) is type(its)
+        torch.testing.assert_close(mine.keys, its.keys)
+        torch.testing.assert_close(mine.values, its.values)
+    longer = torch.cat([output.sequences, torch.tensor([[5, 6, 7]])], dim=1)
+    expected = asked(model, longer)
+    assert torch.equal(asked(model, longer, past_key_values=cache), expected)
+    assert torch.equal(ours(model, longer, session=session), expected)
+
+
+@pytest.mark.parametrize(
+    ("family", "arguments"),
+    [
+        ("llama", {"input_ids": torch.tensor([[0, 5, 6]]), "attention_mask": torch.tensor([[0, 1, 1]])}),
+        ("mamba", {}),
+    ],
+)
+def test_no_cache_comes_back_where_none_would_be_generates(family, arguments):
+    model = random_model(family)
+    output = ours(model, return_dict_in_generate=True, **arguments)
+    assert torch.equal(output.sequences, asked(model, **arguments))
+    assert output.past_key_values is None
+
+
+def test_no_cache_comes_back_without_its_index():
+    output = ours(small_model("deepseek_v32"), return_dict_in_generate=True)
     assert output.past_key_values is None
 
 
@@ -219,6 +260,19 @@ def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_pr
             assert "".join(streamer) == tokenizer.decode(ids[length:] if skip_prompt else ids)
 
 
+@pytest.mark.parametrize("stops", [["\n    re", "urn"], "return", ["never said"]])
+def test_stop_strings_end_the_text_where_generate_ends_it(bundled, stops):
+    model, tokenizer, inputs = bundled
+    arguments = {**inputs, "max_new_tokens": 40, "do_sample": False, "stop_strings": stops}
+    expected = model.generate(**arguments, tokenizer=tokenizer)
+    said = model.generate(**arguments, tokenizer=tokenizer, custom_generate=decoding.generate, lookahead_config=SIZES)
+    assert torch.equal(said, expected)
+    partial = functools.partial(decoding.generate, tokenizer=tokenizer)
+    assert torch.equal(model.generate(**arguments, custom_generate=partial), expected)
+    with pytest.raises(ValueError, match="tokenizer"):
+        model.generate(**arguments, custom_generate=decoding.generate)
+
+
 class Cacheless(hf.DynamicCache):
     pass
 
@@ -243,6 +297,9 @@ class Cacheless(hf.DynamicCache):
         ({"attention_mask": torch.zeros(1, 17)}, "attention_mask"),
         ({"position_ids": torch.arange(1, 18)[None]}, "position_ids"),
         ({"max_new_tokens": 0}, "max_new_tokens"),
+        ({"lookahead_config": (7, 5, 7)}, "lookahead_config"),
+        ({"session": "mine"}, "session"),
+        ({"do_sample": True, "seed": "mine"}, "seed"),
     ],
 )
 def test_what_is_not_served_is_named(llama, arguments, offender):

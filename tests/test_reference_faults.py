@@ -1,4 +1,8 @@
-"""Faults known of the original implementation, each with a test that it does not occur here."""
+"""Faults known of the original implementation, each with a test that it does not occur here.
+
+Those of its chatbot (a system prompt lost, prompts cut short, one model's roles, no streaming) have theirs where
+conversations are tested.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sampling: the same text however it is decoded, the model's own distribution, and noise that hangs on place alone."""
+"""Sampling: the model's own distribution, processors as `generate` has them, and noise that hangs on place alone."""
 
 from __future__ import annotations
 
@@ -10,52 +10,17 @@ import torch
 import transformers as hf
 from transformers.generation import logits_process
 
-from decoding import AutoregressiveDecoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, Session
+from decoding import AutoregressiveDecoder, SamplingConfig, Session
 from decoding.candidates.tree import CandidateTree
 from decoding.choose import Processed, drawn
 from decoding.randomness import gumbel
 from decoding.step import Origin
-from tests.costs import NEARLY_FREE, budgeted
-from tests.models import COMMON, CONFIGS, VOCABULARY, random_prompt
+from tests.grid import ALL_AT_ONCE, DECODERS, FEW, PROMPT, with_few_tokens
+from tests.models import COMMON, VOCABULARY, random_prompt
 
 LENGTH = 24
 CRITICAL_7 = 24.32
 """Chi-square with seven degrees of freedom exceeds this once in a thousand."""
-DECODERS = {
-    "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(4, 3, 4)),
-    "bigrams": lambda model: LookaheadDecoder(model, LookaheadConfig(3, 2, 3)),
-    "no window": lambda model: LookaheadDecoder(model, LookaheadConfig(0, 5, 5)),
-    "automatic": lambda model: budgeted(model, NEARLY_FREE),
-    "jacobi": lambda model: JacobiDecoder(model, 7),
-}
-GRID = {
-    "as it is": {},
-    "cold": {"temperature": 0.3},
-    "hot": {"temperature": 1.5},
-    "top-k": {"temperature": 0.8, "top_k": 5},
-    "top-p": {"temperature": 1.2, "top_p": 0.8},
-    "min-p": {"min_p": 0.1},
-    "typical": {"typical_p": 0.7},
-    "epsilon": {"epsilon_cutoff": 0.02},
-    "eta": {"eta_cutoff": 0.02},
-    "penalty": {"repetition_penalty": 1.3},
-    "no trigram twice": {"no_repeat_ngram_size": 3},
-    "bad words": {"bad_words_ids": [[4], [5, 6]]},
-    "biases": {"logit_bias": {5: 4, 3: -2.0}, "sequence_bias": {(5, 6): 3.0}},
-    "suppressed": {"suppress_tokens": [7, 8]},
-    "greedy with a penalty": {"temperature": 0, "repetition_penalty": 1.2, "no_repeat_ngram_size": 3},
-}
-ALL_AT_ONCE = {
-    **GRID["top-k"],
-    **GRID["penalty"],
-    **GRID["biases"],
-    **GRID["suppressed"],
-    "top_p": 0.95,
-    "no_repeat_ngram_size": 4,
-}
-FEW = 12
-"""Tokens of the models here: so few that what was said before is often drawn again, and candidates are accepted."""
-PROMPT = [token % FEW for token in random_prompt(19)]
 
 
 def tokens_of(steps):
@@ -67,37 +32,9 @@ def plain(model, prompt, config, length=LENGTH, **arguments):
     return tokens_of(decoder.generate(prompt, max_new_tokens=length, sampling=config, **arguments))
 
 
-def with_few_tokens(family):
-    torch.manual_seed(1)
-    config = CONFIGS[family]()
-    config.vocab_size = FEW
-    return hf.AutoModelForCausalLM.from_config(config).eval().double()
-
-
 @pytest.fixture(scope="module")
 def llama():
     return with_few_tokens("llama")
-
-
-@pytest.mark.parametrize("settings", GRID)
-def test_with_one_seed_every_decoder_draws_the_same_text(llama, settings):
-    config = SamplingConfig(**GRID[settings], seed=7)
-    expected = plain(llama, PROMPT, config)
-    for name, decoder in DECODERS.items():
-        steps = list(decoder(llama).generate(PROMPT, max_new_tokens=LENGTH, sampling=config))
-        assert tokens_of(steps) == expected, name
-        # Or the identity says little.
-        assert sum(step.verified for step in steps) > 0, name
-
-
-@pytest.mark.parametrize("family", ["mistral", "gemma3", "gpt2"])
-@pytest.mark.parametrize("settings", [{"temperature": 0.7}, ALL_AT_ONCE])
-def test_other_families_too(family, settings):
-    model, config = with_few_tokens(family), SamplingConfig(**settings, seed=11)
-    expected = plain(model, PROMPT, config)
-    for name, decoder in DECODERS.items():
-        said = tokens_of(decoder(model).generate(PROMPT, max_new_tokens=LENGTH, sampling=config))
-        assert said == expected, name
 
 
 def test_toggled_and_stopped_and_taken_up_again_the_text_is_the_same(llama):

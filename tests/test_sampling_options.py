@@ -80,10 +80,9 @@ def test_a_bad_value_is_one_line_that_names_its_flag(
     assert flag in captured.err
 
 
-@pytest.mark.parametrize("command", ["tune", "bench"])
-def test_commands_that_draw_nothing_have_no_such_flags(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    assert main([command, "--temperature", "0.8"]) == 2
-    assert main(["--temperature", "0.8", command]) == 2
+def test_a_command_that_draws_nothing_has_no_such_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "--temperature", "0.8"]) == 2
+    assert main(["--temperature", "0.8", "tune"]) == 2
     assert capsys.readouterr().err.count("--temperature") == 2
 
 

@@ -72,6 +72,10 @@ class CandidateTree:
         """The candidate that follows a node with this token; None if there is none."""
         return self._children[node].get(token)
 
+    def cut_off(self, node: int) -> None:
+        """Have :meth:`walk` and :meth:`child` end before a candidate node."""
+        del self._children[self.parent(node)][self.tokens[node - 1]]
+
     def parent(self, node: int) -> int:
         """The node that a candidate node continues."""
         return self._parents[node - 1]

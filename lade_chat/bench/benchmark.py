@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
+from decoding import SamplingConfig, measure_step_cost
 from lade_chat.bench.decoders import fixed_method
-from lade_chat.bench.identity import differences, tie_of
+from lade_chat.bench.identity import differences
 from lade_chat.bench.measure import count, measure
 from lade_chat.bench.methods import Method, Setup, Sizes, make
 from lade_chat.bench.padding import Padding
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
+from lade_chat.bench.scaling import PROBE_SECONDS, Scaling, scaling
 from lade_chat.bench.summary import Overall, Row, overall, summarise
 from lade_chat.bench.values import Difference, Run, SuiteTasks, SweepPoint
+from lade_chat.engine.sampling import in_force, sampling_config
+from lade_chat.engine.ties import tie_of
 from lade_chat.errors import is_out_of_memory, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
+from lade_chat.protocol import Sampling
 
 WARM_UP_TOKENS = 8
 SWEEP: tuple[Sizes, ...] = tuple((window, ngram, window) for ngram in (3, 5) for window in (1, 2, 4, 7, 10, 15, 20, 30))
@@ -30,10 +36,17 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured. ``left_out`` are the methods that this model cannot be decoded with, and why."""
+    """What was measured.
+
+    ``sampling`` is how tokens were chosen, with the first of the ``seeds``; None where the likeliest was always taken.
+    Where nothing was drawn the only seed is None. ``left_out`` are the methods that this model cannot be decoded with,
+    and why; ``not_compared`` those that drew in a way of their own.
+    """
 
     model: LoadedModel
     plan: Plan
+    sampling: Sampling | None
+    seeds: tuple[int | None, ...]
     padding: Padding | None
     suites: list[SuiteTasks]
     runs: list[Run]
@@ -42,6 +55,8 @@ class Result:
     differences: list[Difference]
     sweep: list[SweepPoint]
     left_out: dict[str, str]
+    not_compared: tuple[str, ...]
+    scaling: list[Scaling]
 
 
 def benchmark(
@@ -53,6 +68,7 @@ def benchmark(
     padding: Padding | None = None,
 ) -> Result:
     """Measure. Raises PromptError if a prompt does not fit the model, and whatever the decoders raise."""
+    sampling, seeds = _sampling(plan, loaded)
     setup = Setup(
         loaded.model,
         loaded.eos_token_ids,
@@ -60,10 +76,12 @@ def benchmark(
         loaded.tokenizer,
         assistant,
         compiled=loaded.info.compiled,
+        sampling=sampling,
+        workers=loaded.workers,
     )
     with quiet():
         methods = make(plan.methods, setup)
-        suites = _prepared(plan, loaded, methods[0], progress)
+        suites = _prepared(plan, loaded, methods[0], seeds, progress)
         methods, left_out = _warmed_up(methods, suites[0])
         runs: list[Run] = []
         total = count(suites, methods, plan.repeats)
@@ -72,13 +90,49 @@ def benchmark(
             runs.append(run)
             progress(f"{run.suite}: {run.method}", len(runs), total)
         sweep = _swept(suites, setup, progress) if plan.sweep else []
-        rows = summarise(runs, suites)
-        told = differences(runs, suites, tie_of(loaded.model))
-    return Result(loaded, plan, padding, suites, runs, rows, overall(runs, rows), told, sweep, left_out)
+        not_compared = tuple(method.name for method in methods if method.own_draws and seeds != (None,))
+        rows = summarise(runs, suites, not_compared)
+        compared = [run for run in runs if run.method not in not_compared]
+        told = differences(compared, suites, tie_of(loaded.model, sampling))
+    return Result(
+        loaded,
+        plan,
+        in_force(sampling),
+        seeds,
+        padding,
+        suites,
+        runs,
+        rows,
+        overall(runs, rows),
+        told,
+        sweep,
+        left_out,
+        not_compared,
+        _scaling(loaded, runs, rows),
+    )
 
 
-def _prepared(plan: Plan, loaded: LoadedModel, plain: Method, progress: Progress) -> list[SuiteTasks]:
-    total = sum(len(question.turns) for suite in plan.suites for question in suite.questions)
+def _scaling(loaded: LoadedModel, runs: Sequence[Run], rows: Sequence[Row]) -> list[Scaling]:
+    """What sharing steps has won, against what steps cost in one process while the others rest."""
+    if loaded.workers is None:
+        return []
+    cost = measure_step_cost(loaded.model, PROBE_SECONDS, compiled=loaded.info.compiled)
+    return scaling(runs, rows, loaded.workers.ranks, cost)
+
+
+def _sampling(plan: Plan, loaded: LoadedModel) -> tuple[SamplingConfig | None, tuple[int | None, ...]]:
+    """How tokens are chosen, and the seeds to draw them with."""
+    sampling = sampling_config(plan.options.sampling, loaded.model)
+    if sampling is None or sampling.is_greedy:
+        return sampling, (None,)
+    seeds = plan.seeds or (sampling.seed,)
+    return replace(sampling, seed=seeds[0]), seeds
+
+
+def _prepared(
+    plan: Plan, loaded: LoadedModel, plain: Method, seeds: Sequence[int | None], progress: Progress
+) -> list[SuiteTasks]:
+    total = len(seeds) * sum(len(question.turns) for suite in plan.suites for question in suite.questions)
     done = 0
     prepared = []
     for suite in plan.suites:
@@ -88,7 +142,7 @@ def _prepared(plan: Plan, loaded: LoadedModel, plain: Method, progress: Progress
             done += 1
             progress(f"{name}: answers to compare with", done, total)
 
-        prepared.append(prepare(suite, loaded, plan.options, plan.system, plain.open, answered))
+        prepared.append(prepare(suite, loaded, plan.options, plan.system, plain.open, answered, seeds))
     return prepared
 
 
@@ -101,7 +155,7 @@ def _warmed_up(methods: Sequence[Method], suite: SuiteTasks) -> tuple[list[Metho
     task, able, left_out = max(suite.tasks, key=lambda task: len(task.reference)), [], {}
     for method in methods:
         try:
-            method.open()(task.ids, min(WARM_UP_TOKENS, task.max_new_tokens))
+            method.open(task.seed)(task.ids, min(WARM_UP_TOKENS, task.max_new_tokens))
         except Exception as error:  # any model may be given, and generate refuses in many ways
             if is_out_of_memory(error) or not method.may_refuse:
                 raise
@@ -119,12 +173,13 @@ def _swept(suites: Sequence[SuiteTasks], setup: Setup, progress: Progress) -> li
     for sizes in SWEEP:
         method = fixed_method(sizes, setup)
         for suite in suites:
-            reply = method.open()
             figures: list[Any] = []
-            for task in suite.tasks:
-                figures.append(reply(task.ids, task.max_new_tokens).figures)
-                done += 1
-                progress(f"{suite.name}: W, N, G = {sizes}", done, total)
+            for seed, tasks in groupby(suite.tasks, key=lambda task: task.seed):
+                reply = method.open(seed)
+                for task in tasks:
+                    figures.append(reply(task.ids, task.max_new_tokens).figures)
+                    done += 1
+                    progress(f"{suite.name}: W, N, G = {sizes}", done, total)
             steps = sum(each.steps for each in figures)
             if steps:
                 tokens, held = (sum(getattr(each, name) for each in figures) for name in ("tokens", "forward_tokens"))

@@ -7,7 +7,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from decoding import Decoder, LookaheadConfig, LookaheadDecoder, Session, Step
+from decoding import Decoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, Session, Step
 from lade_chat.bench.memory import entries_of, size_of
 from lade_chat.bench.methods import Method, Replier, Setup, Sizes
 from lade_chat.bench.values import Reply, StepFigures
@@ -22,11 +22,11 @@ def fixed_method(sizes: Sizes, setup: Setup) -> Method:
 def decoder_method(name: str, decoder: Decoder, setup: Setup, *, learns: bool = True) -> Method:
     """A decoder as a method. One session lasts as long as what :attr:`Method.open` returns."""
 
-    def opened() -> Replier:
-        session = Session(setup.model, compiled=setup.compiled)
+    def opened(seed: int | None) -> Replier:
+        session, sampling = Session(setup.model, compiled=setup.compiled), setup.sampling_with(seed)
 
         def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
-            return timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids)
+            return timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids, sampling)
 
         return reply
 
@@ -34,7 +34,12 @@ def decoder_method(name: str, decoder: Decoder, setup: Setup, *, learns: bool = 
 
 
 def timed_reply(
-    decoder: Decoder, session: Session, ids: Sequence[int], max_new_tokens: int, eos_token_ids: Sequence[int]
+    decoder: Decoder,
+    session: Session,
+    ids: Sequence[int],
+    max_new_tokens: int,
+    eos_token_ids: Sequence[int],
+    sampling: SamplingConfig | None,
 ) -> Reply:
     """Decode one reply, the prompt read anew: a kept session hands on its tables, not what it has read.
 
@@ -42,8 +47,11 @@ def timed_reply(
     """
     session.prefix.rewind(0)
     started = perf_counter()
-    generated = decoder.generate(ids, max_new_tokens=max_new_tokens, eos_token_ids=list(eos_token_ids), session=session)
-    steps = list(generated)
+    steps = list(
+        decoder.generate(
+            ids, max_new_tokens=max_new_tokens, eos_token_ids=list(eos_token_ids), sampling=sampling, session=session
+        )
+    )
     synchronize(session.model)
     seconds = perf_counter() - started
     tokens = tuple(token for step in steps for token in step.tokens)
@@ -70,4 +78,6 @@ def _added_up(steps: Sequence[Step], session: Session) -> StepFigures:
         median_seconds=median(step.seconds for step in own) if own else 0.0,
         table_entries=entries_of(session.tables),
         table_bytes=size_of(session.tables),
+        share_tokens=sum(step.share_tokens or step.forward_tokens for step in own),
+        exchanged_bytes=sum(step.exchanged_bytes for step in own),
     )

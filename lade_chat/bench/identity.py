@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-import torch
-
-from lade_chat.bench.prepare import logits_after
 from lade_chat.bench.values import Difference, Run, SuiteTasks, Task
-
-Tie: TypeAlias = tuple[float, float]
-"""The gap between two logits, and the same in units of the last place."""
+from lade_chat.engine.ties import TieOf, first_difference
 
 
-def first_difference(left: Sequence[int], right: Sequence[int]) -> int | None:
-    """The index of the first token that differs; None if the two are identical."""
-    for index in range(max(len(left), len(right))):
-        if left[index : index + 1] != right[index : index + 1]:
-            return index
-    return None
-
-
-def differences(
-    runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: Callable[[Sequence[int], int, int], Tie]
-) -> list[Difference]:
-    """The replies that are not the reference, each kind of them once.
-
-    ``tie`` is given a text and the two tokens that were chosen after it (see :func:`tie_of`).
-    """
+def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -> list[Difference]:
+    """The replies that are not the reference, each kind of them once; ``tie`` as of :func:`tie_of`."""
     tasks: Mapping[str, Sequence[Task]] = {suite.name: suite.tasks for suite in suites}
     counted: Counter[tuple[Any, ...]] = Counter()
     for run in runs:
@@ -44,25 +25,6 @@ def differences(
         gap = ulps = None
         if expected is not None and other is not None:
             task = tasks[suite][prompt]
-            gap, ulps = tie([*task.ids, *task.reference[:position]], expected, other)
+            gap, ulps = tie([*task.ids, *task.reference[:position]], task.seed, expected, other)
         told.append(Difference(method, tables, suite, prompt, position, expected, other, gap, ulps, times))
     return told
-
-
-def tie_of(model: Any) -> Callable[[Sequence[int], int, int], Tie]:
-    """By how much one token's logit exceeds another's after a text, and that in ulps of the model's number format."""
-
-    def tie(ids: Sequence[int], expected: int, found: int) -> Tie:
-        row = logits_after(model, ids)[0]
-        first, second = float(row[expected]), float(row[found])
-        gap = first - second
-        return gap, gap / unit_of_last_place(max(abs(first), abs(second)), row.dtype)
-
-    return tie
-
-
-def unit_of_last_place(value: float, dtype: torch.dtype) -> float:
-    """The distance from a positive number to the next larger one of this format."""
-    information = torch.finfo(dtype)
-    exponent = math.floor(math.log2(max(value, information.tiny)))
-    return float(information.eps * 2.0**exponent)

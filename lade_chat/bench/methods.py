@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lade_chat.bench.values import Reply, TablesKept
 from lade_chat.errors import LadeChatError
+from lade_chat.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, PLAIN, PROMPT_LOOKUP
+from lade_chat.methods import PAPER_SIZES as PAPER
+
+if TYPE_CHECKING:
+    from decoding import LookaheadConfig, SamplingConfig
 
 Sizes: TypeAlias = tuple[int, int, int]
 """W, N and G."""
 Replier: TypeAlias = Callable[[Sequence[int], int], Reply]
 """Answers a prompt's ids with at most so many tokens, and tells how long it took."""
 
-PLAIN = "plain"
-"""What every method is compared with."""
-PAPER_SIZES: Sizes = (7, 5, 7)
+PAPER_SIZES: Sizes = (PAPER.window_size, PAPER.ngram_size, PAPER.guess_set_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +29,17 @@ class Method:
     Attributes:
         name: what it is called in the results.
         learns: whether it has tables that learn from the texts it sees, so that it is measured warm and cold.
-        open: starts with fresh tables; what it returns keeps them from reply to reply.
+        open: starts with fresh tables, to draw with a seed if tokens are drawn; what it returns keeps the tables from
+            reply to reply.
         may_refuse: whether there are models that it raises an error for; such a method is left out.
+        own_draws: whether it has a way of its own to draw, so that with one seed it says something else.
     """
 
     name: str
     learns: bool
-    open: Callable[[], Replier]
+    open: Callable[[int | None], Replier]
     may_refuse: bool = False
+    own_draws: bool = False
 
     @property
     def entries(self) -> tuple[TablesKept | None, ...]:
@@ -53,6 +59,14 @@ class Setup:
     """A LoadedModel that drafts for the model; None where none was given."""
     compiled: bool = False
     """Whether the steps of this package's decoders are compiled."""
+    sampling: SamplingConfig | None = None
+    """How tokens are chosen; None for the likeliest always."""
+    workers: Any = None
+    """The other processes that steps may be shared with; None where there are none."""
+
+    def sampling_with(self, seed: int | None) -> SamplingConfig | None:
+        """How tokens are chosen, with this seed of the draws."""
+        return self.sampling if self.sampling is None or seed is None else replace(self.sampling, seed=seed)
 
 
 def make(names: Sequence[str], setup: Setup) -> list[Method]:
@@ -86,26 +100,49 @@ def _lookahead(setup: Setup) -> list[Method]:
     from decoding import LookaheadConfig, LookaheadDecoder
     from lade_chat.bench.decoders import decoder_method
 
-    return [decoder_method("lookahead", LookaheadDecoder(setup.model, LookaheadConfig.auto()), setup)]
+    config = LookaheadConfig.auto()
+    alone = decoder_method(LOOKAHEAD, LookaheadDecoder(setup.model, config), setup)
+    return [alone, *_shared(alone.name, config, setup)]
 
 
 def _lookahead_fixed(setup: Setup) -> list[Method]:
+    from decoding import LookaheadConfig
     from lade_chat.bench.decoders import fixed_method
 
-    return [fixed_method(sizes, setup) for sizes in dict.fromkeys(setup.fixed_sizes)]
+    found = []
+    for sizes in dict.fromkeys(setup.fixed_sizes):
+        found.append(fixed_method(sizes, setup))
+        found += _shared(found[-1].name, LookaheadConfig(*sizes), setup)
+    return found
+
+
+def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
+    """The same with steps shared among all processes, if there are several."""
+    if setup.workers is None:
+        return []
+    from lade_chat.bench.scaling import shared_method
+
+    return [shared_method(name, config, setup)]
+
+
+def _jacobi(setup: Setup) -> list[Method]:
+    from decoding import JacobiDecoder
+    from lade_chat.bench.decoders import decoder_method
+
+    return [decoder_method(JACOBI, JacobiDecoder(setup.model), setup, learns=False)]
 
 
 def _generate(setup: Setup) -> list[Method]:
     from lade_chat.bench.generate import generate_method
 
-    return [generate_method("hf-generate", setup)]
+    return [generate_method(GENERATE, setup)]
 
 
-def _prompt_lookup(tokens: int) -> Callable[[Setup], list[Method]]:
+def _prompt_lookup(name: str, tokens: int) -> Callable[[Setup], list[Method]]:
     def made(setup: Setup) -> list[Method]:
         from lade_chat.bench.generate import generate_method
 
-        return [generate_method(f"hf-prompt-lookup-{tokens}", setup, prompt_lookup_num_tokens=tokens)]
+        return [generate_method(name, setup, prompt_lookup_num_tokens=tokens)]
 
     return made
 
@@ -119,11 +156,11 @@ def _assisted(setup: Setup) -> list[Method]:
 ASSISTED = "hf-assisted"
 METHODS: dict[str, Callable[[Setup], list[Method]]] = {
     PLAIN: _plain,
-    "lookahead": _lookahead,
-    "lookahead-fixed": _lookahead_fixed,
-    "hf-generate": _generate,
-    "hf-prompt-lookup-3": _prompt_lookup(3),
-    "hf-prompt-lookup-10": _prompt_lookup(10),
+    LOOKAHEAD: _lookahead,
+    FIXED: _lookahead_fixed,
+    JACOBI: _jacobi,
+    GENERATE: _generate,
+    **{name: _prompt_lookup(name, tokens) for name, tokens in PROMPT_LOOKUP.items()},
     ASSISTED: _assisted,
 }
 """Every method by the name that ``--methods`` knows it by."""

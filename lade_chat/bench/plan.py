@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from lade_chat.bench.methods import PAPER_SIZES, Sizes, check_names
 from lade_chat.bench.padding import parse_amount
-from lade_chat.bench.values import Suite
 from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.suites.prompts import Suite
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Plan:
     Attributes:
         suites: what is asked.
         methods: names of :data:`lade_chat.bench.methods.METHODS`; plain decoding is measured in any case.
-        options: of these, how long replies may become and whether prompts are bare text.
+        options: of these, how long replies may become, whether prompts are bare text, and how tokens are drawn.
         model: the model to measure on.
         assistant_model: the path or Hub id of the model that drafts; None for none.
         fixed_sizes: W, N and G of the lookahead with fixed sizes, one or several.
@@ -25,6 +25,8 @@ class Plan:
         pad_cost: the size whose cost the model shall have, such as ``1.1B``; None for its own.
         system: a system message for every prompt.
         sweep: whether many sizes are tried too.
+        seeds: where tokens are drawn, every prompt is answered with each of these; without any, with one that is drawn.
+        random_weights: the seed of weights to be drawn in place of the model's; None for its own.
 
     Raises:
         LadeChatError: a method or an amount is not to be had.
@@ -40,6 +42,8 @@ class Plan:
     pad_cost: str | None = None
     system: str | None = None
     sweep: bool = False
+    seeds: tuple[int, ...] = ()
+    random_weights: int | None = None
 
     def __post_init__(self) -> None:
         check_names(self.methods, assistant=self.assistant_model is not None)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import torch
 
 from lade_chat.bench.methods import Replier
-from lade_chat.bench.values import Question, Suite, SuiteTasks, Task
+from lade_chat.bench.values import SuiteTasks, Task
 from lade_chat.engine.conversation import build_prompt
+from lade_chat.engine.ties import logits_after
 from lade_chat.errors import PromptError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol import DecodingOptions, Message
+from lade_chat.suites.prompts import Question, Suite
 
 
 def prepare(
@@ -21,18 +23,19 @@ def prepare(
     loaded: LoadedModel,
     options: DecodingOptions,
     system: str | None,
-    plain: Callable[[], Replier],
+    plain: Callable[[int | None], Replier],
     answered: Callable[[], None],
+    seeds: Sequence[int | None] = (None,),
 ) -> SuiteTasks:
     """A suite's tasks, each answered once by plain decoding, whose answers are the history of later turns.
 
-    ``answered`` is called after every task. Raises PromptError, with the suite's name, if a prompt does not fit the
-    model's context.
+    All questions are asked with each seed; ``answered`` is called after every task. Raises PromptError, with the
+    suite's name, if a prompt does not fit the model's context.
     """
     tasks: list[Task] = []
-    for question in suite.questions:
+    for seed, question in product(seeds, suite.questions):
         try:
-            tasks += _tasks(question, loaded, options, system, plain, answered)
+            tasks += _tasks(question, seed, loaded, options, system, plain, answered)
         except PromptError as error:
             raise PromptError(f"Suite {suite.name}: {error}") from None
     nats = [
@@ -43,10 +46,11 @@ def prepare(
 
 def _tasks(
     question: Question,
+    seed: int | None,
     loaded: LoadedModel,
     options: DecodingOptions,
     system: str | None,
-    plain: Callable[[], Replier],
+    plain: Callable[[int | None], Replier],
     answered: Callable[[], None],
 ) -> list[Task]:
     messages = [Message("system", system)] if system else []
@@ -60,8 +64,8 @@ def _tasks(
             context_window=loaded.info.context_window,
             max_new_tokens=options.max_new_tokens,
         )
-        reply = plain()(prompt.ids, prompt.max_new_tokens)
-        tasks.append(Task(prompt.ids, prompt.max_new_tokens, reply.ids))
+        reply = plain(seed)(prompt.ids, prompt.max_new_tokens)
+        tasks.append(Task(prompt.ids, prompt.max_new_tokens, reply.ids, seed))
         messages.append(Message("assistant", loaded.tokenizer.decode(reply.ids, skip_special_tokens=True)))
         answered()
     return tasks
@@ -73,13 +77,3 @@ def negative_log_likelihood(model: Any, task: Task) -> tuple[float, int]:
     rows = logits_after(model, [*task.ids, *task.reference[:-1]], len(task.reference))
     chosen = torch.log_softmax(rows.float(), dim=-1).gather(-1, reply[:, None])
     return -float(chosen.sum()), len(task.reference)
-
-
-@torch.inference_mode()
-def logits_after(model: Any, ids: Sequence[int], rows: int = 1) -> torch.Tensor:
-    """The logits after each of the last ``rows`` tokens, read in one plain forward pass. Shape (rows, vocabulary)."""
-    selects = "logits_to_keep" in inspect.signature(model.forward).parameters
-    arguments = {"logits_to_keep": rows} if selects else {}
-    input_ids = torch.tensor([list(ids)], device=model.device)
-    logits: torch.Tensor = model(input_ids=input_ids, use_cache=False, **arguments).logits[0, -rows:]
-    return logits

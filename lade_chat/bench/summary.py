@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TypeAlias
 
-from lade_chat.bench.methods import PLAIN
 from lade_chat.bench.values import Run, SuiteTasks, TablesKept
+from lade_chat.methods import PLAIN
 
 Entry: TypeAlias = tuple[str, TablesKept | None]
 """A method and how its tables are kept."""
@@ -42,6 +42,8 @@ class StepSummary:
         bookkeeping_share: a step's time outside the model, relative to a plain step's whole time (the median one's).
         table_entries: the most entries that the tables held.
         table_bytes: the most memory that they took, about.
+        tokens_per_share: tokens that the largest part of a step held, where steps are shared among processes.
+        bytes_per_step: what passed between these.
     """
 
     tokens_per_step: float
@@ -50,6 +52,8 @@ class StepSummary:
     bookkeeping_share: float
     table_entries: int
     table_bytes: int
+    tokens_per_share: float = 0.0
+    bytes_per_step: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,8 @@ class Row:
         tokens_per_second: generated tokens over these seconds.
         speedup: tokens per second over plain decoding's in the same repeat. Where the texts are identical that is
             the ratio of the total times; where they are not, a reply that ends sooner does not count as speed.
-        identical: how many replies were plain decoding's, token for token.
+        identical: how many replies were plain decoding's, token for token; None for a method that drew them in a way
+            of its own.
         replies: of how many.
         steps: None for a method that does not tell of its steps.
     """
@@ -72,7 +77,7 @@ class Row:
     seconds: Spread
     tokens_per_second: Spread
     speedup: Spread
-    identical: int
+    identical: int | None
     replies: int
     steps: StepSummary | None
 
@@ -84,22 +89,25 @@ class Overall:
     method: str
     tables: TablesKept | None
     speedup: Spread
-    identical: int
+    identical: int | None
     replies: int
 
 
-def summarise(runs: Sequence[Run], suites: Sequence[SuiteTasks]) -> list[Row]:
-    """One row for each suite and entry, in the order of the suites and of the first runs."""
-    rates = _rates(runs)
+def summarise(runs: Sequence[Run], suites: Sequence[SuiteTasks], not_compared: Collection[str] = ()) -> list[Row]:
+    """One row for each suite and entry, in the order of the suites and of the first runs.
+
+    ``not_compared`` are methods that draw in a way of their own, so that their texts are others by right.
+    """
+    rates = rates_of(runs)
     entries = list(dict.fromkeys((run.method, run.tables) for run in runs))
     rows = []
     for suite in suites:
         own = [run for run in runs if run.suite == suite.name]
         plain_step = _plain_step(own)
         for entry in entries:
-            rows.append(
-                _row(entry, suite, [run for run in own if (run.method, run.tables) == entry], rates, plain_step)
-            )
+            of_entry = [run for run in own if (run.method, run.tables) == entry]
+            row = _row(entry, suite, of_entry, rates, plain_step)
+            rows.append(replace(row, identical=None) if row.method in not_compared else row)
     return rows
 
 
@@ -121,7 +129,7 @@ def _row(entry: Entry, suite: SuiteTasks, runs: Sequence[Run], rates: Rates, pla
 
 def overall(runs: Sequence[Run], rows: Sequence[Row]) -> list[Overall]:
     """The geometric mean over the suites, taken in every repeat, then its median over the repeats."""
-    rates = _rates(runs)
+    rates = rates_of(runs)
     means = []
     for method, tables in dict.fromkeys((row.method, row.tables) for row in rows):
         own = [row for row in rows if (row.method, row.tables) == (method, tables)]
@@ -129,12 +137,13 @@ def overall(runs: Sequence[Run], rows: Sequence[Row]) -> list[Overall]:
         spread = Spread.of(
             math.exp(sum(math.log(speedups[repeat]) for speedups in by_suite) / len(by_suite)) for repeat in by_suite[0]
         )
-        identical, replies = sum(row.identical for row in own), sum(row.replies for row in own)
-        means.append(Overall(method, tables, spread, identical, replies))
+        compared = [row.identical for row in own if row.identical is not None]
+        identical = sum(compared) if compared else None
+        means.append(Overall(method, tables, spread, identical, sum(row.replies for row in own)))
     return means
 
 
-def _rates(runs: Sequence[Run]) -> Rates:
+def rates_of(runs: Sequence[Run]) -> Rates:
     """Tokens per second by suite, entry and repeat."""
     seconds: Rates = {}
     tokens: dict[tuple[str, Entry, int], int] = {}
@@ -173,4 +182,6 @@ def _steps(runs: Sequence[Run], plain_step: float) -> StepSummary | None:
         bookkeeping_share=outside / plain_step if plain_step > 0 else 0.0,
         table_entries=max(each.table_entries for each in figures),
         table_bytes=max(each.table_bytes for each in figures),
+        tokens_per_share=sum(each.share_tokens for each in figures) / steps,
+        bytes_per_step=sum(each.exchanged_bytes for each in figures) / steps,
     )

@@ -6,17 +6,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+import msgspec
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from lade_chat.bench.benchmark import Result
-from lade_chat.bench.prompts import FEWEST_QUESTIONS
-from lade_chat.bench.report import token_text
+from lade_chat.bench.report import prompt_and_seed, token_text
 from lade_chat.bench.summary import Overall, Row, Spread
-from lade_chat.figures import EXACT_DTYPES, counted
+from lade_chat.figures import EXACT_DTYPES, counted, sampling_forms
 from lade_chat.sanitize import printable
+from lade_chat.suites.prompts import FEWEST_QUESTIONS
 
 MOST_DIFFERENCES = 20
 """Told one by one; all of them are in the JSON."""
@@ -28,6 +29,8 @@ def tables(result: Result) -> RenderableType:
     if result.padding is not None:
         parts.append(Text(f"{result.padding.meaning}\n"))
     parts += [*_speeds(result), *_steps(result)]
+    if result.scaling:
+        parts.append(_scaling(result))
     if result.sweep:
         parts.append(_sweep(result))
     return Group(*parts, *(Text(line) for line in _notes(result)))
@@ -39,12 +42,26 @@ def _title(result: Result) -> str:
         f"{printable(info.name)} · {info.device} · {info.dtype}{' · compiled' if info.compiled else ''}"
         f" · {counted(plan.repeats, 'repeat')}"
         f" · up to {plan.options.max_new_tokens} new tokens"
+        f"{_sampling(result)}"
     )
+
+
+def _sampling(result: Result) -> str:
+    """How tokens were chosen, where it is not the likeliest always, with all seeds."""
+    if result.sampling is None:
+        return ""
+    values = sampling_forms(msgspec.structs.replace(result.sampling, seed=None))[:1]
+    seeds = [str(seed) for seed in result.seeds if seed is not None]
+    parts = [*values, *([f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)}"] if seeds else [])]
+    return "".join(f" · {part}" for part in parts)
 
 
 def _suite_line(result: Result, name: str) -> str:
     suite = next(suite for suite in result.suites if suite.name == name)
-    return f"{printable(name)} ({counted(len(suite.tasks), 'prompt')}, {suite.nats_per_token:.2f} nats/token)"
+    prompts = counted(suite.prompts, "prompt")
+    if len(result.seeds) > 1:
+        prompts += f" × {len(result.seeds)} seeds"
+    return f"{printable(name)} ({prompts}, {suite.nats_per_token:.2f} nats/token)"
 
 
 def _speeds(result: Result) -> Iterator[Table]:
@@ -91,8 +108,8 @@ def _factor(spread: Spread) -> str:
 
 
 def _identical(entries: Sequence[Row | Overall]) -> str:
-    same, replies = sum(each.identical for each in entries), sum(each.replies for each in entries)
-    return f"{same}/{replies}"
+    same = [each.identical for each in entries if each.identical is not None]
+    return f"{sum(same)}/{sum(each.replies for each in entries)}" if same else "own draws"
 
 
 def _steps(result: Result) -> Iterator[Table]:
@@ -122,6 +139,23 @@ def _memory(count: int) -> str:
     return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
 
 
+def _scaling(result: Result) -> Table:
+    title = f"{result.scaling[0].ranks} processes against one"
+    table = _table(title, "scaling", "ideal", "of it", "tokens/part", "/step", "bytes/step", "tok/s")
+    for each in result.scaling:
+        table.add_row(
+            f"{printable(each.suite)}: {each.method}" + (f", {each.tables}" if each.tables else ""),
+            _factor(each.scaling),
+            f"{each.ideal:.2f}",
+            f"{each.scaling.median / each.ideal:.0%}",
+            f"{each.share_tokens:.1f}",
+            f"{each.whole_tokens:.1f}",
+            f"{each.bytes_per_step:,.0f}",
+            f"{each.tokens_per_second.median:.1f}",
+        )
+    return table
+
+
 def _sweep(result: Result) -> Table:
     suites = [suite.name for suite in result.suites]
     table = _table("sweep of W, N, G: tokens/step at tokens/forward, tables warm", *map(printable, suites))
@@ -141,17 +175,25 @@ def _notes(result: Result) -> Iterator[str]:
         " greatest. Warm tables have seen the suite's earlier prompts, cold ones none; a method without tables has one"
         " figure, which stands in both columns. Bookkeeping is a step's time outside the model, in plain steps."
     )
-    small = [suite.name for suite in result.suites if len(suite.tasks) < FEWEST_QUESTIONS]
+    if result.scaling:
+        yield (
+            "Scaling is over the same lookahead in one process with as many threads as each of the several. Ideal is"
+            " what one process takes for a whole step over what it takes for the largest part of one, both alone."
+        )
+    small = [suite.name for suite in result.suites if suite.prompts < FEWEST_QUESTIONS]
     if small:
         yield printable(f"Fewer than {FEWEST_QUESTIONS} prompts, so little is proved: {', '.join(small)}.")
     for method, reason in result.left_out.items():
         yield printable(f"Left out, since this model cannot be decoded so: {method} ({reason}).")
+    if result.not_compared:
+        yield printable(f"Drawn in a way of their own, with the same seeds: {', '.join(result.not_compared)}.")
     yield from _differences(result)
 
 
 def _differences(result: Result) -> Iterator[str]:
     if not result.differences:
-        yield "All replies are identical to plain decoding's."
+        others = "All other replies" if result.not_compared else "All replies"
+        yield f"{others} are identical to plain decoding's."
         return
     dtype = result.model.info.dtype
     if dtype in EXACT_DTYPES:
@@ -165,8 +207,8 @@ def _differences(result: Result) -> Iterator[str]:
         gap = ""
         if each.gap is not None and each.ulps is not None:
             gap = f"; the logits are {each.gap:.3g} apart, {each.ulps:.1f} units of the last place"
-        yield printable(
-            f"  {entry}: {each.suite} {each.prompt + 1}, token {each.position + 1} is {sides[0]}, not {sides[1]}{gap}"
-        )
+        prompt, seed = prompt_and_seed(result, each.suite, each.prompt)
+        where = f"{each.suite} {prompt + 1}" + ("" if seed is None else f", seed {seed}")
+        yield printable(f"  {entry}: {where}, token {each.position + 1} is {sides[0]}, not {sides[1]}{gap}")
     if len(result.differences) > MOST_DIFFERENCES:
         yield f"  and {len(result.differences) - MOST_DIFFERENCES} more (--json has them all)"

@@ -10,21 +10,6 @@ TablesKept: TypeAlias = Literal["warm", "cold"]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What a user says: one turn, or several, each of which waits for the answer to the one before."""
-
-    turns: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Suite:
-    """Questions of one kind."""
-
-    name: str
-    questions: tuple[Question, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Task:
     """One prompt as every method gets it, and plain decoding's answer to it.
 
@@ -32,11 +17,13 @@ class Task:
         ids: the prompt's token ids.
         max_new_tokens: the most tokens of the reply.
         reference: the ids of plain decoding's reply.
+        seed: of the draws; None where the likeliest token is always taken.
     """
 
     ids: tuple[int, ...]
     max_new_tokens: int
     reference: tuple[int, ...]
+    seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +32,18 @@ class SuiteTasks:
 
     Attributes:
         name: the suite's name.
-        tasks: one for every turn of every question.
-        nats_per_token: the model's mean negative log-likelihood of its own greedy replies.
+        tasks: one for every turn of every question; with several seeds all of them for the first, then for the next.
+        nats_per_token: the model's mean negative log-likelihood of plain decoding's replies.
     """
 
     name: str
     tasks: tuple[Task, ...]
     nats_per_token: float
+
+    @property
+    def prompts(self) -> int:
+        """How many tasks there are for each seed."""
+        return len(self.tasks) // len({task.seed for task in self.tasks})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +60,8 @@ class StepFigures:
         median_seconds: the median step's.
         table_entries: n-grams and other entries that the tables hold after the reply.
         table_bytes: about the memory that they take.
+        share_tokens: what the largest part of each step held, where steps are shared among processes.
+        exchanged_bytes: what passed between these.
     """
 
     steps: int = 0
@@ -79,6 +73,8 @@ class StepFigures:
     median_seconds: float = 0.0
     table_entries: int = 0
     table_bytes: int = 0
+    share_tokens: int = 0
+    exchanged_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +88,10 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A reply and where it belongs. ``tables`` is None for a method that learns nothing from text."""
+    """A reply and where it belongs.
+
+    ``tables`` is None for a method that learns nothing from text; ``prompt`` is the index of the suite's task.
+    """
 
     method: str
     tables: TablesKept | None

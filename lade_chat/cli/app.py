@@ -5,61 +5,41 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Annotated
 
 import typer
 
 from lade_chat import __version__
+from lade_chat.cli.asking import ask
 from lade_chat.cli.bench import bench
+from lade_chat.cli.examples import (
+    ASK_EXAMPLES,
+    BENCH_EXAMPLES,
+    CHAT_EXAMPLES,
+    COMPARE_EXAMPLES,
+    EXIT_CODES,
+    SETTINGS_EXAMPLES,
+    TUNE_EXAMPLES,
+    WEB_EXAMPLES,
+)
+from lade_chat.cli.flags import Json, Plain, Prompt, Theme
 from lade_chat.cli.options import SAMPLING_FLAGS, SharedOptions, with_shared_options, with_some_options
 from lade_chat.cli.pictures import Exports
+from lade_chat.cli.prompts import read_prompt
+from lade_chat.cli.racing import Left, Limit, PromptFiles, Right, SuiteNames, contenders, suites_of
+from lade_chat.cli.resuming import Continue, DataDir, Resume, with_value_of_resume
+from lade_chat.cli.settled import origins
+from lade_chat.cli.usage import USAGE_ERROR, usage
+from lade_chat.engine import torchrun
 from lade_chat.threads import wait_briefly
 
 FAILURE = 1
 USAGE = 2
 INTERRUPTED = 130
-
-EXIT_CODES = "Exit codes: 0 done · 1 failed · 2 wrong usage · 130 interrupted"
-CHAT_EXAMPLES = """\b
-Examples:
-  lade-chat
-  lade-chat --model_path Qwen/Qwen2.5-0.5B-Instruct --dtype float32
-  lade-chat --model_path ./my-model --no-lookahead
-  lade-chat --temperature 0.8 --top-p 0.9
-  lade-chat ask "Count from 3 to 30."
-"""
-ASK_EXAMPLES = """\b
-Examples:
-  lade-chat ask "Count from 3 to 30." -W 10 -N 4
-  git diff | lade-chat ask --system "Write a commit message." > message.txt
-  lade-chat ask "Hello" --json | jq .tokens_per_step
-  lade-chat ask "Tell me a story." --temperature 0.8 --top-p 0.9 --seed 7
-  lade-chat ask "Count from 3 to 30." --stop 12 --stop $'\\n'
-  lade-chat ask "Tell me a short story about a fox." --export fox.html --export fox.gif
-"""
-COMPARE_EXAMPLES = """\b
-Examples:
-  lade-chat compare "Write a Python function that returns the sum of a list."
-  lade-chat compare "Count from 3 to 30." --json --dtype float32 | jq .speedup
-  lade-chat compare "Count from 3 to 30." --export race.svg --export race.cast
-"""
-BENCH_EXAMPLES = """\b
-Examples:
-  lade-chat bench --suites code,math --methods lookahead,hf-generate
-  lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
-  lade-chat bench --pad-cost 1.1B --dtype bfloat16 --suites story --repeats 5
-  lade-chat bench --model_path ./my-model --prompts question.jsonl --limit 20
-  lade-chat bench --json | jq .overall
-"""
-TUNE_EXAMPLES = """\b
-Examples:
-  lade-chat tune
-  lade-chat tune --sweep -W 20 -N 6 --model_path ./my-model
-"""
-
-_USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
-"""The root of everything that is wrong with a command line; typer names only this one kind of it in public."""
+READER_GONE = 141
+"""As a shell tells of a program that SIGPIPE has ended."""
 
 app = typer.Typer(
     name="lade-chat",
@@ -67,12 +47,6 @@ app = typer.Typer(
     rich_markup_mode=None,  # plain help shows every name of every flag in 80 columns
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-Prompt = Annotated[
-    str | None,
-    typer.Argument(metavar="PROMPT", help="What to ask; without it, or as -, stdin is read.", show_default=False),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -90,34 +64,30 @@ def chat(
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
+    resume: Resume = None,
+    continue_latest: Continue = False,
+    data_dir: DataDir = None,
+    theme: Theme = None,
 ) -> None:
     """Chat with a causal language model, decoded by exact lookahead decoding.
 
     Without a command the chat opens. The flags count for the commands too, before or behind them.
     """
     if context.invoked_subcommand is None:
-        raise typer.Exit(_open_chat(options))
+        if resume is not None and continue_latest:
+            raise usage("--resume and --continue exclude one another")
+        if not _has_terminal():
+            raise usage("the chat needs a terminal; in a pipe or a script use: lade-chat ask PROMPT")
+        from lade_chat.cli.chat import open_chat
+        from lade_chat.tui.preferences import Preferences
+
+        preferences = Preferences.of(context.obj, origins(context, context.obj), theme)
+        raise typer.Exit(open_chat(options, data_dir, preferences, resume=resume, latest=continue_latest))
+    if resume is not None or continue_latest or data_dir is not None:
+        raise usage("--resume, --continue and --data-dir are for the chat itself, without a command")
 
 
-@app.command(epilog=f"{ASK_EXAMPLES}\n{EXIT_CODES}")
-@with_shared_options
-def ask(
-    context: typer.Context,
-    options: SharedOptions,
-    prompt: Prompt = None,
-    as_json: Json = False,
-    export: Exports = None,
-) -> None:
-    """Ask once and print the answer.
-
-    On a terminal the answer streams, its verified tokens tinted.
-
-    In a pipe it is exactly the model's text, with no line break added.
-    """
-    from lade_chat.cli.ask import ask
-
-    messages = options.messages(_read_prompt(prompt, raw=options.raw))
-    raise typer.Exit(ask(messages, options.model(), options.decoding(), as_json=as_json, exports=export or ()))
+app.command(epilog=f"{ASK_EXAMPLES}\n{EXIT_CODES}")(with_shared_options(ask))
 
 
 @app.command(epilog=f"{COMPARE_EXAMPLES}\n{EXIT_CODES}")
@@ -128,21 +98,38 @@ def compare(
     prompt: Prompt = None,
     as_json: Json = False,
     export: Exports = None,
+    plain: Plain = False,
+    left: Left = "lookahead",
+    right: Right = "plain",
+    suite: SuiteNames = None,
+    prompts: PromptFiles = None,
+    limit: Limit = None,
 ) -> None:
-    """Answer twice, lookahead on against off, side by side.
+    """Answer twice, in two ways, side by side: lookahead against plain decoding, unless --left and --right say else.
 
     The race is fair: each side has a cache of its own, and a clock of its own that stands while the other runs.
 
-    One side always decodes by lookahead and one plainly, so --no-lookahead changes nothing here.
+    The sides are what --left and --right say, so --no-lookahead changes nothing here.
     """
+    sides, suites = contenders(left, right, options.sizes()), suites_of(prompt, suite, prompts, limit)
+    if suites is not None:
+        if export:
+            raise usage("--export is for a single prompt")
+        from lade_chat.cli.compare_suite import compare_suites
+
+        system = options.messages("")[:-1]
+        settled = options.model(), options.decoding()
+        raise typer.Exit(compare_suites(suites, system, *settled, sides, as_json=as_json, plain=plain))
     from lade_chat.cli.compare import compare
 
-    messages = options.messages(_read_prompt(prompt, raw=options.raw))
-    raise typer.Exit(compare(messages, options.model(), options.decoding(), as_json=as_json, exports=export or ()))
+    messages = options.messages(read_prompt(prompt, raw=options.raw))
+    settled = options.model(), options.decoding()
+    code = compare(messages, *settled, as_json=as_json, plain=plain, exports=export or (), contenders=sides)
+    raise typer.Exit(code)
 
 
 @app.command(epilog=f"{TUNE_EXAMPLES}\n{EXIT_CODES}")
-@with_some_options(without=SAMPLING_FLAGS)
+@with_some_options(without=(*SAMPLING_FLAGS, "lookahead_workers", "tensor_parallel"))
 def tune(
     context: typer.Context,
     options: SharedOptions,
@@ -161,11 +148,75 @@ def tune(
     raise typer.Exit(tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json))
 
 
+@app.command(epilog=f"{SETTINGS_EXAMPLES}\n{EXIT_CODES}")
+@with_shared_options
+def settings(
+    context: typer.Context,
+    options: SharedOptions,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=VALUE]...", help="What to write into the file; NAME= forgets."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is settled and where each value comes from, or change the file.
+
+    Flags go over the environment (LADE_CHAT_TEMPERATURE, …), and that over the file. A bad name or value is told, and
+    the rest counts.
+    """
+    from lade_chat.cli.settings import change, show
+
+    if assignments:
+        raise typer.Exit(change(context.obj, assignments))
+    raise typer.Exit(show(options, context.obj, origins(context, context.obj), as_json=as_json))
+
+
+@app.command(epilog=f"{WEB_EXAMPLES}\n{EXIT_CODES}")
+@with_shared_options
+def web(
+    context: typer.Context,
+    options: SharedOptions,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; another one opens this machine to others.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="INT", min=0, max=65535, help="The port; 0 for any free one.")] = 8000,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the address in this machine's browser.")] = False,
+    theme: Theme = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Serve the chat to a browser.
+
+    Prints the address to open; without the token at its end nobody gets in. Each tab is a chat of its own, and all
+    of them share one model, which answers them in turn.
+    """
+    from lade_chat.cli.web import serve
+
+    where = origins(context, context.obj)
+    own = theme if where["theme"] == "flag" else None  # else that of the settings, as they are when a tab is opened
+    raise typer.Exit(serve(options, host, port, theme=own, data_dir=data_dir, origins=where, open_browser=open_browser))
+
+
 app.command(epilog=f"{BENCH_EXAMPLES}\n{EXIT_CODES}")(bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; whatever goes wrong is one line on stderr."""
+    """Run the command line and return its exit code; whatever goes wrong is one line on stderr.
+
+    Under torchrun that is rank 0's part; the other ranks serve it until it has ended.
+    """
+    if not torchrun.under_torchrun():
+        return _main(arguments)
+    if torchrun.rank() > 0:
+        from lade_chat.engine.rank_worker import run_under_torchrun
+
+        run_under_torchrun()
+    try:
+        return _main(arguments)
+    finally:
+        torchrun.announce_end()
+
+
+def _main(arguments: Sequence[str] | None) -> int:
     wait_briefly()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -174,12 +225,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
-        code = app(args=arguments, prog_name="lade-chat", standalone_mode=False)
+        given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments)
+        code = app(args=given, prog_name="lade-chat", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:  # whoever read our output has gone, as head does: nothing to complain about
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
+    except BrokenPipeError:
+        return _reader_gone()
+    except SystemExit as ended:  # what the parser makes of a broken pipe in a command
+        if not isinstance(ended.__context__, BrokenPipeError):
+            raise
+        return _reader_gone()
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except Exception as error:
@@ -188,13 +243,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _complain(error)
 
 
+def _reader_gone() -> int:
+    """Whoever read our output has left, as head does: nothing to complain about."""
+    for stream in (sys.__stdout__, sys.__stderr__):  # the parser has put others in their places
+        if stream is not None:
+            with suppress(OSError, ValueError):
+                stream.flush()
+    if sys.__stdout__ is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    return READER_GONE
+
+
 def _complain(error: Exception) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
     from lade_chat.engine.process import one_line
     from lade_chat.errors import LadeChatError
     from lade_chat.sanitize import printable
 
-    if isinstance(error, _USAGE_ERROR):
+    if isinstance(error, USAGE_ERROR):
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "lade-chat"
         text, code = f"{error.format_message()} (see {command} --help)", USAGE  # type: ignore[attr-defined]
@@ -206,41 +272,7 @@ def _complain(error: Exception) -> int:
     return code
 
 
-def _open_chat(options: SharedOptions) -> int:
-    """Open the chat, with the engine in a process of its own, and return the exit code."""
-    if not _has_terminal():
-        raise _usage("the chat needs a terminal; in a pipe or a script use: lade-chat ask PROMPT")
-    from lade_chat.engine.client import EngineClient
-    from lade_chat.tui.app import ChatApp
-
-    engine = EngineClient()
-    try:
-        chat_app = ChatApp(engine, options.model(), options.decoding(), system=options.system, debug=options.debug)
-        chat_app.run()
-    finally:
-        engine.close()
-    return chat_app.return_code or 0
-
-
 def _has_terminal() -> bool:
     # Textual reads the first, measures the second and draws on the third.
     # A stream that was closed is None.
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
-
-
-def _read_prompt(prompt: str | None, *, raw: bool) -> str:
-    """The prompt given, or all of stdin (less the line breaks at its end, unless the bare text is gone on from)."""
-    if sys.stdin is None and prompt in (None, "-"):
-        raise _usage("a prompt is missing, and standard input is closed")
-    if prompt is None and sys.stdin.isatty():
-        raise _usage("a prompt is missing: give one as an argument or through a pipe")
-    if prompt is None or prompt == "-":
-        prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
-        prompt = prompt if raw else prompt.rstrip("\r\n")
-    if not prompt.strip():
-        raise _usage("the prompt is empty")
-    return prompt
-
-
-def _usage(message: str) -> Exception:
-    return _USAGE_ERROR(message)

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -14,18 +15,19 @@ import typer
 from lade_chat.bench.methods import METHODS, PAPER_SIZES, default_names
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.plots import check_plot
-from lade_chat.bench.prompts import bundled_suites, choose, read_suites
-from lade_chat.cli.options import SAMPLING_FLAGS, SharedOptions, with_some_options
+from lade_chat.cli.options import SharedOptions, with_some_options
+from lade_chat.suites.prompts import bundled_suites, choose, read_suites
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Progress, Result
-    from lade_chat.bench.values import Suite
     from lade_chat.cli.output import PassingLine
+    from lade_chat.engine.ranks import Ranks
     from lade_chat.loading.model import LoadedModel
+    from lade_chat.suites.prompts import Suite
 
 MAX_NEW_TOKENS = 200
-_NOT_HERE = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", *SAMPLING_FLAGS)
-"""Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode."""
+_NOT_HERE = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", "seed", "stop")
+"""Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
 _PIPE_WIDTH = 100
 
@@ -57,6 +59,24 @@ PadCost = Annotated[
         " are added, so the text stays the small model's.",
     ),
 ]
+Seeds = Annotated[
+    str | None,
+    typer.Option(
+        "--seeds",
+        "--seed",
+        metavar="A,B,…",
+        help="Where tokens are drawn, answer every prompt once with each of these seeds; without it, with one.",
+    ),
+]
+RandomWeights = Annotated[
+    int | None,
+    typer.Option(
+        metavar="SEED",
+        min=0,
+        max=2**64 - 1,
+        help="Draw the model's weights anew, as before any training: text that cannot be guessed.",
+    ),
+]
 Sweep = Annotated[
     bool,
     typer.Option("--sweep", help="Also try many sizes W, N, G, untimed: tokens per step at tokens per forward."),
@@ -78,6 +98,8 @@ def bench(
     fixed: Fixed = None,
     assistant_model: Assistant = None,
     repeats: Repeats = 3,
+    seeds: Seeds = None,
+    random_weights: RandomWeights = None,
     pad_cost: PadCost = None,
     sweep: Sweep = False,
     plot: Plot = None,
@@ -85,17 +107,18 @@ def bench(
 ) -> None:
     """Measure ways to decode against one another: speed, steps, and whether the texts are identical.
 
-    Every prompt is answered by each method in turn, greedily, so that what disturbs one disturbs all. Times are of
-    whole replies. Lookahead is measured twice: warm, its tables having seen the suite's earlier prompts as in a long
+    Every prompt is answered by each method in turn, so that what disturbs one disturbs all. Times are of whole
+    replies. Lookahead is measured twice: warm, its tables having seen the suite's earlier prompts as in a long
     chat, and cold. All suites with all methods take a while: choose.
 
     FILE holds a prompt a line (\\n breaks a line within one), or JSON lines of MT-Bench, Spec-Bench, HumanEval, GSM8K.
     """
     # All that can be wrong with the command line is told before torch is imported, which takes seconds.
+    with_each = _seeds(seeds)
     plan = Plan(
         suites=_suites(prompts or [], suites, limit),
         methods=tuple(_listed(methods) or default_names(assistant=assistant_model is not None)),
-        options=options.decoding(),
+        options=replace(options, seed=next(iter(with_each), None)).decoding(),
         model=options.model(),
         assistant_model=assistant_model,
         fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
@@ -103,6 +126,8 @@ def bench(
         pad_cost=pad_cost,
         system=options.system,
         sweep=sweep,
+        seeds=with_each,
+        random_weights=random_weights,
     )
     if plot is not None:
         check_plot(plot)
@@ -116,6 +141,14 @@ def _listed(text: str | None) -> list[str]:
 def _suites(files: list[Path], names: str | None, limit: int | None) -> tuple[Suite, ...]:
     suites = [suite for path in files for suite in read_suites(path)] if files else bundled_suites()
     return tuple(choose(suites, _listed(names), limit))
+
+
+def _seeds(text: str | None) -> tuple[int, ...]:
+    found = dict.fromkeys(_listed(text))
+    wrong = next((seed for seed in found if not seed.isdecimal() or int(seed) >= 2**64), None)
+    if wrong is not None:
+        raise typer.BadParameter(f"'{wrong}' is no whole number from 0 to 2⁶⁴ - 1", param_hint="--seeds")
+    return tuple(map(int, found))
 
 
 def _sizes(text: str) -> tuple[int, int, int]:
@@ -136,16 +169,23 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
     with library_output_on_stderr() as out:
         with PassingLine(sys.stderr) as line:
             line.show("starting …")
+            ranks = _ranks(plan)
             loaded, assistant = _loaded(plan, line)
             from lade_chat.bench.benchmark import benchmark
             from lade_chat.bench.padding import padded
+            from lade_chat.bench.random_weights import with_random_weights
 
+            if plan.random_weights is not None:
+                line.show("drawing random weights …")
+                loaded = with_random_weights(loaded, plan.random_weights)
             padding = None
             if plan.pad_cost is not None:
                 line.show(f"padding the model to {plan.pad_cost} …")
                 loaded, padding = padded(loaded, plan.pad_cost)
             if plan.model.compiled:
                 loaded = compile_steps(loaded, line)
+            line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
+            loaded = ranks.attach(loaded)
         with _progress() as progress, _memory_told():
             result = benchmark(loaded, plan, progress, assistant=assistant, padding=padding)
         if as_json:
@@ -158,6 +198,21 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
         from lade_chat.bench.plots import draw
 
         draw(result, plot)
+
+
+def _ranks(plan: Plan) -> Ranks:
+    """The other processes, if any, on their way to the same model."""
+    from lade_chat.engine.ranks import Ranks
+    from lade_chat.errors import LadeChatError
+
+    if plan.model.processes > 1 and plan.random_weights is not None:
+        raise LadeChatError("--random-weights goes with one process alone.")
+    if plan.model.tensor_parallel > 1 and plan.pad_cost is not None:
+        raise LadeChatError("--pad-cost does not go with --tp: pad what is not split.")
+    ranks = Ranks()
+    change = None if plan.pad_cost is None else ("lade_chat.bench.padding:padded", plan.pad_cost)
+    ranks.assign(plan.model, change)
+    return ranks
 
 
 def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:

@@ -1,4 +1,4 @@
-"""``lade-chat compare``: one question answered with lookahead on and off, side by side, without the chat."""
+"""``lade-chat compare``: questions answered in two ways, side by side, without the chat."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from lade_chat.cli.output import Collected, PassingLine, details, print_json, verified_style
+from lade_chat.cli.output import Collected, PassingLine, details, print_json, status_line, verified_style
 from lade_chat.cli.pictures import check_exports, write_exports
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
 from lade_chat.errors import LadeChatError
 from lade_chat.export.content import Content
-from lade_chat.figures import exactness, reason_forms, sampling_forms
+from lade_chat.figures import reason_forms, sampling_forms
+from lade_chat.methods import LOOKAHEAD, PLAIN, in_force, title
 from lade_chat.protocol import (
+    Contender,
     DecodingOptions,
     Message,
     ModelInfo,
@@ -31,12 +33,13 @@ from lade_chat.protocol import (
     Side,
     Tokens,
 )
+from lade_chat.race_words import outcome, sameness
 from lade_chat.sanitize import printable
 
 if TYPE_CHECKING:
     from lade_chat.engine.process import Engine
 
-TITLES: dict[Side, str] = {"left": "lookahead on", "right": "lookahead off"}
+DEFAULT = (Contender(LOOKAHEAD), Contender(PLAIN))
 SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
 _FRAME_LINES = 8
 """The lines of the live view that hold no text: borders, titles, figures and the note."""
@@ -48,21 +51,24 @@ def compare(
     options: DecodingOptions,
     *,
     as_json: bool = False,
+    plain: bool = False,
     exports: Sequence[Path] = (),
+    contenders: tuple[Contender, Contender] = DEFAULT,
     engine: Engine | None = None,
 ) -> int:
     """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
 
-    Two live panes on a terminal, plain text in a pipe, one object with ``as_json``. ``exports``: where to keep the
-    race as a picture.
+    Two live panes on a terminal, plain text in a pipe or with ``plain``, one object with ``as_json``. ``exports``:
+    where to keep the race as a picture.
     """
     check_exports(exports)
-    with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
+    with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
         line.show("starting …")
         engine = engine or make_engine(model_options)
         model = load(engine, model_options, line)
-        console = Console(file=out, force_terminal=True, highlight=False) if out.isatty() and not as_json else None
-        result = _race(engine, Race(messages, options), line, console)
+        live = out.isatty() and not as_json and not plain
+        console = Console(file=out, force_terminal=True, highlight=False) if live else None
+        result = run_race(engine, Race(messages, options, *contenders), line, console)
         if as_json:
             print_json(result.as_json(model, options), out)
         elif console is not None:
@@ -77,17 +83,19 @@ def compare(
     return INTERRUPTED if result.cancelled else 0
 
 
-def _race(engine: Engine, command: Race, line: PassingLine, console: Console | None) -> Result:
-    """Run the race to its end, shown live if there is a console."""
-    result = Result()
+def run_race(engine: Engine, command: Race, line: PassingLine | None, console: Console | None) -> Result:
+    """Run the race to its end, shown live if there is a console; ``line`` tells how the prompt is read."""
+    result = Result(command)
     live = None
     try:
         for event in run(engine, command):
             if isinstance(event, Prefilling) and live is None:
-                line.show_event(event)
+                if line is not None:
+                    line.show_event(event)
             elif isinstance(event, Tokens | ReplyFinished):
                 result.sides[event.side].take(event)
-                line.clear()
+                if line is not None:
+                    line.clear()
                 if console is not None and live is None:
                     live = Live(console=console, auto_refresh=False, transient=True)
                     live.start()
@@ -96,7 +104,8 @@ def _race(engine: Engine, command: Race, line: PassingLine, console: Console | N
             elif isinstance(event, RaceFinished):
                 result.finished = event
     finally:
-        line.clear()
+        if line is not None:
+            line.clear()
         if live is not None:
             live.stop()
     if result.finished is None:
@@ -107,7 +116,16 @@ def _race(engine: Engine, command: Race, line: PassingLine, console: Console | N
 class Result:
     """Both sides of a race, so far or at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Race) -> None:
+        sizes = command.options.sizes
+        self.contenders: dict[Side, Contender] = {
+            "left": in_force(command.left, sizes),
+            "right": in_force(command.right, sizes),
+        }
+        self.titles: dict[Side, str] = {
+            "left": title(self.contenders["left"]),
+            "right": title(self.contenders["right"]),
+        }
         self.sides: dict[Side, Collected] = {"left": Collected(), "right": Collected()}
         self.finished: RaceFinished | None = None
 
@@ -116,25 +134,29 @@ class Result:
         return any(side.finish_reason == "cancelled" for side in self.sides.values())
 
     def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
-        """``left`` and ``right`` as in ``ask --json``, then how they compare."""
+        """``left`` and ``right`` as in ``ask --json`` and the ``method`` of each, then how they compare."""
         assert self.finished is not None
         difference = self.finished.difference
         return {
-            **{side: collected.as_json(model, options) for side, collected in self.sides.items()},
+            **{
+                side: {**collected.as_json(model, options), "method": self.contenders[side].name}
+                for side, collected in self.sides.items()
+            },
             "speedup": self.finished.speedup if math.isfinite(self.finished.speedup) else None,
             "identical": self.finished.identical,
             "difference": None
             if difference is None
-            else {"index": difference.index, "left": difference.left, "right": difference.right},
+            else {name: getattr(difference, name) for name in difference.__struct_fields__},
         }
 
     def verdict(self, model: ModelInfo) -> list[str]:
         """The two times, how tokens were drawn, the speed-up, and whether the texts are the same; a line each."""
-        lines = [
-            f"{TITLES[side] + ':':15}{_figures(collected)} · {collected.statistics.tokens_per_step:.1f} tokens/step · "
-            f"{reason_forms(collected.statistics, collected.finish_reason)[-1]}"
-            for side, collected in self.sides.items()
-        ]
+        width = 2 + max(map(len, self.titles.values()))
+        lines = []
+        for side, collected in self.sides.items():
+            s, name = collected.statistics, f"{self.titles[side]}:"
+            reason = reason_forms(s, collected.finish_reason)[-1]
+            lines.append(f"{name:{width}}{_figures(collected)} · {s.tokens_per_step:.1f} tokens/step · {reason}")
         if (sampling := self.sides["left"].statistics.sampling) is not None:
             lines.append(f"sampling: {sampling_forms(sampling)[0]}")
         return [*lines, *self.outcome(model)]
@@ -144,23 +166,13 @@ class Result:
         assert self.finished is not None
         if self.cancelled:
             return ["stopped before the end, so there is no winner"]
-        lines = [f"speed-up: {self.finished.speedup:.2f}x"]
-        difference = self.finished.difference
-        if difference is None:
-            lines.append("the texts are identical" if self.finished.identical else "the texts differ")
-        else:
-            left, right = (printable(text) for text in (difference.left, difference.right))
-            lines.append(
-                f"the texts differ from token {difference.index} on: {left!r} with lookahead, {right!r} without"
-            )
-        if not self.finished.identical:
-            lines.append(f"({exactness(model.dtype)[-1]})")
-        return lines
+        faster = outcome(self.finished.speedup, self.titles["left"], self.titles["right"])
+        return [f"speed-up: {self.finished.speedup:.2f}x ({faster})", sameness(self.finished, model.dtype)]
 
     def print_plainly(self, model: ModelInfo, out: TextIO) -> None:
         """The two texts under their titles, then the verdict, without a colour."""
         for side, collected in self.sides.items():
-            out.write(f"--- {TITLES[side]}\n{collected.text}\n")
+            out.write(f"--- {self.titles[side]}\n{collected.text}\n")
         out.write("---\n" + "".join(f"{line}\n" for line in self.verdict(model)))
         out.flush()
 
@@ -171,7 +183,7 @@ class Result:
         height = max(1, console.height - _FRAME_LINES) if fit else None
         texts = []
         for side, collected in self.sides.items():
-            table.add_column(TITLES[side], footer=Text(_figures(collected)), ratio=1, width=width)
+            table.add_column(self.titles[side], footer=Text(_figures(collected)), ratio=1, width=width)
             texts.append(_tinted(collected, console, width, height))
         table.add_row(*texts)
         return table
@@ -194,4 +206,4 @@ def _figures(collected: Collected) -> str:
 
 def _print_details(result: Result) -> None:
     for side, collected in result.sides.items():
-        sys.stderr.write(f"{TITLES[side]}\n" + "".join(f"  {line}\n" for line in details(collected.statistics)))
+        sys.stderr.write(f"{result.titles[side]}\n" + "".join(f"  {line}\n" for line in details(collected.statistics)))

@@ -24,7 +24,10 @@ from lade_chat.cli.sampling import (
     TypicalP,
     sampling_of,
 )
+from lade_chat.cli.settled import settle
+from lade_chat.engine import torchrun
 from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Sampling, Sizes
+from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 
 SAMPLING_FLAGS = (
     "sampling",
@@ -77,6 +80,29 @@ class SharedOptions:
             " On CUDA they run as CUDA graphs (experimental).",
         ),
     ] = False
+    lookahead_workers: Annotated[
+        int | None,
+        typer.Option(
+            "--lookahead-workers",
+            metavar="INT",
+            min=1,
+            help="Processes that share each step of lookahead, every one with the whole model: one a GPU.",
+        ),
+    ] = None
+    tensor_parallel: Annotated[
+        int | None,
+        typer.Option(
+            "--tp", metavar="INT", min=1, help="Processes that hold a part of the model each (tensor parallelism)."
+        ),
+    ] = None
+    device_map: Annotated[
+        str | None,
+        typer.Option(
+            "--device-map",
+            metavar="MAP",
+            help="Spread the model's layers over all devices: auto, balanced … (needs lade-chat[devices]).",
+        ),
+    ] = None
     lookahead: Annotated[
         bool,
         typer.Option(
@@ -131,7 +157,21 @@ class SharedOptions:
             allow_pickle=self.allow_pickle,
             step_cost=self.sizes() is None,
             compiled=self.compiled,
+            lookahead_workers=1 if self.tensor_parallel else self.processes(),
+            tensor_parallel=self.processes() if self.tensor_parallel else 1,
+            device_map=self.device_map,
         )
+
+    def processes(self) -> int:
+        """How many processes there are; under torchrun those that it has started."""
+        if self.tensor_parallel and (self.lookahead_workers or 1) > 1:
+            raise typer.BadParameter("it does not go with --lookahead-workers", param_hint="--tp")
+        asked = self.tensor_parallel or self.lookahead_workers
+        started = torchrun.world_size() if torchrun.under_torchrun() else None
+        if started is not None and asked not in (None, started):
+            flag = "--tp" if self.tensor_parallel else "--lookahead-workers"
+            raise typer.BadParameter(f"torchrun has started {started} processes, not {asked}", param_hint=flag)
+        return started or asked or 1
 
     def decoding(self) -> DecodingOptions:
         return DecodingOptions(
@@ -164,21 +204,25 @@ class SharedOptions:
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that takes ``context`` and ``options: SharedOptions`` a flag for each shared option.
 
-    A flag given before a subcommand counts there too, unless it is given again behind it.
+    A flag given before a subcommand counts there too, unless it is given again behind it. Where there is none the
+    settings count, for the command's own flags too; they stand in ``context.obj``.
     """
-    return with_some_options()(command)
+    return with_some_options(settings=SETTINGS)(command)
 
 
 def with_some_options(
-    *, without: Collection[str] = (), **defaults: Any
+    *, without: Collection[str] = (), settings: Collection[str] = MODEL_SETTINGS, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """As :func:`with_shared_options`, but without some of the flags, and with other defaults for some."""
+    """As :func:`with_shared_options`, but without some of the flags and settings, and with other defaults for some."""
     fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]
-    return lambda command: _with_flags(command, fields, defaults)
+    return lambda command: _with_flags(command, fields, settings, defaults)
 
 
 def _with_flags(
-    command: Callable[..., None], fields: Sequence[dataclasses.Field[Any]], defaults: Mapping[str, Any]
+    command: Callable[..., None],
+    fields: Sequence[dataclasses.Field[Any]],
+    settings: Collection[str],
+    defaults: Mapping[str, Any],
 ) -> Callable[..., None]:
     names = [field.name for field in fields]
 
@@ -192,6 +236,10 @@ def _with_flags(
             for name in names:
                 if _given(context.parent, name) and not _given(context, name):
                     shared[name] = context.parent.params[name]
+        if context.invoked_subcommand is None:
+            given = {**shared, **values}
+            context.obj = settle(context, given, settings)
+            shared, values = ({name: given[name] for name in group} for group in (shared, values))
         command(context=context, options=SharedOptions(**shared), **values)
 
     own = inspect.signature(command, eval_str=True).parameters.values()

@@ -144,6 +144,29 @@ class TextWriter:
         self._at_line_start = text.endswith("\n")
 
 
+class LineWriter:
+    """Streams a reply in whole lines without colours, as a screen reader reads them best; else as ``TextWriter``."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._terminal = out.isatty()
+        self._line = ""
+
+    def write(self, pieces: Iterable[Piece]) -> None:
+        *lines, self._line = (self._line + "".join(piece.text for piece in pieces)).split("\n")
+        self._say("".join(f"{line}\n" for line in lines))
+
+    def end_line(self) -> None:
+        """The last line, whose line break only a terminal gets."""
+        self._say(self._line + ("\n" if self._terminal and self._line else ""))
+        self._line = ""
+
+    def _say(self, text: str) -> None:
+        if text:
+            self._out.write(printable(text) if self._terminal else text)
+            self._out.flush()
+
+
 class PassingLine:
     """One line on a terminal's stderr that tells what is going on; a context manager that leaves nothing behind."""
 
@@ -172,3 +195,30 @@ class PassingLine:
             self._out.write("\r\x1b[K")
             self._out.flush()
             self._shown = ""
+
+
+class LastingLines(PassingLine):
+    """Tells on a terminal's stderr what is going on, a line for each stage, and draws over nothing."""
+
+    def show(self, text: str) -> None:
+        stage = text.rstrip("…%0123456789 ")
+        if self._out is not None and stage != self._shown:
+            self._out.write(f"{printable(stage)}\n")
+            self._out.flush()
+            self._shown = stage
+
+    def clear(self) -> None:
+        """What was said was said."""
+
+
+def status_line(out: TextIO, *, plain: bool) -> PassingLine:
+    """What tells of progress on ``out``, if that is a terminal."""
+    return LastingLines(out) if plain else PassingLine(out)
+
+
+def spoken(figures: str) -> str:
+    """A line of figures as it is read out."""
+    words = {SEPARATOR: ", ", "tok/s": "tokens per second", "tokens/step": "tokens per step"}
+    for sign, word in words.items():
+        figures = figures.replace(sign, word)
+    return figures

@@ -8,14 +8,19 @@ from queue import SimpleQueue
 from threading import Event as Flag
 from threading import Thread
 from time import monotonic
+from typing import TypeAlias
 
 import msgspec
 
-from decoding import Session, Tables
+from decoding import Session
+from decoding.parallel import WorkerLostError
 from lade_chat.engine.conversation import Prompt, build_prompt
-from lade_chat.engine.race import race
+from lade_chat.engine.pace import Pace
+from lade_chat.engine.race import check, race
+from lade_chat.engine.ranks import Ranks
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
+from lade_chat.engine.turns import Turns, fresh
 from lade_chat.errors import LadeChatError, is_out_of_memory
 from lade_chat.loading.compiling import with_compiled_steps
 from lade_chat.loading.model import LoadedModel, Report, load
@@ -38,26 +43,60 @@ REMEMBER_SECONDS = 30.0
 """How often at most what live steps have taught of their cost is written down."""
 OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
 
+Cached: TypeAlias = tuple[Session, Turns]
+"""What lasts from turn to turn of one conversation."""
+
 
 class ChatEngine:
-    """One model, one running reply at a time. :meth:`stop` and :meth:`set_lookahead` may come from any thread."""
+    """One model, one running reply at a time. Everything but :meth:`handle` may come from any thread."""
 
     def __init__(self) -> None:
         self._loaded: LoadedModel | None = None
         self._session: Session | None = None
-        self._last_turn: tuple[tuple[int, ...], Tables, int] = ((), Tables(), 0)
-        """The last reply's prompt; before it was answered, the sources' tables and how much of it was cached."""
+        self._turns = Turns()
         self._stop = Flag()
+        self._pace = Pace()
         self._lookahead = True
+        self._inspecting = False
         self._remembered = -math.inf
+        self._ranks = Ranks()
 
     def stop(self) -> None:
         """End the running reply or race at its next step."""
         self._stop.set()
+        self._pace.wake()
+
+    def pause(self) -> None:
+        """Have the running reply wait before its next step."""
+        self._pace.pause()
+
+    def step_once(self) -> None:
+        """Have a paused reply take one step."""
+        self._pace.step_once()
+
+    def resume(self) -> None:
+        """Have a paused reply go on."""
+        self._pace.resume()
+
+    def inspect(self, enabled: bool) -> None:
+        """Whether the steps of replies are told of in detail from now on."""
+        self._inspecting = enabled
+        self._pace.wake()
 
     def set_lookahead(self, enabled: bool) -> None:
         """Switch lookahead on or off from the running reply's next step on."""
         self._lookahead = enabled
+
+    def exchange(self, cached: Cached | None) -> Cached | None:
+        """Go on with what another conversation has cached (None: nothing yet); returns what this one has.
+
+        Between commands alone, and only with what was cached since the model was loaded.
+        """
+        if self._session is None:
+            return None
+        present = (self._session, self._turns)
+        self._session, self._turns = cached or (fresh(self._session), Turns())
+        return present
 
     def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
         """Carry out a command; every error ends it with an event of one line."""
@@ -65,11 +104,14 @@ class ChatEngine:
             yield from self._load(command.options)
             return
         self._stop.clear()
+        self._pace.resume()
         command = msgspec.structs.replace(command, options=with_seed(command.options))
         try:
             yield from self._reply(command) if isinstance(command, Reply) else self._race(command)
         except LadeChatError as error:
             yield Failed(str(error))
+        except WorkerLostError as error:
+            yield Failed(f"{error}: {_those_left(self._loaded)}")
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -90,7 +132,7 @@ class ChatEngine:
 
         def work() -> None:
             try:
-                events.put(_ready(options, report))
+                events.put(_ready(options, report, self._ranks))
             except BaseException as error:  # handed over, and raised or told where the events are read
                 events.put(error)
 
@@ -100,6 +142,7 @@ class ChatEngine:
         if isinstance(event, LoadedModel):
             self._forget_model()
             self._loaded, self._session = event, Session(event.model, compiled=event.info.compiled)
+            self._ranks.use_threads()
             yield Loaded(event.info)
         elif isinstance(event, LadeChatError):
             yield LoadFailed(str(event), kept=self._loaded is not None)
@@ -110,14 +153,15 @@ class ChatEngine:
     def _forget_model(self) -> None:
         self._remember_step_cost(after=0.0)
         self._loaded = self._session = None
-        self._last_turn = ((), Tables(), 0)
+        self._turns = Turns()
 
     def _reply(self, command: Reply) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
         self._lookahead = command.options.lookahead
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
         session.adopt(prompt.ids)
-        self._last_turn = (prompt.ids, session.tables.copy(), session.cached)
+        self._turns.begin(prompt.ids, session)
+        self._inspecting = self._inspecting or command.options.debug
         run = ReplyRun(
             loaded,
             session,
@@ -125,6 +169,8 @@ class ChatEngine:
             command.options,
             lookahead=lambda: self._lookahead and loaded.info.lookahead_supported,
             stopped=self._stop.is_set,
+            pace=self._pace,
+            inspecting=lambda: self._inspecting,
         )
         for event in run.events():
             if event is not None:
@@ -140,13 +186,10 @@ class ChatEngine:
 
     def _race(self, command: Race) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
-        if not loaded.info.lookahead_supported:
-            raise LadeChatError("There is nothing to race: lookahead cannot serve this model, it is decoded plainly.")
+        check(command, loaded)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        ids, tables, cached = self._last_turn
-        # Over a turn that has been answered, the tables have seen the answer: start from what they were before.
-        start = session.copy_as_of(ids, tables, cached) if ids == prompt.ids else session
-        yield from race(loaded, start, prompt, command.options, self._stop.is_set)
+        start = fresh(session) if command.fresh else self._turns.start(prompt.ids, session)
+        yield from race(loaded, start, prompt, command, self._stop.is_set)
 
     def _prepare(self, command: Reply | Race) -> tuple[LoadedModel, Session, Prompt]:
         if self._loaded is None or self._session is None:
@@ -168,16 +211,24 @@ class ChatEngine:
         return self._loaded, self._session, prompt
 
 
-def _ready(options: ModelOptions, report: Report) -> LoadedModel:
-    """The model, its steps compiled if wished, and what they cost where anything follows from that."""
+def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
+    """The model on all ranks, its steps compiled if wished, and what they cost where anything follows from that."""
+    ranks.assign(options)
     loaded = load(options, report)
     if options.compiled:
         report("compile", 0, 1)
         loaded = with_compiled_steps(loaded)
         report("compile", 1, 1)
-    if not (options.step_cost and loaded.info.lookahead_supported):
-        return loaded
-    report("cost", 0, 1)
-    loaded = with_step_cost(loaded)
-    report("cost", 1, 1)
-    return loaded
+    loaded = ranks.attach(loaded)
+    if options.step_cost and loaded.info.lookahead_supported:
+        report("cost", 0, 1)
+        loaded = with_step_cost(loaded)
+        report("cost", 1, 1)
+    return ranks.with_shared_cost(loaded)
+
+
+def _those_left(loaded: LoadedModel | None) -> str:
+    if loaded is not None and loaded.info.tensor_parallel > 1:
+        return "load the model again"
+    ranks = 1 if loaded is None or loaded.workers is None else loaded.workers.ranks
+    return "the chat goes on in one process" if ranks == 1 else f"the chat goes on in {ranks} processes"

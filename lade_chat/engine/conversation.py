@@ -37,7 +37,7 @@ def build_prompt(
     context_window: int,
     max_new_tokens: int,
 ) -> Prompt:
-    """The ids that ask for an answer to the last message.
+    """The ids that ask for an answer to the last message; if that is the assistant's, for more of it.
 
     ``raw`` joins the contents to a plain text to be continued. Otherwise the chat template is used, or a plain
     role format where there is none. Where the whole does not fit beside a reply (a quarter of the window, or
@@ -72,8 +72,8 @@ def _split(messages: Sequence[Message], *, raw: bool) -> tuple[list[Message], li
     """The system prompt, and the turns: each a user's message and what followed it. Empty messages are left out."""
     if not messages or not messages[-1].content.strip():
         raise PromptError("The prompt is empty: type something to send.")
-    if not raw and messages[-1].role != "user":
-        raise PromptError("There is nothing to answer: the last message is not the user's.")
+    if not raw and all(message.role != "user" for message in messages):
+        raise PromptError("There is nothing to answer: the user has said nothing yet.")
     # Lone surrogates (bytes in an argument that were no UTF-8) are not text: tokenizers refuse them.
     clean = [Message(m.role, _SURROGATES.sub("\ufffd", m.content)) for m in messages if m.content.strip()]
     leading = next(index for index, m in enumerate([*clean, None]) if m is None or m.role != "system")
@@ -107,6 +107,13 @@ def _merged(messages: list[Message]) -> list[Message]:
     return merged
 
 
+def _begun(messages: list[Message]) -> tuple[list[Message], str]:
+    """The messages before a reply that is to go on, and what there is of it: it follows the generation prompt as is."""
+    if messages[-1].role == "assistant":
+        return messages[:-1], messages[-1].content
+    return messages, ""
+
+
 def _encode_raw(messages: list[Message], tokenizer: Any) -> list[int]:
     """A completion goes straight on from the user's text; a new text of the user's starts on its own line."""
     text = ""
@@ -119,8 +126,9 @@ def _encode_raw(messages: list[Message], tokenizer: Any) -> list[int]:
 
 def _encode_roles(messages: list[Message], tokenizer: Any) -> list[int]:
     """The plain role format. No space after the last colon: it belongs to the reply's first token."""
+    messages, begun = _begun(messages)
     lines = [f"{_ROLES[message.role]}: {message.content.strip()}\n" for message in messages]
-    return _encode_plain("".join(lines) + f"{_ROLES['assistant']}:", tokenizer)
+    return _encode_plain("".join(lines) + f"{_ROLES['assistant']}:{begun}", tokenizer)
 
 
 def _encode_plain(text: str, tokenizer: Any) -> list[int]:
@@ -135,6 +143,7 @@ def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
     from jinja2 import TemplateError
 
     error: Exception | None = None
+    messages, begun = _begun(messages)
     for variant in _variants(messages):
         conversation = [{"role": message.role, "content": message.content} for message in variant]
         try:
@@ -145,7 +154,7 @@ def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
         # A template may refuse a system prompt by silently leaving it out.
         if variant[0].role == "system" and variant[0].content.strip() not in text:
             continue
-        return _one_bos(list(tokenizer(text, add_special_tokens=False)["input_ids"]), tokenizer)
+        return _one_bos(list(tokenizer(text + begun, add_special_tokens=False)["input_ids"]), tokenizer)
     raise PromptError(
         f"The model's chat template refuses this conversation ({summary(error) if error else 'no reason given'}):"
         " start a new one, or use --raw."

@@ -6,7 +6,7 @@ from collections import deque
 from statistics import mean
 
 from decoding import Step
-from lade_chat.protocol import DecodingOptions, Sampling, Statistics
+from lade_chat.protocol import Contender, DecodingOptions, Sampling, Statistics
 
 RECENT_SECONDS = 1.0
 """How far back "tok/s now" looks."""
@@ -18,12 +18,17 @@ class Meter:
     """Adds up the steps of one reply. Its clock is the steps' own: it stands still between them."""
 
     def __init__(
-        self, prompt_tokens: int, context_window: int, options: DecodingOptions, sampling: Sampling | None = None
+        self,
+        prompt_tokens: int,
+        context_window: int,
+        options: DecodingOptions,
+        sampling: Sampling | None = None,
+        contender: Contender | None = None,
     ) -> None:
         self.seconds = 0.0
         self.plain_step_seconds: float | None = None
         self._prompt_tokens, self._context_window, self._options = prompt_tokens, context_window, options
-        self._sampling = sampling
+        self._sampling, self._contender = sampling, contender
         self._generated = self._steps = self._verified = 0
         self._first_token_seconds = 0.0
         self._recent: deque[tuple[float, int]] = deque([(0.0, 0)])
@@ -81,6 +86,7 @@ class Meter:
             accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)),
             plain_step_seconds=self._plain_step() if debug else None,
             sampling=self._sampling,
+            contender=self._contender,
         )
 
     def _mean_step_milliseconds(self) -> float:

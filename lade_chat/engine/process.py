@@ -1,7 +1,8 @@
 """The engine in a process of its own: commands as JSON lines on stdin, events as JSON lines on stdout.
 
-A thread reads the commands. Stop and SetLookahead act at once, on the running command and on those that wait;
-the others wait for the main thread, which answers them one after the other, in the order in which they came.
+A thread reads the commands. Stop, SetLookahead and those that pause or inspect a reply act at once, the first two
+also on commands that wait; the others wait for the main thread, which answers them one after the other, in the order
+in which they came.
 The process ends at once, even in the middle of a forward pass, on Quit or when stdin ends: nothing of a
 conversation lives here. torch is imported with the first Load, so the process is up in a moment.
 """
@@ -25,15 +26,19 @@ from lade_chat.protocol import (
     Command,
     Event,
     Failed,
+    Inspect,
     Load,
     LoadFailed,
+    Pause,
     Quit,
     Race,
     RaceFinished,
     Reply,
     ReplyFinished,
+    Resume,
     SetLookahead,
     Statistics,
+    StepOnce,
     Stop,
     decode_command,
     encode,
@@ -47,9 +52,9 @@ Work: TypeAlias = Load | Reply | Race
 
 
 class Engine(Protocol):
-    """What answers commands. ``stop`` and ``set_lookahead`` may come from any thread; the next step obeys.
+    """What answers commands. All but ``handle`` may come from any thread; the next step obeys.
 
-    A ``stop`` holds for the command in hand alone: ``handle`` forgets one that came before it began.
+    A ``stop`` or a ``pause`` holds for the command in hand alone: ``handle`` forgets one that came before it began.
     """
 
     def handle(self, command: Work) -> Iterator[Event]: ...
@@ -57,6 +62,14 @@ class Engine(Protocol):
     def stop(self) -> None: ...
 
     def set_lookahead(self, enabled: bool) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def step_once(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def inspect(self, enabled: bool) -> None: ...
 
 
 class _Job:
@@ -66,6 +79,7 @@ class _Job:
         self.command = command
         self.stopped = False
         self.lookahead: bool | None = None
+        self.paused = False
         self.started = False
 
     @property
@@ -92,6 +106,7 @@ class EngineServer:
         self._engine: Engine | None = None
         self._waiting: deque[_Job] = deque()
         self._running: _Job | None = None
+        self._closed = False
         self._changed = threading.Condition()
 
     def take(self, command: Command) -> None:
@@ -101,19 +116,32 @@ class EngineServer:
                 self._stop()
             elif isinstance(command, SetLookahead):
                 self._set_lookahead(command.enabled)
+            elif isinstance(command, Inspect):
+                if self._engine is not None:
+                    self._engine.inspect(command.enabled)
+            elif isinstance(command, Pause | StepOnce | Resume):
+                self._set_pace(command)
             elif isinstance(command, Load | Reply | Race):
                 self._waiting.append(_Job(command))
                 self._changed.notify()
 
     def serve(self) -> None:
-        """Answer commands for ever."""
-        while True:
+        """Answer commands until ``close``."""
+        while not self._closed:
             self.serve_one()
+
+    def close(self) -> None:
+        """Begin no other command; from any thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
 
     def serve_one(self) -> None:
         """Wait for the next command and answer it to its end."""
         with self._changed:
-            self._changed.wait_for(lambda: bool(self._waiting))
+            self._changed.wait_for(lambda: bool(self._waiting) or self._closed)
+            if self._closed:
+                return
             job = self._running = self._waiting.popleft()
         try:
             self._answer(job)
@@ -136,6 +164,18 @@ class EngineServer:
         if self._engine is not None and self._running is not None and self._running.is_reply:
             self._engine.set_lookahead(enabled)
 
+    def _set_pace(self, command: Pause | StepOnce | Resume) -> None:
+        if self._engine is None or self._running is None or not self._running.is_reply:
+            return
+        if isinstance(command, StepOnce):
+            self._engine.step_once()
+            return
+        self._running.paused = isinstance(command, Pause)
+        if self._running.paused:
+            self._engine.pause()
+        else:
+            self._engine.resume()
+
     def _jobs(self) -> list[_Job]:
         return [*self._waiting, *([self._running] if self._running is not None else [])]
 
@@ -145,7 +185,7 @@ class EngineServer:
         with self._changed:
             job.started = True
         if job.stopped:
-            for event in _cancelled(job.command):
+            for event in cancelled(job.command):
                 self._emit(event)
         elif self._engine is None:
             self._emit(Failed("no model is loaded"))
@@ -163,6 +203,8 @@ class EngineServer:
                     engine.stop()
                 if number == 0 and job.lookahead is not None and job.is_reply:
                     engine.set_lookahead(job.lookahead)
+                if number == 0 and job.paused:
+                    engine.pause()
             self._emit(event)
 
 
@@ -176,7 +218,7 @@ def one_line(error: BaseException) -> str:
     return text if text == kind else f"{kind}: {text}"
 
 
-def _cancelled(command: Work) -> Iterable[Event]:
+def cancelled(command: Work) -> Iterable[Event]:
     """The answer to a command that was stopped before it began."""
     nothing = Statistics()
     yield ReplyFinished("cancelled", nothing, side="left")

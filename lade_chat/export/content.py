@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from lade_chat.export.recording import Recording
 from lade_chat.figures import ORIGINS, lookahead_forms, reply_parts
+from lade_chat.methods import title
 from lade_chat.protocol import ModelInfo, Origin
 
 NAME = "lade-chat"
@@ -40,7 +41,9 @@ class Content:
 
 
 def title_of(side: Recording) -> str:
-    """``lookahead ON auto``."""
+    """``lookahead ON auto``; of a race's side, what its method is called."""
+    if side.statistics.contender is not None:
+        return title(side.statistics.contender)
     return lookahead_forms(side.statistics.lookahead, side.statistics.sizes)[0]
 
 

@@ -14,6 +14,7 @@ from lade_chat.protocol import ModelInfo, ModelOptions, Stage
 
 if TYPE_CHECKING:
     from decoding import StepCost
+    from decoding.parallel import Workers
 
 __all__ = ["LoadedModel", "bundled_model_path", "load"]
 
@@ -34,6 +35,10 @@ class LoadedModel:
     """Every token that ends a reply: the generation config's, the tokenizer's, the chat template's end of turn."""
     step_cost: StepCost | None = None
     """What a step costs here, where that has been measured (see ``step_costs``)."""
+    workers: Workers | None = None
+    """The other processes that share each step of lookahead."""
+    shared_cost: StepCost | None = None
+    """What a step costs that is shared with them, where that has been measured."""
 
 
 def load(options: ModelOptions, report: Report) -> LoadedModel:
@@ -58,6 +63,7 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
+    from lade_chat.loading.placement import placement
     from lade_chat.loading.precision import choose_device, parse_dtype
     from lade_chat.loading.tokenization import load_tokenizer
     from lade_chat.loading.weights import dtype_for, read_weights
@@ -75,8 +81,12 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     report("tokenizer", 1, 1)
 
     dtype = dtype_for(weights, config, requested, device, what=_what(options))
-    model, unused = read_weights(folder, config, weights, dtype, trust_remote_code=options.trust_remote_code)
-    model.to(device)
+    placed = placement(options, config)
+    model, unused = read_weights(
+        folder, config, weights, dtype, trust_remote_code=options.trust_remote_code, placement=placed
+    )
+    if not placed:
+        model.to(device)
     notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
 
     report("probe", 0, 1)
@@ -86,7 +96,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     parameters = model.num_parameters()
     info = ModelInfo(
         name=_name(options.path, parameters),
-        device=str(device),
+        device=_devices(model),
         dtype=str(dtype).removeprefix("torch."),
         parameters=parameters,
         context_window=context_window(config),
@@ -112,6 +122,13 @@ def _folder(options: ModelOptions, report: Report) -> Path:
         trust_remote_code=options.trust_remote_code,
         allow_pickle=options.allow_pickle,
     )
+
+
+def _devices(model: Any) -> str:
+    """Where the model lies; several devices in the order of its layers."""
+    spread = getattr(model, "hf_device_map", None) or {"": model.device}
+    names = (f"cuda:{place}" if isinstance(place, int) else str(place) for place in spread.values())
+    return ", ".join(dict.fromkeys(names))
 
 
 def _lookahead(model: Any) -> tuple[bool, str | None]:

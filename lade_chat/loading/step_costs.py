@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 50
 """Models and machines remembered; the one that was written longest ago goes first."""
+_MEASURED_HOW = 2
+"""Raised when steps are taken in another way than before, so that what was measured then is measured anew."""
 _NOT_OF_THE_SHAPE = ("_name_or_path", "transformers_version")
 
 
@@ -83,7 +85,7 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _key(loaded: LoadedModel) -> str:
-    """What the cost follows from: the model's shape (not its weights), device, dtype, threads, torch, and compiling."""
+    """What the cost follows from: the model's shape (not its weights), device, dtype, threads, torch, our own steps."""
     import torch
 
     config = loaded.model.config
@@ -96,7 +98,9 @@ def _key(loaded: LoadedModel) -> str:
             loaded.info.dtype,
             f"{torch.get_num_threads()} threads",
             f"torch {torch.__version__}",
+            f"measured {_MEASURED_HOW}",
             *(["compiled"] if loaded.info.compiled else []),
+            *([f"split over {loaded.info.tensor_parallel}"] if loaded.info.tensor_parallel > 1 else []),
         )
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
@@ -49,9 +50,15 @@ def quantisation(config: Any) -> str | None:
 
 
 def read_weights(
-    folder: Path, config: Any, weights: Weights, dtype: torch.dtype, *, trust_remote_code: bool
+    folder: Path,
+    config: Any,
+    weights: Weights,
+    dtype: torch.dtype,
+    *,
+    trust_remote_code: bool,
+    placement: Mapping[str, Any] | None = None,
 ) -> tuple[Any, str | None]:
-    """The model on the CPU in eval mode, and a notice about tensors that it has no use for.
+    """The model in eval mode, on the CPU or where ``placement`` says, and a notice about tensors that it cannot use.
 
     Raises ModelError if a tensor is missing or has another shape (transformers would fill it with random numbers), or
     if what it is quantised with is not installed.
@@ -69,6 +76,7 @@ def read_weights(
             local_files_only=True,
             ignore_mismatched_sizes=True,
             output_loading_info=True,
+            **(placement or {}),
         )
     except ImportError as error:
         method = quantisation(config)

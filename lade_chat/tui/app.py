@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
+from textual.theme import Theme
 
-from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.figures import part
+from lade_chat.protocol import DecodingOptions, Loaded, ModelOptions, Waiting
+from lade_chat.settings import models
+from lade_chat.settings.file import SettingsError
+from lade_chat.settings.kinds import Value
+from lade_chat.settings.settings import nearest
+from lade_chat.store.store import Store
+from lade_chat.tui.chat_keys import ChatKeys
 from lade_chat.tui.chat_screen import ChatScreen
 from lade_chat.tui.engine_link import Engine
+from lade_chat.tui.key_names import named, other_keys, usual_keys
+from lade_chat.tui.model_screen import ModelScreen
+from lade_chat.tui.palette import commands
+from lade_chat.tui.phase import Phase
+from lade_chat.tui.preferences import NOTHING_KEPT, Preferences
+from lade_chat.tui.settings_screen import Changes, SettingsScreen
+from lade_chat.tui.settling import settle
+from lade_chat.tui.start import NEW, Start
+from lade_chat.tui.themes import THEMES
 
 
 class ChatApp(App[None]):
@@ -28,6 +47,9 @@ class ChatApp(App[None]):
         (120, "-very-wide"),
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = named(
+        [Binding("ctrl+s,f12", "settings", "Settings", priority=True, show=False)]
+    )
     CSS_PATH: ClassVar = sorted(Path(__file__).parent.glob("*.tcss"))
 
     def __init__(
@@ -37,10 +59,20 @@ class ChatApp(App[None]):
         decoding_options: DecodingOptions,
         system: str | None = None,
         debug: bool = False,
+        *,
+        store: Store,
+        start: Start = NEW,
+        preferences: Preferences = NOTHING_KEPT,
     ) -> None:
         super().__init__()
         self.engine = engine
-        self.chat_screen = ChatScreen(engine.send, self._restart, model_options, decoding_options, system, debug=debug)
+        self.preferences = preferences
+        self.data_folder = store.path.parent
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.chat_screen = ChatScreen(
+            store, engine.send, self._restart, model_options, decoding_options, system, debug=debug, start=start
+        )
 
     def get_default_screen(self) -> ChatScreen:
         return self.chat_screen
@@ -56,18 +88,56 @@ class ChatApp(App[None]):
 
     def on_mount(self) -> None:
         self._obey_signals()
+        self._obey_preferences()
         self.call_after_refresh(lambda: self.run_worker(self._run_engine()))
 
     def on_unmount(self) -> None:
-        self.engine.close()
+        self._close()
 
     async def action_quit(self) -> None:
         """Quit at once, whatever the engine is doing."""
         self._end(0)
 
     def _end(self, code: int) -> None:
-        self.engine.close()
+        self._close()
         self.exit(return_code=code)
+
+    def _close(self) -> None:
+        """End the engine and have everything saved; more than once is harmless."""
+        self.engine.close()
+        self.chat_screen.chat.close()
+
+    def _obey_preferences(self) -> None:
+        """Colours and keys as the user has settled them; what cannot be obeyed is told, and so is what was wrong."""
+        troubles = [*self.preferences.troubles]
+        theme = self.preferences.theme
+        if theme is not None and theme in self.available_themes:
+            self.theme = theme
+        elif theme is not None:
+            near = nearest(theme, self.available_themes)
+            troubles.append(f"there is no theme {theme}{f'; did you mean {near}?' if near else ''}")
+        keymap, refused = other_keys(self.preferences.keys, usual_keys(ChatKeys, ChatApp))
+        self.set_keymap(keymap)
+        troubles += refused
+        self.call_after_refresh(self._tell, troubles)
+        self.theme_changed_signal.subscribe(self, self._keep_theme)
+
+    def _tell(self, troubles: Iterable[str]) -> None:
+        for trouble in troubles:
+            self.chat_screen.transcript.note(f"Settings: {trouble}", "error")
+
+    def _keep_theme(self, theme: Theme) -> None:
+        if theme.name != self.preferences.file_values.get("theme", self.preferences.theme):
+            self.keep({"theme": theme.name})
+
+    def keep(self, values: Mapping[str, Value | None]) -> bool:
+        """Save settings; where that fails a notice says why."""
+        try:
+            self.preferences = self.preferences.saved(values)
+        except SettingsError as error:
+            self.chat_screen.transcript.note(str(error), "error")
+            return False
+        return True
 
     def _obey_signals(self) -> None:
         """Asked to end from outside, quit as by Ctrl+Q: the terminal is put back as it was."""
@@ -76,6 +146,29 @@ class ChatApp(App[None]):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._end, 128 + number)
+
+    def on_model_screen_keep(self, event: ModelScreen.Keep) -> None:
+        options = event.options
+        self.keep({"model_path": options.path, "device": options.device, "dtype": options.dtype})
+
+    def action_settings(self) -> None:
+        """The settings screen; what is changed there counts at once, and is kept."""
+        if self.screen is not self.chat_screen:
+            return
+        themes = sorted(self.available_themes, key=lambda name: (not name.startswith("lade-"), name))
+        self.push_screen(SettingsScreen(self.preferences, themes), self._settle)
+
+    def _settle(self, changes: Changes | None) -> None:
+        if not changes or not self.keep(changes):
+            return
+        counting = {name: value for name, value in changes.items() if not self.preferences.overruled(name)}
+        settle(self.chat_screen, counting)
+        if isinstance(theme := counting.get("theme"), str):
+            self.theme = theme
+        self.chat_screen.hint("The settings are kept.")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "settings" or self.screen is self.chat_screen
 
     def action_help_quit(self) -> None:
         """Ctrl+C with nothing to copy; in many programs it stops or quits."""
@@ -88,21 +181,20 @@ class ChatApp(App[None]):
         yield from super().get_system_commands(screen)
         if screen is not self.chat_screen:
             return
-        chat = self.chat_screen
-        yield SystemCommand("Lookahead on or off", "Also in mid-reply (Ctrl+L)", chat.action_toggle_lookahead)
-        yield SystemCommand("Race", "Lookahead on against off, side by side (Ctrl+R)", chat.action_race)
-        yield SystemCommand("Stop the reply", "What was said is kept (Esc)", chat.action_stop)
-        yield SystemCommand("New conversation", "Forget all turns (Ctrl+N)", chat.action_new_conversation)
-        yield SystemCommand("Open a model", "A folder or a hub id (Ctrl+O)", chat.action_open_model)
-        yield SystemCommand("Debug panel", "Speed-up, steps, accepted runs (Ctrl+D)", chat.action_toggle_debug)
-        yield SystemCommand("Thoughts", "Open or fold them (F5)", chat.action_toggle_thoughts)
-        yield SystemCommand("Help", "What this is, and its keys (F1)", chat.action_help)
+        yield from commands(self.chat_screen)
+        yield SystemCommand("Settings", "What is kept for next time (Ctrl+S)", self.action_settings)
 
     async def _run_engine(self) -> None:
         await self.engine.start()
         self.chat_screen.chat.load()
         async for event in self.engine.events():
             self.chat_screen.chat.handle(event)
+            if isinstance(event, Waiting) and self.chat_screen.chat.phase in (Phase.REPLYING, Phase.LOADING):
+                before = "another tab" if event.ahead == 1 else f"{event.ahead} others"
+                self.chat_screen.status.show([part(0, f"waiting: {before} first")])
+            if isinstance(event, Loaded) and (options := self.chat_screen.chat.model_options).path is not None:
+                remember = partial(models.remember, self.data_folder, options.path, options.device, options.dtype)
+                self.run_worker(remember, thread=True)
 
     async def _restart_engine(self) -> None:
         await self.engine.restart()

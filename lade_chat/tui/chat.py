@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from enum import Enum, auto
 
 import msgspec
 
 from lade_chat.protocol import (
     Command,
+    Contender,
     DecodingOptions,
     EngineLost,
     Event,
     Failed,
+    Inspect,
     Load,
     Loaded,
     LoadFailed,
@@ -22,7 +23,6 @@ from lade_chat.protocol import (
     ModelInfo,
     ModelOptions,
     Prefilling,
-    Race,
     RaceFinished,
     Reply,
     ReplyFinished,
@@ -33,28 +33,25 @@ from lade_chat.protocol import (
     Stop,
     Tokens,
 )
+from lade_chat.tui.answering import Answering
 from lade_chat.tui.chat_view import ChatView
-from lade_chat.tui.conversation import Conversation
-from lade_chat.tui.reply_text import ReplyText
+from lade_chat.tui.conversation_moves import ConversationMoves
+from lade_chat.tui.drawing import Drawing
+from lade_chat.tui.keeper import Job, Keeper
+from lade_chat.tui.loads import Loads
+from lade_chat.tui.pacing import Pacing
+from lade_chat.tui.phase import Phase, no_asking, no_changing, no_lookahead, no_race
+from lade_chat.tui.races import Heat, Races
+from lade_chat.tui.talk import Asked, Talk
 
 
-class Phase(Enum):
-    """What the engine is doing, as far as the screen knows."""
-
-    LOADING = auto()
-    UNLOADED = auto()
-    READY = auto()
-    REPLYING = auto()
-    RACING = auto()
-    LOST = auto()
-
-
-class Chat:
+class Chat(ConversationMoves):
     """Turns what the user does into commands, and what the engine tells into calls of a view."""
 
     def __init__(
         self,
         view: ChatView,
+        keeper: Keeper,
         send: Callable[[Command], None],
         restart: Callable[[], None],
         model_options: ModelOptions,
@@ -63,39 +60,49 @@ class Chat:
     ) -> None:
         self.view = view
         self.phase = Phase.LOADING
-        self.model: ModelInfo | None = None
-        self.model_options = model_options
         self.options = options
-        self.sampling = options.sampling
-        """As the last reply told it; before one, as it was asked for."""
-        self.conversation = Conversation(system)
-        self.reply = ReplyText()
+        self.conversation = Talk(keeper, system)
         self.stopping = False
+        self.pacing = Pacing(send)
+        self.races = Races()
         self._send = send
         self._restart = restart
-        self._queue: deque[str] = deque()
-        self._waiting_model: ModelOptions | None = None
-        self._discarding = False
+        self._keeper = keeper
+        self._drawing = Drawing(options.sampling)
+        self._queue: deque[Asked] = deque()
+        self._answering = Answering(view, self.conversation)
+        self._when_ready: Job | None = None
         self._dropped = 0
-        self._seed: int | None = None
-        self._loading: deque[ModelOptions] = deque()
-        self._last_loaded: tuple[ModelInfo, ModelOptions] | None = None
+        self._loads = Loads(model_options)
+        keeper.when_idle(self._ask_next)
+
+    @property
+    def model(self) -> ModelInfo | None:
+        return self._loads.model
+
+    @property
+    def model_options(self) -> ModelOptions:
+        """Of the model that is there, else of the one asked for last."""
+        return self._loads.options
+
+    @property
+    def sampling(self) -> Sampling | None:
+        """How tokens are drawn: as the last reply told it; before one, as it was asked for."""
+        return self._drawing.in_force
 
     # --- what the user does ------------------------------------------------------------------------------------
 
     def load(self, options: ModelOptions | None = None) -> None:
         """Load a model: the one asked for last unless ``options`` names another. Ends a running reply first."""
         if options is not None:
-            self.model_options = options
+            self._loads.options = options
         if self.phase in (Phase.REPLYING, Phase.RACING):
-            self._waiting_model = self.model_options
-            self.stop()
+            self._after_this(self.load)
         elif self.phase is Phase.LOST:
             self.restart()
         else:
             self.phase = Phase.LOADING
-            self.model = None
-            self._loading.append(self.model_options)
+            self._loads.begin()
             self._send(Load(self.model_options))
             self.view.loading_began()
 
@@ -106,32 +113,50 @@ class Chat:
             self.view.loading_began()
             self._restart()
 
-    def submit(self, text: str) -> bool:
-        """Ask ``text`` now, or as soon as the model is ready. False if it was not taken; the view says why."""
-        if not text.strip():
-            self.view.hint("Nothing to send yet: type a message first.")
+    def submit(self, text: str, instead_of: int | None = None) -> bool:
+        """Ask ``text`` now, or as soon as the model is ready. False if it was not taken; the view says why.
+
+        ``instead_of``: a turn whose question this one replaces; what was said from there on stays as an alternative.
+        """
+        refusal = no_changing(self.phase) if instead_of is not None else no_asking(self.phase, stopping=self.stopping)
+        if self._when_ready is not None:
+            refusal = "One moment: the reply is being stopped."
+        elif not text.strip():
+            refusal = "Nothing to send yet: type a message first."
+        if refusal:
+            self.view.hint(refusal)
             return False
-        if self.phase is Phase.UNLOADED:
-            self.view.hint("No model is loaded. Ctrl+O opens one.")
-            return False
-        if self.phase is Phase.REPLYING and not self.stopping:
-            self.view.hint("The model is still answering. Esc stops it.")
-            return False
-        self._queue.append(text)
-        self.view.user_said(text)
-        if self.phase is Phase.READY:
-            self._ask_next()
-        elif self.phase is Phase.LOST:
+        self._take(Asked(text, instead_of))
+        if self.phase is Phase.LOST:
             self.restart()
         return True
 
+    def retry(self, turn: int | None = None) -> None:
+        """Ask the question of ``turn`` (else the last one) again; the reply so far stays as an alternative."""
+        self._ask_anew(self.conversation.again(turn), "Nothing to ask again yet: type a message first.")
+
+    def go_on(self) -> None:
+        """Have the last reply continued, as after a length stop."""
+        self._ask_anew(self.conversation.more(), "There is no reply to go on with yet.")
+
+    def _ask_anew(self, asked: Asked | None, missing: str) -> None:
+        if asked is None:
+            self.view.hint(missing)
+        elif refusal := no_changing(self.phase):
+            self.view.hint(refusal)
+        else:
+            self._take(asked)
+
+    def _take(self, asked: Asked) -> None:
+        if asked.instead_of is not None:
+            self.view.cut(asked.instead_of)
+        self._queue.append(asked)
+        self.view.user_said(asked.question)
+        self._ask_next()
+
     def toggle_lookahead(self) -> None:
-        if self.model is None:
-            loading = self.phase is Phase.LOADING
-            self.view.hint("The model is still loading." if loading else "No model is loaded. Ctrl+O opens one.")
-            return
-        if not self.model.lookahead_supported:
-            self.view.hint("Lookahead is not available with this model.")
+        if refusal := no_lookahead(self.phase, self.model):
+            self.view.hint(refusal)
             return
         enabled = not self.options.lookahead
         self.options = msgspec.structs.replace(self.options, lookahead=enabled)
@@ -139,9 +164,29 @@ class Chat:
             self._send(SetLookahead(enabled))
         self.view.lookahead_changed()
 
+    def set_options(self, options: DecodingOptions) -> None:
+        """How the next replies are decoded."""
+        self.options = options
+        if self._drawing.set(self._wished().sampling):
+            self.view.sampling_changed()
+        self.view.lookahead_changed()
+
     def set_debug(self, wanted: bool) -> None:
-        """Whether the next reply is to be measured for the debug panel."""
+        """Whether replies are to be inspected, the running one too, and the next measured for the debug panel."""
         self.options = msgspec.structs.replace(self.options, debug=wanted)
+        if self.phase in (Phase.READY, Phase.REPLYING):
+            self._send(Inspect(wanted))
+
+    def pause(self, *, step: bool = False) -> None:
+        """Pause the reply or have it go on; with ``step`` have a paused one take one step."""
+        if self.phase is not Phase.REPLYING or self.stopping:
+            self.view.hint("There is no reply to pause just now.")
+            return
+        if step:
+            self.pacing.step()
+        else:
+            self.pacing.toggle()
+        self.view.pace_changed()
 
     def stop(self) -> None:
         """End the reply or race within one step; what was said is kept."""
@@ -150,45 +195,45 @@ class Chat:
             self._send(Stop())
             self.view.stopping()
 
-    def new_conversation(self) -> None:
-        """Forget all turns. A reply that is still being written is stopped and thrown away."""
-        if self.phase is Phase.REPLYING:
-            self.stop()
-            self._discarding = True
-        self._queue.clear()
-        self._dropped = 0
-        self._seed = None
-        self.conversation.clear()
-        self.view.cleared()
-        self._show_sampling(self._wished().sampling)
+    def _after_this(self, call: Job) -> None:
+        """Stop what is running, and then do this."""
+        self._when_ready = call
+        self.stop()
+
+    # --- races -------------------------------------------------------------------------------------------------
 
     def race(self, text: str) -> None:
-        """Race lookahead on against off over ``text``, or over the last question if there is none."""
-        refusal = self._race_refusal(text)
+        """Race two ways to decode over ``text``, or over the last question if there is none."""
+        refusal = no_race(self.phase, self.model)
+        if not refusal and not text.strip() and self.conversation.last_question is None:
+            refusal = "Nothing to race yet: type a message first."
         if refusal:
             self.view.hint(refusal)
             return
-        messages: tuple[Message, ...]
-        if text.strip():
-            question, messages = text, self.conversation.with_question(text)
-        else:
-            question = self.conversation.last_question or ""
-            messages = self.conversation.up_to_last_question()
-        self.phase = Phase.RACING
-        self._send(Race(messages, self._wished()))
-        self.view.race_began(question)
+        talk = self.conversation
+        messages = talk.messages_for(Asked(text)) if text.strip() else talk.up_to_last_question()
+        self.races.single(Heat(text if text.strip() else talk.last_question or "", messages))
+        self._begin_race()
 
-    def _race_refusal(self, text: str) -> str | None:
-        if self.phase is Phase.LOADING:
-            return "The model is still loading."
-        if self.phase is not Phase.READY or self.model is None:
-            busy = self.phase in (Phase.REPLYING, Phase.RACING)
-            return "The model is still answering. Esc stops it." if busy else "No model is loaded."
-        if not self.model.lookahead_supported:
-            return "Lookahead is not available with this model, so there is nothing to race."
-        if not text.strip() and self.conversation.last_question is None:
-            return "Nothing to race yet: type a message first."
-        return None
+    def race_again(self, left: Contender | None = None, right: Contender | None = None, suite: str = "") -> None:
+        """Another race, of other methods where they are given, over the same question or a suite of them."""
+        if refusal := no_race(self.phase, self.model):
+            self.view.hint(refusal)
+            return
+        self.races.left, self.races.right = left or self.races.left, right or self.races.right
+        if suite:
+            system = self.conversation.current.about.system
+            self.races.over_suite(suite, (Message("system", system),) if system else ())
+        elif self.races.heat is not None:
+            self.races.single(self.races.heat)
+        if self.races.heat is not None:
+            self._begin_race()
+
+    def _begin_race(self) -> None:
+        assert self.races.heat is not None
+        self.phase = Phase.RACING
+        self._send(self.races.command(self._wished()))
+        self.view.race_began(self.races.heat.question)
 
     # --- what the engine tells ---------------------------------------------------------------------------------
 
@@ -208,19 +253,19 @@ class Chat:
                 self.view.failed(message)
 
     def _handle_race(self, event: Event) -> None:
+        if isinstance(event, ReplyFinished | RaceFinished):
+            self.races.ended(event, stopped=self.stopping)
         self.view.race_event(event)
         if isinstance(event, Tokens | ReplyFinished):
             self._learn_sampling(event.statistics)
+        if isinstance(event, Failed):
+            self.races.give_up()
         if isinstance(event, RaceFinished | Failed):
             self._ready()
+            if self.phase is Phase.READY and self.races.next():
+                self._begin_race()
 
     def _handle_reply(self, event: Event) -> None:
-        if not self._discarding:
-            self._show_reply(event)
-        if isinstance(event, ReplyFinished | Failed):
-            self._ready()
-
-    def _show_reply(self, event: Event) -> None:
         match event:
             case ReplyStarted():
                 self._tell_dropped(event.dropped_messages)
@@ -229,55 +274,38 @@ class Chat:
                 self.view.reading(event.done, event.total)
             case Tokens():
                 self._learn_sampling(event.statistics)
-                self.reply.append(event.pieces)
-                self.view.reply_grew(event)
+                self._answering.grow(event)
             case ReplyFinished():
                 self._learn_sampling(event.statistics)
-                self.conversation.answer(self.reply.text)
-                self.view.reply_ended(event)
+                self._answering.finish(event, self._ready)
             case Failed():
-                self._keep_partial()
-                self.view.reply_failed(event.message)
+                self._answering.fail(event.message, self._ready)
 
     def _load_ended(self, event: Loaded | LoadFailed) -> None:
-        """Only the model that was asked for last counts; an earlier one may be what is kept when that fails."""
-        options = self._loading.popleft() if self._loading else self.model_options
-        if isinstance(event, Loaded):
-            self._last_loaded = (event.model, options)
-        elif not event.kept:
-            self._last_loaded = None
-        if self._loading:
+        if not self._loads.ended(event):
             return
-        self.model, self.model_options = self._last_loaded or (None, options)
+        model = self.model
         if isinstance(event, LoadFailed):
-            self.view.load_failed(event.message, self.model)
-        elif self.model is not None:
-            self.view.model_ready(self.model)
-            self._show_sampling(self._wished().sampling)
-        if self.model is None:
+            self.view.load_failed(event.message, model)
+        elif model is not None:
+            self.view.model_ready(model)
+            if self._drawing.set(self._wished().sampling):
+                self.view.sampling_changed()
+        if model is None:
             self.phase = Phase.UNLOADED
         else:
             self._ready()
 
     def _lost(self, message: str) -> None:
         before, self.phase = self.phase, Phase.LOST
-        self.model = self._waiting_model = self._last_loaded = None
+        self._loads.lost()
+        self._when_ready = None
         self.stopping = False
-        self._loading.clear()
-        if before is Phase.REPLYING and not self._discarding:
-            self._keep_partial()
-            self.view.reply_failed(None)
-        elif before is Phase.RACING:
+        self.pacing.reset()
+        self._answering.lose()
+        if before is Phase.RACING:
             self.view.race_event(EngineLost(message))
-        self._discarding = False
         self.view.engine_lost(message)
-
-    def _keep_partial(self) -> None:
-        """What was said stays the model's answer; a question without any answer goes back to the prompt."""
-        if self.reply.text:
-            self.conversation.answer(self.reply.text)
-        elif question := self.conversation.withdraw():
-            self.view.give_back(question)
 
     def _tell_dropped(self, count: int) -> None:
         if count > self._dropped:
@@ -287,39 +315,39 @@ class Chat:
 
     def _ready(self) -> None:
         self.phase = Phase.READY
-        self.stopping = self._discarding = False
+        self.stopping = False
+        self.pacing.reset()
         self.view.settled()
-        if self._waiting_model is not None:
-            options, self._waiting_model = self._waiting_model, None
-            self.load(options)
-        elif self._queue:
-            self._ask_next()
+        call, self._when_ready = self._when_ready, None
+        if call is not None:
+            call()
+        self._ask_next()
 
     def _ask_next(self) -> None:
-        self.conversation.ask(self._queue.popleft())
-        self.reply = ReplyText()
+        """Ask what waits, if the model is free and the conversation stands as the keeper left it."""
+        if self.phase is not Phase.READY or self.model is None or not self._queue or self._keeper.busy:
+            return
+        asked = self._queue.popleft()
         self.phase = Phase.REPLYING
-        self.view.reply_began()
-        self._send(Reply(self.conversation.messages, self._wished()))
+        self._send(Reply(self.conversation.messages_for(asked), self._wished()))
+        self._answering.begin(asked, self._loads.kept)
+
+    def close(self) -> None:
+        """The chat ends: what came of a running reply is kept."""
+        if self.phase is Phase.REPLYING:
+            self.conversation.break_off("", lambda: None)
+        self._keeper.close()
+
+    def tick(self) -> None:
+        """Once a second: what came of a running reply goes to the disk, and what could not be written before."""
+        if self.phase is Phase.REPLYING or self._keeper.trouble:
+            self.conversation.save()
 
     # --- sampling ----------------------------------------------------------------------------------------------
 
     def _wished(self) -> DecodingOptions:
-        """The options, with the seed that was drawn: a conversation has one, as if it had been given at the start."""
-        sampling = self.options.sampling
-        if sampling is None or sampling.seed is not None:
-            return self.options
-        return msgspec.structs.replace(self.options, sampling=msgspec.structs.replace(sampling, seed=self._seed))
+        return self._drawing.wished(self.options)
 
     def _learn_sampling(self, statistics: Statistics) -> None:
-        """Keep a drawn seed for the rest of the conversation."""
-        if not statistics.steps:  # nothing was decoded
-            return
-        if statistics.sampling is not None and statistics.sampling.seed is not None:
-            self._seed = statistics.sampling.seed
-        self._show_sampling(statistics.sampling)
-
-    def _show_sampling(self, sampling: Sampling | None) -> None:
-        if sampling != self.sampling:
-            self.sampling = sampling
+        if self._drawing.learn(statistics):
             self.view.sampling_changed()

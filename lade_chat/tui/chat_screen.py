@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.screen import Screen
 from textual.widgets import Footer
 
 from lade_chat.figures import Part, options_forms, part, promise, reply_parts
@@ -16,6 +13,7 @@ from lade_chat.protocol import (
     Command,
     DecodingOptions,
     Event,
+    Inspection,
     Loading,
     ModelInfo,
     ModelOptions,
@@ -23,38 +21,30 @@ from lade_chat.protocol import (
     Statistics,
     Tokens,
 )
-from lade_chat.tui.chat import Chat, Phase
+from lade_chat.store.running import SAVE_SECONDS
+from lade_chat.store.store import Store
+from lade_chat.tui.chat import Chat
+from lade_chat.tui.chat_keys import ChatKeys
+from lade_chat.tui.completion_list import CompletionList
 from lade_chat.tui.debug_panel import DebugPanel
 from lade_chat.tui.header_bar import HeaderBar
-from lade_chat.tui.help_screen import HelpScreen
-from lade_chat.tui.model_screen import ModelScreen
+from lade_chat.tui.keeper import Keeper
+from lade_chat.tui.notice import NoticeKind
+from lade_chat.tui.phase import Phase
 from lade_chat.tui.prompt import Prompt
+from lade_chat.tui.race_menu import RaceChoice, RaceMenu
 from lade_chat.tui.race_screen import RaceScreen
+from lade_chat.tui.start import Start
 from lade_chat.tui.status_bar import StatusBar
 from lade_chat.tui.transcript import Transcript
-from lade_chat.tui.welcome import Welcome
 
 
-class ChatScreen(Screen[None]):
-    """A ``ChatView``. Every key works while the prompt has the focus."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+l,f2", "toggle_lookahead", "Lookahead", priority=True),
-        Binding("ctrl+r,f3", "race", "Race", priority=True),
-        Binding("escape", "stop", "Stop", priority=True),
-        Binding("f6", "restart", "Restart", priority=True),
-        Binding("f1", "help", "Help", priority=True),
-        Binding("ctrl+q", "app.quit", "Quit", priority=True),
-        Binding("ctrl+d,f4", "toggle_debug", "Debug", priority=True),
-        Binding("ctrl+n", "new_conversation", "New", priority=True),
-        Binding("ctrl+o", "open_model", "Model", priority=True),
-        Binding("f5", "toggle_thoughts", "Thoughts", priority=True, show=False),
-        Binding("pageup", "page(-1)", show=False, priority=True),
-        Binding("pagedown", "page(1)", show=False, priority=True),
-    ]
+class ChatScreen(ChatKeys):
+    """A ``ChatView``."""
 
     def __init__(
         self,
+        store: Store,
         send: Callable[[Command], None],
         restart: Callable[[], None],
         model_options: ModelOptions,
@@ -62,12 +52,17 @@ class ChatScreen(Screen[None]):
         system: str | None,
         *,
         debug: bool,
+        start: Start,
     ) -> None:
         super().__init__()
-        self.chat = Chat(self, send, restart, model_options, decoding_options, system)
+        self.keeper = Keeper(store, self.call_later, self._told)
+        self.chat = Chat(self, self.keeper, send, restart, model_options, decoding_options, system)
+        self.deleted = []
+        self._start = start
         self._debug = debug
         self._race: RaceScreen | None = None
         self._statistics: Statistics | None = None
+        self._inspection: Inspection | None = None
         self._measuring = False
         self.chat.set_debug(debug)
 
@@ -77,89 +72,31 @@ class ChatScreen(Screen[None]):
             yield Transcript()
             yield DebugPanel()
         yield StatusBar()
+        yield CompletionList()
         yield Prompt()
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one(DebugPanel).display = self._debug
-        self.query_one(Prompt).focus()
+        self.prompt.completions = self.query_one(CompletionList)
+        self.prompt.focus()
         self.status.show([part(0, "starting")])
-
-    # --- widgets by their types --------------------------------------------------------------------------------
-
-    @property
-    def transcript(self) -> Transcript:
-        return self.query_one(Transcript)
-
-    @property
-    def prompt(self) -> Prompt:
-        return self.query_one(Prompt)
-
-    @property
-    def status(self) -> StatusBar:
-        return self.query_one(StatusBar)
+        self.set_interval(SAVE_SECONDS, self.chat.tick)
+        self.call_after_refresh(self.begin_with, self._start)
 
     @property
     def _header(self) -> HeaderBar:
         return self.query_one(HeaderBar)
 
-    # --- what the user does ------------------------------------------------------------------------------------
-
-    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
-        if self.chat.submit(event.text):
-            self.prompt.remember(event.text)
-            self.prompt.put("")
-
-    def on_welcome_picked(self, event: Welcome.Picked) -> None:
-        if self.chat.submit(event.text):
-            self.prompt.remember(event.text)
-        self.prompt.focus()
-
-    def action_toggle_lookahead(self) -> None:
-        self.chat.toggle_lookahead()
-
-    def action_race(self) -> None:
-        self.chat.race(self.prompt.text)
-
-    def action_stop(self) -> None:
-        self.prompt.focus()
-        self.chat.stop()
-
-    def action_restart(self) -> None:
-        self.chat.restart()
-
-    def action_new_conversation(self) -> None:
-        self.chat.new_conversation()
+    def action_turn_debug(self) -> None:
+        if not self._debug or not self.query_one(DebugPanel).turn_page():
+            self.action_toggle_debug()
 
     def action_toggle_debug(self) -> None:
         self._debug = not self._debug
         self.query_one(DebugPanel).display = self._debug
         self.chat.set_debug(self._debug)
         self._show_debug()
-
-    def action_toggle_thoughts(self) -> None:
-        if not self.transcript.toggle_thoughts():
-            self.hint("There are no thoughts to open in this conversation.")
-
-    def action_open_model(self, error: str = "") -> None:
-        self.app.push_screen(ModelScreen(self.chat.model_options, error), self._model_chosen)
-
-    def _model_chosen(self, options: ModelOptions | None) -> None:
-        if options is not None:
-            self.chat.load(options)
-
-    def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.chat.model))
-
-    def action_page(self, direction: int) -> None:
-        if direction < 0:
-            self.transcript.action_page_up()
-        else:
-            self.transcript.action_page_down()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Restart is offered only when there is something to restart."""
-        return self.chat.phase is Phase.LOST if action == "restart" else True
 
     # --- what Chat shows (ChatView) ----------------------------------------------------------------------------
 
@@ -196,12 +133,15 @@ class ChatScreen(Screen[None]):
         self.transcript.note(message[:1].upper() + message[1:], "error", way_on)
         self.refresh_bindings()
 
-    def user_said(self, text: str) -> None:
+    def user_said(self, text: str | None) -> None:
         self.transcript.say(text)
+
+    def cut(self, turn: int) -> None:
+        self.transcript.cut(turn)
 
     def reply_began(self) -> None:
         self.transcript.begin_reply()
-        self._statistics, self._measuring = None, self.chat.options.debug
+        self._statistics, self._inspection, self._measuring = None, None, self.chat.options.debug
         self.status.show([part(0, "reading the prompt")])
         self._show_debug()
 
@@ -211,8 +151,9 @@ class ChatScreen(Screen[None]):
     def reply_grew(self, tokens: Tokens) -> None:
         self.transcript.grow_reply(tokens)
         self._statistics = tokens.statistics
+        self._inspection = tokens.inspection or self._inspection
         if not self.chat.stopping:
-            self.status.show(reply_parts(tokens.statistics))
+            self.status.show(self._running_parts())
         self._show_debug()
 
     def reply_ended(self, finished: ReplyFinished) -> None:
@@ -224,6 +165,11 @@ class ChatScreen(Screen[None]):
         self._measuring = False
         self.transcript.fail_reply(message)
         self._show_debug()
+
+    def turn_kept(self) -> None:
+        talk = self.chat.conversation
+        if talk.current.last is not None:
+            self.transcript.keep_last(talk.shown([talk.current.last])[0])
 
     def give_back(self, question: str) -> None:
         if not self.prompt.text:
@@ -241,21 +187,56 @@ class ChatScreen(Screen[None]):
         if self.chat.phase is Phase.READY:
             self.status.show(self._ready_parts())
 
+    def pace_changed(self) -> None:
+        self.status.show(self._running_parts())
+        self._show_debug()
+
     def sampling_changed(self) -> None:
         self._header.show_sampling(self.chat.sampling)
 
     def race_began(self, question: str) -> None:
         dtype = self.chat.model.dtype if self.chat.model is not None else "float32"
-        self._race = RaceScreen(question, dtype, self.chat.stop)
-        self.app.push_screen(self._race)
+        before, self._race = (
+            self._race,
+            RaceScreen(
+                question,
+                dtype,
+                self.chat.stop,
+                races=self.chat.races,
+                titles=self.chat.races.titles(self.chat.options),
+                again=self.chat.race_again,
+                menu=self._choose_race,
+            ),
+        )
+        if before is not None and self.app.screen is before:
+            self.app.switch_screen(self._race)
+        else:
+            self.app.push_screen(self._race)
+
+    def _choose_race(self) -> None:
+        def chosen(choice: RaceChoice | None) -> None:
+            if choice is not None:
+                self.call_later(self.chat.race_again, choice.left, choice.right, choice.suite or "")
+
+        races = self.chat.races
+        self.app.push_screen(RaceMenu(races.left, races.right, self.chat.options.sizes), chosen)
 
     def race_event(self, event: Event) -> None:
         if self._race is not None and self._race.is_attached:
             self._race.tell(event)
 
     def cleared(self) -> None:
-        self._statistics, self._measuring = None, False
         self.transcript.reset()
+        self._turn_to(None)
+
+    def conversation_opened(self) -> None:
+        talk = self.chat.conversation
+        self.transcript.restore(talk.current.path, talk.shown)
+        self._turn_to(talk.current.last.statistics if talk.current.last is not None else None)
+
+    def _turn_to(self, statistics: Statistics | None) -> None:
+        self.prompt.editing = None
+        self._statistics, self._inspection, self._measuring = statistics, None, False
         self._show_debug()
         if self.chat.phase is Phase.READY:
             self.status.show(self._ready_parts())
@@ -266,17 +247,29 @@ class ChatScreen(Screen[None]):
     def notice(self, text: str) -> None:
         self.transcript.note(text)
 
-    def hint(self, text: str) -> None:
-        self.status.hint(text)
+    def _told(self, text: str, kind: NoticeKind) -> None:
+        self.transcript.note(text, kind)
 
     def _show_debug(self) -> None:
         if self._debug:
-            self.query_one(DebugPanel).show(self._statistics, measuring=self._measuring)
+            self.query_one(DebugPanel).show(
+                self._statistics,
+                measuring=self._measuring,
+                inspection=self._inspection,
+                paused=self.chat.pacing.paused,
+            )
+
+    def _running_parts(self) -> list[Part]:
+        """The figures of a reply that is being written, or stands still."""
+        parts = reply_parts(self._statistics) if self._statistics is not None else []
+        if self.chat.pacing.paused:
+            return [part(0, "paused: F9 goes on, F10 takes one step"), *parts]
+        return parts or [part(0, "reading the prompt")]
 
     def _ready_parts(self) -> list[Part]:
         model = self.chat.model
         parts = [part(0, "ready"), part(2, *options_forms(self.chat.options, model))]
-        if self._statistics is not None:
+        if self._statistics is not None and self._statistics.context_window:
             parts.append(part(3, f"context {self._statistics.context_used}/{self._statistics.context_window}"))
         if model is not None and model.lookahead_supported:
             parts.append(part(1, *promise(model.dtype)))

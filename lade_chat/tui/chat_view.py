@@ -21,8 +21,11 @@ class ChatView(Protocol):
 
     def engine_lost(self, message: str) -> None: ...
 
-    def user_said(self, text: str) -> None:
-        """A message was taken; it waits until ``reply_began``."""
+    def user_said(self, text: str | None) -> None:
+        """A message was taken; it waits until ``reply_began``. None: the last reply is to go on."""
+
+    def cut(self, turn: int) -> None:
+        """What was said from this turn on gives way to what is said next."""
 
     def reply_began(self) -> None:
         """The oldest waiting message is being answered."""
@@ -37,6 +40,9 @@ class ChatView(Protocol):
     def reply_failed(self, message: str | None) -> None:
         """The reply broke off; None if the reason is told elsewhere."""
 
+    def turn_kept(self) -> None:
+        """The reply that ended last is in the store."""
+
     def give_back(self, question: str) -> None:
         """A question that got no answer: the user may want to send it again."""
 
@@ -47,6 +53,9 @@ class ChatView(Protocol):
 
     def lookahead_changed(self) -> None: ...
 
+    def pace_changed(self) -> None:
+        """The running reply is paused, or goes on."""
+
     def sampling_changed(self) -> None:
         """Another seed, or other settings of the model's own, are in force from now on."""
 
@@ -55,6 +64,9 @@ class ChatView(Protocol):
     def race_event(self, event: Event) -> None: ...
 
     def cleared(self) -> None: ...
+
+    def conversation_opened(self) -> None:
+        """The conversation is another, or goes on elsewhere: show it anew."""
 
     def failed(self, message: str) -> None:
         """Something failed that belongs to no reply."""

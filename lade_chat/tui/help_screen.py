@@ -14,23 +14,39 @@ from textual.widgets import Static
 
 from lade_chat.figures import ORIGINS
 from lade_chat.protocol import ModelInfo
+from lade_chat.tui.slash import COMMANDS
 from lade_chat.tui.tint import verified_style
 
 KEYS = (
     ("Enter", "send"),
     ("Shift+Enter, Ctrl+J", "break the line"),
-    ("Up, Down", "recall what you sent before"),
+    ("Up, Down", "recall what you sent, in any conversation"),
+    ("Tab", "complete a /command or an @file"),
+    ("Ctrl+G", "write in your own editor ($VISUAL, $EDITOR)"),
     ("Esc", "stop; what was said is kept"),
     ("Ctrl+L, F2", "lookahead on or off, any time"),
-    ("Ctrl+R, F3", "race on against off"),
-    ("Ctrl+D, F4", "debug panel (times are averages)"),
+    ("Ctrl+R, F3", "race on against off, then other methods"),
+    ("Ctrl+D", "debug panel (times are averages)"),
+    ("F4", "opens it too, then turns its page"),
+    ("F9, F10", "pause a reply or go on, take one step"),
     ("F5", "open or fold thoughts"),
-    ("Ctrl+N", "new conversation"),
+    ("F7", "replies as Markdown, or token by token"),
+    ("Ctrl+N", "new conversation; this one is kept"),
+    ("Ctrl+T, F8", "conversations: search, resume, rename, delete"),
+    ("Shift+Tab", "go to the last turn; Up and Down to others"),
+    ("Enter on a turn", "copy, retry, edit, branch; or click its name"),
+    ("Left, Right", "on a turn: its alternatives"),
+    ("Page Up, Page Down", "read back"),
     ("Ctrl+O", "open another model"),
     ("F6", "restart a lost engine"),
+    ("Ctrl+S, F12", "settings"),
     ("Ctrl+C", "copy the selected text"),
     ("Ctrl+P", "commands and themes"),
     ("Ctrl+Q", "quit, at any time"),
+)
+ATTACHING = (
+    "@notes.txt in a message attaches that text file; @@ is a plain @. A message that begins with // sends one slash."
+    " What you say is kept on this machine, each token with its colour: lade-chat --continue goes on with it."
 )
 
 IDEA = (
@@ -64,8 +80,9 @@ class HelpScreen(ModalScreen[None]):
             dialog.border_title = "Help"
             dialog.border_subtitle = "Esc closes"
             yield Static(self._keys(), markup=False)
+            yield Static(self._commands(), markup=False)
             yield Static(self._legend(), markup=False)
-            for text in (IDEA, _sources(), SIZES, PROMISE, self._this_model()):
+            for text in (ATTACHING, IDEA, _sources(), SIZES, PROMISE, self._this_model()):
                 if text:
                     yield Static(Content(text), markup=False)
 
@@ -76,8 +93,12 @@ class HelpScreen(ModalScreen[None]):
             self.dismiss()
 
     def _keys(self) -> Content:
-        rows = [Content.assemble((f"{key:<20} ", "bold"), action) for key, action in KEYS]
+        rows = [Content.assemble((f"{key:<22} ", "bold"), action) for key, action in KEYS]
         return Content("\n").join(rows)
+
+    def _commands(self) -> Content:
+        rows = [(f"/{command.name} {command.takes}", command.does) for command in COMMANDS]
+        return Content("\n").join(Content.assemble((f"{typed:<22} ", "bold"), does) for typed, does in rows)
 
     def _legend(self) -> Content:
         return Content.assemble(

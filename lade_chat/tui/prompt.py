@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.events import Key, Paste
 from textual.message import Message
+from textual.reactive import var
 from textual.widgets import TextArea
 
 from lade_chat.sanitize import printable
+from lade_chat.tui.completion import completions
+from lade_chat.tui.completion_list import CompletionList
+from lade_chat.tui.slash import is_command
 
 PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
 
@@ -24,6 +29,9 @@ class Prompt(TextArea, inherit_bindings=False):
         for binding in TextArea.BINDINGS
         if isinstance(binding, Binding) and binding.key != "f6"
     ]
+
+    editing: var[int | None] = var[int | None](None)
+    """The turn whose question is to be replaced by what is sent."""
 
     @dataclass
     class Submitted(Message):
@@ -39,8 +47,26 @@ class Prompt(TextArea, inherit_bindings=False):
             highlight_cursor_line=False,
             placeholder=PLACEHOLDER,
         )
+        self.completions: CompletionList | None = None
+        """The list that its screen shows for it."""
         self._history: list[str] = []
         self._recalled: int | None = None
+
+    def recall_from(self, newest_first: Sequence[str]) -> None:
+        """What was asked in earlier conversations comes before what was sent in this one."""
+        self._history = [*reversed(newest_first), *self._history]
+        self._recalled = None
+
+    def revise(self, turn: int, question: str) -> None:
+        """Have a question edited; what is sent takes its place. Esc gives it up."""
+        self.put(question)
+        self.editing = turn
+        self.focus()
+
+    def clear_all(self) -> None:
+        """An empty prompt; what is sent next is a new question."""
+        self.editing = None
+        self.put("")
 
     def remember(self, text: str) -> None:
         """Keep what was sent, for recalling."""
@@ -48,13 +74,47 @@ class Prompt(TextArea, inherit_bindings=False):
             self._history.append(text)
         self._recalled = None
 
+    def watch_editing(self, turn: int | None) -> None:
+        self.border_title = None if turn is None else "editing: Enter asks this instead, Esc gives it up"
+
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end."""
         self.load_text(text)
         self.move_cursor(self.document.end)
 
+    def complete(self, *, send: bool = False) -> bool:
+        """Take what is highlighted in the list; False if nothing was left to take. ``send`` then runs a command."""
+        chosen = self.completions.chosen if self.completions is not None else None
+        if chosen is None:
+            return False
+        row, column = self.cursor_location
+        begun = self.document.get_line(row)[chosen.start : column]
+        if send and begun == chosen.text:
+            return False
+        after = "" if not chosen.final or send else " "
+        self.replace(chosen.text + after, (row, chosen.start), (row, column))
+        return not (send and is_command(chosen.text))
+
+    def offer_completions(self) -> None:
+        """Have the list show what can follow the text before the cursor."""
+        if self.completions is not None:
+            row, column = self.cursor_location
+            line = self.document.get_line(row)
+            # What is recalled is whole, and Up goes on recalling.
+            recalled = self._recalled is not None and self.text == self._history[self._recalled]
+            at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
+            self.completions.offer(completions(line[:column], first_line=row == 0) if at_end else [])
+
     async def _on_key(self, event: Key) -> None:
-        if event.key == "enter":
+        choosing = self.completions is not None and self.completions.display
+        if choosing and event.key in ("tab", "enter") and self.complete(send=event.key == "enter"):
+            event.stop()
+            event.prevent_default()
+        elif choosing and event.key in ("up", "down") and self.completions is not None:
+            event.stop()
+            event.prevent_default()
+            self.completions.action_cursor_up() if event.key == "up" else self.completions.action_cursor_down()
+        elif event.key == "enter":
             event.stop()
             event.prevent_default()
             self.post_message(self.Submitted(self.text))

@@ -1,29 +1,38 @@
-"""One side of the race: its text as it comes, and its figures on its own clock."""
+"""One side of the race: its text as it comes, how far it has got, and its figures on its own clock."""
 
 from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
 
 from lade_chat.figures import Part, counted, part, reason_forms, sampling_forms, seconds, speed
 from lade_chat.protocol import FinishReason, Side, Statistics, Tokens
 from lade_chat.tui.figure_line import FigureLine
 from lade_chat.tui.follow_scroll import FollowScroll
+from lade_chat.tui.plot import sparkline
 from lade_chat.tui.tinted_text import TintedText
+
+SPARKS = 24
+"""The widest sparkline."""
 
 
 class RacePane(Vertical):
-    """Left runs with lookahead, right without."""
+    """Its title says how it decodes."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: Side, title: str) -> None:
         super().__init__(id=side)
         self.side = side
-        self.border_title = "lookahead ON" if side == "left" else "lookahead OFF"
+        self.border_title = title
         self.statistics = Statistics()
+        self.ended = False
+        self.speeds: list[float] = []
         self._text = TintedText()
 
     def compose(self) -> ComposeResult:
         yield FollowScroll(self._text)
+        yield Static(markup=False, classes="race-track")
         yield FigureLine([part(0, "waiting")])
 
     def on_mount(self) -> None:
@@ -34,12 +43,29 @@ class RacePane(Vertical):
 
     def grow(self, tokens: Tokens) -> None:
         self.statistics = tokens.statistics
+        self.speeds.append(tokens.statistics.recent_tokens_per_second)
         self._text.extend((piece.text, piece.origin) for piece in tokens.pieces if piece.text)
         self._show(self._figures())
 
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
-        self.statistics = statistics
+        self.statistics, self.ended = statistics, True
         self._show([*self._figures(), part(4, *reason_forms(statistics, reason))])
+
+    def show_track(self, goal: int, top_speed: float) -> None:
+        """How far it has got towards ``goal`` tokens, and its speeds so far beside the fastest of both sides."""
+        track = self.query_one(".race-track", Static)
+        width = track.size.width
+        sparks = min(SPARKS, max(0, width // 3), len(self.speeds))
+        room = max(1, width - sparks - 1)
+        full = round(room * min(1.0, self.statistics.generated_tokens / max(1, goal)))
+        track.update(
+            Content.assemble(
+                ("━" * full, "$success" if self.ended else "$primary"),
+                ("─" * (room - full), "$foreground 25%"),
+                " ",
+                (sparkline(self.speeds, sparks, top_speed), "$foreground 60%"),
+            )
+        )
 
     def _figures(self) -> list[Part]:
         s = self.statistics

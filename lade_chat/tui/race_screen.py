@@ -1,4 +1,4 @@
-"""The race: one prompt, one model, lookahead on against off, and what came of it."""
+"""The race: one prompt, one model, two ways to decode, and what came of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
-from lade_chat.figures import exactness, seconds
+from lade_chat.figures import counted, seconds
 from lade_chat.protocol import (
     EngineLost,
     Event,
@@ -23,27 +23,49 @@ from lade_chat.protocol import (
     Side,
     Tokens,
 )
+from lade_chat.race_words import outcome, sameness
 from lade_chat.sanitize import printable
 from lade_chat.tui.race_pane import RacePane
+from lade_chat.tui.races import Races
 
 SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and each clock runs only in its own steps."
 
 
 class RaceScreen(Screen[None]):
-    """Esc stops the race, and once it has ended leaves it."""
+    """Esc stops the race, and once it has ended leaves it; then there may be another, of other methods."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Stop, then close"),
+        Binding("m", "menu", "Methods, suites"),
+        Binding("r,ctrl+r", "again", "Again"),
         Binding("f1", "app.help", "Help"),
         Binding("ctrl+q", "app.quit", "Quit", priority=True),
     ]
 
-    def __init__(self, question: str, dtype: str, stop: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        question: str,
+        dtype: str,
+        stop: Callable[[], None],
+        *,
+        races: Races | None = None,
+        titles: tuple[str, str] = ("lookahead auto", "plain decoding"),
+        again: Callable[[], None] = lambda: None,
+        menu: Callable[[], None] = lambda: None,
+    ) -> None:
+        """
+        Args:
+            stop: ends the race.
+            races: to which it belongs; of a suite's, the score is shown.
+            titles: what the two sides are called.
+            again: starts the same race once more.
+            menu: lets other methods be chosen, or a suite.
+        """
         super().__init__()
-        self._question = question
-        self._dtype = dtype
-        self._stop = stop
+        self._question, self._dtype = question, dtype
+        self._stop, self._again, self._menu = stop, again, menu
+        self._races, self._titles = races or Races(), titles
         self._racing = True
         self._stopped = False
         # What an engine tells before the panes are laid out.
@@ -52,11 +74,16 @@ class RaceScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         question = " ".join(printable(self._question).split())
         yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
+        yield Static(Content(self._races.heading()), markup=False, id="race-score")
         with Container(id="race-panes"):
-            yield RacePane("left")
-            yield RacePane("right")
+            yield RacePane("left", self._titles[0])
+            yield RacePane("right", self._titles[1])
         yield Static(SLOWER_THAN_LIFE, markup=False, id="race-verdict")
         yield Footer(show_command_palette=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Another race can be had only after this one."""
+        return None if action in ("menu", "again") and self._racing else True
 
     def action_leave(self) -> None:
         if not self._racing:
@@ -66,7 +93,14 @@ class RaceScreen(Screen[None]):
             self._verdict("Stopping…")
             self._stop()
 
+    def action_again(self) -> None:
+        self._again()
+
+    def action_menu(self) -> None:
+        self._menu()
+
     def on_mount(self) -> None:
+        self.query_one("#race-score").display = bool(self._races.heading())
         self.call_after_refresh(self._catch_up)
 
     def _catch_up(self) -> None:
@@ -84,42 +118,62 @@ class RaceScreen(Screen[None]):
                 self._pane(event.side).reading(event.done, event.total)
             case Tokens():
                 self._pane(event.side).grow(event)
+                self._compare()
             case ReplyFinished():
                 self._pane(event.side).end(event.finish_reason, event.statistics)
+                self._compare()
             case RaceFinished():
-                outcome = "won" if event.speedup >= 1 and event.identical else "lost"
-                self._end(self._result(event), "stopped" if self._stopped else outcome)
+                won = "won" if event.speedup >= 1 and event.identical else "lost"
+                self._end(self._result(event), "stopped" if self._stopped else won)
             case Failed(message) | EngineLost(message):
                 self._end(f"The race broke off: {printable(message)}", "failed")
 
     def _pane(self, side: Side) -> RacePane:
         return self.query_one(f"#{side}", RacePane)
 
+    def _compare(self) -> None:
+        """How far each side has got: to the end of the one that has come there, else to where the other is."""
+        panes = self._pane("left"), self._pane("right")
+        counts = [pane.statistics.generated_tokens for pane in panes]
+        ended = [count for pane, count in zip(panes, counts, strict=True) if pane.ended]
+        top = max((speed for pane in panes for speed in pane.speeds), default=1.0)
+        for pane in panes:
+            pane.show_track(max(ended or counts), top)
+        if self._racing and not self._stopped:
+            self._verdict(f"{self._lead(panes, counts)}\n{SLOWER_THAN_LIFE}")
+
+    def _lead(self, panes: tuple[RacePane, RacePane], counts: list[int]) -> str:
+        ahead = 0 if counts[0] >= counts[1] else 1
+        lead = counted(abs(counts[0] - counts[1]), "token")
+        if panes[ahead].ended:
+            return f"{self._titles[ahead]} has finished, {lead} ahead"
+        if counts[0] == counts[1]:
+            return "neck and neck"
+        return f"{self._titles[ahead]} leads by {lead} at {seconds(panes[ahead].statistics.seconds)}"
+
     def _result(self, event: RaceFinished) -> str:
         left, right = (self._pane(side).statistics for side in ("left", "right"))
-        times = f"ON {seconds(left.seconds)}, OFF {seconds(right.seconds)}"
+        times = [seconds(side.seconds) for side in (left, right)]
         if self._stopped:
-            return f"Stopped: {times}. Esc closes."
-        if event.speedup >= 1:
-            verdict = f"{event.speedup:.2f}x as fast with lookahead"
-        else:
-            verdict = f"{1 / event.speedup:.2f}x slower with lookahead" if event.speedup > 0 else "no time taken"
-        return f"{verdict} ({times}).\n{self._sameness(event)}"
-
-    def _sameness(self, event: RaceFinished) -> str:
-        if event.identical:
-            return "The two texts are identical."
-        if event.difference is None:
-            return "The two texts differ."
-        d = event.difference
-        on, off = (printable(text).replace("\n", "↵") for text in (d.left, d.right))
-        where = f"First difference at token {d.index + 1}: “{on}” with lookahead, “{off}” without"
-        return f"{where} ({exactness(self._dtype)[-1]})."
+            return f"Stopped at {' and '.join(times)}. Esc closes."
+        same = sameness(event, self._dtype)
+        against = " against ".join(times if event.speedup >= 1 else reversed(times))
+        lines = [f"{_capital(outcome(event.speedup, *self._titles))} ({against}).", f"{_capital(same)}."]
+        score = self._races.score
+        if score is not None and self._races.last:
+            lines = [f"{line}." for line in score.lines(*self._titles)]
+        return "\n".join(map(_capital, lines))
 
     def _end(self, text: str, outcome: str) -> None:
         self._racing = False
+        self.query_one("#race-score", Static).update(Content(self._races.heading()))
         self.query_one("#race-verdict").add_class(outcome)
         self._verdict(text)
+        self.refresh_bindings()
 
     def _verdict(self, text: str) -> None:
         self.query_one("#race-verdict", Static).update(Content(text))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

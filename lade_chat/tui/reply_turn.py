@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from lade_chat.figures import pack, reply_parts, summary
+from lade_chat.figures import Part, pack, reply_parts, summary
 from lade_chat.protocol import FinishReason, Origin, Piece, Statistics
 from lade_chat.sanitize import printable
+from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.figure_line import FigureLine
+from lade_chat.tui.markdown_text import is_markdown
 from lade_chat.tui.reply_text import ReplyText
 from lade_chat.tui.stack import Stack
 from lade_chat.tui.thinking import Section, ThoughtSplitter
 from lade_chat.tui.thought import Thought
 from lade_chat.tui.tinted_text import TintedText
 from lade_chat.tui.turn import Turn
+
+if TYPE_CHECKING:
+    from lade_chat.tui.markdown_reply import MarkdownReply
 
 
 class PackedLine(Static):
@@ -32,11 +38,11 @@ class PackedLine(Static):
 
 
 class ReplyTurn(Turn):
-    """Feed it pieces in order, then end it once."""
+    """Feed it pieces in order, then end it once. Then it is Markdown, if ``rendered`` is wished."""
 
     speaker = "Model"
 
-    def __init__(self) -> None:
+    def __init__(self, *, rendered: bool = True) -> None:
         self._stack = Stack()
         super().__init__(self._stack)
         self.reply = ReplyText()
@@ -47,6 +53,9 @@ class ReplyTurn(Turn):
         self._parts: list[tuple[Section, Thought | TintedText]] = []
         self._cursor = 0
         self._marks: Stack | None = None
+        self._rendered = rendered
+        self._ended = False
+        self._documents: dict[TintedText, MarkdownReply] = {}
 
     def add(self, pieces: Iterable[Piece], statistics: Statistics) -> None:
         """Show more of the reply, and mark where lookahead was switched."""
@@ -63,6 +72,15 @@ class ReplyTurn(Turn):
         self._stack.add(FigureLine(reply_parts(statistics, reason), classes="figures"))
         if debug:
             self._stack.add(PackedLine(summary(statistics), classes="summary"))
+
+    def restore(self, turn: KeptTurn) -> bool:
+        """Show a reply as it was told when it was given; False if it never came to anything."""
+        statistics = turn.statistics or Statistics()
+        self.add(turn.pieces(), statistics)
+        self._finish()
+        if turn.statistics is not None:
+            self._stack.add(FigureLine(kept_parts(turn), classes="figures"))
+        return bool(turn.reply) or turn.ending not in (None, "failed")
 
     def break_off(self) -> None:
         """The reply ends here without its figures; what was said stays."""
@@ -89,6 +107,38 @@ class ReplyTurn(Turn):
         self._advance(final=True)
         for _, part in self._parts:
             part.end()
+        self._ended = True
+        self.show_rendered(self._rendered)
+
+    def show_rendered(self, wanted: bool) -> None:
+        """As Markdown, or token by token; of a running reply the tokens."""
+        self._rendered = wanted
+        if not self._ended:
+            return
+        for section, part in self._parts:
+            if isinstance(part, TintedText):
+                self._show_part(section, part)
+
+    def _show_part(self, section: Section, part: TintedText) -> None:
+        document = self._documents.get(part)
+        if document is None and self._rendered and is_markdown(self.reply.text[section.start : section.end]):
+            from lade_chat.tui.markdown_reply import MarkdownReply  # 50 ms that the first paint need not wait for
+
+            document = MarkdownReply(self._tokens_of(section), lambda: self._switch(part))
+            document.display = False  # until all of it is there
+            self._documents[part] = document
+            self._stack.add(document, after=part)
+        elif document is not None:
+            self._switch(part)
+
+    def _switch(self, part: TintedText) -> None:
+        part.display = not self._rendered
+        self._documents[part].display = self._rendered
+
+    def _tokens_of(self, section: Section) -> list[tuple[str, Origin]]:
+        """The tokens of a whole section."""
+        self._cursor = 0
+        return list(self._tokens(section._replace(end=section.start), section))
 
     def _advance(self, *, final: bool = False) -> None:
         self._splitter.advance(self.reply.text, final=final)
@@ -138,3 +188,11 @@ class ReplyTurn(Turn):
                 break
             if part := text[max(span.start, start) : min(span.end, end)]:
                 yield part, span.origin
+
+
+def kept_parts(turn: KeptTurn) -> list[Part]:
+    """A stored reply's figures, with why it ended."""
+    statistics = turn.statistics or Statistics()
+    if turn.ending is not None and turn.ending != "failed":
+        return reply_parts(statistics, turn.ending)
+    return [*reply_parts(statistics, "eos")[:-1], Part(2, ("broken off",))]

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
+
+from textual.widget import Widget
 
 from lade_chat.protocol import ReplyFinished, Tokens
+from lade_chat.store.values import Turn as KeptTurn
+from lade_chat.tui.earlier import Earlier
 from lade_chat.tui.follow_scroll import FollowScroll
 from lade_chat.tui.notice import Notice, NoticeKind
 from lade_chat.tui.reply_turn import ReplyTurn
-from lade_chat.tui.turn import UserTurn
+from lade_chat.tui.talk import ShownTurn
+from lade_chat.tui.turn import Turn, UserTurn
 from lade_chat.tui.welcome import Welcome
+
+AT_ONCE = 10
+"""Turns of a resumed conversation that are shown before someone asks for earlier ones: code and tables cost."""
+
+UNANSWERED = "No answer came: the chat was ended before. /retry asks again."
 
 
 class Transcript(FollowScroll):
@@ -19,24 +30,31 @@ class Transcript(FollowScroll):
         self.welcome = Welcome()
         super().__init__(self.welcome)
         self.reply: ReplyTurn | None = None
-        self._waiting: deque[UserTurn] = deque()
+        self._waiting: deque[UserTurn | None] = deque()
+        self._last: tuple[Turn, ...] = ()
         self._load_error: Notice | None = None
         self._thoughts_open = False
+        self._rendered = True
+        self._earlier: Earlier | None = None
 
-    def say(self, text: str) -> None:
-        """The user's turn, which waits until ``begin_reply``. Whoever speaks wants to see the end."""
+    # --- what is being said ------------------------------------------------------------------------------------
+
+    def say(self, text: str | None) -> None:
+        """The user's turn, which waits until ``begin_reply``; None has the last reply go on without one."""
         self.welcome.display = False
-        turn = UserTurn(text)
+        turn = UserTurn(text) if text is not None else None
         self._waiting.append(turn)
-        self.column.add(turn)
+        if turn is not None:
+            self.column.add(turn)
         self.follow()
 
     def begin_reply(self) -> None:
         turn = self._waiting.popleft()
-        turn.answered()
-        self.reply = ReplyTurn()
-        self.reply.open_thoughts(self._thoughts_open)
+        self.reply = self._new_reply()
+        if turn is not None:
+            turn.answered()
         self.column.add(self.reply, after=turn)
+        self._last = (self.reply,) if turn is None else (turn, self.reply)
 
     def grow_reply(self, tokens: Tokens) -> None:
         if self.reply is not None:
@@ -57,6 +75,82 @@ class Transcript(FollowScroll):
             self.column.add(Notice(message, "error"), after=reply)
         if not reply.reply.text:
             self.column.discard(reply)
+
+    def keep_last(self, shown: ShownTurn) -> None:
+        """The turn that was said last has ended; from now on something can be done with it."""
+        for turn in self._last:
+            turn.keep(shown)
+        self._last = ()
+
+    # --- what was said before ----------------------------------------------------------------------------------
+
+    def restore(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
+        """Show a conversation as it was left, its last turns first."""
+        self.reset()
+        self.welcome.display = not turns
+        early, late = turns[:-AT_ONCE], turns[-AT_ONCE:]
+        if early:
+            self._earlier = Earlier(early, shown, self._show_earlier)
+            self.column.add(self._earlier)
+        for widget in self._widgets(shown(late)):
+            self.column.add(widget)
+        self.call_after_refresh(self.follow)
+
+    def show_earlier(self) -> bool:
+        """Show some more of the turns before the first; False if there are none."""
+        if self._earlier is None:
+            return False
+        self._earlier.on_click()
+        return True
+
+    def _show_earlier(self, turns: Sequence[ShownTurn], *, all_shown: bool) -> None:
+        assert self._earlier is not None
+        first = next((child for child in self.column.children if isinstance(child, Turn)), None)
+        for widget in self._widgets(turns):
+            self.column.add(widget, before=first)
+        if all_shown:
+            self.column.discard(self._earlier)
+            self._earlier = None
+        if first is not None:  # what was read stays where it was
+            self.call_after_refresh(self.scroll_to_widget, first, animate=False, top=True)
+
+    def _widgets(self, turns: Sequence[ShownTurn]) -> list[Widget]:
+        widgets: list[Widget] = []
+        for shown in turns:
+            parts: list[Turn] = []
+            if shown.turn.question is not None:
+                parts.append(UserTurn(shown.turn.question, waiting=False))
+            reply = self._new_reply()
+            if reply.restore(shown.turn):
+                parts.append(reply)
+            for part in parts:
+                part.keep(shown)
+            widgets += parts
+            if shown.turn.error:
+                widgets.append(Notice(shown.turn.error, "error"))
+            elif reply not in parts:
+                widgets.append(Notice(UNANSWERED))
+        return widgets
+
+    def cut(self, turn: int) -> None:
+        """Show nothing from this turn on: it is asked anew."""
+        children = list(self.column.children)
+        first = next(
+            (each for each in children if isinstance(each, Turn) and each.kept and each.kept.turn.id == turn), None
+        )
+        if first is not None:
+            self.column.remove_children(children[children.index(first) :])
+
+    def step(self, turn: Turn | None, direction: int) -> bool:
+        """Go to the turn before or after ``turn``; without one, to the last. False if there is none."""
+        turns = [each for each in self.column.children if isinstance(each, Turn)]
+        place = (turns.index(turn) if turn in turns else len(turns)) + direction
+        if 0 <= place < len(turns):
+            turns[place].focus()
+            return True
+        return False
+
+    # --- besides -----------------------------------------------------------------------------------------------
 
     def note(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> Notice:
         """Say something in between; above the welcome text as long as that is there."""
@@ -87,11 +181,24 @@ class Transcript(FollowScroll):
                 reply.open_thoughts(self._thoughts_open)
         return bool(replies)
 
+    def toggle_view(self) -> str:
+        """Show replies rendered, or token by token; returns what it is now."""
+        self._rendered = not self._rendered
+        for reply in self.query(ReplyTurn):
+            reply.show_rendered(self._rendered)
+        return "Replies as Markdown." if self._rendered else "Replies token by token."
+
     def reset(self) -> None:
         """An empty conversation: only the welcome text."""
-        self.reply = self._load_error = None
+        self.reply = self._load_error = self._earlier = None
         self._waiting.clear()
+        self._last = ()
         self.column.remove_children([child for child in self.column.children if child is not self.welcome])
         self.welcome.display = True
         self.release_anchor()
         self.scroll_home(animate=False)
+
+    def _new_reply(self) -> ReplyTurn:
+        reply = ReplyTurn(rendered=self._rendered)
+        reply.open_thoughts(self._thoughts_open)
+        return reply

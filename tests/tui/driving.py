@@ -5,16 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from textual.pilot import Pilot
 
 from lade_chat.protocol import DecodingOptions, ModelInfo, ModelOptions
+from lade_chat.store.store import Store
 from lade_chat.tui.app import ChatApp
-from lade_chat.tui.chat import Phase
+from lade_chat.tui.phase import Phase
+from lade_chat.tui.start import NEW, Start
 from lade_chat.tui.tinted_text import Chunk
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 PATIENCE = 20.0
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
+"""Where conversations are kept: what is tested is not how fast a disk is."""
 
 
 async def wait_until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
@@ -44,17 +50,36 @@ async def opened(
     system: str | None = None,
     debug: bool = False,
     options: DecodingOptions | None = None,
+    store: Store | None = None,
+    start: Start = NEW,
 ) -> AsyncIterator[tuple[ChatApp, Pilot[None]]]:
-    """The application with ``model`` loaded, or still loading if that is None."""
-    app = ChatApp(engine, ModelOptions(), options or DecodingOptions(), system=system, debug=debug)
-    app.animation_level = "none"
+    """The application with ``model`` loaded, or still loading if that is None; a ``store`` of its own unless given."""
+    with TemporaryDirectory(dir=MEMORY) as folder:
+        app = ChatApp(
+            engine,
+            ModelOptions(),
+            options or DecodingOptions(),
+            system=system,
+            debug=debug,
+            store=store or Store(Path(folder)),
+            start=start,
+        )
+        app.animation_level = "none"
+        async with driven(app, size, model, engine) as pilot:
+            yield app, pilot
+
+
+@asynccontextmanager
+async def driven(
+    app: ChatApp, size: tuple[int, int], model: ModelInfo | None, engine: ScriptedEngine
+) -> AsyncIterator[Pilot[None]]:
     async with app.run_test(size=size) as pilot:
         app.chat_screen.prompt.cursor_blink = False
-        await wait_until(pilot, lambda: engine.sent)
+        await wait_until(pilot, lambda: engine.sent and not app.chat_screen.keeper.busy)
         if model is not None:
             engine.load(model)
             await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
-        yield app, pilot
+        yield pilot
 
 
 async def say(app: ChatApp, pilot: Pilot[None], text: str) -> None:

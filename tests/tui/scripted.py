@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from lade_chat.protocol import (
+    Candidate,
     Command,
     Event,
     FinishReason,
+    Inspection,
     Loaded,
     ModelInfo,
     Piece,
@@ -18,6 +20,7 @@ from lade_chat.protocol import (
     Sizes,
     Statistics,
     Tokens,
+    Trials,
 )
 
 MODEL = ModelInfo("tiny-12M", "cpu", "float32", 12_000_000, 2048, lookahead_supported=True)
@@ -43,6 +46,27 @@ FUNCTION: Script = (
     (" adds", " the", " numbers"),
     (" one", " by", " one", "."),
 )
+
+
+INSPECTED_STEP = Inspection(
+    step=11,
+    last=" the",
+    settled=(" numbers", ":", "\n"),
+    candidates=(
+        Candidate(" numbers", 0, "trajectory", True, 0.8),
+        Candidate(":", 1, "trajectory", True, 0.5),
+        Candidate(" list", 0, "context", False, 0.1),
+    ),
+    window=(("one", "two", "three"), ("four", "five", "six")),
+    new_row=("seven", "eight", "nine"),
+    ngram_size=3,
+    costs=(1.0, 1.1, 1.2, 1.3, 2.0, 2.4),
+    trials=(Trials("trajectory", (8, 4), (6, 1)), Trials("context", (2,), (0,))),
+    pool_size=412,
+    context_size=57,
+    successor_size=31,
+)
+"""The twelfth step of ``FUNCTION``, as an inspector might be told of it."""
 
 
 class ScriptedEngine:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from textual.widgets import OptionList
 
 from assets.recipe.skills.topics import read_topics
 from assets.recipe.skills.word_problems import _PROBLEMS
@@ -55,7 +54,7 @@ async def test_all_examples_are_on_the_screen(engine: ScriptedEngine, size: tupl
 
 async def test_the_last_one_is_sent_whole_from_a_small_screen(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(40, 14)) as (app, pilot):
-        app.screen.query_one(OptionList).focus()
+        app.screen.query_one("Welcome OptionList").focus()
         await pilot.press("end", "enter")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         command = engine.sent_of(Reply)[0]

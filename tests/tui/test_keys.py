@@ -7,13 +7,12 @@ import signal
 import msgspec
 import pytest
 from textual.events import Paste
-from textual.widgets import OptionList
 
 from lade_chat.protocol import Load, Reply, SetLookahead
-from lade_chat.tui.chat import Phase
 from lade_chat.tui.debug_panel import DebugPanel
 from lade_chat.tui.help_screen import HelpScreen
 from lade_chat.tui.model_screen import ModelScreen
+from lade_chat.tui.phase import Phase
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
@@ -74,7 +73,7 @@ async def test_up_and_down_recall_what_was_sent(engine: ScriptedEngine) -> None:
 
 async def test_an_example_is_sent_when_picked(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        app.screen.query_one(OptionList).focus()
+        app.screen.query_one("Welcome OptionList").focus()
         await pilot.press("down", "enter")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         command = engine.sent_of(Reply)[0]
@@ -110,10 +109,10 @@ async def test_ctrl_q_quits_at_once_from_everywhere(engine: ScriptedEngine, scre
 
 
 async def test_help_opens_and_closes(engine: ScriptedEngine) -> None:
-    async with opened(engine, size=(100, 50)) as (app, pilot):
+    async with opened(engine, size=(100, 100)) as (app, pilot):
         await pilot.press("f1")
         assert isinstance(app.screen, HelpScreen)
-        await sees(pilot, "Ctrl+L, F2", "averages", "up to ties", "near tie", "tiny-12M runs on cpu in float32")
+        await sees(pilot, "Ctrl+L, F2", "/retry", "up to ties", "near tie", "tiny-12M runs on cpu in float32")
         await pilot.press("escape")
         assert app.screen is app.chat_screen
 
@@ -150,7 +149,7 @@ async def test_the_debug_panel_shows_the_speed_up_and_the_summary(engine: Script
         await sees(pilot, "measuring…")
         engine.tell(*streamed(FUNCTION, debug=True), finished(FUNCTION, debug=True))
         await sees(pilot, "SUMMARY input 23 tokens", "3.00x", "50.0 ms", "45.0 ms", "412", "2  ████████████ 6")
-        await pilot.press("f4")
+        await pilot.press("ctrl+d")
         assert not app.screen.query_one(DebugPanel).display
 
 

@@ -1,4 +1,4 @@
-"""The parts that need no screen: conversation, figures, thoughts, reply text."""
+"""The parts that need no screen: figures, thoughts, reply text."""
 
 from __future__ import annotations
 
@@ -19,27 +19,11 @@ from lade_chat.figures import (
     summary,
     window,
 )
-from lade_chat.protocol import FinishReason, Message, Origin, Piece, Sizes, Statistics
-from lade_chat.tui.conversation import Conversation
+from lade_chat.protocol import FinishReason, Origin, Piece, Sizes, Statistics
 from lade_chat.tui.prompt import without_controls
 from lade_chat.tui.reply_text import ReplyText
 from lade_chat.tui.thinking import Section, ThoughtSplitter
 from tests.tui.scripted import FUNCTION, pieces, statistics, text_of
-
-
-def test_a_conversation_begins_with_the_system_message_and_alternates() -> None:
-    conversation = Conversation("Be brief.")
-    conversation.ask("one")
-    conversation.answer("1")
-    conversation.ask("two")
-    assert [message.role for message in conversation.messages] == ["system", "user", "assistant", "user"]
-    assert conversation.last_question == "two"
-    assert conversation.withdraw() == "two"
-    assert conversation.withdraw() is None
-    assert conversation.up_to_last_question() == conversation.messages[:2]
-    assert conversation.with_question("three")[-1] == Message("user", "three")
-    conversation.clear()
-    assert conversation.messages == (Message("system", "Be brief."),)
 
 
 def test_a_reply_keeps_where_each_token_stands_and_where_it_came_from() -> None:

@@ -13,6 +13,7 @@ from textual.events import Key, Paste
 from textual.message import Message
 
 from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.store.store import Store
 from lade_chat.tui.app import ChatApp
 from lade_chat.tui.paste_guard import END, START, PasteGuard
 from lade_chat.tui.terminal_driver import TerminalDriver
@@ -45,7 +46,7 @@ def test_outside_a_paste_nothing_is_changed(size: int) -> None:
 
 
 def test_the_chat_reads_its_terminal_through_the_guard(engine: ScriptedEngine) -> None:
-    assert ChatApp(engine, ModelOptions(), DecodingOptions()).driver_class is TerminalDriver
+    assert ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store()).driver_class is TerminalDriver
 
 
 async def test_the_driver_hands_on_keys_and_pastes(monkeypatch: pytest.MonkeyPatch) -> None:

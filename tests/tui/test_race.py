@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from textual.pilot import Pilot
 
 from lade_chat.protocol import (
+    Contender,
     Difference,
     EngineLost,
     Failed,
@@ -14,7 +16,11 @@ from lade_chat.protocol import (
     RaceFinished,
     Stop,
 )
-from lade_chat.tui.chat import Phase
+from lade_chat.race_words import Score, outcome
+from lade_chat.suites.prompts import BUNDLED, bundled_suites
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.phase import Phase
+from lade_chat.tui.race_menu import RaceMenu
 from lade_chat.tui.race_pane import RacePane
 from lade_chat.tui.race_screen import RaceScreen
 from tests.tui.driving import opened, reply_text, say, sees, status, wait_until
@@ -52,8 +58,8 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, ke
         left, right = app.screen.query(RacePane)
         assert (left.region.y == right.region.y) == (width == 120)
         engine.tell(RaceFinished(2.94, identical=True))
-        await sees(pilot, "2.94x as fast with lookahead")
-        await sees(pilot, "16 steps", "0.90 s", "2.65 s", "56.7 tok/s", "The two texts are identical")
+        await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding")
+        await sees(pilot, "16 steps", "0.90 s", "2.65 s", "56.7 tok/s", "The texts are identical")
         assert reply_text(app).count("It adds the numbers one by one.") == 2
         await pilot.press("escape")
         assert app.screen is app.chat_screen
@@ -66,9 +72,10 @@ async def test_the_first_difference_is_told(engine: ScriptedEngine) -> None:
         app.chat_screen.prompt.put("Hello")
         await pilot.press("ctrl+r")
         run_both(engine)
-        engine.tell(RaceFinished(0.5, identical=False, difference=Difference(11, " sum", " total")))
+        engine.tell(RaceFinished(0.5, identical=False, difference=Difference(11, " sum", " total", 0.00012, 3.0)))
         await sees(pilot, "First difference at token 12")
-        await sees(pilot, "2.00x slower with lookahead", "“ sum” with lookahead, “ total” without")
+        await sees(pilot, "Plain decoding is 2.00x as fast as lookahead auto", "“ sum” left, “ total” right")
+        await sees(pilot, "0.00012 apart, 3 units in the last place")
 
 
 async def test_an_empty_prompt_races_the_last_question(engine: ScriptedEngine) -> None:
@@ -121,3 +128,104 @@ async def test_there_is_no_race_where_there_is_no_lookahead(engine: ScriptedEngi
         await pilot.press("ctrl+r")
         assert not engine.sent_of(Race)
         assert "nothing to race" in status(app)
+
+
+async def test_who_leads_is_told_and_how_far_each_side_has_got(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("Hello")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(FUNCTION[:8])[1:], *streamed(PLAIN[:12], side="right", lookahead=False)[1:])
+        await sees(pilot, "lookahead auto leads by 13 tokens at 0.50 s")
+        engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
+        await sees(pilot, "lookahead auto has finished, 39 tokens ahead")
+        left, right = (str(pane.query_one(".race-track").render()) for pane in app.screen.query(RacePane))
+        assert left.count("━") > 4 * right.count("━") > 0
+        assert "█" in left
+
+
+async def menu_of(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> RaceMenu:
+    """The menu after a first race."""
+    app.chat_screen.prompt.put("Hello")
+    await pilot.press("ctrl+r")
+    await sees(pilot, "slower than life")
+    await pilot.press("m")
+    assert isinstance(app.screen, RaceScreen)
+    run_both(engine)
+    engine.tell(RaceFinished(2.94, identical=True))
+    await sees(pilot, "identical")
+    await pilot.press("m")
+    await wait_until(pilot, lambda: isinstance(app.screen, RaceMenu))
+    assert isinstance(app.screen, RaceMenu)
+    return app.screen
+
+
+async def test_other_methods_race_over_the_same_question(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await menu_of(app, pilot, engine)
+        await sees(pilot, "plain decoding", "prompt lookup 10", "as many guesses as pay here")
+        await pilot.press("down", "down", "tab", "end", "enter")
+        await sees(pilot, "Jacobi decoding", "prompt lookup 10", "waiting")
+        command = engine.sent_of(Race)[-1]
+        assert isinstance(command, Race)
+        assert (command.left, command.right) == (Contender("jacobi"), Contender("hf-prompt-lookup-10"))
+        assert command.messages == (Message("user", "Hello"),)
+        run_both(engine)
+        engine.tell(RaceFinished(0.5, identical=True))
+        await sees(pilot, "Prompt lookup 10 is 2.00x as fast as Jacobi decoding")
+        await pilot.press("r")
+        await sees(pilot, "waiting")
+        assert engine.sent_of(Race)[-2:] == [command, command]
+        run_both(engine)
+        engine.tell(RaceFinished(1.01, identical=True))
+        await sees(pilot, "Jacobi decoding and prompt lookup 10 are even")
+        await pilot.press("escape")
+        assert app.screen is app.chat_screen
+
+
+async def test_a_suite_is_raced_over_with_a_running_score(engine: ScriptedEngine) -> None:
+    questions = [question.turns[0] for question in bundled_suites()[0].questions][:10]
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        await menu_of(app, pilot, engine)
+        await pilot.press("tab", "tab", "down", "enter")
+        for number, question in enumerate(questions):
+            await sees(pilot, f"{BUNDLED[0]} {number + 1}/10", "waiting")
+            command = engine.sent_of(Race)[-1]
+            assert isinstance(command, Race)
+            assert command.fresh
+            assert command.messages == (Message("user", question),)
+            if number:
+                wins = number - (number > 3)
+                await sees(pilot, f"score {wins} : {number - wins} in {number} race")
+            run_both(engine)
+            engine.tell(RaceFinished(0.5 if number == 3 else 2.94, identical=number != 5))
+        await sees(pilot, "score 9 : 1 in 10 races", "9 identical", "Lookahead auto is 2.94x as fast")
+        await sees(pilot, "Won by lookahead auto: 9 · by plain decoding: 1", "identical texts: 9 of 10")
+        assert len(engine.sent_of(Race)) == 11
+
+
+async def test_a_suite_that_is_stopped_ends_there(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await menu_of(app, pilot, engine)
+        await pilot.press("tab", "tab", "down", "enter")
+        await sees(pilot, "1/10", "waiting")
+        await pilot.press("escape")
+        engine.tell(finished(FUNCTION[:4], "cancelled"), finished(PLAIN[:4], "cancelled", side="right"))
+        engine.tell(RaceFinished(1.0, identical=False))
+        await sees(pilot, "Stopped")
+        await pilot.press("escape")
+        assert app.screen is app.chat_screen
+        assert len(engine.sent_of(Race)) == 2
+
+
+class TestWords:
+    def test_a_score_adds_up_tokens_and_time(self) -> None:
+        score = Score()
+        score.add(RaceFinished(2.0, identical=True), (1.0, 2.0), (100, 100))
+        score.add(RaceFinished(0.5, identical=False), (3.0, 1.5), (100, 100))
+        assert (score.races, score.left_wins, score.right_wins, score.identical) == (2, 1, 1, 1)
+        assert score.speedup == pytest.approx(3.5 / 4.0)
+
+    def test_a_hair_is_no_victory(self) -> None:
+        assert outcome(1.01, "a", "b") == "a and b are even (1.01x)"
+        assert outcome(0.5, "a", "b") == "b is 2.00x as fast as a"
+        assert Score().lines("a", "b") == ["no race came to its end"]

@@ -17,7 +17,7 @@ from lade_chat.protocol import (
     Stop,
     Tokens,
 )
-from lade_chat.tui.chat import Phase
+from lade_chat.tui.phase import Phase
 from lade_chat.tui.tinted_text import Chunk
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of

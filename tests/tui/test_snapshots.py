@@ -18,7 +18,7 @@ from lade_chat.protocol import LoadFailed, Loading, RaceFinished, Tokens
 from lade_chat.tui.app import ChatApp
 from lade_chat.tui.race_screen import RaceScreen
 from tests.tui.driving import opened, say, sees, status, wait_until
-from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
+from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 PLAIN = tuple((token,) for step in FUNCTION for token in step)
@@ -57,6 +57,25 @@ async def debug(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> Non
     await sees(pilot, "SUMMARY", "3.00x")
 
 
+async def inspected(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    """Paused at its twelfth step; where a page is shown at a time, that of the window."""
+    await pilot.press("ctrl+d")
+    await say(app, pilot, QUESTION)
+    engine.tell(*streamed(FUNCTION[:8], debug=True))
+    engine.tell(Tokens(pieces(FUNCTION[8:12], 8), statistics(FUNCTION[:12], debug=True), inspection=INSPECTED_STEP))
+    await sees(pilot, "+= number")
+    await pilot.press("f9")
+    if app.size.width < 120:
+        await pilot.press("f4")
+    await sees(pilot, "one four seven")
+
+
+async def race_menu(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    await race(app, pilot, engine)
+    await pilot.press("m")
+    await sees(pilot, "prompt lookup 10")
+
+
 async def error(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
     await pilot.press("H", "i")
     engine.tell(LoadFailed("/models/llama: there is no config.json in this folder; give the checkpoint's folder"))
@@ -90,6 +109,9 @@ PICTURES: list[tuple[Scene, tuple[int, int], str]] = [
     (done, (60, 18), "dark"),
     (debug, (80, 24), "dark"),
     (debug, (160, 50), "light"),
+    (inspected, (80, 24), "light"),
+    (inspected, (160, 50), "dark"),
+    (race_menu, (80, 24), "dark"),
     (error, (80, 24), "dark"),
     (race, (80, 24), "light"),
     (race, (160, 50), "dark"),

@@ -16,9 +16,9 @@ from lade_chat.protocol import (
     Reply,
     ReplyStarted,
 )
-from lade_chat.tui.chat import Phase
 from lade_chat.tui.model_screen import ModelScreen
 from lade_chat.tui.notice import Notice
+from lade_chat.tui.phase import Phase
 from lade_chat.tui.reply_turn import ReplyTurn
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed, text_of

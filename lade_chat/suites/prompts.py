@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lade_chat.bench.values import Question, Suite
 from lade_chat.errors import LadeChatError
 
 BUNDLED = ("code", "math", "lists", "story", "chat", "adversarial")
@@ -17,8 +16,23 @@ BUNDLED = ("code", "math", "lists", "story", "chat", "adversarial")
 FEWEST_QUESTIONS = 10
 """With fewer a suite's figures are those of its few prompts."""
 
-_FOLDER = Path(__file__).resolve().parent / "suites"
+_FOLDER = Path(__file__).resolve().parent
 _ESCAPE = re.compile(r"\\([n\\])")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a user says: one turn, or several, each of which waits for the answer to the one before."""
+
+    turns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Questions of one kind."""
+
+    name: str
+    questions: tuple[Question, ...]
 
 
 def bundled_suites() -> list[Suite]:

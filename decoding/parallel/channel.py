@@ -1,0 +1,125 @@
+"""Channel: messages of whole numbers between rank 0 and one other rank, over torch.distributed."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+BLOCK_WORDS = 64
+"""What one message holds at least, so that most need no second one that says how long they are."""
+_HEAD_WORDS = 2
+
+
+class Kind(IntEnum):
+    """What a message is about."""
+
+    END = 0
+    """Serve this model no longer."""
+    CHOOSER = 1
+    """How tokens are chosen from now on."""
+    READ = 2
+    """Read on, and do not answer."""
+    STEP = 3
+    """One rank's part of a step."""
+    ANSWER = 4
+    ERROR = 5
+    NOTE = 6
+    """Whatever the program around the decoders has to say."""
+
+
+class WorkerError(RuntimeError):
+    """A worker could not do its part of a step; it still serves. The session is as it was before the step."""
+
+
+class WorkerLostError(RuntimeError):
+    """A worker is gone. The session is as it was before the step, and the others can go on with it."""
+
+
+class Channel:
+    """Messages in order, to and from one other rank. Token ids are on the host, so gloo carries them everywhere.
+
+    (A process that waits for a message over NCCL keeps its GPU busy for as long as it waits.)
+
+    Attributes:
+        peer: the rank at the other end.
+        exchanged_bytes: what has gone either way.
+    """
+
+    def __init__(self, peer: int, group: dist.ProcessGroup | None = None) -> None:
+        """
+        Args:
+            peer: the other rank, counted in the whole world.
+            group: one with the gloo backend that both belong to; None for all.
+        """
+        self.peer, self._group = peer, group
+        self.exchanged_bytes = 0
+        # What is still being sent has to stay in memory.
+        self._sending: deque[tuple[dist.Work | None, torch.Tensor]] = deque()
+
+    def send(self, kind: Kind, words: Sequence[int] = ()) -> None:
+        """Send a message without waiting for it to arrive. Raises WorkerLostError if the peer is known to be gone."""
+        whole = torch.zeros(max(BLOCK_WORDS, _HEAD_WORDS + len(words)), dtype=torch.int64)
+        whole[:_HEAD_WORDS] = torch.tensor((int(kind), len(words)))
+        whole[_HEAD_WORDS : _HEAD_WORDS + len(words)] = torch.tensor(words, dtype=torch.int64)
+        while self._sending and (self._sending[0][0] is None or self._sending[0][0].is_completed()):
+            self._sending.popleft()
+        try:
+            for part in whole.split([BLOCK_WORDS, len(whole) - BLOCK_WORDS]):
+                if len(part):
+                    self._sending.append((dist.isend(part, self.peer, self._group), part))
+        except RuntimeError as error:
+            raise self._lost() from error
+        self.exchanged_bytes += whole.nbytes
+
+    def receive(self) -> tuple[Kind, list[int]]:
+        """Wait for the next message. Raises WorkerLostError if the peer has gone."""
+        whole = self._received(BLOCK_WORDS)
+        kind, length = whole[:_HEAD_WORDS]
+        missing = _HEAD_WORDS + length - BLOCK_WORDS
+        if missing > 0:
+            whole += self._received(missing)
+        return Kind(kind), whole[_HEAD_WORDS : _HEAD_WORDS + length]
+
+    def send_bytes(self, kind: Kind, content: bytes) -> None:
+        """As :meth:`send`, for bytes; read back by :func:`bytes_of`."""
+        padded = content + b"\0" * (-len(content) % 8)
+        self.send(kind, [len(content), *np.frombuffer(padded, dtype=np.int64).tolist()])
+
+    def wait_until_sent(self) -> None:
+        """Wait until the peer has been handed all that was sent."""
+        try:
+            while self._sending:
+                work = self._sending.popleft()[0]
+                if work is not None:
+                    work.wait()
+        except RuntimeError as error:
+            raise self._lost() from error
+
+    def _received(self, words: int) -> list[int]:
+        part = torch.empty(words, dtype=torch.int64)
+        try:
+            dist.recv(part, self.peer, self._group)
+        except RuntimeError as error:
+            raise self._lost() from error
+        self.exchanged_bytes += part.nbytes
+        received: list[int] = part.tolist()
+        return received
+
+    def _lost(self) -> WorkerLostError:
+        return WorkerLostError(f"the process of rank {self.peer} is gone")
+
+
+def bytes_of(words: Sequence[int]) -> bytes:
+    """What :meth:`Channel.send_bytes` sent."""
+    return np.asarray(words[1:], dtype=np.int64).tobytes()[: words[0]]
+
+
+def channels_to_workers(group: dist.ProcessGroup | None = None) -> list[Channel]:
+    """On rank 0: a channel to every other rank of a gloo group, in their order; None for the whole world."""
+    ranks = dist.get_process_group_ranks(group) if group is not None else range(dist.get_world_size())
+    return [Channel(rank, group) for rank in ranks if rank != dist.get_rank()]

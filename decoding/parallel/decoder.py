@@ -1,0 +1,92 @@
+"""ParallelLookaheadDecoder: lookahead decoding with each step split over several ranks (lookahead parallelism).
+
+Section 3.4 of Fu et al. 2024: every rank has a replica of the model and computes some of the candidates and some of
+the window's columns. Rank 0 decides. It tells the others the text and their parts, computes its own part, and gathers
+the tokens chosen, so that all that passes between ranks is a few token ids a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import torch
+from transformers import PreTrainedModel
+
+from decoding.candidates.tree import CandidateTree
+from decoding.choose import Choices
+from decoding.config import LookaheadConfig
+from decoding.cost import StepCost
+from decoding.decoder import OnPrefill
+from decoding.lookahead import LookaheadDecoder
+from decoding.parallel.replica import Replica
+from decoding.parallel.workers import MOST_BEHIND, Workers
+from decoding.prefix import KVPrefix
+from decoding.request import Request
+from decoding.session import Session
+from decoding.step import Step
+from decoding.window import JacobiWindow
+
+
+class ParallelLookaheadDecoder(LookaheadDecoder):
+    """As :class:`LookaheadDecoder`, on rank 0 of several; the text is the same.
+
+    After a step rank 0 may not have read the end of what was accepted: any decoder that goes on from the session reads
+    it. When a worker is lost a step raises WorkerLostError, the session is as it was before the step, and this decoder
+    or another can go on from it with those that are left, or alone.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        workers: Workers,
+        config: LookaheadConfig | None = None,
+        *,
+        cost: StepCost | None = None,
+    ) -> None:
+        """
+        Args:
+            model: any causal language model of transformers; the workers have the same one.
+            workers: the other ranks.
+            config: W, N and G; None for :meth:`LookaheadConfig.auto`.
+            cost: what steps cost that are shared so, a :class:`SharedStepCost`; None to measure what one rank's cost.
+        """
+        super().__init__(model, config, cost=cost)
+        self.workers = workers
+
+    def _generate(
+        self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
+    ) -> Iterator[Step | None]:
+        if self.support.supported:
+            self.workers.follow(ids)
+        yield from super()._generate(session, ids, request, on_prefill)
+
+    def _steps(self, session: Session, request: Request) -> Iterator[Step]:
+        before = self.workers.exchanged_bytes
+        for step in super()._steps(session, request):
+            after = self.workers.exchanged_bytes
+            shared = self.workers.share_tokens if step.forward_tokens > 1 else 0
+            yield replace(step, exchanged_bytes=after - before, share_tokens=shared)
+            before = after
+
+    def _look_ahead(
+        self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
+    ) -> Choices:
+        unread = len(session.ids) - session.cached
+        own = _replica(session)
+        return self.workers.look_ahead(own, unread, session.ids, candidates, window, request.chooser, width)
+
+    def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
+        self.workers.settle(accepted)
+        session.commit(tokens)
+
+    def _plain_step(
+        self, session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None
+    ) -> Step:
+        self.workers.follow(session.ids, MOST_BEHIND)
+        return super()._plain_step(session, request, learn)
+
+
+def _replica(session: Session) -> Replica:
+    assert isinstance(session.prefix, KVPrefix)
+    return Replica(session.prefix)

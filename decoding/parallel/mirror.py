@@ -1,0 +1,214 @@
+"""Mirroring: every process of a model that is split over several does to its part what rank 0 does to its own.
+
+With tensor parallelism each forward pass takes all ranks at once. Rank 0 decodes as it would alone, with any decoder,
+and tells the others beforehand of every forward pass and every change to a KV cache.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel
+
+from decoding.gate import Gate, gate_of
+from decoding.inputs import StepInputs
+from decoding.parallel.channel import Channel, Kind, WorkerLostError
+from decoding.prefix import KVPrefix, input_device, use_prefixes
+from decoding.support import lookahead_support
+
+_WITHOUT_CACHE = {"input_ids", "logits_to_keep", "return_dict", "use_cache"}
+
+
+class _Act(IntEnum):
+    READ = 0
+    BRANCH = 1
+    KEEP = 2
+    REWIND = 3
+    COPY = 4
+    FORWARD = 5
+    """A forward pass over a text alone, without any cache."""
+
+
+class Mirror:
+    """Rank 0's hold of the processes that have the other parts of a model.
+
+    From now on every prefix of the model is mirrored, and so is a forward pass over one text without a cache; with any
+    other cache than a prefix's the model refuses to run.
+
+    Attributes:
+        ranks: how many processes have a part of the model, rank 0's included.
+    """
+
+    def __init__(self, model: PreTrainedModel, channels: Sequence[Channel]) -> None:
+        """
+        Args:
+            model: rank 0's part.
+            channels: to ranks that :func:`serve_part` of it.
+        """
+        # The probe runs the model on all ranks, each of its own accord.
+        lookahead_support(model)
+        self._model, self._channels, self.ranks = model, list(channels), 1 + len(channels)
+        self._prefixes = 0
+        self._dropped: list[int] = []
+        self._told = False
+        self._hook = model.register_forward_pre_hook(self._before_forward, with_kwargs=True)
+        use_prefixes(model, lambda gate: MirroredPrefix(self, model, gate))
+
+    @property
+    def exchanged_bytes(self) -> int:
+        """What rank 0 has told them and heard; what they exchange within a forward pass is not counted."""
+        return sum(channel.exchanged_bytes for channel in self._channels)
+
+    def close(self) -> None:
+        """Have them hold this model no longer; its prefixes are not to be used any more."""
+        self._hook.remove()
+        for channel in self._channels:
+            try:
+                channel.send(Kind.END)
+                channel.wait_until_sent()
+            except WorkerLostError:
+                continue
+
+    def register(self, prefix: MirroredPrefix) -> int:
+        """The number that a new prefix has on all ranks."""
+        self._prefixes += 1
+        # A prefix may be dropped at any moment, on any thread: that is told with the next message.
+        weakref.finalize(prefix, self._dropped.append, self._prefixes).atexit = False
+        return self._prefixes
+
+    @contextmanager
+    def told(self) -> Iterator[None]:
+        """Inside, the others know of the forward pass that comes."""
+        self._told = True
+        try:
+            yield
+        except RuntimeError as error:
+            # gloo's own words when the other end of a connection closes.
+            if "closed by peer" in str(error) or "reset by peer" in str(error):
+                raise WorkerLostError("a process that holds a part of the model is gone") from error
+            raise
+        finally:
+            self._told = False
+
+    def _before_forward(self, model: torch.nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
+        if self._told:
+            return
+        ids, keep = named.get("input_ids"), named.get("logits_to_keep", 0)
+        strange = {name for name, value in named.items() if value is not None} - _WITHOUT_CACHE
+        if positional or strange or ids is None or len(ids) != 1 or named.get("use_cache") is not False:
+            raise NotImplementedError(
+                "a model that is split over processes is decoded by this library's decoders alone"
+            )
+        rows = [keep] if isinstance(keep, int) else keep.tolist()
+        self.tell(_Act.FORWARD, 0, [isinstance(keep, int), len(rows), *rows, *ids[0].tolist()])
+
+    def tell(self, act: _Act, number: int, words: Sequence[int]) -> None:
+        """Have the others do something to their part of a prefix."""
+        dropped = [self._dropped.pop() for _ in range(len(self._dropped))]
+        for channel in self._channels:
+            channel.send(Kind.STEP, [act, number, len(dropped), *dropped, *words])
+
+
+class MirroredPrefix(KVPrefix):
+    """A prefix whose every change is told to the other ranks first."""
+
+    def __init__(
+        self, mirror: Mirror, model: PreTrainedModel, gate: Gate, source: MirroredPrefix | None = None
+    ) -> None:
+        super().__init__(model, gate, None if source is None else source._cache.copy())
+        self._mirror, self._number = mirror, mirror.register(self)
+        if source is not None:
+            mirror.tell(_Act.COPY, self._number, [source._number])
+
+    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+        self._mirror.tell(_Act.READ, self._number, token_ids)
+        with self._mirror.told():
+            return super().read_logits(token_ids)
+
+    def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
+        self._mirror.tell(_Act.BRANCH, self._number, _words_of(inputs))
+        with self._mirror.told():
+            return super().branch_logits(inputs)
+
+    def keep(self, base: int, offsets: Sequence[int]) -> None:
+        self._mirror.tell(_Act.KEEP, self._number, [base, *offsets])
+        super().keep(base, offsets)
+
+    def rewind(self, length: int) -> None:
+        self._mirror.tell(_Act.REWIND, self._number, [length])
+        super().rewind(length)
+
+    def copy(self) -> MirroredPrefix:
+        return MirroredPrefix(self._mirror, self._model, self._gate, self)
+
+
+def serve_part(model: PreTrainedModel, channel: Channel) -> None:
+    """Take part in rank 0's forward passes until it says that this model is held no longer.
+
+    Args:
+        model: this rank's part.
+        channel: to rank 0.
+
+    Raises:
+        WorkerLostError: rank 0 is gone.
+    """
+    lookahead_support(model)
+    gate, prefixes = gate_of(model), dict[int, KVPrefix]()
+    while True:
+        kind, words = channel.receive()
+        if kind is Kind.END:
+            return
+        act, number, count = _Act(words[0]), words[1], words[2]
+        for dropped in words[3 : 3 + count]:
+            prefixes.pop(dropped, None)
+        _do(act, number, words[3 + count :], prefixes, model, gate)
+
+
+def _do(
+    act: _Act, number: int, words: list[int], prefixes: dict[int, KVPrefix], model: PreTrainedModel, gate: Gate
+) -> None:
+    if act is _Act.COPY:
+        source = prefixes.get(words[0])
+        prefixes[number] = KVPrefix(model, gate) if source is None else source.copy()
+        return
+    if act is _Act.FORWARD:
+        whole, rows = words[0], words[2 : 2 + words[1]]
+        ids = torch.tensor([words[2 + words[1] :]], device=input_device(model))
+        keep = rows[0] if whole else torch.tensor(rows, device=ids.device)
+        with torch.inference_mode():
+            model(input_ids=ids, use_cache=False, logits_to_keep=keep)
+        return
+    prefix = prefixes.setdefault(number, KVPrefix(model, gate))
+    if act is _Act.READ:
+        prefix.read_logits(words)
+    elif act is _Act.BRANCH:
+        prefix.branch_logits(_inputs_of(words))
+    elif act is _Act.KEEP:
+        prefix.keep(words[0], words[1:])
+    else:
+        prefix.rewind(words[0])
+
+
+def _words_of(inputs: StepInputs) -> list[int]:
+    total, bits = len(inputs), np.packbits(inputs.visible)
+    packed = np.frombuffer(bits.tobytes() + b"\0" * (-len(bits) % 8), dtype=np.int64).tolist()
+    return [total, *inputs.token_ids, *inputs.depths.tolist(), len(inputs.read), *inputs.read, *packed]
+
+
+def _inputs_of(words: Sequence[int]) -> StepInputs:
+    total = words[0]
+    reads = words[1 + 2 * total]
+    at = 2 + 2 * total
+    bits = np.asarray(words[at + reads :], dtype=np.int64).view(np.uint8)
+    return StepInputs(
+        token_ids=list(words[1 : 1 + total]),
+        depths=np.asarray(words[1 + total : 1 + 2 * total], dtype=np.int64),
+        visible=np.unpackbits(bits, count=total * total).astype(np.bool_).reshape(total, total),
+        read=list(words[at : at + reads]),
+    )

@@ -1,0 +1,34 @@
+"""Lets a model speak at random: its configuration and tokenizer, its weights drawn anew."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import msgspec
+
+from lade_chat.errors import OutOfMemoryError, does_not_fit, is_out_of_memory
+from lade_chat.loading.model import LoadedModel
+
+
+def with_random_weights(loaded: LoadedModel, seed: int) -> LoadedModel:
+    """A model of the same size, device and number format with weights as before any training, its name saying so.
+
+    What it says is as good as impossible to guess where tokens are drawn, and soon repeats itself where they are not.
+    Raises OutOfMemoryError if there is no room for two models.
+    """
+    import torch
+
+    model = loaded.model
+    try:
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            drawn = type(model)(copy.deepcopy(model.config))
+        drawn = drawn.to(device=model.device, dtype=model.dtype).eval()
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise OutOfMemoryError(does_not_fit("A second model with random weights")) from error
+    drawn.generation_config = model.generation_config
+    info = msgspec.structs.replace(loaded.info, name=f"{loaded.info.name} with random weights")
+    return replace(loaded, model=drawn, info=info)

@@ -1,0 +1,242 @@
+"""``lade-chat ask --batch``: a file of prompts in, a file of answers out, which may be gone on with at any line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+
+from lade_chat.cli.output import Collected, PassingLine, status_line
+from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.errors import LadeChatError
+from lade_chat.figures import SEPARATOR
+from lade_chat.protocol import DecodingOptions, Message, ModelInfo, ModelOptions, Reply, ReplyFinished, Tokens
+
+if TYPE_CHECKING:
+    from lade_chat.engine.process import Engine
+
+FAILURE = 1
+_BAR = 20
+
+
+@dataclass(frozen=True)
+class Item:
+    """What one line of the file asks; ``line`` counts from 1."""
+
+    line: int
+    messages: tuple[Message, ...]
+    about: dict[str, Any]
+    """What the answer repeats: the line's number, its ``id`` if it has one, and the prompt."""
+
+
+def read_batch(path: Path, system: str | None) -> tuple[Item, ...]:
+    """The items of a file, ``-`` for standard input. Raises LadeChatError with the line that is wrong.
+
+    A line that begins with { is an object with ``prompt`` or ``messages`` (role and content), and ``id`` and
+    ``system`` if wanted; any other is a prompt, in which \\n stands for a line break. Empty lines are left out.
+    """
+    try:
+        data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LadeChatError(f"{path} is no UTF-8 text (byte {error.start}).") from None
+    except OSError as error:
+        raise LadeChatError(f"{path} cannot be read: {error.strerror or error}.") from None
+    items = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            try:
+                items.append(_item(number, line.strip(), system))
+            except ValueError as error:
+                raise LadeChatError(f"{path}, line {number}: {error}.") from None
+    if not items:
+        raise LadeChatError(f"{path} holds no prompt.")
+    return tuple(items)
+
+
+def batch(
+    items: Sequence[Item],
+    output: Path | None,
+    model_options: ModelOptions,
+    options: DecodingOptions,
+    *,
+    all_tokens: bool = False,
+    plain: bool = False,
+    engine: Engine | None = None,
+) -> int:
+    """Answer every item, a JSON line each, in order, to ``output`` (else stdout).
+
+    Answers that ``output`` holds already are left as they are; a line is on the disk before the next prompt is asked.
+    Returns the exit code: 0, 1 if an item failed (its line says why), 130 after Ctrl+C. Raises LadeChatError.
+    """
+    done = _done(items, output) if output is not None else 0
+    with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
+        if done == len(items):
+            return _ended(len(items), 0, line)
+        line.show("starting …")
+        engine = engine or make_engine(model_options)
+        model = load(engine, model_options, line)
+        progress, failed = _Progress(len(items), done), 0
+        with _writer(output, out) as write:
+            for item in items[done:]:
+                line.show(progress.text)
+                record = _answer(engine, item, model, options, all_tokens=all_tokens)
+                if record is None:
+                    return INTERRUPTED
+                line.clear()
+                write(json.dumps({**item.about, **record}, allow_nan=False) + "\n")
+                progress.take(record)
+                failed += "error" in record
+        return _ended(len(items), failed, line)
+
+
+def _answer(
+    engine: Engine, item: Item, model: ModelInfo, options: DecodingOptions, *, all_tokens: bool
+) -> dict[str, Any] | None:
+    """The answer as it is written, or why there is none; None after Ctrl+C."""
+    reply = Collected()
+    try:
+        for event in run(engine, Reply(item.messages, options)):
+            if isinstance(event, Tokens | ReplyFinished):
+                reply.take(event)
+    except LadeChatError as error:
+        return {"error": str(error)}
+    if reply.finish_reason == "cancelled":
+        return None
+    record = reply.as_json(model, options)
+    return record if all_tokens else {name: value for name, value in record.items() if name != "tokens"}
+
+
+def _item(number: int, line: str, system: str | None) -> Item:
+    record = _record(line) if line.startswith("{") else {"prompt": line.replace("\\n", "\n")}
+    if ("prompt" in record) == ("messages" in record):
+        raise ValueError("this needs either a prompt or messages")
+    try:
+        messages = (
+            msgspec.convert(record["messages"], tuple[Message, ...])
+            if "messages" in record
+            else (Message("user", msgspec.convert(record["prompt"], str)),)
+        )
+        own = msgspec.convert(record.get("system", system), str | None)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"this is no conversation ({error})") from None
+    if not messages or not messages[-1].content.strip():
+        raise ValueError("the prompt is empty")
+    if own and messages[0].role != "system":
+        messages = (Message("system", own), *messages)
+    about = {"line": number, **({"id": record["id"]} if "id" in record else {}), "prompt": messages[-1].content}
+    return Item(number, messages, about)
+
+
+def _record(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"this is not JSON ({error.msg}, column {error.colno})") from None
+    assert isinstance(found, dict)  # it begins with a brace
+    return found
+
+
+def _done(items: Sequence[Item], output: Path) -> int:
+    """How many answers the file holds; what a kill left of a line is cut off. Raises LadeChatError."""
+    if output.exists() and not output.is_file():
+        return 0  # a pipe or a device holds nothing
+    try:
+        whole = output.read_bytes() if output.exists() else b""
+        kept = whole[: whole.rfind(b"\n") + 1]
+        lines = kept.splitlines()
+        for number, (line, item) in enumerate(zip(lines, items, strict=False), start=1):
+            if not _answers(line, item):
+                raise LadeChatError(
+                    f"{output}, line {number}: this is no answer to line {item.line} of the prompts:"
+                    " choose another --output, or take this one away."
+                )
+        if len(lines) > len(items):
+            raise LadeChatError(f"{output} holds more answers than there are prompts: choose another --output.")
+        if len(kept) < len(whole):
+            os.truncate(output, len(kept))
+    except OSError as error:
+        raise LadeChatError(f"{output} cannot be read: {error.strerror or error}.") from None
+    return len(lines)
+
+
+def _answers(line: bytes, item: Item) -> bool:
+    with suppress(ValueError):
+        record = json.loads(line)
+        return isinstance(record, dict) and item.about.items() <= record.items()
+    return False
+
+
+@contextmanager
+def _writer(output: Path | None, out: TextIO) -> Iterator[Any]:
+    """Writes a line and sees to it that it is on the disk. Raises LadeChatError."""
+
+    def write_out(line: str) -> None:
+        out.write(line)
+        out.flush()
+
+    if output is None:
+        yield write_out
+        return
+    try:
+        with output.open("a", encoding="utf-8") as file:
+
+            def write(line: str) -> None:
+                file.write(line)
+                file.flush()
+                with suppress(OSError):  # a pipe has no disk
+                    os.fsync(file.fileno())
+
+            yield write
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise LadeChatError(f"{output} cannot be written: {error.strerror or error}.") from None
+
+
+def _ended(total: int, failed: int, line: PassingLine) -> int:
+    line.clear()
+    if failed:
+        sys.stderr.write(f"{failed} of {total} prompts failed: their lines have an error instead of a text\n")
+    elif sys.stderr.isatty():
+        sys.stderr.write(f"all {total} prompts are answered\n")
+    return FAILURE if failed else 0
+
+
+class _Progress:
+    """How far a batch has come, and how long the rest may take."""
+
+    def __init__(self, total: int, done: int) -> None:
+        self._total, self._done, self._known = total, done, done
+        self._tokens, self._seconds = 0, 0.0
+        self._started = time.monotonic()
+
+    def take(self, record: dict[str, Any]) -> None:
+        self._done += 1
+        self._tokens += record.get("generated_tokens", 0)
+        self._seconds += record.get("seconds", 0.0)
+
+    @property
+    def text(self) -> str:
+        full = _BAR * self._done // self._total
+        parts = [f"{'━' * full}{'╌' * (_BAR - full)} {self._done}/{self._total}"]
+        if self._seconds > 0:
+            parts.append(f"{self._tokens / self._seconds:.1f} tok/s")
+        if self._done > self._known:
+            each = (time.monotonic() - self._started) / (self._done - self._known)
+            parts.append(f"{_duration(each * (self._total - self._done))} left")
+        return SEPARATOR.join(parts)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,99 @@
+"""``lade-chat compare --suite``: a race for every prompt of a suite, with a running score."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
+
+from lade_chat.cli.compare import Result, run_race
+from lade_chat.cli.output import print_json, status_line
+from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine
+from lade_chat.protocol import Contender, DecodingOptions, Message, ModelInfo, ModelOptions, Race
+from lade_chat.race_words import Score, sameness
+from lade_chat.sanitize import printable
+
+if TYPE_CHECKING:
+    from lade_chat.engine.process import Engine
+    from lade_chat.suites.prompts import Suite
+
+_QUESTION = 34
+"""Characters of a question that a line shows."""
+
+
+def compare_suites(
+    suites: Sequence[Suite],
+    system: tuple[Message, ...],
+    model_options: ModelOptions,
+    options: DecodingOptions,
+    contenders: tuple[Contender, Contender],
+    *,
+    as_json: bool = False,
+    plain: bool = False,
+    engine: Engine | None = None,
+) -> int:
+    """Race over every first turn and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
+
+    Every race starts from empty tables. A line a race on stdout and the score below, or one object with ``as_json``.
+    """
+    score, races = Score(), list[dict[str, Any]]()
+    questions = [(suite.name, question.turns[0]) for suite in suites for question in suite.questions]
+    result = None
+    with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
+        line.show("starting …")
+        engine = engine or make_engine(model_options)
+        model = load(engine, model_options, line)
+        for number, (name, question) in enumerate(questions, start=1):
+            line.show(f"race {number}/{len(questions)}" + (f" · {score.line()}" if score.races else ""))
+            messages = (*system, Message("user", question))
+            result = run_race(engine, Race(messages, options, *contenders, fresh=True), None, None)
+            if result.cancelled:
+                break
+            _count(score, result)
+            races.append({"suite": name, "prompt": question, **_without_texts(result, model, options)})
+            if not as_json:
+                line.clear()
+                _print(out, name, question, result, model)
+        line.clear()
+        if as_json:
+            print_json({"races": races, "score": _as_json(score)}, out)
+        elif result is not None:
+            out.write("".join(f"{told}\n" for told in score.lines(*result.titles.values())))
+            out.flush()
+    return INTERRUPTED if result is not None and result.cancelled else 0
+
+
+def _count(score: Score, result: Result) -> None:
+    assert result.finished is not None
+    left, right = (side.statistics for side in result.sides.values())
+    score.add(result.finished, (left.seconds, right.seconds), (left.generated_tokens, right.generated_tokens))
+
+
+def _print(out: TextIO, name: str, question: str, result: Result, model: ModelInfo) -> None:
+    """One race on one line; a second one where the texts differ."""
+    assert result.finished is not None
+    told = " ".join(printable(question).split())
+    told = told if len(told) <= _QUESTION else f"{told[: _QUESTION - 1]}…"
+    left, right = (side.statistics for side in result.sides.values())
+    out.write(
+        f"{name:<11} {told:<{_QUESTION}} {left.tokens_per_second:7.1f} {right.tokens_per_second:7.1f} tok/s"
+        f"  {result.finished.speedup:5.2f}x\n"
+    )
+    if not result.finished.identical:
+        out.write(f"{'':11} {sameness(result.finished, model.dtype)}\n")
+    out.flush()
+
+
+def _without_texts(result: Result, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
+    """A race as ``compare --json`` prints it, but for the tokens: there are many races."""
+    told = result.as_json(model, options)
+    for side in result.sides:
+        del told[side]["tokens"]
+    return told
+
+
+def _as_json(score: Score) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.to_builtins(score)
+    return {**fields, "speedup": score.speedup}

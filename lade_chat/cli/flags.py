@@ -1,0 +1,48 @@
+"""The flags and the argument that ``ask`` and its kin share, beside those of the model and the decoding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+Prompt: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="PROMPT",
+        help="What to ask. What comes through a pipe follows it after an empty line, or is asked alone.",
+        show_default=False,
+    ),
+]
+Plain: TypeAlias = Annotated[
+    bool,
+    typer.Option("--plain", help="On a terminal: whole lines, no colours, nothing redrawn (for screen readers)."),
+]
+Batch: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--batch",
+        metavar="FILE",
+        help="Answer each line of FILE (- for stdin), a prompt or an object with prompt or messages, with a JSON line.",
+        show_default=False,
+    ),
+]
+Output: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="With --batch: where the answers go. Those that are there already are not asked for again.",
+        show_default=False,
+    ),
+]
+Save: TypeAlias = Annotated[
+    bool, typer.Option("--save/--no-save", help="Keep the turn among the conversations, but for --raw and --batch.")
+]
+GoOn: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
+Theme: TypeAlias = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The chat's colours; its palette (Ctrl+P) shows them all.")
+]

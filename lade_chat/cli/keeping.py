@@ -1,0 +1,64 @@
+"""``ask`` and the conversations: the turn is kept among them, and ``--continue`` goes on with the latest."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from lade_chat.protocol import Message, ModelInfo, ModelOptions, ReplyFinished, Tokens
+from lade_chat.sanitize import printable
+from lade_chat.store.store import Store
+from lade_chat.store.trouble import StoreError
+from lade_chat.store.values import Model
+
+
+class KeptTurn:
+    """One question and its reply in a conversation. What cannot be saved is told on stderr, once, and ends nothing."""
+
+    def __init__(self, data_dir: Path | None, question: str, system: str | None, *, latest: bool) -> None:
+        """``latest``: go on with the latest conversation, if there is one. Raises StoreError if it cannot be read.
+
+        ``system`` None leaves a conversation's system prompt as it is.
+        """
+        self._store = Store(data_dir)
+        found = self._store.latest() if latest else None
+        if latest and found is None:
+            sys.stderr.write("There is no conversation to go on with yet: this begins one.\n")
+        self._conversation = found or self._store.begin(system)
+        if found is not None and system is not None:
+            self._try(lambda: found.instruct(system))
+        self._question = question
+        self._trouble = ""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the model is to answer."""
+        system, before = self._conversation.about.system, self._conversation.messages
+        first = (Message("system", system),) if system and not before else ()
+        return (*first, *before, Message("user", self._question))
+
+    def begin(self, model: ModelInfo, options: ModelOptions) -> None:
+        about = Model(model.name, options.path, model.device, model.dtype)
+        self._try(lambda: self._conversation.ask(self._question, about))
+
+    def take(self, event: Tokens | ReplyFinished) -> None:
+        if isinstance(event, Tokens):
+            self._try(lambda: self._conversation.grow(event))
+        else:
+            self._try(lambda: self._conversation.finish(event))
+
+    def close(self, error: str = "") -> None:
+        """Whatever has not ended ends here; a question without any answer is taken back."""
+        if self._conversation.is_running:
+            self._try(lambda: self._conversation.break_off(error))
+            self._try(self._conversation.withdraw)
+        self._try(self._store.close)
+        for line in (*self._store.notices, *([f"Not saved: {self._trouble}"] if self._trouble else [])):
+            sys.stderr.write(f"warning: {printable(line)}\n")
+
+    def _try(self, save: Callable[[], object]) -> None:
+        try:
+            save()
+        except StoreError as error:
+            self._trouble = self._trouble or str(error)

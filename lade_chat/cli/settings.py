@@ -1,0 +1,92 @@
+"""``lade-chat settings``: what is settled, where each value comes from, and changes to the file."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+
+from lade_chat.cli.options import SharedOptions
+from lade_chat.sanitize import printable
+from lade_chat.settings import file
+from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.kinds import Value
+from lade_chat.settings.settings import Origin, Settings, nearest, parse
+
+FAILURE = 1
+_OTHER_DEFAULTS: dict[str, Value | None] = {"plain": False, "save": True, "data_dir": None, "theme": None}
+"""Of the settings that are no flag of every command."""
+
+
+def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origin], *, as_json: bool) -> int:
+    """Print every setting with its value and where it comes from; 1 if something is wrong with them, else 0."""
+    from lade_chat.tui.app import ChatApp
+    from lade_chat.tui.chat_keys import ChatKeys
+    from lade_chat.tui.key_names import other_keys, usual_keys
+
+    usual = usual_keys(ChatKeys, ChatApp)
+    keymap, refused = other_keys(settings.keys, usual)
+    troubles = (*settings.troubles, *refused)
+    sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in refused))
+    rows = [(name, _value(options, settings, name), origins[name]) for name in SETTINGS]
+    keys: list[tuple[str, str, Origin]] = [
+        (name, keymap.get(name, keys), "file" if name in keymap else "default") for name, keys in usual.items()
+    ]
+    if as_json:
+        table = {
+            "file": str(settings.path),
+            "settings": {name: {"value": value, "origin": origin} for name, value, origin in rows},
+            "keys": {name: {"value": value, "origin": origin} for name, value, origin in keys},
+            "troubles": list(troubles),
+        }
+        sys.stdout.write(json.dumps(table) + "\n")
+    else:
+        there = "" if settings.path.exists() else " (not there yet)"
+        sys.stdout.write(printable(f"file: {settings.path}{there}") + "\n\n")
+        for name, value, origin in rows:
+            sys.stdout.write(f"{name:<18}  {origin:<11}  {_shown(value):<14}  {SETTINGS[name].meaning}\n")
+        sys.stdout.write("\n[keys]\n")
+        for name, value, origin in keys:
+            sys.stdout.write(f"{name:<18}  {origin:<11}  {_shown(value)}\n")
+    return FAILURE if troubles else 0
+
+
+def change(settings: Settings, assignments: Sequence[str]) -> int:
+    """Write ``NAME=VALUE`` into the file, or take NAME out for ``NAME=``. Raises typer.BadParameter, SettingsError."""
+    values: dict[str, Value | None] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        name = name.strip().replace("-", "_")
+        if name not in SETTINGS:
+            near = nearest(name, SETTINGS)
+            raise typer.BadParameter(f"there is no setting {name}{f'; did you mean {near}?' if near else ''}")
+        if not equals:
+            raise typer.BadParameter(f"{name} needs a value: {name}=VALUE, or {name}= to forget it")
+        try:
+            values[name] = parse(name, text)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    file.change(settings.path, values)
+    sys.stderr.write(f"{printable(str(settings.path))} saved\n")
+    return 0
+
+
+def _value(options: SharedOptions, settings: Settings, name: str) -> Any:
+    field = SETTINGS[name].field
+    if field in {each.name for each in dataclasses.fields(options)}:
+        value = getattr(options, field)
+        return value.value if name == "sampling" else value
+    given = settings.get(name)
+    return _OTHER_DEFAULTS[name] if given is None else given
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) and value == printable(value) and "\n" not in value else json.dumps(value)

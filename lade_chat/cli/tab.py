@@ -1,0 +1,68 @@
+"""The chat of one browser tab: started by the web server, which tells it by the environment what to open."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from lade_chat.errors import LadeChatError
+from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.settings.settings import Origin, load
+from lade_chat.threads import wait_briefly
+
+TAB = "_LADE_CHAT_TAB"
+"""The environment variable."""
+
+
+class TabOptions(msgspec.Struct, frozen=True):
+    """What was said on the command line that serves the tabs; ``theme`` None means the settings' own."""
+
+    model: ModelOptions
+    decoding: DecodingOptions
+    system: str | None
+    debug: bool
+    theme: str | None
+    data_dir: str | None
+    origins: dict[str, Origin]
+
+    def encoded(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+
+def main() -> None:
+    """Run the chat. Ends the process."""
+    wait_briefly()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the server's terminal reaches the server alone
+    try:
+        sys.exit(_run(msgspec.json.decode(os.environ.pop(TAB).encode(), type=TabOptions)))
+    except LadeChatError as error:
+        sys.exit(f"error: {error}")
+
+
+def _run(tab: TabOptions) -> int:
+    from lade_chat.engine.address import Address
+    from lade_chat.engine.remote import RemoteEngine
+    from lade_chat.store.store import Store
+    from lade_chat.tui.app import ChatApp
+    from lade_chat.tui.preferences import Preferences
+
+    address = Address.of_environment()
+    if address is None:
+        raise LadeChatError("a tab is opened by lade-chat web")
+    settings = load()
+    theme = settings.get("theme")
+    app = ChatApp(
+        RemoteEngine(address),
+        tab.model,
+        tab.decoding,
+        system=tab.system,
+        debug=tab.debug,
+        store=Store(Path(tab.data_dir) if tab.data_dir else None),
+        preferences=Preferences.of(settings, tab.origins, tab.theme or (theme if isinstance(theme, str) else None)),
+    )
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,62 @@
+"""Every setting there is: its name, which is its flag's, what values it may have, and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lade_chat.settings.kinds import Kind, Number, Switch, Text, Texts
+
+ENVIRONMENT = "LADE_CHAT_"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """``parameter`` is what the command line calls it inside, where that is not its name."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    parameter: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that goes over the file."""
+        return ENVIRONMENT + self.name.upper()
+
+    @property
+    def field(self) -> str:
+        return self.parameter or self.name
+
+
+_SHARE = Number(0, 1, above=True)
+_SETTINGS = (
+    Setting("model_path", Text(), "a model's folder or hub id; without it, the bundled model"),
+    Setting("device", Text(), "cpu, cuda, cuda:1, mps; without it, the best"),
+    Setting("dtype", Text(), "float32, bfloat16, …; without it, what suits the device"),
+    Setting("compile", Switch(), "whether steps go through torch.compile", "compiled"),
+    Setting("lookahead", Switch(), "whether replies are decoded by lookahead"),
+    Setting("window_size", Number(0, whole=True), "W, fixed; without W, N and G sizes are automatic"),
+    Setting("ngram_size", Number(2, whole=True), "N, fixed"),
+    Setting("guess_set_size", Number(0, whole=True), "G, fixed"),
+    Setting("max_new_tokens", Number(1, whole=True), "the most tokens of a reply"),
+    Setting("sampling", Text(("greedy", "model")), "what temperature to seed go over: greedy, or the model's own"),
+    Setting("temperature", Number(0), "more is more varied, 0 is greedy"),
+    Setting("top_p", _SHARE, "only the likeliest tokens that make up this probability"),
+    Setting("top_k", Number(0, whole=True), "only so many of the likeliest tokens; 0 for all"),
+    Setting("min_p", Number(0, 1), "only tokens with this share of the likeliest one's probability"),
+    Setting("typical_p", _SHARE, "only the most typical tokens that make up this probability"),
+    Setting("repetition_penalty", Number(0, above=True), "above 1, tokens already in the text become less likely"),
+    Setting("seed", Number(0, 2**64 - 1, whole=True), "one seed, one text; without it, one is drawn"),
+    Setting("stop", Texts(), "texts before which a reply ends"),
+    Setting("system", Text(), "the system message of new conversations"),
+    Setting("raw", Switch(), "whether to go on from the bare text, without roles"),
+    Setting("debug", Switch(), "whether to show the speed-up, and what the decoder does"),
+    Setting("plain", Switch(), "whether ask and compare write whole lines without colours, as for a screen reader"),
+    Setting("save", Switch(), "whether ask keeps its turn among the conversations"),
+    Setting("data_dir", Text(), "the folder of the conversations"),
+    Setting("theme", Text(), "the colours of the chat, by the name in its palette"),
+)
+SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _SETTINGS}
+
+MODEL_SETTINGS = ("model_path", "device", "dtype", "compile")
+"""Those that count for ``bench`` and ``tune`` too, which otherwise measure what their own flags say."""

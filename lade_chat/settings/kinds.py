@@ -1,0 +1,113 @@
+"""What values a setting may have: as TOML gives them, and as text, from the environment or a form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+Value: TypeAlias = bool | int | float | str | tuple[str, ...]
+
+_SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+
+
+class Kind(Protocol):
+    """Raises ValueError, whose text goes on after "must be", for what is no value of this kind."""
+
+    def check(self, value: object) -> Value:
+        """A value as TOML gives it."""
+
+    def parse(self, text: str) -> Value:
+        """A value written as text."""
+
+
+@dataclass(frozen=True)
+class Switch:
+    """True or false."""
+
+    def check(self, value: object) -> Value:
+        if not isinstance(value, bool):
+            raise ValueError("true or false")
+        return value
+
+    def parse(self, text: str) -> Value:
+        if text.strip().lower() not in _SWITCHES:
+            raise ValueError("true or false")
+        return _SWITCHES[text.strip().lower()]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number from ``low`` (left out itself if ``above``) to ``high``; whole if ``whole``."""
+
+    low: float = 0
+    high: float = math.inf
+    above: bool = False
+    whole: bool = False
+
+    @property
+    def words(self) -> str:
+        kind = "a whole number" if self.whole else "a number"
+        if self.high == math.inf:
+            return f"{kind} above {self.low:g}" if self.above else f"{kind} of at least {self.low:g}"
+        high = "2⁶⁴ - 1" if self.high >= 2**63 else f"{self.high:g}"
+        return f"{kind} above {self.low:g}, at most {high}" if self.above else f"{kind} from {self.low:g} to {high}"
+
+    def check(self, value: object) -> Value:
+        if isinstance(value, bool) or not isinstance(value, int if self.whole else (int, float)):
+            raise ValueError(self.words)
+        enough = value > self.low if self.above else value >= self.low
+        if not (math.isfinite(value) and enough and value <= self.high):
+            raise ValueError(self.words)
+        return value if self.whole else float(value)
+
+    def parse(self, text: str) -> Value:
+        try:
+            value = int(text) if self.whole else float(text)
+        except ValueError:
+            raise ValueError(self.words) from None
+        return self.check(value)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text; one of ``choices`` if there are any."""
+
+    choices: tuple[str, ...] = ()
+
+    def check(self, value: object) -> Value:
+        if not isinstance(value, str):
+            raise ValueError(self._words)
+        return self.parse(value)
+
+    def parse(self, text: str) -> Value:
+        if self.choices and text not in self.choices:
+            raise ValueError(self._words)
+        return text
+
+    @property
+    def _words(self) -> str:
+        return " or ".join(self.choices) if self.choices else "a text in quotes"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts that are not empty; as text one a line, in which \\n stands for a line break."""
+
+    def check(self, value: object) -> Value:
+        texts = [value] if isinstance(value, str) else value
+        if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
+            raise ValueError("a list of texts that are not empty")
+        return tuple(texts)
+
+    def parse(self, text: str) -> Value:
+        return tuple(line.replace("\\n", "\n") for line in text.split("\n") if line)
+
+
+def as_text(value: Value) -> str:
+    """A value as a form shows it; ``Kind.parse`` reads it back."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return "\n".join(text.replace("\n", "\\n") for text in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

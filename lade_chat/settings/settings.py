@@ -1,0 +1,122 @@
+"""What is settled outside the command line: the file, the environment over it, and what is wrong with either."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, TypeVar
+
+from lade_chat.settings import file
+from lade_chat.settings.catalogue import ENVIRONMENT, SETTINGS
+from lade_chat.settings.kinds import Value
+
+Origin: TypeAlias = Literal["default", "file", "environment", "flag"]
+T = TypeVar("T")
+
+_OTHER_VARIABLES = {file.VARIABLE, f"{ENVIRONMENT}TRACEBACK"}
+_KEY = re.compile(r"((ctrl|shift|alt|super|meta)\+)*([a-z0-9_]+|\S)")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``values`` holds only what was given, each with where; a bad key or value is told in ``troubles``, a line each,
+    and the rest counts."""
+
+    path: Path
+    values: Mapping[str, tuple[Value, Origin]] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """For actions, by whatever name, the keys that are to be theirs, with commas between them."""
+    troubles: tuple[str, ...] = ()
+
+    def get(self, name: str) -> Value | None:
+        """The value that was given, or None."""
+        return self.values[name][0] if name in self.values else None
+
+    def in_file(self, name: str) -> bool:
+        return name in self.values and self.values[name][1] == "file"
+
+
+def load(path: Path | None = None, environment: Mapping[str, str] | None = None) -> Settings:
+    """Read the file, if there is one, and the environment; never raises."""
+    path = path or file.default_path()
+    environment = os.environ if environment is None else environment
+    values: dict[str, tuple[Value, Origin]] = {}
+    keys: dict[str, str] = {}
+    troubles: list[str] = []
+    try:
+        table = file.read(path)
+    except file.SettingsError as error:
+        table, troubles = {}, [str(error)]
+    for name, value in table.items():
+        try:
+            if name == "keys":
+                keys.update(_keys(path, value, troubles))
+            else:
+                values[name] = (_known(name, SETTINGS).kind.check(value), "file")
+        except (ValueError, LookupError) as error:
+            troubles.append(f"{path}: {_complaint(name, value, error)}")
+    for variable, text in environment.items():
+        if variable.startswith(ENVIRONMENT) and variable not in _OTHER_VARIABLES and text:
+            name = variable[len(ENVIRONMENT) :].lower()
+            try:
+                values[name] = (_known(name, SETTINGS).kind.parse(text), "environment")
+            except (ValueError, LookupError) as error:
+                troubles.append(f"the environment variable {variable}: {_complaint(name, text, error)}")
+    return Settings(path, values, keys, tuple(troubles))
+
+
+def parse(name: str, text: str) -> Value | None:
+    """A value of this setting written as text; None for a blank one. Raises ValueError with the whole line."""
+    if not text.strip():
+        return None
+    try:
+        return SETTINGS[name].kind.parse(text)
+    except ValueError as error:
+        raise ValueError(f"{name} must be {error}, not {text.strip()}") from None
+
+
+def _keys(path: Path, table: object, troubles: list[str]) -> dict[str, str]:
+    if not isinstance(table, dict):
+        raise ValueError('a table, as [keys] with lines like help = "f1"')
+    found = {}
+    for name, value in table.items():
+        try:
+            found[name] = _key_list(value)
+        except ValueError as error:
+            troubles.append(f"{path}, [keys]: {_complaint(name, value, error)}")
+    return found
+
+
+def _key_list(value: object) -> str:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise ValueError('keys as "ctrl+l" or "ctrl+l,f2"')
+    keys = [part.strip().lower() if len(part.strip()) > 1 else part.strip() for part in parts]
+    if not keys or not all(_KEY.fullmatch(key) for key in keys):
+        raise ValueError('keys as "ctrl+l" or "ctrl+l,f2"')
+    return ",".join(keys)
+
+
+def _known(name: str, names: Mapping[str, T]) -> T:
+    """Raises LookupError with the nearest name."""
+    if name not in names:
+        near = nearest(name, names)
+        raise LookupError(f"; did you mean {near}?" if near else "")
+    return names[name]
+
+
+def nearest(name: str, names: Collection[str]) -> str | None:
+    """The name that was perhaps meant."""
+    found = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1)
+    return found[0] if found else None
+
+
+def _complaint(name: str, value: object, error: Exception) -> str:
+    if isinstance(error, LookupError):
+        return f"there is no setting {name}{error.args[0]}"
+    text = repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    return f"{name} must be {error}, not {text if len(text) <= 40 else text[:39] + '…'}; it is not used"

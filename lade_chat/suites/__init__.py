@@ -1,0 +1,1 @@
+"""Prompts in suites: those that come along, and readers of those that people have."""

@@ -1,0 +1,76 @@
+"""How the chat goes from one conversation, or one branch of it, to another."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from lade_chat.protocol import DecodingOptions, Statistics
+from lade_chat.store.conversation import Conversation
+from lade_chat.tui.chat_view import ChatView
+from lade_chat.tui.drawing import Drawing
+from lade_chat.tui.keeper import Job
+from lade_chat.tui.phase import Phase, no_changing
+from lade_chat.tui.talk import Asked, Talk
+
+
+class ConversationMoves:
+    """The part of ``Chat`` that nothing is asked in."""
+
+    view: ChatView
+    phase: Phase
+    conversation: Talk
+    _queue: deque[Asked]
+    _drawing: Drawing
+    _dropped: int
+
+    def _after_this(self, call: Job) -> None:
+        raise NotImplementedError
+
+    def _wished(self) -> DecodingOptions:
+        raise NotImplementedError
+
+    def new_conversation(self, then: Job | None = None) -> None:
+        """Begin anew, and then do ``then``; the conversation so far stays in the list. Ends a running reply first."""
+        if self.phase is Phase.REPLYING:
+            self._after_this(lambda: self.new_conversation(then))
+            return
+        self._queue.clear()
+        self.conversation.begin()
+        self._turn_to(None)
+        self.view.cleared()
+        if then is not None:
+            then()
+
+    def open(self, conversation: Conversation) -> None:
+        """Go on with another conversation. Ends a running reply first."""
+        if self.phase is Phase.REPLYING:
+            self._after_this(lambda: self.open(conversation))
+            return
+        self._queue.clear()
+        self.conversation.adopt(conversation)
+        self._turn_to(conversation.last.statistics if conversation.last is not None else None)
+        self.view.conversation_opened()
+
+    def branch(self, turn: int | None) -> None:
+        """Have the next question follow this turn, or none at all; what follows it now stays as an alternative."""
+        self._move(lambda then: self.conversation.branch(turn, then))
+
+    def switch(self, turn: int, direction: int) -> None:
+        """Go to the alternative of a turn before (-1) or after (1) it."""
+        other = self.conversation.alternative(turn, direction)
+        if other is not None:
+            self._move(lambda then: self.conversation.switch(other, then))
+
+    def _move(self, move: Callable[[Job], None]) -> None:
+        refusal = no_changing(self.phase)
+        if refusal and self.phase is not Phase.UNLOADED:
+            self.view.hint(refusal)
+        else:
+            move(self.view.conversation_opened)
+
+    def _turn_to(self, last: Statistics | None) -> None:
+        self._dropped = 0
+        self._drawing.begin(last)
+        if self._drawing.set(self._wished().sampling):
+            self.view.sampling_changed()

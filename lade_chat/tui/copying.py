@@ -1,0 +1,48 @@
+"""Text for other programs: through the terminal (OSC 52), and the system's clipboard where a tool for it is there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+
+PATIENCE_SECONDS = 2.0
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n(.*?)(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+
+
+def code_blocks(text: str) -> list[str]:
+    """The insides of its fenced blocks."""
+    return [match[2].rstrip("\n") for match in _FENCED.finditer(text)]
+
+
+def clipboard_tool() -> list[str] | None:
+    """The command that takes text for the system's clipboard; None where the terminal has to do it."""
+    tools: list[list[str]] = []
+    if sys.platform == "darwin":
+        tools = [["pbcopy"]]
+    elif sys.platform == "win32":
+        tools = [["clip"]]
+    elif os.environ.get("WAYLAND_DISPLAY"):
+        tools = [["wl-copy"]]
+    elif os.environ.get("DISPLAY"):
+        tools = [["xclip", "-selection", "clipboard"], ["xsel", "--clipboard", "--input"]]
+    return next((tool for tool in tools if shutil.which(tool[0])), None)
+
+
+def to_system_clipboard(text: str) -> None:
+    """Hand it to the system's clipboard, if that can be done. May take a moment: call it in a thread."""
+    tool = clipboard_tool()
+    if tool is None:
+        return
+    with suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(
+            tool,
+            input=text.encode("utf-8", "replace"),
+            stdout=subprocess.DEVNULL,  # xclip stays behind and would keep a pipe open
+            stderr=subprocess.DEVNULL,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )

@@ -1,0 +1,49 @@
+"""The prompt's text in the user's own editor."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from lade_chat.errors import LadeChatError
+
+
+class EditorError(LadeChatError):
+    """The editor cannot be started, or did not end well."""
+
+
+def editor_command() -> list[str]:
+    """$VISUAL, else $EDITOR, else one that is there. Raises EditorError if there is none."""
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    try:
+        command = shlex.split(named)
+    except ValueError:
+        raise EditorError("$VISUAL or $EDITOR cannot be understood: it has an open quotation.") from None
+    if not command:
+        command = [next((name for name in ("sensible-editor", "nano", "vi", "notepad") if shutil.which(name)), "")]
+    if not shutil.which(command[0]):
+        raise EditorError(f"There is no editor {command[0]}. Set VISUAL or EDITOR.".replace("editor .", "editor here."))
+    return command
+
+
+def edit(text: str, command: list[str]) -> str:
+    """What the user made of ``text``, less line breaks at its end; waits for the editor. Raises EditorError."""
+    handle, name = tempfile.mkstemp(prefix="lade-chat-", suffix=".md")
+    path = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        code = subprocess.run([*command, name], check=False).returncode
+        if code:
+            raise EditorError(f"{command[0]} ended with exit code {code}: the message is as it was.")
+        return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+    except OSError as error:
+        raise EditorError(f"{command[0]} cannot be run: {error.strerror or error}.") from None
+    finally:
+        with suppress(OSError):
+            path.unlink()

@@ -1,0 +1,69 @@
+"""Slash commands by name: what each is called, what it takes, and which one was meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import NamedTuple
+
+
+class SlashCommand(NamedTuple):
+    """``takes`` names what may follow, in brackets what may be left out."""
+
+    name: str
+    takes: str
+    does: str
+
+
+COMMANDS = (
+    SlashCommand("help", "", "what this is, its keys and commands"),
+    SlashCommand("new", "", "begin a new conversation; this one is kept"),
+    SlashCommand("resume", "[ID or words]", "go on with an earlier conversation"),
+    SlashCommand("rename", "[TITLE]", "give the conversation a title"),
+    SlashCommand("delete", "", "delete it; the list brings it back"),
+    SlashCommand("retry", "", "ask the last question again"),
+    SlashCommand("edit", "", "edit the last question, and ask that"),
+    SlashCommand("continue", "", "have the last reply go on"),
+    SlashCommand("copy", "[code|all]", "copy the reply, its code, or all"),
+    SlashCommand("view", "", "rendered Markdown, or token by token"),
+    SlashCommand("export", "[FILE]", "the reply: .html .svg .cast .gif .png"),
+    SlashCommand("save", "[FILE]", "the conversation as .md or .jsonl"),
+    SlashCommand("model", "[PATH or id]", "open another model"),
+    SlashCommand("system", "[TEXT|off]", "show or change the system prompt"),
+    SlashCommand("set", "[NAME VALUE]", "temperature, seed, max_new_tokens …"),
+    SlashCommand("settings", "", "what is kept for next time"),
+    SlashCommand("lookahead", "[on|off]", "switch lookahead"),
+    SlashCommand("compare", "[TEXT]", "race lookahead on against off"),
+    SlashCommand("debug", "", "open or close the debug panel"),
+    SlashCommand("quit", "", "quit"),
+)
+
+
+def is_command(text: str) -> bool:
+    """Whether the text is a command; a text that begins with two slashes is none."""
+    return text.startswith("/") and not text.startswith("//")
+
+
+def literal(text: str) -> str:
+    """What is meant by a text that is no command: of two slashes at its beginning one goes."""
+    return text[1:] if text.startswith("//") else text
+
+
+def parse(text: str) -> tuple[SlashCommand, str]:
+    """The command and what follows its name; the beginning of a name will do if only one command has it.
+
+    Raises ValueError with the line to be shown.
+    """
+    name, *rest = text[1:].split(maxsplit=1)[:2] if text[1:].strip() else ("",)
+    begun = matching(name)
+    exact = [command for command in begun if command.name == name.lower()]
+    if name and (exact or len(begun) == 1):
+        return (exact or begun)[0], rest[0].strip() if rest else ""
+    names = [command.name for command in begun]
+    names = names or difflib.get_close_matches(name.lower(), [command.name for command in COMMANDS], cutoff=0.5)
+    meant = " or ".join(f"/{name}" for name in names[:3]) or "/help"
+    raise ValueError(f"There is no command /{name}. Did you mean {meant}? // sends a slash.")
+
+
+def matching(name: str) -> list[SlashCommand]:
+    """Commands whose names begin so."""
+    return [command for command in COMMANDS if command.name.startswith(name.lower())]

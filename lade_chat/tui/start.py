@@ -1,0 +1,17 @@
+"""With which conversation the chat opens."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Start(NamedTuple):
+    """A new one, unless one of these is given."""
+
+    latest: bool = False
+    """The one in which something was said last."""
+    wanted: str | None = None
+    """One by its identifier, else the only one that mentions these words; where there are several, or none, a list."""
+
+
+NEW = Start()

@@ -1,0 +1,163 @@
+"""The conversation on the screen: looked up at once, changed on disk in the keeper's thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from lade_chat.protocol import Message, ReplyFinished, Tokens
+from lade_chat.store import tree
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.values import Model, Turn
+from lade_chat.tui.keeper import Keeper
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the model is to answer: a question, or (None) that its last reply goes on.
+
+    ``instead_of`` is the turn beside which it is asked; None for a question that follows the last turn.
+    """
+
+    question: str | None
+    instead_of: int | None = None
+
+
+@dataclass(frozen=True)
+class ShownTurn:
+    """A turn as the transcript shows it: the ``place``-th (from 1) of ``count`` alternatives."""
+
+    turn: Turn
+    place: int = 1
+    count: int = 1
+
+
+class Talk:
+    """One conversation at a time. Whoever asks, or goes elsewhere, first waits until the keeper is idle."""
+
+    def __init__(self, keeper: Keeper, system: str | None) -> None:
+        self._keeper = keeper
+        self.system = system
+        """The system prompt of new conversations."""
+        self.current = keeper.store.begin(system)
+
+    # --- what is looked up -------------------------------------------------------------------------------------
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self.current.messages
+
+    @property
+    def last_question(self) -> str | None:
+        """The text of the last question, or None in an empty conversation."""
+        return next((turn.question for turn in reversed(self.current.path) if turn.question is not None), None)
+
+    def messages_for(self, asked: Asked) -> tuple[Message, ...]:
+        """The messages as the model gets them, if this is asked now."""
+        parent = self.current.about.leaf if asked.instead_of is None else self.current.turn(asked.instead_of).parent
+        turns = {turn.id: turn for turn in self.current.turns}
+        path = tree.path_to(turns, parent)
+        return tree.messages((*path, Turn(0, parent, 0.0, asked.question)), self.current.about.system)
+
+    def again(self, turn: int | None = None) -> Asked | None:
+        """The question of a turn (of the last one), to be asked once more; None if there is none."""
+        last = self.current.last if turn is None else self.current.turn(turn)
+        return Asked(last.question, last.id) if last is not None else None
+
+    def more(self) -> Asked | None:
+        """The last reply, to be gone on with; where it is empty, its question again."""
+        last = self.current.last
+        if last is None:
+            return None
+        return Asked(None) if last.reply else self.again()
+
+    def is_repeated(self, asked: Asked) -> bool:
+        """Whether it is a question of this conversation, asked again."""
+        return asked.instead_of is not None and self.current.turn(asked.instead_of).question == asked.question
+
+    def up_to_last_question(self) -> tuple[Message, ...]:
+        """The messages up to and including the last question: that question, asked again."""
+        last = next((turn for turn in reversed(self.current.path) if turn.question is not None), None)
+        return self.messages if last is None else self.messages_for(Asked(last.question, last.id))
+
+    def shown(self, turns: Sequence[Turn]) -> tuple[ShownTurn, ...]:
+        """Some of the conversation's turns, each with its place among its alternatives."""
+        told = []
+        for turn in turns:
+            siblings = [each.id for each in self.current.siblings(turn.id)]
+            told.append(ShownTurn(turn, siblings.index(turn.id) + 1, len(siblings)))
+        return tuple(told)
+
+    def alternative(self, turn: int, direction: int) -> int | None:
+        """The id of the next alternative to a turn (the one before, if ``direction`` is -1); None at the end."""
+        siblings = [each.id for each in self.current.siblings(turn)]
+        place = siblings.index(turn) + direction
+        return siblings[place] if 0 <= place < len(siblings) else None
+
+    # --- what is said ------------------------------------------------------------------------------------------
+
+    def ask(self, asked: Asked, model: Model) -> None:
+        """Begin the turn; what comes of it goes to ``grow``, then to ``finish`` or ``break_off``."""
+        conversation, question, turn = self.current, asked.question, asked.instead_of
+        if turn is not None and self.is_repeated(asked):
+            self._keeper.change(partial(conversation.retry, model, turn=turn))
+        elif turn is not None and question is not None:
+            self._keeper.change(partial(conversation.edit, turn, question, model))
+        elif question is not None:
+            self._keeper.change(partial(conversation.ask, question, model))
+        else:
+            self._keeper.change(partial(conversation.go_on, model))
+
+    def grow(self, tokens: Tokens) -> None:
+        self._keeper.change(partial(self.current.grow, tokens))
+
+    def finish(self, finished: ReplyFinished, then: Callable[[], None]) -> None:
+        """``then`` is called when the turn is on disk, or cannot be written yet."""
+        self._keeper.change(partial(self.current.finish, finished), then)
+
+    def break_off(self, error: str, then: Callable[[], None]) -> None:
+        """As ``finish``, for a reply that failed."""
+        self._keeper.change(partial(self.current.break_off, error), then)
+
+    def withdraw(self, leaf: int | None, then: Callable[[], None]) -> None:
+        """Take back a turn that got no answer, and go back to where the conversation was: to ``leaf``."""
+        conversation = self.current
+
+        def work() -> None:
+            conversation.withdraw()
+            if conversation.about.leaf != leaf:
+                conversation.branch(leaf)
+
+        self._keeper.change(work, then)
+
+    def save(self) -> None:
+        """Save what is not saved yet, unless the keeper has its hands full already."""
+        if not self._keeper.busy:
+            self._keeper.change(self.current.save)
+
+    # --- where it goes on --------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A new conversation; the one before stays in the store."""
+        self.current = self._keeper.store.begin(self.system)
+
+    def adopt(self, conversation: Conversation) -> None:
+        """Go on with this one."""
+        self.current = conversation
+
+    def branch(self, turn: int | None, then: Callable[[], None]) -> None:
+        """Have the next question follow this turn."""
+        self._keeper.change(partial(self.current.branch, turn), then)
+
+    def switch(self, turn: int, then: Callable[[], None]) -> None:
+        """Go to the branch of this turn, and there to what was said last."""
+        self._keeper.change(partial(self.current.switch, turn), then)
+
+    def rename(self, title: str, then: Callable[[], None]) -> None:
+        self._keeper.change(partial(self.current.rename, title), then)
+
+    def instruct(self, system: str | None) -> None:
+        """Another system prompt, here and in new conversations."""
+        self.system = system
+        self._keeper.change(partial(self.current.instruct, system))

@@ -1,0 +1,67 @@
+"""Themes beside Textual's own: a dark and a light one, an easy one on paper, and one of high contrast.
+
+A verified token lies on a quarter of ``success`` over the background, so that colour is chosen to stay readable there.
+"""
+
+from __future__ import annotations
+
+from textual.theme import Theme
+
+THEMES = (
+    Theme(
+        name="lade-dark",
+        primary="#5aa9e6",
+        secondary="#7c8fd9",
+        accent="#f2b56b",
+        success="#3fb68b",
+        warning="#e3b341",
+        error="#f47067",
+        foreground="#dfe4ea",
+        background="#14181d",
+        surface="#1b2027",
+        panel="#242b34",
+        dark=True,
+    ),
+    Theme(
+        name="lade-light",
+        primary="#1f6fb2",
+        secondary="#5b5fc7",
+        accent="#a85b00",
+        success="#1a9c6b",
+        warning="#9a6700",
+        error="#c2352b",
+        foreground="#1f2328",
+        background="#fbfbf9",
+        surface="#f1f2f0",
+        panel="#e4e7e8",
+        dark=False,
+    ),
+    Theme(
+        name="lade-paper",
+        primary="#7a5230",
+        secondary="#5c6f4b",
+        accent="#9b3d2e",
+        success="#6f9a4d",
+        warning="#8f6400",
+        error="#a8322a",
+        foreground="#3a2f25",
+        background="#f6efe2",
+        surface="#efe6d5",
+        panel="#e5d9c3",
+        dark=False,
+    ),
+    Theme(
+        name="lade-contrast",
+        primary="#66ccff",
+        secondary="#ffcc66",
+        accent="#ffff66",
+        success="#00c060",
+        warning="#ffd700",
+        error="#ff7a7a",
+        foreground="#ffffff",
+        background="#000000",
+        surface="#0b0b0b",
+        panel="#1e1e1e",
+        dark=True,
+    ),
+)

@@ -1,0 +1,65 @@
+"""The engine that the tabs share, in a process of its own: started with the server, again if it dies, ended with it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import IO
+
+from lade_chat.engine.address import Address
+
+_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.hub import main; main()"
+_PAUSE_SECONDS = 1.0
+"""An engine that dies at once is not started again at once."""
+
+
+class EngineProcess:
+    """``tell`` is called with a line when it has died."""
+
+    def __init__(self, address: Address, tell: Callable[[str], None], engine: str | None = None) -> None:
+        """``engine``: ``module:factory`` of another engine than the chat's."""
+        self._address = address
+        self._tell = tell
+        self._arguments = [engine] if engine is not None else []
+        self._child: asyncio.subprocess.Process | None = None
+
+    async def keep_up(self) -> None:
+        """Have an engine running until this is cancelled."""
+        try:
+            while True:
+                with tempfile.TemporaryFile() as log:
+                    await self._run(log)
+                await asyncio.sleep(_PAUSE_SECONDS)
+        finally:
+            self.kill()
+
+    async def _run(self, log: IO[bytes]) -> None:
+        self._child = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-c",
+            _BOOT.format(path=sys.path),
+            *self._arguments,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env={**os.environ, **self._address.environment},
+        )
+        code = await self._child.wait()
+        words = last_line(log) if code > 0 else ""
+        self._tell(f"the engine ended with exit code {code}{f' ({words})' if words else ''}: it is started again")
+
+    def kill(self) -> None:
+        """End the engine at once, if there is one."""
+        if self._child is not None and self._child.returncode is None:
+            self._child.kill()
+
+
+def last_line(log: IO[bytes]) -> str:
+    """The last line that says something."""
+    log.seek(max(0, log.seek(0, os.SEEK_END) - 4096))
+    lines = log.read().decode("utf-8", "replace").splitlines()
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")

@@ -1,0 +1,55 @@
+"""The web server: textual-serve's, with a page of our own, a guard before it and an engine behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+from aiohttp import web
+from textual_serve.server import Server, to_int
+
+from lade_chat.web.engine_process import EngineProcess
+from lade_chat.web.guard import Guard
+
+_PAGE = Path(__file__).with_name("page.html")
+_CLOSING_SECONDS = 2.0
+
+
+class WebServer(Server):
+    """Runs ``command`` for each tab. Whoever has not opened the address with ``token`` is refused."""
+
+    def __init__(self, command: str, host: str, port: int, token: str, engine: EngineProcess) -> None:
+        super().__init__(command, host=host, port=port, title="lade-chat")
+        self._guard = Guard(token, port)
+        self._engine = engine
+
+    async def handle_index(self, request: web.Request) -> web.Response:
+        size = to_int(request.query.get("fontsize", "16"), 16)
+        page = _PAGE.read_text(encoding="utf-8").replace("FONT_SIZE", str(min(max(size, 6), 72)))
+        return web.Response(text=page, content_type="text/html")
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Serve until SIGINT or SIGTERM; ``ready`` is called when there is something to open. Raises OSError."""
+        ended = asyncio.Event()
+        with contextlib.suppress(NotImplementedError):  # where there are no signals Ctrl+C is an exception
+            for number in (signal.SIGINT, signal.SIGTERM):
+                asyncio.get_running_loop().add_signal_handler(number, ended.set)
+        app = await self._make_app()
+        app.middlewares.append(self._guard.middleware)
+        app.on_response_prepare.append(self._guard.add_headers)
+        app.on_startup.clear()  # its greeting
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSING_SECONDS)
+        await runner.setup()
+        engine = None
+        try:
+            await web.TCPSite(runner, self.host, self.port).start()
+            engine = asyncio.create_task(self._engine.keep_up())
+            ready()
+            await ended.wait()
+        finally:
+            if engine is not None:
+                engine.cancel()
+            await runner.cleanup()

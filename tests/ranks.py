@@ -1,0 +1,84 @@
+"""Another rank in a process of its own for tests, and this process as rank 0."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from transformers import AutoModelForCausalLM
+from transformers.distributed.configuration_utils import DistributedConfig
+
+from decoding.parallel import Channel, WorkerLostError, channels_to_workers, serve, serve_part
+from decoding.parallel.channel import Kind, bytes_of
+from tests.models import random_model
+
+Job = Callable[[Channel], None]
+
+
+class Rank:
+    """One process that does jobs, one after the other; started at need, and again when it was killed."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+
+    def begin(self, job: Job) -> Channel:
+        """Have it begin a job, which is to end as rank 0 says END; returns the channel to it."""
+        if self._process is None or not self._process.is_alive():
+            self.close()
+            store = dist.TCPStore("127.0.0.1", 0, 2, is_master=True, wait_for_workers=False)
+            self._process = mp.get_context("spawn").Process(target=_work, args=(store.port,), daemon=True)
+            self._process.start()
+            _join(store, 0)
+            (self._channel,) = channels_to_workers()
+        self._channel.send_bytes(Kind.NOTE, pickle.dumps(job))
+        return self._channel
+
+    def kill(self) -> None:
+        """End the process as a crash does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+
+    def close(self) -> None:
+        """End the process, if there is one, and leave its group."""
+        self.kill()
+        if self._process is not None:
+            self._process = None
+            dist.destroy_process_group()
+
+
+def serve_replica(family: str, channel: Channel) -> None:
+    serve(random_model(family), channel)
+
+
+def serve_part_of(folder: str, channel: Channel) -> None:
+    serve_part(part_of(folder), channel)
+
+
+def part_of(folder: str) -> Any:
+    """This rank's part of a float64 model; all ranks have to call this."""
+    parallel = DistributedConfig(tp_size=2, tp_plan="auto")
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, distributed_config=parallel).eval()
+
+
+def _work(port: int) -> None:
+    torch.set_num_threads(1)
+    _join(dist.TCPStore("127.0.0.1", port, 2, is_master=False), 1)
+    channel = Channel(0)
+    with suppress(WorkerLostError):
+        while True:
+            kind, words = channel.receive()
+            if kind is Kind.NOTE:
+                pickle.loads(bytes_of(words))(channel)
+
+
+def _join(store: dist.Store, rank: int) -> None:
+    os.environ.update(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank))
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=timedelta(hours=1))

@@ -1,0 +1,248 @@
+"""`lade-chat bench`: what it prints, what it refuses, and what it leaves out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from checkpoints import make_bloom, make_qwen2
+
+from lade_chat.bench import benchmark
+from lade_chat.bench.methods import METHODS, Method, Replier, Setup
+from lade_chat.bench.random_weights import with_random_weights
+from lade_chat.bench.values import Reply
+from lade_chat.cli.app import main
+from lade_chat.engine.ties import logits_after
+from lade_chat.loading.model import load
+from lade_chat.protocol import ModelOptions
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_qwen2(tmp_path_factory.mktemp("model") / "tiny")
+
+
+SHORT = ["--max-new-tokens", "8", "--repeats", "1", "--dtype", "float64", "--limit", "2"]
+
+
+def test_the_command_prints_one_json_object(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    methods = ",".join(METHODS)
+    more = ["--methods", methods, "--assistant-model", str(checkpoint), "--fixed", "3,3,3", "--fixed", "0,4,2"]
+    assert main(["bench", "--model_path", str(checkpoint), "--json", "--suites", "code,story", *more, *SHORT]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [(suite["name"], suite["prompts"]) for suite in result["suites"]] == [("code", 2), ("story", 2)]
+    assert all(suite["nats_per_token"] > 0 for suite in result["suites"])
+    entries = [(row["method"], row["tables"]) for row in result["overall"]]
+    assert entries[:3] == [("plain", None), ("lookahead", "warm"), ("lookahead", "cold")]
+    assert {name for name, _ in entries} == {
+        *(name for name in METHODS if name != "lookahead-fixed"),
+        "lookahead-fixed 3,3,3",
+        "lookahead-fixed 0,4,2",
+    }
+    assert len(result["rows"]) == 2 * len(entries)
+    assert len(result["runs"]) == 4 * len(entries)
+    assert all(row["identical"] == row["replies"] for row in result["rows"])
+    assert result["differences"] == []
+    assert result["left_out"] == {}
+
+
+def test_a_long_conversation_is_asked_turn_by_turn(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "question.jsonl"
+    file.write_text('{"category": "talk", "turns": ["Ada counts apples.", "And then?"]}\n')
+    command = ["bench", "--model_path", str(checkpoint), "--prompts", str(file), "--methods", "hf-generate"]
+    assert main([*command, "--json", *SHORT]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [(suite["name"], suite["prompts"]) for suite in result["suites"]] == [("talk", 2)]
+    assert [(row["method"], row["identical"]) for row in result["rows"]] == [("plain", 2), ("hf-generate", 2)]
+
+
+def test_the_tables_and_the_picture(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(benchmark, "SWEEP", ((1, 3, 1), (4, 3, 4), (4, 5, 4)))
+    picture = tmp_path / "speed.png"
+    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "lookahead"]
+    assert main([*command, "--sweep", "--plot", str(picture), "--pad-cost", "2M", *SHORT]) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    out = capsys.readouterr().out
+    for words in ("padded to 2M", "math (2 prompts, ", "nats/token", "4, 5, 4", "Fewer than 10 prompts", "identical"):
+        assert words in out
+
+
+def test_a_method_that_the_model_cannot_be_decoded_with_is_left_out(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(setup: Setup) -> list[Method]:
+        def opened(seed: int | None) -> Replier:
+            raise ValueError("no such cache\nand more")
+
+        return [Method("refusing", False, opened, may_refuse=True)]
+
+    monkeypatch.setitem(METHODS, "refusing", refusing)
+    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "refusing", "--json"]
+    assert main([*command, *SHORT]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["left_out"] == {"refusing": "no such cache"}
+    assert [row["method"] for row in result["rows"]] == ["plain"]
+
+
+def test_a_difference_in_an_exact_number_format_draws_attention(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(setup: Setup) -> list[Method]:
+        return [Method("wrong", False, lambda seed: lambda ids, max_new_tokens: Reply((5,) * max_new_tokens, 1.0))]
+
+    monkeypatch.setitem(METHODS, "wrong", wrong)
+    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "wrong", *SHORT]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    assert "ATTENTION: replies differ" in out
+    assert "wrong: math 1, token 1 is" in out
+    assert "0/2" in out
+    assert main([*command, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["unexpected_differences"] is True
+    assert [each["prompt"] for each in result["differences"]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--suites", "poems"], 1, "no suite 'poems'"),
+        (["--methods", "magic"], 1, "no method 'magic'"),
+        (["--methods", "hf-assisted"], 1, "--assistant-model"),
+        (["--pad-cost", "large"], 1, "no number of parameters"),
+        (["--prompts", "no-such-file"], 1, "cannot be read"),
+        (["--plot", "no-such-folder/x.png"], 1, "no-such-folder"),
+        (["--plot", "x.jpg"], 1, ".png"),
+        (["--fixed", "7,5"], 2, "W,N,G"),
+        (["--fixed", "7,1,7"], 2, "at least 2"),
+        (["--repeats", "0"], 2, "--repeats"),
+        (["--seeds", "1,two"], 2, "'two' is no whole number"),
+        (["--seed", "-1"], 2, "--seed"),
+        (["--temperature", "-1"], 2, "--temperature"),
+        (["--stop", "x"], 2, "--stop"),
+        (["-W", "7"], 2, "-W"),
+        (["--model_path", "./no-such-model"], 1, "no-such-model"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
+) -> None:
+    assert main(["bench", *arguments]) == code
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert words in captured.err
+
+
+def test_texts_are_drawn_with_each_seed_and_compared_seed_by_seed(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    methods = "plain,lookahead,lookahead-fixed,jacobi,hf-generate,hf-prompt-lookup-3"
+    command = ["bench", "--model_path", str(checkpoint), "--suites", "adversarial", "--methods", methods]
+    command += ["--temperature", "1.5", "--top-k", "40", "--seeds", "1,2,3", *SHORT]
+    assert main([*command, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["settings"]["seeds"] == [1, 2, 3]
+    assert (result["settings"]["sampling"]["temperature"], result["settings"]["sampling"]["top_k"]) == (1.5, 40)
+    assert [suite["prompts"] for suite in result["suites"]] == [2]
+    own = {"hf-generate", "hf-prompt-lookup-3"}
+    assert set(result["not_compared"]) == own
+    for row in result["rows"]:
+        assert row["replies"] == 6
+        assert row["identical"] == (None if row["method"] in own else 6), row["method"]
+    plain = [(run["prompt"], run["seed"]) for run in result["runs"] if run["method"] == "plain"]
+    assert plain == [(prompt, seed) for seed in (1, 2, 3) for prompt in (0, 1)]
+    assert main(command) == 0
+    out = capsys.readouterr().out
+    for words in ("temperature 1.5, top-k 40 · seeds 1, 2, 3", "2 prompts × 3 seeds", "own draws", "All other replies"):
+        assert words in out
+
+
+def test_without_a_seed_one_is_drawn_and_told(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "lookahead", "--json"]
+    assert main([*command, "--temperature", "0.9", *SHORT]) == 0
+    result = json.loads(capsys.readouterr().out)
+    [seed] = result["settings"]["seeds"]
+    assert {run["seed"] for run in result["runs"]} == {seed}
+
+
+def test_a_penalty_alone_draws_nothing_and_counts_for_generate_too(
+    checkpoint: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "lookahead,hf-generate"]
+    assert main([*command, "--json", "--repetition-penalty", "1.4", *SHORT]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["settings"]["seeds"], result["not_compared"]) == ([], [])
+    assert all(row["identical"] == row["replies"] for row in result["rows"])
+
+
+def test_random_weights_are_those_of_their_seed_and_not_the_models(checkpoint: Path) -> None:
+    loaded = load(ModelOptions(path=str(checkpoint), dtype="float64"), lambda *_: None)
+    models = [loaded.model, *(with_random_weights(loaded, seed).model for seed in (5, 5, 6))]
+    assert not any(model.training for model in models)
+    own, first, again, other = (logits_after(model, [5, 6, 7]) for model in models)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert not torch.equal(first, own)
+    assert first.dtype == torch.float64
+    assert first.std() > 0
+
+
+def test_a_model_of_random_weights_is_measured(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "lookahead", "--json"]
+    assert main([*command, "--random-weights", "5", "--temperature", "1.5", *SHORT]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["model"]["name"].endswith("with random weights")
+    assert result["settings"]["random_weights"] == 5
+    assert all(row["identical"] == row["replies"] for row in result["rows"])
+
+
+def test_a_flag_that_does_not_apply_is_refused_before_the_command_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["-W", "7", "bench"]) == 2
+    assert "--window-size" in capsys.readouterr().err
+
+
+def test_a_plot_without_matplotlib_is_refused_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.bench.plots.find_spec", lambda name: None)
+    assert main(["bench", "--plot", "x.png"]) == 1
+    assert "pip install 'lade-chat[plot]'" in capsys.readouterr().err
+
+
+def test_a_model_that_lookahead_cannot_serve_is_measured_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bloom = make_bloom(tmp_path / "bloom")
+    command = ["bench", "--model_path", str(bloom), "--suites", "math", "--methods", "lookahead,hf-generate", "--json"]
+    assert main([*command, *SHORT]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert all(row["identical"] == row["replies"] for row in result["rows"])
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--methods", "magic"], ["--fixed", "1"]])
+def test_help_and_mistakes_import_nothing_heavy(arguments: list[str]) -> None:
+    code = f"""
+import sys
+from lade_chat.cli.app import main
+from lade_chat.loading.model import load
+from lade_chat.protocol import ModelOptions
+main({["bench", *arguments]!r})
+heavy = {{"torch", "transformers", "matplotlib", "textual"}} & set(sys.modules)
+sys.exit(f"imported: {{heavy}}" if heavy else 0)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    finished = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr

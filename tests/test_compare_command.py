@@ -1,0 +1,151 @@
+"""`lade-chat compare`: who races whom, and races over suites of prompts with their score, on a scripted engine."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lade_chat.cli.app import main
+from lade_chat.protocol import (
+    Contender,
+    Difference,
+    Event,
+    Load,
+    Loaded,
+    Message,
+    ModelInfo,
+    Piece,
+    Race,
+    RaceFinished,
+    Reply,
+    ReplyFinished,
+    Side,
+    Sizes,
+    Statistics,
+    Tokens,
+)
+from lade_chat.suites.prompts import bundled_suites
+
+SECONDS: dict[Side, float] = {"left": 1.0, "right": 2.0}
+
+
+class RacingEngine:
+    """The left side takes a second and the right one two; the third race's texts differ, the one after is stopped."""
+
+    def __init__(self) -> None:
+        self.races: list[Race] = []
+        self.stops_at: int | None = None
+
+    def stop(self) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        if isinstance(command, Load):
+            yield Loaded(ModelInfo("racing", "cpu", "float32", 1, 512, True))
+            return
+        assert isinstance(command, Race)
+        self.races.append(command)
+        reason = "cancelled" if len(self.races) == self.stops_at else "eos"
+        for side, seconds in SECONDS.items():
+            figures = Statistics(generated_tokens=10, steps=5, seconds=seconds)
+            yield Tokens((Piece("hi", "plain", 1, 0),), figures, side)
+            yield ReplyFinished(reason, figures, side)
+        same = len(self.races) != 3
+        yield RaceFinished(2.0, same, None if same else Difference(4, "a", "b", 0.25, 2.0))
+
+
+@pytest.fixture(autouse=True)
+def engine(monkeypatch: pytest.MonkeyPatch) -> RacingEngine:
+    engine = RacingEngine()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    for module in ("compare", "compare_suite"):
+        monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left", "right"),
+    [
+        ([], Contender("lookahead"), Contender("plain")),
+        (["-W", "9"], Contender("lookahead-fixed", Sizes(9, 5, 7)), Contender("plain")),
+        (
+            ["--left", "15,5,10", "--right", "jacobi"],
+            Contender("lookahead-fixed", Sizes(15, 5, 10)),
+            Contender("jacobi"),
+        ),
+        (["--right", "hf-prompt-lookup-10"], Contender("lookahead"), Contender("hf-prompt-lookup-10")),
+    ],
+)
+def test_who_races_whom(engine: RacingEngine, arguments: list[str], left: Contender, right: Contender) -> None:
+    assert main(["compare", "Hello", *arguments]) == 0
+    (race,) = engine.races
+    assert (race.left, race.right, race.fresh) == (left, right, False)
+
+
+def test_a_suite_is_raced_over_with_a_line_a_race_and_the_score(
+    engine: RacingEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", "--suite", "code,math", "--limit", "2", "--system", "Be brief."]) == 0
+    suites = {suite.name: suite.questions for suite in bundled_suites()}
+    asked = [question.turns[0] for name in ("code", "math") for question in suites[name][:2]]
+    assert [race.messages for race in engine.races] == [
+        (Message("system", "Be brief."), Message("user", question)) for question in asked
+    ]
+    assert all(race.fresh for race in engine.races)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4 + 1 + 3
+    assert [line.split()[0] for line in lines[:3]] == ["code", "code", "math"]
+    assert all("10.0     5.0 tok/s   2.00x" in line for line in lines[:3])
+    assert "first difference at token 5: “a” left, “b” right" in lines[3]
+    assert lines[-3:] == [
+        "lookahead auto is 2.00x as fast as plain decoding, over 4 races",
+        "won by lookahead auto: 4 · by plain decoding: 0 · even: 0",
+        "time: 4.00 s and 8.00 s · identical texts: 3 of 4",
+    ]
+
+
+def test_a_suite_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompts = tmp_path / "mine.txt"
+    prompts.write_text("One?\nTwo?\n")
+    assert main(["compare", "--prompts", str(prompts), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [(race["suite"], race["prompt"], race["speedup"]) for race in answer["races"]] == [
+        ("mine", "One?", 2.0),
+        ("mine", "Two?", 2.0),
+    ]
+    assert answer["races"][0]["left"]["text"] == "hi"
+    assert answer["score"]["left_wins"] == answer["score"]["races"] == 2
+    assert answer["score"]["speedup"] == 2.0
+
+
+def test_a_suite_that_is_interrupted_keeps_its_score(engine: RacingEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    engine.stops_at = 2
+    assert main(["compare", "--suite", "lists"]) == 130
+    assert len(engine.races) == 2
+    assert "over 1 race\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["Hello", "--left", "medusa"], "There is no method 'medusa'"),
+        (["Hello", "--right", "7,1,7"], "too short"),
+        (["--suite", "poems"], "There is no suite 'poems'"),
+        (["Hello", "--suite", "code"], "not both"),
+        (["Hello", "--limit", "3"], "--limit is for"),
+        (["--suite", "code", "--export", "race.svg"], "--export is for a single prompt"),
+        (["--prompts", "nowhere.txt"], "nowhere.txt"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    engine: RacingEngine, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert main(["compare", *arguments]) in (1, 2)
+    err = capsys.readouterr().err
+    assert words in err
+    assert err.count("\n") == 1
+    assert not engine.races

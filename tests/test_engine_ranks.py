@@ -1,0 +1,166 @@
+"""The chat on two processes: the text of one, a process that is lost told of, and nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from lade_chat.engine.ranks import Ranks
+from lade_chat.errors import DeviceError, ModelError
+from lade_chat.loading.model import load
+from lade_chat.protocol import (
+    Command,
+    DecodingOptions,
+    Event,
+    Failed,
+    Load,
+    Loaded,
+    LoadFailed,
+    Message,
+    ModelOptions,
+    Reply,
+    ReplyFinished,
+    Sampling,
+    Sizes,
+    Tokens,
+    decode_event,
+    encode,
+)
+
+SHARED = ModelOptions(lookahead_workers=2, step_cost=False)
+OPTIONS = DecodingOptions(
+    sizes=Sizes(5, 4, 5), max_new_tokens=40, sampling=Sampling(temperature=0.8, seed=5), stop=("\0",)
+)
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the launcher needs process groups")
+
+
+class EngineProcess:
+    """The engine as the chat starts it."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "lade_chat.engine.process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def events(self, command: Command, *last: type) -> list[Event]:
+        """What it says to a command, up to an event of one of these kinds."""
+        self.send(command)
+        found: list[Event] = []
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            found.append(decode_event(line))
+            if isinstance(found[-1], last):
+                return found
+        raise AssertionError(f"the engine ended after {found}")
+
+    def send(self, command: Command) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(encode(command))
+        self._process.stdin.flush()
+
+    def reply(self) -> tuple[str, Event]:
+        """A reply's text and its last event."""
+        events = self.events(Reply((Message("user", "Tell me a story."),), OPTIONS), ReplyFinished, Failed)
+        pieces = (piece for event in events if isinstance(event, Tokens) for piece in event.pieces)
+        return "".join(piece.text for piece in pieces), events[-1]
+
+    def launcher(self) -> int | None:
+        """The process that has started the workers, the leader of their group."""
+        children = (pid for pid, parent, group in processes() if parent == self._process.pid and group == pid)
+        return next(children, None)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def processes() -> list[tuple[int, int, int]]:
+    """Every process with its parent and its group."""
+    told = subprocess.run(["ps", "-eo", "pid,ppid,pgid,stat"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in told.splitlines()[1:]]
+    return [(int(pid), int(parent), int(group)) for pid, parent, group, state in rows if not state.startswith("Z")]
+
+
+def members(group: int) -> list[int]:
+    return [pid for pid, _, its_group in processes() if its_group == group]
+
+
+def until(reached: Any, seconds: float = 60.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not reached() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(reached())
+
+
+@pytest.fixture
+def engine() -> Iterator[EngineProcess]:
+    engine = EngineProcess()
+    yield engine
+    launcher = engine.launcher()
+    engine.kill()
+    if launcher is not None:
+        with suppress(ProcessLookupError):
+            os.killpg(launcher, signal.SIGKILL)
+
+
+def test_a_lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(engine: EngineProcess) -> None:
+    loaded = engine.events(Load(SHARED), Loaded, LoadFailed)[-1]
+    assert isinstance(loaded, Loaded)
+    assert loaded.model.lookahead_workers == 2
+    shared, _ = engine.reply()
+    launcher = engine.launcher()
+    assert launcher is not None
+    for pid in members(launcher):
+        if pid != launcher:
+            os.kill(pid, signal.SIGKILL)
+    _, ending = engine.reply()
+    assert ending == Failed("the process of rank 1 is gone: the chat goes on in one process")
+    alone, ending = engine.reply()
+    assert isinstance(ending, ReplyFinished)
+    assert alone == shared
+    assert len(alone) > 40
+
+
+def test_nothing_outlives_an_engine_that_is_killed(engine: EngineProcess) -> None:
+    engine.send(Load(SHARED))
+    assert until(lambda: engine.launcher() is not None and len(members(engine.launcher() or 0)) > 1)
+    launcher = engine.launcher()
+    assert launcher is not None
+    engine.kill()
+    assert until(lambda: not members(launcher), seconds=20)
+
+
+def test_what_cannot_be_split_is_told() -> None:
+    with pytest.raises(ModelError, match="5 heads of keys and values"):
+        load(ModelOptions(tensor_parallel=2), lambda *progress: None)
+
+
+def test_a_device_and_a_device_map_exclude_each_other() -> None:
+    with pytest.raises(DeviceError, match="exclude each other"):
+        load(ModelOptions(device="cpu", device_map="auto"), lambda *progress: None)
+
+
+def test_a_model_spread_by_accelerate_is_served() -> None:
+    pytest.importorskip("accelerate")
+    loaded = load(ModelOptions(device_map="auto"), lambda *progress: None)
+    assert loaded.info.lookahead_supported
+    assert loaded.info.device == "cpu" or "cuda" in loaded.info.device
+
+
+def test_one_process_needs_no_others() -> None:
+    ranks = Ranks()
+    ranks.assign(ModelOptions())
+    loaded = load(ModelOptions(), lambda *progress: None)
+    assert ranks.attach(loaded) is loaded

@@ -1,0 +1,93 @@
+"""One seed, one text: over decoders, sizes, processors and architectures, and toggled in the middle of a reply.
+
+One family meets every pair of a decoder and a setting. In each of the others every setting is decoded by two
+decoders, in turn, so that all of them meet every family and every setting, and once by all of them taking turns.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+
+import pytest
+
+from decoding import AutoregressiveDecoder, SamplingConfig, Session, lookahead_support, window_choice
+from tests.grid import ALL_AT_ONCE, DECODERS, PROMPT, SETTINGS, with_few_tokens
+
+LENGTH = 16
+FAMILIES = ("mistral", "qwen2-sliding", "gemma3", "gpt2", "gpt_neox", "mixtral", "llama4-chunked", "bloom")
+"""Sliding windows in all and in some layers, learnt and partly rotary positions, experts, chunks; ALiBi, plainly."""
+FEWER = {
+    **{name: SETTINGS[name] for name in ("greedy", "top-k and top-p", "min-p", "typical")},
+    **{name: SETTINGS[name] for name in ("penalty", "no trigram twice", "bad words", "biases")},
+    "all at once": ALL_AT_ONCE,
+    "greedy, all at once": {**ALL_AT_ONCE, "temperature": 0},
+}
+"""Settings for the families."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _windows_come_into_play():
+    """In so few steps too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(window_choice, "TRIAL_STEPS", 3)
+        yield
+
+
+@pytest.fixture(scope="module")
+def llama():
+    return with_few_tokens("llama")
+
+
+def tokens_of(steps):
+    return [token for step in steps for token in step.tokens]
+
+
+def config_of(settings):
+    return SamplingConfig(**{"seed": 7, **settings})
+
+
+def decoded(decoder, config):
+    return list(decoder.generate(PROMPT, max_new_tokens=LENGTH, sampling=config))
+
+
+def taking_turns(decoders, model, config):
+    """Two steps each, on one session."""
+    session, said, turns = Session(model), [], cycle(decoders)
+    while len(said) < LENGTH:
+        steps = next(turns).generate(
+            [*PROMPT, *said], max_new_tokens=LENGTH - len(said), sampling=config, session=session
+        )
+        for _, step in zip(range(2), steps, strict=False):
+            said.extend(step.tokens)
+    return said
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+def test_every_decoder_says_the_same(llama, settings):
+    config = config_of(SETTINGS[settings])
+    expected = tokens_of(decoded(AutoregressiveDecoder(llama), config))
+    verified = 0
+    for name, decoder in DECODERS.items():
+        steps = decoded(decoder(llama), config)
+        assert tokens_of(steps) == expected, name
+        verified += sum(step.verified for step in steps)
+    # Or the identity says little.
+    assert verified > LENGTH / 2
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_in_every_family_too_and_toggled_in_mid_reply(family):
+    model, verified = with_few_tokens(family), 0
+    plain, decoders = AutoregressiveDecoder(model), {name: decoder(model) for name, decoder in DECODERS.items()}
+    names = cycle(decoders)
+    for _ in range(FAMILIES.index(family)):
+        next(names)
+    for settings, values in FEWER.items():
+        config = config_of(values)
+        expected = tokens_of(decoded(plain, config))
+        assert taking_turns([plain, *decoders.values()], model, config) == expected, settings
+        for name in (next(names), next(names)):
+            steps = decoded(decoders[name], config)
+            assert tokens_of(steps) == expected, (settings, name)
+            verified += sum(step.verified for step in steps)
+    assert (verified > LENGTH) == lookahead_support(model).supported == (family != "bloom")

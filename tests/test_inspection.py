@@ -1,0 +1,217 @@
+"""A reply paused, stepped and laid open: what is told agrees with the reply, and the clock stands still meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from queue import SimpleQueue
+
+import pytest
+
+from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.pace import Pace
+from lade_chat.protocol import (
+    DecodingOptions,
+    Event,
+    Inspection,
+    Load,
+    Message,
+    ModelOptions,
+    Reply,
+    ReplyFinished,
+    Sizes,
+    Tokens,
+    decode_event,
+    encode,
+)
+from tests.checkpoints import edit_json, make_qwen2
+
+PATIENCE = 20.0
+OPTIONS = DecodingOptions(sizes=Sizes(4, 4, 4), max_new_tokens=40)
+QUESTION = (Message("user", "Tell me of the sea."),)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> ChatEngine:
+    folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
+    edit_json(folder / "config.json", max_position_embeddings=4096)
+    engine = ChatEngine()
+    list(engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    return engine
+
+
+class Running:
+    """A reply that runs on a thread of its own, paused before its first step, and what it tells."""
+
+    def __init__(self, engine: ChatEngine, question: tuple[Message, ...] = QUESTION) -> None:
+        self.engine = engine
+        self.events: list[Event] = []
+        self._told: SimpleQueue[Event | None] = SimpleQueue()
+        paused = threading.Event()
+
+        def work() -> None:
+            for number, event in enumerate(engine.handle(Reply(question, OPTIONS))):
+                if number == 0:
+                    engine.pause()
+                    paused.set()
+                self._told.put(event)
+            self._told.put(None)
+
+        self._thread = threading.Thread(target=work, daemon=True)
+        self._thread.start()
+        assert paused.wait(PATIENCE)
+
+    def tokens(self) -> Tokens:
+        """The next batch."""
+        while not isinstance(event := self._next(), Tokens):
+            pass
+        return event
+
+    def rest(self) -> ReplyFinished:
+        """All that is still told; the last of it."""
+        while not isinstance(event := self._next(), ReplyFinished):
+            pass
+        self._thread.join(PATIENCE)
+        return event
+
+    def steps(self, count: int) -> Iterator[Tokens]:
+        for _ in range(count):
+            self.engine.step_once()
+            yield self.tokens()
+
+    @property
+    def text(self) -> str:
+        told = (event for event in self.events if isinstance(event, Tokens))
+        return "".join(piece.text for event in told for piece in event.pieces)
+
+    def _next(self) -> Event:
+        event = self._told.get(timeout=PATIENCE)
+        assert event is not None
+        self.events.append(event)
+        return event
+
+
+def whole(engine: ChatEngine) -> str:
+    events = list(engine.handle(Reply(QUESTION, OPTIONS)))
+    return "".join(piece.text for event in events if isinstance(event, Tokens) for piece in event.pieces)
+
+
+def test_a_paused_reply_takes_a_step_at_a_time_and_then_goes_on(engine: ChatEngine) -> None:
+    running = Running(engine)
+    for count, batch in enumerate(running.steps(5), start=1):
+        assert batch.statistics.steps == count
+        assert {piece.step for piece in batch.pieces} <= {count - 1}
+    seconds = batch.statistics.seconds
+    engine.resume()
+    end = running.rest()
+    assert end.finish_reason == "length"
+    assert end.statistics.generated_tokens == 40
+    assert end.statistics.seconds > seconds
+    assert running.text == whole(engine)
+
+
+def test_the_clock_stands_still_while_a_reply_is_paused(engine: ChatEngine) -> None:
+    running = Running(engine)
+    (first,) = running.steps(1)
+    engine.inspect(True)
+    told = running.tokens()
+    engine.inspect(False)
+    assert told.statistics.seconds == first.statistics.seconds
+    engine.stop()
+    assert running.rest().statistics.seconds == first.statistics.seconds
+
+
+def test_a_paused_reply_can_be_stopped_and_the_next_one_is_not_paused(engine: ChatEngine) -> None:
+    running = Running(engine)
+    list(running.steps(2))
+    engine.stop()
+    assert running.rest().finish_reason == "cancelled"
+    assert len(whole(engine)) > len(running.text)
+
+
+def test_lookahead_can_be_switched_while_a_reply_is_paused(engine: ChatEngine) -> None:
+    running = Running(engine)
+    list(running.steps(3))
+    engine.set_lookahead(False)
+    assert all(len(batch.pieces) <= 1 for batch in running.steps(4))
+    engine.resume()
+    running.rest()
+    assert running.text == whole(engine)
+
+
+def test_nothing_is_laid_open_unless_it_is_asked_for(engine: ChatEngine) -> None:
+    running = Running(engine)
+    assert all(batch.inspection is None for batch in running.steps(4))
+    engine.inspect(True)
+    inspection = running.tokens().inspection
+    assert isinstance(inspection, Inspection)
+    assert inspection.step == 3
+    assert all(batch.inspection is not None for batch in running.steps(2))
+    engine.inspect(False)
+    assert all(batch.inspection is None for batch in running.steps(2))
+    engine.stop()
+    running.rest()
+
+
+def test_an_inspection_agrees_with_the_reply(engine: ChatEngine) -> None:
+    engine.inspect(True)
+    running = Running(engine, (Message("user", "Read this from its start."),))
+    tried = accepted = 0
+    for number, batch in enumerate(running.steps(16)):
+        inspection = batch.inspection
+        assert inspection is not None
+        assert decode_event(encode(batch)) == batch
+        assert inspection.step == number
+        assert inspection.prompt == (number == 0)
+        assert len(inspection.settled) == batch.statistics.generated_tokens - before(running, batch)
+        if number == 0:
+            continue
+        path = [each.text for each in inspection.candidates if each.accepted]
+        assert [*path, inspection.settled[-1]][: len(inspection.settled)] == list(inspection.settled)
+        numbers = [0, *(i for i, each in enumerate(inspection.candidates, 1) if each.accepted)]
+        assert [each.parent for each in inspection.candidates if each.accepted] == numbers[:-1]
+        assert len(inspection.window) == min(number, 3)
+        assert len(inspection.ngrams) == (4 if number >= 3 else 0)
+        assert all(len(ngram) == 4 for ngram in inspection.ngrams)
+        tried += sum(each.parent in numbers for each in inspection.candidates)
+        accepted += len(path)
+        assert sum(sum(trials.tried) for trials in inspection.trials) == tried
+        assert sum(sum(trials.accepted) for trials in inspection.trials) == accepted
+        assert inspection.costs == ()
+    assert accepted > 0
+    engine.inspect(False)
+    engine.stop()
+    running.rest()
+
+
+def before(running: Running, batch: Tokens) -> int:
+    """How many tokens there were before a batch."""
+    told = [event for event in running.events if isinstance(event, Tokens) and event is not batch]
+    return max((event.statistics.generated_tokens for event in told), default=0)
+
+
+class TestPace:
+    def test_a_single_step_is_allowed_once(self) -> None:
+        pace = Pace()
+        pace.pause()
+        assert not pace.admits()
+        pace.step_once()
+        assert [pace.admits(), pace.admits()] == [True, False]
+        pace.resume()
+        assert [pace.admits(), pace.admits()] == [True, True]
+
+    def test_a_step_asked_for_without_a_pause_is_not_kept_for_one(self) -> None:
+        pace = Pace()
+        pace.step_once()
+        pace.pause()
+        assert not pace.admits()
+
+    def test_whoever_waits_is_woken_by_every_wish(self) -> None:
+        for wish in ("step_once", "resume", "wake"):
+            pace = Pace()
+            pace.pause()
+            waiting = threading.Thread(target=pace.wait, daemon=True)
+            waiting.start()
+            getattr(pace, wish)()
+            waiting.join(PATIENCE)
+            assert not waiting.is_alive()

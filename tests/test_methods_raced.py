@@ -1,0 +1,234 @@
+"""Races between any two methods: the same text in float64, on clocks of their own, and how near a tie they parted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+
+from decoding import FinishReason, Origin
+from lade_chat.engine import race as race_module
+from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.transformers_decoder import TransformersDecoder, own_settings_aside
+from lade_chat.errors import LadeChatError
+from lade_chat.methods import NAMES, NEED_LOOKAHEAD, contender, in_force, title
+from lade_chat.protocol import (
+    Contender,
+    DecodingOptions,
+    Event,
+    Failed,
+    Load,
+    Message,
+    MethodName,
+    ModelOptions,
+    Race,
+    RaceFinished,
+    Reply,
+    ReplyFinished,
+    Sampling,
+    Sizes,
+    Tokens,
+)
+from tests.checkpoints import edit_json, make_bloom, make_qwen2
+from tests.models import hf_greedy, random_model, random_prompt
+
+OPTIONS = DecodingOptions(sizes=Sizes(), max_new_tokens=40)
+FOREIGN: tuple[MethodName, ...] = ("hf-generate", "hf-prompt-lookup-3", "hf-prompt-lookup-10")
+
+
+def user(text: str) -> tuple[Message, ...]:
+    return (Message("user", text),)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> ChatEngine:
+    folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
+    edit_json(folder / "config.json", max_position_embeddings=4096)
+    engine = ChatEngine()
+    list(engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    return engine
+
+
+def raced(
+    engine: ChatEngine, left: str, right: str, text: str = "Tell me of the sea.", **changes: object
+) -> list[Event]:
+    options = msgspec.structs.replace(OPTIONS, **changes)
+    return list(engine.handle(Race(user(text), options, contender(left), contender(right))))
+
+
+def ends(events: list[Event]) -> dict[str, ReplyFinished]:
+    return {event.side: event for event in events if isinstance(event, ReplyFinished)}
+
+
+def text_of(events: list[Event], side: str) -> str:
+    told = (event for event in events if isinstance(event, Tokens) and event.side == side)
+    return "".join(piece.text for event in told for piece in event.pieces)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
+def test_every_method_says_what_plain_decoding_says(engine: ChatEngine, name: MethodName) -> None:
+    events = raced(engine, name, "plain")
+    last = events[-1]
+    assert isinstance(last, RaceFinished)
+    assert last.identical
+    left, right = ends(events)["left"].statistics, ends(events)["right"].statistics
+    assert text_of(events, "left") == text_of(events, "right") != ""
+    assert left.generated_tokens == right.generated_tokens == 40
+    assert left.contender is not None
+    assert left.contender == in_force(Contender(name), OPTIONS.sizes)
+    assert right.contender == Contender("plain")
+    assert left.seconds > 0 < right.seconds
+    assert left.steps <= right.steps == 40
+    assert last.speedup == pytest.approx(right.seconds / left.seconds)
+
+
+def test_two_methods_of_transformers_race_each_other_and_leave_its_settings_alone(engine: ChatEngine) -> None:
+    assert engine._loaded is not None
+    own = engine._loaded.model.generation_config
+    events = raced(engine, "hf-prompt-lookup-10", "hf-generate")
+    assert isinstance(events[-1], RaceFinished)
+    assert events[-1].identical
+    assert engine._loaded.model.generation_config is own
+
+
+def test_a_race_with_transformers_can_be_stopped(engine: ChatEngine) -> None:
+    events = []
+    for event in engine.handle(Race(user("Stop me."), OPTIONS, Contender("hf-generate"), Contender("plain"))):
+        events.append(event)
+        if isinstance(event, Tokens):
+            engine.stop()
+    assert {end.finish_reason for end in ends(events).values()} == {"cancelled"}
+    assert isinstance(events[-1], RaceFinished)
+
+
+def test_a_stop_string_ends_the_sides_of_transformers_too(engine: ChatEngine) -> None:
+    whole = text_of(raced(engine, "hf-generate", "plain"), "right")
+    stop = whole[len(whole) // 2 :][:3]
+    events = raced(engine, "hf-prompt-lookup-3", "plain", stop=(stop,))
+    assert text_of(events, "left") == text_of(events, "right") == whole[: whole.index(stop)]
+    assert {end.finish_reason for end in ends(events).values()} == {"stop"}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_draws_in_its_own_way_does_not_race_with_sampling(engine: ChatEngine, name: MethodName) -> None:
+    (failed,) = raced(engine, "lookahead", name, sampling=Sampling(temperature=1.0, seed=1))[-1:]
+    assert isinstance(failed, Failed)
+    assert "no race with sampling" in failed.message
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_where_lookahead_cannot_serve_the_others_still_race(tmp_path: Path, name: MethodName) -> None:
+    engine = ChatEngine()
+    list(engine.handle(Load(ModelOptions(str(make_bloom(tmp_path)), device="cpu", dtype="float32"))))
+    last = raced(engine, name, "plain", max_new_tokens=4)[-1]
+    assert isinstance(last, Failed if name in NEED_LOOKAHEAD else RaceFinished)
+
+
+def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One side is made to choose the second likeliest token once: the gap is that of the two logits."""
+    original = race_module.decoder_of
+    gaps = []
+
+    def decoder_of(which: Contender, loaded: object) -> object:
+        decoder = original(which, loaded)  # type: ignore[arg-type]
+        if which.name != "hf-generate":
+            return decoder
+        generate = decoder.generate
+
+        def wrong(ids: list[int], **arguments: object) -> object:
+            for step in generate(ids, **arguments):  # type: ignore[arg-type]
+                if step.prefill:
+                    with torch.inference_mode():
+                        logits = loaded.model(torch.tensor([list(ids)])).logits[0, -1]  # type: ignore[attr-defined]
+                    values, tokens = logits.topk(2)
+                    gaps.append(float(values[0] - values[1]))
+                    step = replace(step, tokens=(int(tokens[1]),))
+                yield step
+
+        decoder.generate = wrong  # type: ignore[method-assign, assignment]
+        return decoder
+
+    monkeypatch.setattr(race_module, "decoder_of", decoder_of)
+    last = raced(engine, "plain", "hf-generate")[-1]
+    assert isinstance(last, RaceFinished)
+    assert last.difference is not None
+    assert last.difference.index == 0
+    assert last.difference.left != last.difference.right
+    assert last.difference.gap == pytest.approx(gaps[0])
+    assert last.difference.ulps is not None
+    assert last.difference.ulps > 1
+
+
+class TestTablesBeforeTheTurn:
+    def steps(self, engine: ChatEngine, text: str, *, fresh: bool = False) -> int:
+        events = list(engine.handle(Race(user(text), OPTIONS, fresh=fresh)))
+        return ends(events)["left"].statistics.steps
+
+    def test_an_answer_given_twice_is_not_known_to_a_race_over_it(self, engine: ChatEngine) -> None:
+        before = self.steps(engine, "Answered twice.")
+        for _ in range(2):
+            list(engine.handle(Reply(user("Answered twice."), OPTIONS)))
+        assert self.steps(engine, "Answered twice.") == before
+
+    def test_nor_one_that_was_given_before_the_last(self, engine: ChatEngine) -> None:
+        fresh = self.steps(engine, "Answered first.", fresh=True)
+        list(engine.handle(Reply(user("Answered first."), OPTIONS)))
+        list(engine.handle(Reply(user("Answered then."), OPTIONS)))
+        assert self.steps(engine, "Answered first.") == fresh
+
+
+class TestTransformersDecoder:
+    @pytest.mark.parametrize("lookup", [None, 3])
+    def test_its_steps_join_to_what_generate_says(self, lookup: int | None) -> None:
+        model, prompt = random_model("llama"), random_prompt(23)
+        prompt += prompt
+        expected = hf_greedy(model, prompt, 30)
+        decoder = TransformersDecoder(model, prompt_lookup_num_tokens=lookup)
+        with own_settings_aside(model):
+            steps = list(decoder.generate(prompt, max_new_tokens=30))
+        assert [token for step in steps for token in step.tokens] == expected
+        assert steps[-1].finish_reason is FinishReason.LENGTH
+        assert steps[0].prefill
+        assert not any(step.prefill for step in steps[1:])
+        assert all(step.origins == (*(Origin.CONTEXT,) * (len(step.tokens) - 1), Origin.PLAIN) for step in steps)
+        if lookup is None:
+            assert len(steps) == 30
+
+    def test_it_ends_at_an_end_of_sequence(self) -> None:
+        model, prompt = random_model("llama"), random_prompt(23)
+        eos = hf_greedy(model, prompt, 12)[-1]
+        with own_settings_aside(model):
+            steps = list(TransformersDecoder(model).generate(prompt, max_new_tokens=30, eos_token_ids=[eos]))
+        assert steps[-1].tokens[-1] == eos
+        assert steps[-1].finish_reason is FinishReason.EOS
+
+    def test_its_errors_are_raised_where_its_steps_are_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        model = random_model("llama")
+
+        def fail(*arguments: object, **named: object) -> None:
+            raise MemoryError("no more")
+
+        monkeypatch.setattr(model, "generate", fail)
+        with pytest.raises(MemoryError):
+            list(TransformersDecoder(model).generate(random_prompt(5), max_new_tokens=3))
+
+
+class TestNames:
+    def test_sizes_stand_for_lookahead_with_them(self) -> None:
+        assert contender("15,5,10") == Contender("lookahead-fixed", Sizes(15, 5, 10))
+        assert contender("lookahead", Sizes(3, 4, 5)) == Contender("lookahead-fixed", Sizes(3, 4, 5))
+        assert contender("lookahead-fixed") == Contender("lookahead-fixed", Sizes(7, 5, 7))
+        assert contender("lookahead") == Contender("lookahead")
+
+    @pytest.mark.parametrize("text", ["medusa", "", "1,2", "7,1,7", "a,b,c"])
+    def test_what_there_is_not_is_said_in_one_line(self, text: str) -> None:
+        with pytest.raises(LadeChatError) as raised:
+            contender(text)
+        assert text in str(raised.value)
+        assert "\n" not in str(raised.value)
+
+    def test_every_method_has_a_title_of_its_own(self) -> None:
+        assert len({title(contender(name)) for name in NAMES}) == len(NAMES)

@@ -1,0 +1,121 @@
+"""How a step falls into parts for several ranks: together they are the step, and none is much larger than another."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from decoding import Origin, StepCost
+from decoding.candidates.tree import ROOT, CandidateTree
+from decoding.choose import Choices
+from decoding.inputs import StepInputs
+from decoding.parallel import SharedStepCost
+from decoding.parallel.merge import merge
+from decoding.parallel.messages import Instruction, choices_of, words_of
+from decoding.parallel.part import Part
+from decoding.parallel.split import Share, split
+from decoding.window import JacobiWindow
+
+
+def random_step(seed: int) -> tuple[CandidateTree, JacobiWindow]:
+    draw = Random(seed)
+    tree = CandidateTree()
+    for _ in range(draw.randrange(12)):
+        tree.add([draw.randrange(3) for _ in range(draw.randrange(1, 6))], Origin.CONTEXT)
+    columns, ngram_size = draw.randrange(9), draw.randrange(2, 6)
+    window = JacobiWindow(columns, ngram_size, [draw.randrange(90) for _ in range(columns)])
+    for _ in range(draw.randrange(6)):
+        window.advance([draw.randrange(90) for _ in range(columns)])
+    return tree, window
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_the_parts_make_up_the_step(ranks: int) -> None:
+    for seed in range(60):
+        tree, window = random_step(seed)
+        unread = [1 + (seed + rank) % 3 for rank in range(ranks)]
+        shares = split(tree, window, unread)
+        assert set().union(*(share.nodes for share in shares)) == set(range(1, 1 + len(tree)))
+        for share in shares:
+            assert all(tree.parent(node) in (ROOT, *share.nodes) for node in share.nodes)
+        if window:
+            assert [column for share in shares for column in range(share.start, share.stop)] == list(
+                range(window.columns)
+            )
+        parts = [share.part(tree, window, 0) for share in shares]
+        loads = [own + len(part) for own, part in zip(unread, parts, strict=True)]
+        # Twice over: the first row, and the first tokens of branches.
+        assert max(loads) <= max(sum(unread) + len(tree) + len(window), 0) / ranks + window.columns + 5 + 3
+
+
+def test_each_token_of_a_part_sees_what_it_sees_in_the_whole_step() -> None:
+    for seed in range(40):
+        tree, window = random_step(seed)
+        whole = StepInputs.lay_out(7, tree, window)
+        for share in split(tree, window, [1, 2]):
+            part = share.part(tree, window, 0)
+            unread = [5, 6, 7]
+            inputs = part.lay_out(unread, part.tree())
+            first = 1 + len(tree)
+            places = [0, *share.nodes]
+            for row in range(len(part.rows)):
+                start = 0 if row == 0 else share.start
+                places += [first + row * window.columns + column for column in range(start, share.stop)]
+            ends = slice(2, None)
+            assert inputs.token_ids == [5, 6, *(whole.token_ids[place] for place in places)]
+            assert (inputs.visible[ends, ends] == whole.visible[np.ix_(places, places)]).all()
+            assert inputs.visible[ends, :2].all()
+            assert not inputs.visible[:2, ends].any()
+            assert inputs.visible[:2, :2].tolist() == [[True, False], [True, True]]
+            assert (inputs.depths[ends] - 2 == whole.depths[places]).all()
+            assert set(inputs.read[: 1 + len(share.nodes)]) == set(range(2, 3 + len(share.nodes)))
+
+
+def test_what_is_sent_arrives_as_it_was() -> None:
+    for seed in range(20):
+        tree, window = random_step(seed)
+        for share in split(tree, window, [1, 1]):
+            part = share.part(tree, window, 4)
+            assert Part.of_words(part.words()) == part
+            for accepted in (None, [], [1, 2, 5]):
+                instruction = Instruction(9, accepted, 30, [4, 5], part)
+                assert Instruction.of_words(instruction.words()) == instruction
+    choices = Choices([3, 1], [[3, 8], [1, 70_000]], [[0.5, -1.25], [3.0, float("-inf")]])
+    assert choices_of(words_of(1, choices, 2)) == choices
+    assert choices_of(words_of(1, Choices([3, 1], [], []), 0)) == Choices([3, 1], [], [])
+
+
+def test_ranks_that_differ_in_a_tie_end_the_accepted_run_there() -> None:
+    tree, window = CandidateTree(), JacobiWindow(0, 2, [])
+    tree.add([10, 11], Origin.CONTEXT)
+    tree.add([20, 21], Origin.CONTEXT)
+    shares = [Share([1, 2], 0, 0), Share([3, 4], 0, 0)]
+    parts = [share.part(tree, window, 0) for share in shares]
+    # Rank 0 says that 20 follows; rank 1 has it that 10 does, so it has not looked at what follows 20.
+    merged = merge(tree, window, shares, parts, [Choices([20, 11, 12], [], []), Choices([10, 99, 99], [], [])])
+    accepted = tree.walk(merged.tokens)
+    assert [*accepted, merged.tokens[accepted[-1] if accepted else ROOT]] == [20]
+
+
+def test_ranks_that_agree_accept_either_ones_candidates() -> None:
+    tree, window = CandidateTree(), JacobiWindow(0, 2, [])
+    tree.add([10, 11], Origin.CONTEXT)
+    tree.add([20, 21], Origin.CONTEXT)
+    shares = [Share([1, 2], 0, 0), Share([3, 4], 0, 0)]
+    parts = [share.part(tree, window, 0) for share in shares]
+    merged = merge(tree, window, shares, parts, [Choices([20, 11, 12], [], []), Choices([20, 21, 22], [], [])])
+    assert tree.walk(merged.tokens) == [3, 4]
+    assert merged.tokens[4] == 22
+
+
+def test_a_shared_step_costs_what_its_share_costs() -> None:
+    alone = StepCost({1: 1.0, 64: 64.0}, live=False)
+    ranks = 2
+    cost = SharedStepCost(alone, lambda: ranks)
+    assert cost.seconds(1) == alone.seconds(1)
+    assert cost.seconds(41) == pytest.approx(alone.seconds(21))
+    assert cost.curve(1).costs[40] == pytest.approx(alone.curve(1).costs[20])
+    ranks = 4
+    assert cost.curve(1).costs[40] == pytest.approx(alone.curve(1).costs[10])

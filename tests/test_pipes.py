@@ -1,0 +1,388 @@
+"""Pipes: what is asked from where, answers that are kept and gone on with, batches, plain lines, and exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from lade_chat.cli.app import main
+from lade_chat.cli.batch import batch, read_batch
+from lade_chat.errors import LadeChatError
+from lade_chat.protocol import (
+    DecodingOptions,
+    Event,
+    Failed,
+    Load,
+    Loaded,
+    Message,
+    ModelInfo,
+    ModelOptions,
+    Piece,
+    Race,
+    Reply,
+    ReplyFinished,
+    Statistics,
+    Tokens,
+)
+from lade_chat.store.store import Store
+from tests.test_cli import pipe_in, python
+
+STATISTICS = Statistics(generated_tokens=2, steps=1, seconds=0.5)
+
+
+class EchoEngine:
+    """Answers each question with itself in capitals; fails, or is stopped, where a question says so."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Message, ...]] = []
+        self.stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        if isinstance(command, Load):
+            yield Loaded(ModelInfo("tiny", "cpu", "float32", 1, 64, lookahead_supported=True))
+            return
+        self.asked.append(command.messages)
+        question = command.messages[-1].content
+        if question == "killed":
+            raise KeyboardInterrupt
+        yield Tokens(
+            (Piece(question[:2].upper(), "plain", 1, 0), Piece(question[2:].upper(), "context", 2, 0)), STATISTICS
+        )
+        if question == "fails":
+            yield Failed("the prompt is too long")
+            return
+        yield ReplyFinished("cancelled" if question == "stopped" else "eos", STATISTICS)
+
+    def set_lookahead(self, enabled: bool) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def step_once(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def inspect(self, enabled: bool) -> None: ...
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> EchoEngine:
+    engine = EchoEngine()
+    for module in ("ask", "batch", "compare"):
+        monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
+    return engine
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the conversations, and an empty pipe."""
+    monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
+    pipe_in(monkeypatch, b"")
+    return tmp_path / "data"
+
+
+# --- what is asked ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "piped", "question"),
+    [
+        (["Sum up:"], b"one\ntwo\n\n", "Sum up:\n\none\ntwo"),
+        (["Sum up:"], b" \n", "Sum up:"),
+        (["Sum up:", "--raw"], b"one\n", "Sum up:\n\none\n"),
+        (["-"], b"one\r\n", "one"),
+        ([], "é".encode() + b"\xff", "é\ufffd"),
+    ],
+)
+def test_what_comes_through_a_pipe_follows_the_prompt(
+    engine: EchoEngine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], piped: bytes, question: str
+) -> None:
+    pipe_in(monkeypatch, piped)
+    assert main(["ask", *arguments]) == 0
+    assert engine.asked[0][-1].content == question
+
+
+def test_a_pipe_that_stays_silent_is_told_of() -> None:
+    code = """
+import os, sys
+import lade_chat.cli.prompts as prompts
+prompts._PATIENCE = 0.05
+read, write = os.pipe()
+os.dup2(read, 0)
+import threading
+threading.Timer(0.6, lambda: os.close(write)).start()
+print(prompts.read_prompt("Hello", raw=False))
+"""
+    finished = python(code)
+    assert finished.stdout == "Hello\n"
+    assert "reading standard input" in finished.stderr
+
+
+# --- conversations ------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_kept_and_gone_on_with(engine: EchoEngine, data: Path) -> None:
+    assert main(["ask", "one", "--system", "Be brief."]) == 0
+    assert main(["ask", "-c", "two"]) == 0
+    assert engine.asked[1] == (
+        Message("system", "Be brief."),
+        Message("user", "one"),
+        Message("assistant", "ONE"),
+        Message("user", "two"),
+    )
+    latest = Store(data).latest()
+    assert latest is not None
+    assert [(turn.question, turn.reply, turn.ending) for turn in latest.path] == [
+        ("one", "ONE", "eos"),
+        ("two", "TWO", "eos"),
+    ]
+    assert [piece.origin for piece in latest.path[0].pieces()] == ["plain", "context"]
+
+
+def test_without_continue_a_new_conversation_begins(engine: EchoEngine, data: Path) -> None:
+    assert main(["ask", "one"]) == main(["ask", "two"]) == 0
+    assert engine.asked[1] == (Message("user", "two"),)
+    assert len(Store(data).page()) == 2
+
+
+@pytest.mark.parametrize("flag", ["--no-save", "--raw"])
+def test_what_is_not_to_be_kept_leaves_nothing(engine: EchoEngine, data: Path, flag: str) -> None:
+    assert main(["ask", "one", flag]) == 0
+    assert not data.exists()
+
+
+def test_continue_without_a_conversation_begins_one(
+    engine: EchoEngine, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", "--continue", "one"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "ONE"
+    assert captured.err.count("\n") == 1
+    assert len(Store(data).page()) == 1
+
+
+def test_what_was_said_before_a_failure_is_kept(engine: EchoEngine, data: Path) -> None:
+    assert main(["ask", "fails"]) == 1
+    latest = Store(data).latest()
+    assert latest is not None
+    assert latest.last is not None
+    assert (latest.last.reply, latest.last.ending) == ("FAILS", "failed")
+
+
+def test_a_question_without_any_answer_is_not_kept(engine: EchoEngine, data: Path) -> None:
+    assert main(["ask", "killed"]) == 130
+    assert Store(data).page() == ()
+
+
+def test_a_folder_that_cannot_be_used_ends_no_answer(
+    engine: EchoEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    assert main(["ask", "one", "--data-dir", str(tmp_path / "taken" / "data")]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "ONE"
+    assert captured.err.startswith("warning: Not saved: ")
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ask", "x", "-c", "--raw"],
+        ["ask", "x", "-c", "--no-save"],
+        ["ask", "x", "--output", "f"],
+        ["ask", "x", "--batch", "f"],
+        ["ask", "--batch", "f", "--continue"],
+    ],
+)
+def test_flags_that_do_not_go_together(engine: EchoEngine, arguments: list[str]) -> None:
+    assert main(arguments) == 2
+    assert engine.asked == []
+
+
+# --- batches ------------------------------------------------------------------------------------------------------
+
+PROMPTS = (
+    'one\n\n{"prompt": "two", "id": 7, "system": "S"}\n{"messages": [{"role": "user", "content": "three\\nlines"}]}\n'
+)
+
+
+@pytest.fixture
+def prompts(tmp_path: Path) -> Path:
+    path = tmp_path / "prompts.jsonl"
+    path.write_text(PROMPTS, encoding="utf-8")
+    return path
+
+
+def records(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_line_is_answered_in_order(engine: EchoEngine, prompts: Path, tmp_path: Path, data: Path) -> None:
+    output = tmp_path / "answers.jsonl"
+    assert main(["ask", "--batch", str(prompts), "--output", str(output), "--system", "Default."]) == 0
+    told = records(output)
+    assert [(each["line"], each.get("id"), each["prompt"], each["text"]) for each in told] == [
+        (1, None, "one", "ONE"),
+        (3, 7, "two", "TWO"),
+        (4, None, "three\nlines", "THREE\nLINES"),
+    ]
+    assert [messages[0].content for messages in engine.asked] == ["Default.", "S", "Default."]
+    assert "tokens" not in told[0]
+    assert not data.exists()
+
+
+def test_a_batch_from_a_pipe_goes_to_stdout(
+    engine: EchoEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe_in(monkeypatch, b"one\\nmore\ntwo")
+    assert main(["ask", "--batch", "-", "--json"]) == 0
+    captured = capsys.readouterr()
+    told = [json.loads(line) for line in captured.out.splitlines()]
+    assert [each["prompt"] for each in told] == ["one\nmore", "two"]
+    assert [token["origin"] for token in told[1]["tokens"]] == ["plain", "context"]
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize("kept", [0, 1, 2, 3])
+@pytest.mark.parametrize("torn", [b"", b'{"line": 3, "id'])
+def test_what_is_there_is_not_asked_again(prompts: Path, tmp_path: Path, kept: int, torn: bytes) -> None:
+    items, output = read_batch(prompts, None), tmp_path / "answers.jsonl"
+    assert batch(items, output, ModelOptions(), DecodingOptions(), engine=EchoEngine()) == 0
+    whole = output.read_bytes()
+    output.write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]) + torn)
+    again = EchoEngine()
+    assert batch(items, output, ModelOptions(), DecodingOptions(), engine=again) == 0
+    assert output.read_bytes() == whole
+    assert len(again.asked) == 3 - kept
+
+
+def test_each_answer_is_written_before_the_next_is_asked(prompts: Path, tmp_path: Path) -> None:
+    output = tmp_path / "answers.jsonl"
+    seen: list[int] = []
+
+    class Watching(EchoEngine):
+        def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+            if isinstance(command, Reply):
+                seen.append(len(records(output)) if output.exists() else 0)
+            yield from super().handle(command)
+
+    batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=Watching())
+    assert seen == [0, 1, 2]
+
+
+def test_a_failure_is_a_line_and_exit_code_1(
+    tmp_path: Path, engine: EchoEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "prompts").write_text("one\nfails\ntwo\n")
+    output = tmp_path / "answers"
+    assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(output)]) == 1
+    told = records(output)
+    assert [each.get("text") for each in told] == ["ONE", None, "TWO"]
+    assert told[1]["error"] == "the prompt is too long"
+    assert "1 of 3 prompts failed" in capsys.readouterr().err
+
+
+def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, engine: EchoEngine) -> None:
+    (tmp_path / "prompts").write_text("one\nstopped\ntwo\n")
+    output = tmp_path / "answers"
+    assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(output)]) == 130
+    assert [each["text"] for each in records(output)] == ["ONE"]
+
+
+def test_answers_to_other_prompts_are_left_alone(tmp_path: Path, engine: EchoEngine) -> None:
+    (tmp_path / "prompts").write_text("one\ntwo\n")
+    output = tmp_path / "answers"
+    for wrong in ('{"line": 1, "prompt": "other"}\n', "no JSON\n", '{"line": 1, "prompt": "one"}\n' * 3):
+        output.write_text(wrong)
+        assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(output)]) == 1
+        assert output.read_text() == wrong
+    assert engine.asked == []
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('{"prompt": 3}', "line 2"),
+        ('{"question": "x"}', "either a prompt or messages"),
+        ('{"prompt": "x", "messages": []}', "either a prompt or messages"),
+        ('{"messages": [{"role": "boss", "content": "x"}]}', "line 2"),
+        ('{"messages": []}', "the prompt is empty"),
+        ('{"prompt": ', "not JSON"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named_before_anything_is_asked(tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "prompts"
+    path.write_text(f"one\n{line}\n")
+    with pytest.raises(LadeChatError, match=words):
+        read_batch(path, None)
+
+
+def test_progress_goes_to_a_terminals_stderr_alone(prompts: Path) -> None:
+    with redirect_stderr(Terminal()) as err, redirect_stdout(io.StringIO()) as out:
+        assert batch(read_batch(prompts, None), None, ModelOptions(), DecodingOptions(), engine=EchoEngine()) == 0
+    assert "1/3" in err.getvalue()
+    assert "4.0 tok/s" in err.getvalue()
+    assert len(out.getvalue().splitlines()) == 3
+
+
+# --- plain lines --------------------------------------------------------------------------------------------------
+
+
+def test_plain_output_has_no_escapes_and_redraws_nothing(engine: EchoEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LADE_CHAT_PLAIN", "1")
+    with redirect_stdout(Terminal()) as out, redirect_stderr(Terminal()) as err:
+        assert main(["ask", "one\ntwo", "--no-save"]) == 0
+    assert out.getvalue() == "ONE\nTWO\n"
+    for sign in ("\x1b", "\r", "·", "tok/s"):
+        assert sign not in err.getvalue()
+    assert "tokens per second" in err.getvalue()
+
+
+def test_plain_output_in_a_pipe_is_exactly_the_models_text(
+    engine: EchoEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ask", "one\ntwo", "--plain", "--no-save"]) == 0
+    assert capsys.readouterr().out == "ONE\nTWO"
+
+
+# --- the process --------------------------------------------------------------------------------------------------
+
+
+def test_head_ends_a_long_batch_quietly() -> None:
+    code = f"""
+import sys
+sys.path[:] = {sys.path!r}
+import lade_chat.cli.batch
+from tests.test_pipes import EchoEngine
+lade_chat.cli.batch.make_engine = lambda options: EchoEngine()
+from lade_chat.cli.app import main
+sys.exit(main(["ask", "--batch", "-"]))
+"""
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
+    child.stdin.write(b"one\n" * 5000)
+    child.stdin.close()
+    assert json.loads(child.stdout.readline())["text"] == "ONE"
+    child.stdout.close()
+    assert child.wait(60) == 141
+    assert child.stderr.read() == b""
+    child.stderr.close()

@@ -1,0 +1,262 @@
+"""Settings: a file, the environment over it, flags over both; what is wrong is told in a line, and the rest counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from lade_chat.cli.app import main
+from lade_chat.protocol import Sampling, Sizes
+from lade_chat.settings import file
+from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.kinds import as_text
+from lade_chat.settings.models import completions, in_folder, recent, remember
+from lade_chat.settings.settings import load, parse
+from tests.test_cli import RecordingEngine, pipe_in
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The settings file, which is not there yet."""
+    path = tmp_path / "config" / "settings.toml"
+    monkeypatch.setenv(file.VARIABLE, str(path))
+    return path
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RecordingEngine:
+    monkeypatch.delenv("USE_LADE", raising=False)
+    monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
+    pipe_in(monkeypatch, b"")
+    engine = RecordingEngine()
+    monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda options: engine)
+    return engine
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+# --- the file and the environment ---------------------------------------------------------------------------------
+
+
+def test_no_file_settles_nothing(path: Path) -> None:
+    assert load(path, {}).values == {}
+    assert load(path, {}).troubles == ()
+
+
+def test_the_environment_goes_over_the_file(path: Path) -> None:
+    write(path, 'temperature = 0.5\ndevice = "cuda"\nstop = ["END"]\n')
+    settings = load(path, {"LADE_CHAT_TEMPERATURE": "0.9", "LADE_CHAT_STOP": "A\nB\\n", "LADE_CHAT_DEVICE": ""})
+    assert settings.values == {
+        "temperature": (0.9, "environment"),
+        "device": ("cuda", "file"),
+        "stop": (("A", "B\n"), "environment"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("temprature = 1", "did you mean temperature?"),
+        ("nonsense = 1", "there is no setting nonsense"),
+        ("top_p = 2", "top_p must be a number above 0, at most 1, not 2"),
+        ("top_p = nan", "top_p must be"),
+        ("temperature = true", "temperature must be a number of at least 0, not true"),
+        ("seed = 1.5", "seed must be a whole number"),
+        ('lookahead = "yes"', "lookahead must be true or false, not 'yes'"),
+        ('sampling = "hot"', "sampling must be greedy or model, not 'hot'"),
+        ('stop = ["a", ""]', "stop must be a list of texts"),
+        ("system = 3", "system must be a text in quotes, not 3"),
+        ("keys = 3", "keys must be a table"),
+        ("[keys]\nhelp = 3", 'help must be keys as "ctrl+l"'),
+        ('[keys]\nhelp = "ctrl+ l"', 'help must be keys as "ctrl+l"'),
+    ],
+)
+def test_what_is_wrong_is_one_line_and_the_rest_counts(path: Path, line: str, words: str) -> None:
+    write(path, f"max_new_tokens = 5\n{line}\n")
+    settings = load(path, {})
+    (trouble,) = settings.troubles
+    assert words in trouble
+    assert str(path) in trouble
+    assert "\n" not in trouble
+    assert settings.values == {"max_new_tokens": (5, "file")}
+
+
+def test_a_wrong_variable_is_told_and_the_file_counts(path: Path) -> None:
+    write(path, "seed = 3\n")
+    settings = load(path, {"LADE_CHAT_SEED": "many", "LADE_CHAT_SEEDS": "1"})
+    assert settings.values == {"seed": (3, "file")}
+    assert "LADE_CHAT_SEED:" in settings.troubles[0]
+    assert "did you mean seed?" in settings.troubles[1]
+
+
+@pytest.mark.parametrize("content", [b"seed = = 3\n", b"\xff\xfe", b"seed = 1\nseed = 2\n"])
+def test_a_file_that_cannot_be_read_is_told_and_left_alone(path: Path, content: bytes) -> None:
+    write(path, "")
+    path.write_bytes(content)
+    (trouble,) = load(path, {}).troubles
+    assert str(path) in trouble
+    with pytest.raises(file.SettingsError):
+        file.change(path, {"seed": 1})
+    assert path.read_bytes() == content
+
+
+def test_a_change_keeps_comments_and_what_it_does_not_name(path: Path) -> None:
+    write(path, '# mine\nseed = 1 # lucky\nunknown = 3\n\n[keys]\nhelp = "f1"\n')
+    file.change(path, {"seed": 2, "theme": "nord", "stop": ("a\n",), "top_p": None})
+    text = path.read_text()
+    assert "# mine" in text
+    assert "seed = 2 # lucky" in text
+    assert load(path, {}).keys == {"help": "f1"}
+    assert load(path, {}).get("stop") == ("a\n",)
+    assert "unknown = 3" in text
+    file.change(path, {"seed": None, "theme": None, "stop": None})
+    assert load(path, {}).values == {}
+
+
+def test_a_linked_file_stays_a_link(path: Path, tmp_path: Path) -> None:
+    target = tmp_path / "dotfiles.toml"
+    target.write_text("seed = 1\n")
+    path.parent.mkdir()
+    path.symlink_to(target)
+    file.change(path, {"seed": 2})
+    assert path.is_symlink()
+    assert target.read_text() == "seed = 2\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_one_line(path: Path) -> None:
+    path.parent.mkdir(mode=0o500)
+    with pytest.raises(file.SettingsError, match="could not be saved"):
+        file.change(path, {"seed": 2})
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_value_is_read_back_from_its_text(name: str) -> None:
+    values = {"sampling": "model", "lookahead": False, "stop": ("a\nb", "c"), "top_p": 0.25, "ngram_size": 7}
+    value = values.get(name, "x" if _takes(name, "x") else True if _takes(name, "true") else 1)
+    assert parse(name, as_text(value)) == value
+
+
+def _takes(name: str, text: str) -> bool:
+    try:
+        parse(name, text)
+    except ValueError:
+        return False
+    return True
+
+
+# --- the command line ---------------------------------------------------------------------------------------------
+
+
+def test_settings_reach_the_engine_and_flags_go_over_them(path: Path, engine: RecordingEngine) -> None:
+    write(
+        path, 'model_path = "folder"\ndtype = "float32"\nngram_size = 3\ntemperature = 0.5\ntop_k = 9\nsystem = "Hm."\n'
+    )
+    assert main(["ask", "x", "--temperature", "0.7", "--dtype", "bfloat16"]) == 0
+    assert (engine.load.path, engine.load.dtype) == ("folder", "bfloat16")
+    assert engine.asked.options.sizes == Sizes(ngram_size=3)
+    assert engine.asked.options.sampling == Sampling(temperature=0.7, top_k=9)
+    assert engine.asked.messages[0].content == "Hm."
+
+
+def test_a_flag_before_the_command_goes_over_the_file_too(path: Path, engine: RecordingEngine) -> None:
+    write(path, "max_new_tokens = 5\nlookahead = false\n")
+    assert main(["--max_new_tokens", "6", "ask", "x"]) == 0
+    assert (engine.asked.options.max_new_tokens, engine.asked.options.lookahead) == (6, False)
+
+
+def test_use_lade_goes_over_the_file(path: Path, engine: RecordingEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(path, "lookahead = false\n")
+    monkeypatch.setenv("USE_LADE", "1")
+    assert main(["ask", "x"]) == 0
+    assert engine.asked.options.lookahead
+
+
+def test_a_bad_setting_is_a_warning_and_the_answer_comes(
+    path: Path, engine: RecordingEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(path, "temprature = 1\nmax_new_tokens = 5\n")
+    assert main(["ask", "x"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "hi"
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("warning: ")
+    assert engine.asked.options.max_new_tokens == 5
+
+
+def test_each_setting_is_shown_with_its_origin(
+    path: Path, engine: RecordingEngine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, 'seed = 3\nsystem = "a\\nb"\n[keys]\nrace = "f11"\n')
+    monkeypatch.setenv("LADE_CHAT_TOP_P", "0.5")
+    assert main(["--device", "cpu", "settings", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["file"] == str(path)
+    assert list(shown["settings"]) == list(SETTINGS)
+    assert shown["settings"]["seed"] == {"value": 3, "origin": "file"}
+    assert shown["settings"]["top_p"] == {"value": 0.5, "origin": "environment"}
+    assert shown["settings"]["device"] == {"value": "cpu", "origin": "flag"}
+    assert shown["settings"]["dtype"] == {"value": None, "origin": "default"}
+    assert shown["keys"]["race"] == {"value": "f11", "origin": "file"}
+    assert main(["settings"]) == 0
+    assert '"a\\nb"' in capsys.readouterr().out
+    assert engine.commands == []
+
+
+def test_settings_are_changed_from_the_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings", "temperature=0.8", "stop=a=b", "max-new-tokens=7"]) == 0
+    assert load(path, {}).values == {
+        "temperature": (0.8, "file"),
+        "stop": (("a=b",), "file"),
+        "max_new_tokens": (7, "file"),
+    }
+    assert main(["settings", "temperature="]) == 0
+    assert load(path, {}).get("temperature") is None
+    for wrong in (["settings", "temprature=1"], ["settings", "top_p=3", "seed=1"], ["settings", "seed"]):
+        assert main(wrong) == 2
+    assert load(path, {}).get("seed") is None
+
+
+def test_settings_that_are_wrong_are_exit_code_1(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(path, '[keys]\nraze = "f2"\n')
+    assert main(["settings"]) == 1
+    assert "did you mean race?" in capsys.readouterr().err
+
+
+# --- models at hand -----------------------------------------------------------------------------------------------
+
+
+def make_model(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"")
+
+
+def test_recent_models_are_newest_first_and_each_once(tmp_path: Path) -> None:
+    for number in range(12):
+        remember(tmp_path, f"org/model-{number % 10}", "cpu", None)
+    paths = [model.path for model in recent(tmp_path)]
+    assert paths == [f"org/model-{number}" for number in (1, 0, 9, 8, 7, 6, 5, 4)]
+    assert recent(tmp_path)[0].device == "cpu"
+    (tmp_path / "recent-models.json").write_text("{")
+    assert recent(tmp_path) == ()
+
+
+def test_folders_with_models_are_found_and_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_model(tmp_path / "models" / "small")
+    make_model(tmp_path / "models" / ".hidden")
+    (tmp_path / "models" / "empty").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert [model.path for model in in_folder(tmp_path)] == [os.path.join(".", "models", "small")]
+    assert [(model.path, model.is_model) for model in completions("./models/")] == [
+        ("./models/empty", False),
+        ("./models/small", True),
+    ]
+    assert [model.path for model in completions("./models/.h")] == ["./models/.hidden"]
+    assert completions("small") == ()

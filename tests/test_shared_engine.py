@@ -1,0 +1,207 @@
+"""Tabs that share an engine: turns, caches, stops, loads, and a socket that nobody else gets into."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.shared import MOST_CACHED, SharedEngine, TabEngine
+from lade_chat.protocol import (
+    DecodingOptions,
+    Event,
+    Failed,
+    Load,
+    Loaded,
+    LoadFailed,
+    Message,
+    ModelOptions,
+    Reply,
+    ReplyFinished,
+    ReplyStarted,
+    Tokens,
+    Waiting,
+)
+from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, answers, ask, cache_of, info, wait_for
+
+
+@pytest.fixture
+def engine() -> TurnsEngine:
+    return TurnsEngine()
+
+
+@pytest.fixture
+def shared(engine: TurnsEngine) -> SharedEngine:
+    shared = SharedEngine(lambda: engine)
+    threading.Thread(target=shared.serve, daemon=True).start()
+    return shared
+
+
+class Asking(threading.Thread):
+    """Asks in a thread of its own, and keeps what comes."""
+
+    def __init__(self, tab: TabEngine, text: str) -> None:
+        super().__init__(daemon=True)
+        self.events: list[Event] = []
+        self._tab, self._text = tab, text
+        self.start()
+
+    def run(self) -> None:
+        for event in self._tab.handle(ask(self._text)):
+            self.events.append(event)
+
+
+# --- turns --------------------------------------------------------------------------------------------------------
+
+
+def test_each_tab_has_its_own_cache(shared: SharedEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    answers(first, LOAD)
+    mine, other = cache_of(first), cache_of(second)
+    assert mine != other
+    assert (cache_of(first), cache_of(second), cache_of(second)) == (mine, other, other)
+
+
+def test_no_more_caches_are_kept_than_there_may_be(shared: SharedEngine) -> None:
+    tabs = [shared.open_tab() for _ in range(MOST_CACHED + 2)]
+    answers(tabs[0], LOAD)
+    before = [cache_of(tab) for tab in tabs]
+    assert cache_of(tabs[-1]) == before[-1]
+    assert cache_of(tabs[-2]) == before[-2]
+    assert cache_of(tabs[0]) not in before
+
+
+def test_the_tabs_take_turns(shared: SharedEngine, engine: TurnsEngine) -> None:
+    tabs = [shared.open_tab() for _ in range(3)]
+    answers(tabs[0], LOAD)
+    running = Asking(tabs[0], "wait 0")
+    wait_for(engine.entered.is_set)
+    waiting = []
+    for number in (1, 2):
+        waiting.append(Asking(tabs[number], f"first of {number}"))
+        wait_for(lambda expected=number: len(shared._waiting) == expected)
+    engine.go.set()
+    for thread in (running, *waiting):
+        thread.join(PATIENCE)
+    assert engine.log == ["wait 0", "first of 1", "first of 2"]
+    assert [event.ahead for event in waiting[1].events if isinstance(event, Waiting)] == [2, 1]
+
+
+def test_lookahead_is_switched_for_one_who_waits(shared: SharedEngine, engine: TurnsEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    answers(first, LOAD)
+    running = Asking(first, "wait")
+    wait_for(engine.entered.is_set)
+    waiting = Asking(second, "hello")
+    wait_for(lambda: shared._waiting)
+    second.set_lookahead(False)
+    assert engine.lookahead is None  # not for the reply of another tab
+    engine.go.set()
+    for thread in (running, waiting):
+        thread.join(PATIENCE)
+    assert engine.lookahead is False
+
+
+def test_one_who_waits_may_give_up_without_waiting(shared: SharedEngine, engine: TurnsEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    answers(first, LOAD)
+    running = Asking(first, "wait")
+    wait_for(engine.entered.is_set)
+    waiting = Asking(second, "never asked")
+    wait_for(lambda: shared._waiting)
+    second.stop()
+    waiting.join(PATIENCE)
+    told, event = waiting.events
+    assert told == Waiting(1)
+    assert isinstance(event, ReplyFinished)
+    assert event.finish_reason == "cancelled"
+    assert not engine.stopped.is_set()
+    first.stop()
+    running.join(PATIENCE)
+    assert isinstance(running.events[-1], ReplyFinished)
+    assert engine.log == ["wait"]
+
+
+def test_a_tab_that_closes_ends_its_reply(shared: SharedEngine, engine: TurnsEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    answers(first, LOAD)
+    Asking(first, "wait")
+    wait_for(engine.entered.is_set)
+    shared.close_tab(first)
+    assert cache_of(second)
+
+
+def test_nobody_waits_for_a_paused_tab(shared: SharedEngine, engine: TurnsEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    answers(first, LOAD)
+    running = Asking(first, "wait")
+    wait_for(engine.entered.is_set)
+    first.pause()
+    assert engine.paused
+    waiting = Asking(second, "hello")
+    wait_for(lambda: shared._waiting)
+    assert not engine.paused
+    first.pause()
+    assert not engine.paused
+    engine.go.set()
+    running.join(PATIENCE)
+    waiting.join(PATIENCE)
+
+
+def test_an_error_is_told_to_its_tab_and_the_next_command_is_served(shared: SharedEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    answers(first, LOAD)
+    assert answers(first, ask("breaks")) == [Failed("RuntimeError: it broke")]
+    assert cache_of(second)
+
+
+# --- models -------------------------------------------------------------------------------------------------------
+
+
+def test_a_tab_begins_with_the_model_that_is_there(shared: SharedEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    assert answers(first, Load(ModelOptions("mine"))) == [Loaded(info("mine"))]
+    assert answers(second, LOAD) == [Loaded(info("mine"))]
+
+
+def test_another_model_is_for_one_who_is_alone(shared: SharedEngine) -> None:
+    first, second = shared.open_tab(), shared.open_tab()
+    answers(first, LOAD)
+    answers(second, LOAD)
+    (refused,) = answers(first, Load(ModelOptions("mine")))
+    assert isinstance(refused, LoadFailed)
+    assert refused.kept
+    shared.close_tab(second)
+    before = cache_of(first)
+    assert answers(first, Load(ModelOptions("mine"))) == [Loaded(info("mine"))]
+    assert cache_of(first) is not None
+    assert answers(shared.open_tab(), LOAD) == [Loaded(info("mine"))]
+    assert before
+
+
+def test_without_a_model_there_is_no_reply(shared: SharedEngine) -> None:
+    assert answers(shared.open_tab(), ask("hello")) == [Failed("no model is loaded")]
+
+
+# --- the chat's own engine ----------------------------------------------------------------------------------------
+
+
+def test_conversations_that_alternate_reuse_their_own_caches() -> None:
+    shared = SharedEngine(ChatEngine)
+    threading.Thread(target=shared.serve, daemon=True).start()
+    tabs = [shared.open_tab(), shared.open_tab()]
+    for tab in tabs:
+        answers(tab, Load(ModelOptions(device="cpu", dtype="float32", step_cost=False)))
+    talks = [[Message("user", f"Count from {start} to {start + 5}.")] for start in (3, 11)]
+    reused = []
+    for _turn in range(2):
+        for tab, talk in zip(tabs, talks, strict=True):
+            events = answers(tab, Reply(tuple(talk), DecodingOptions(max_new_tokens=8)))
+            started = next(event for event in events if isinstance(event, ReplyStarted))
+            text = "".join(piece.text for event in events if isinstance(event, Tokens) for piece in event.pieces)
+            reused.append((started.reused_tokens, started.prompt_tokens))
+            talk += [Message("assistant", text), Message("user", "Go on.")]
+    assert [count for count, _ in reused[:2]] == [0, 0]
+    for count, total in reused[2:]:
+        assert count > total // 2

@@ -1,0 +1,248 @@
+"""The chat in a browser: who gets in, and the whole of it in a real Chromium over a scripted engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lade_chat.cli.app import main
+from lade_chat.cli.tab import TAB
+from lade_chat.engine.address import ADDRESS, SECRET
+from lade_chat.protocol import (
+    Event,
+    Load,
+    Loaded,
+    ModelInfo,
+    Piece,
+    Race,
+    RaceFinished,
+    Reply,
+    ReplyFinished,
+    ReplyStarted,
+    Side,
+    Statistics,
+    Tokens,
+)
+from tests.browser import browser, found
+
+pytest.importorskip("textual_serve", reason="textual-serve is not installed: pip install '.[web]'")
+import aiohttp
+
+PATIENCE = 60.0
+WORDS = ("Seven", " green", " bottles", " standing", " on", " a", " wall", ".")
+needs_chromium = pytest.mark.skipif(found() is None, reason="there is no Chromium here")
+posix = pytest.mark.skipif(os.name == "nt", reason="the server is ended by a signal here")
+
+
+class WordsEngine:
+    """Says the same words to everything, a word a step, and counts its conversations."""
+
+    def __init__(self) -> None:
+        self._lookahead = self._stopped = False
+
+    def exchange(self, cached: Any) -> Any:
+        return cached or "cache"
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def set_lookahead(self, enabled: bool) -> None:
+        self._lookahead = enabled
+
+    def pause(self) -> None: ...
+
+    def step_once(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def inspect(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        if isinstance(command, Load):
+            yield Loaded(ModelInfo("scripted-model", "cpu", "float32", 12, 2048, lookahead_supported=True))
+            return
+        self._stopped, self._lookahead = False, command.options.lookahead
+        yield ReplyStarted(9)
+        sides: tuple[Side, ...] = ("left", "right") if isinstance(command, Race) else ("left",)
+        for side in sides:
+            for number, word in enumerate(WORDS):
+                if not self._stopped:
+                    time.sleep(0.02)
+                    yield Tokens((Piece(word, "plain", number, number),), self._figures(number + 1), side)
+            yield ReplyFinished("cancelled" if self._stopped else "eos", self._figures(len(WORDS)), side)
+        if isinstance(command, Race):
+            yield RaceFinished(1.5, identical=True)
+
+    def _figures(self, count: int) -> Statistics:
+        return Statistics(
+            generated_tokens=count,
+            steps=count,
+            seconds=0.1 * count,
+            time_to_first_token=0.1,
+            context_used=9 + count,
+            context_window=2048,
+            lookahead=self._lookahead,
+        )
+
+
+@asynccontextmanager
+async def served(folder: Path) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
+    """``lade-chat web`` over the scripted engine; the address that it printed, and its process."""
+    code = f"""
+import sys
+sys.path[:] = {sys.path!r}
+from lade_chat.cli.options import SharedOptions
+from lade_chat.cli.web import serve
+sys.exit(serve(SharedOptions(), "127.0.0.1", 0, theme=None, data_dir=None, origins={{}}, open_browser=False,
+               engine="tests.test_web:WordsEngine"))
+"""
+    environment = {**os.environ, "LADE_CHAT_SETTINGS": str(folder / "settings.toml"), "XDG_DATA_HOME": str(folder)}
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
+    assert process.stdout is not None
+    try:
+        yield (await asyncio.wait_for(process.stdout.readline(), PATIENCE)).decode().strip(), process
+    finally:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+        await asyncio.wait_for(process.communicate(), PATIENCE)
+
+
+# --- who gets in --------------------------------------------------------------------------------------------------
+
+
+@posix
+async def test_the_token_lets_in_and_nothing_else_does(tmp_path: Path) -> None:
+    async with served(tmp_path) as (url, _process):
+        base, _, token = url.partition("/?token=")
+        assert len(token) >= 43
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as stranger:
+            for path in ("/", "/ws", "/static/js/textual.js", "/?token=wrong", f"/ws?token={token}"):
+                async with stranger.get(base + path, allow_redirects=False) as answer:
+                    assert answer.status == 403, path
+            async with stranger.get(url, allow_redirects=False) as answer:
+                assert (answer.status, answer.headers["Location"]) == (302, "/")
+                cookie = answer.cookies[next(iter(answer.cookies))]
+            assert cookie["httponly"]
+            assert cookie["samesite"] == "Lax"
+            kept = {"Cookie": f"{cookie.key}={cookie.value}"}
+            async with stranger.get(base, headers=kept) as answer:
+                assert answer.status == 200
+                assert "http" not in (await answer.text()).replace("https:", "")  # nothing from elsewhere
+                assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+            for origin, status in (("http://evil.example", 403), ("null", 403)):
+                async with stranger.get(f"{base}/ws", headers={**kept, "Origin": origin}) as answer:
+                    assert answer.status == status
+
+
+@posix
+async def test_ctrl_c_ends_the_server_and_its_engine(tmp_path: Path) -> None:
+    async with served(tmp_path) as (_url, process):
+        engine = await _child_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert await asyncio.wait_for(process.wait(), PATIENCE) == 0
+        deadline = time.monotonic() + PATIENCE
+        while _alive(engine):
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.02)
+
+
+async def _child_of(parent: int) -> int:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+        found_here = [int(line.split()[0]) for line in listed.splitlines() if line.split()[1] == str(parent)]
+        if found_here:
+            return found_here[0]
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# --- the command line ---------------------------------------------------------------------------------------------
+
+
+def test_without_textual_serve_a_line_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "textual_serve", None)
+    monkeypatch.delitem(sys.modules, "lade_chat.web.server", raising=False)
+    monkeypatch.setitem(sys.modules, "textual_serve.server", None)
+    assert main(["web", "--port", "0"]) == 1
+    assert "pip install 'lade-chat[web]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7"])
+def test_an_address_that_is_not_here_is_one_line(capsys: pytest.CaptureFixture[str], host: str) -> None:
+    assert main(["web", "--host", host, "--port", "0"]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"error: {host} cannot be served")
+    assert captured.err.count("\n") == 1
+
+
+def test_a_host_that_others_reach_is_warned_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(_server: object, ready: Callable[[], None]) -> None:
+        ready()
+
+    monkeypatch.setattr("lade_chat.web.server.WebServer.run", run)
+    for variable in (ADDRESS, SECRET, TAB):
+        monkeypatch.setenv(variable, "")  # what the server sets is taken back
+    for host, warned in (("127.0.0.1", False), ("localhost", False), ("0.0.0.0", True)):
+        assert main(["web", "--host", host, "--port", "0"]) == 0
+        captured = capsys.readouterr()
+        assert captured.out.startswith("http://")
+        assert captured.out.count("\n") == 1
+        assert ("warning:" in captured.err) is warned
+
+
+# --- a browser ----------------------------------------------------------------------------------------------------
+
+
+@posix
+@needs_chromium
+async def test_two_tabs_type_stream_toggle_and_compare(tmp_path: Path) -> None:
+    (tmp_path / "profile").mkdir()
+    async with served(tmp_path) as (url, _process), browser(tmp_path / "profile") as chromium:
+        first = await chromium.open(url)
+        await first.sees("scripted-model", "ready")
+        second = await chromium.open(url.partition("?")[0])  # the cookie lets it in
+        await second.sees("scripted-model", "ready")
+        await first.type("Tell me about bottles")
+        await first.press("Enter")
+        await first.sees("Tell me about bottles", "wall", "end of reply")
+        assert "bottles standing" not in second.output
+        first.forget()
+        await first.press("F2")
+        await first.sees("lookahead OFF")
+        first.forget()
+        await first.press("F3")
+        await first.sees("identical")
+        await second.type("Hello")
+        await second.press("Enter")
+        await second.sees("Hello", "wall", "end of reply", "lookahead ON")
+        await first.close()
+        second.forget()
+        await second.type("Again")
+        await second.press("Enter")
+        await second.sees("Again", "end of reply")
+        await second.close()

@@ -1,0 +1,363 @@
+"""Conversations are kept as they are said, come back as they were, and can be left, changed and branched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from lade_chat.protocol import Failed, Message, Reply, Stop
+from lade_chat.store.store import Store
+from lade_chat.store.trouble import StoreError
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.conversation_list import ConversationList
+from lade_chat.tui.phase import Phase
+from lade_chat.tui.start import Start
+from lade_chat.tui.tinted_text import Chunk
+from lade_chat.tui.turn import UserTurn
+from tests.tui.driving import MEMORY, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
+
+SHORT = (("It", " is"), (" 42", "."))
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with TemporaryDirectory(dir=MEMORY) as name:
+        yield Path(name)
+
+
+def user(text: str) -> Message:
+    return Message("user", text)
+
+
+def assistant(text: str) -> Message:
+    return Message("assistant", text)
+
+
+async def answered(
+    app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, script: tuple[tuple[str, ...], ...] = SHORT
+) -> None:
+    """Have the running reply told and kept."""
+    engine.tell(*streamed(script), finished(script))
+    await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY and "ready" in status(app))
+
+
+async def talked(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, *questions: str) -> None:
+    for question in questions:
+        await say(app, pilot, question)
+        await answered(app, pilot, engine)
+
+
+def last_messages(engine: ScriptedEngine) -> tuple[Message, ...]:
+    command = engine.sent_of(Reply)[-1]
+    assert isinstance(command, Reply)
+    return command.messages
+
+
+def kept(folder: Path, *questions: str) -> Store:
+    """A store with a conversation for each question."""
+    from tests.store.replies import say as said
+
+    store = Store(folder)
+    for question in questions:
+        said(store.begin(), question, f"about {question}")
+    return store
+
+
+async def test_a_turn_is_on_disk_before_the_next_question(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder), system="Be brief.") as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        latest = Store(folder).latest()
+        assert latest is not None
+        assert latest.messages == (Message("system", "Be brief."), user("17 + 25?"), assistant("It is 42."))
+        (turn,) = latest.path
+        assert [piece.origin for piece in turn.pieces()] == ["plain", "trajectory", "plain", "trajectory"]
+        assert turn.ending == "eos"
+        assert turn.model is not None
+        assert turn.model.name == "tiny-12M"
+
+
+async def test_a_conversation_comes_back_with_its_colours_and_figures(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        figures = "26.7 tok/s" if "26.7 tok/s" in screen_text(app) else "tok/s"
+        spans = app.screen.query_one(Chunk).visual.spans  # type: ignore[attr-defined]
+    again = ScriptedEngine()
+    async with opened(again, store=Store(folder), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "17 + 25?", "It is 42.", figures, "end of reply")
+        assert app.screen.query_one(Chunk).visual.spans == spans  # type: ignore[attr-defined]
+        assert spans
+        await say(app, pilot, "Why?")
+        assert last_messages(again) == (user("17 + 25?"), assistant("It is 42."), user("Why?"))
+
+
+async def test_a_reply_that_is_running_when_the_chat_ends_is_kept(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await say(app, pilot, "Go on.")
+        engine.tell(*streamed(FUNCTION[:4]))
+        await wait_until(pilot, lambda: "list" in reply_text(app))
+        await pilot.press("ctrl+q")
+    latest = Store(folder).latest()
+    assert latest is not None
+    assert latest.messages[-1] == assistant(text_of(FUNCTION[:4]))
+    assert latest.path[-1].ending == "cancelled"
+
+
+async def test_what_a_running_reply_has_said_is_saved_each_second(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await say(app, pilot, "Go on.")
+        engine.tell(*streamed(FUNCTION[:4]))
+        await wait_until(pilot, lambda: "list" in reply_text(app))
+        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        app.chat_screen.chat.tick()
+        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        other = Store(folder).latest()
+        assert other is not None
+        assert other.path[-1].reply == text_of(FUNCTION[:4])
+
+
+async def test_a_question_whose_answer_was_lost_is_asked_again(engine: ScriptedEngine, folder: Path) -> None:
+    Store(folder).begin().ask("17 + 25?")  # and killed
+    async with opened(engine, store=Store(folder), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "17 + 25?", "No answer came")
+        await say(app, pilot, "/continue")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        assert last_messages(engine) == (user("17 + 25?"),)
+        await answered(app, pilot, engine)
+        await sees(pilot, "It is 42.", "2 of 2")
+
+
+async def test_a_new_conversation_keeps_the_old_one(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await talked(app, pilot, engine, "first")
+        await pilot.press("ctrl+n")
+        assert reply_text(app) == ""
+        await talked(app, pilot, engine, "second")
+        assert last_messages(engine) == (user("second"),)
+        assert [each.title for each in Store(folder).page()] == ["second", "first"]
+
+
+async def test_a_stopped_reply_stays_in_the_conversation_that_is_left(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await say(app, pilot, "one")
+        engine.tell(*streamed(FUNCTION[:4]))
+        await wait_until(pilot, lambda: "list" in reply_text(app))
+        await pilot.press("ctrl+n")
+        assert engine.sent_of(Stop)
+        engine.tell(finished(FUNCTION[:4], "cancelled"))
+        await sees(pilot, "Who are you?")
+        latest = Store(folder).latest()
+        assert latest is not None
+        assert latest.messages[-1] == assistant(text_of(FUNCTION[:4]))
+
+
+async def test_the_list_finds_resumes_and_closes(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples", "pears", "plums")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples", "pears", "plums", "1 turn")
+        await pilot.press(*"pear")
+        await sees_no(pilot, "plums")
+        await pilot.press("enter")
+        await sees(pilot, "about pears")
+        assert app.screen is app.chat_screen
+        await say(app, pilot, "More.")
+        assert last_messages(engine) == (user("pears"), assistant("about pears"), user("More."))
+        await pilot.press("f8", "escape")
+        assert app.screen is app.chat_screen
+
+
+async def test_a_conversation_is_renamed_deleted_and_brought_back(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples", "pears")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples")
+        await pilot.press("down", "f2")
+        app.screen.query_one("#title", Input).value = "orchard"
+        await pilot.press("enter")
+        await sees(pilot, "orchard")
+        await sees_no(pilot, "apples")
+        await pilot.press("ctrl+d")
+        await sees_no(pilot, "orchard  ")
+        await sees(pilot, "Ctrl+Z brings it back")
+        assert [each.title for each in Store(folder).page()] == ["pears"]
+        await pilot.press("ctrl+z")
+        await wait_until(pilot, lambda: len(Store(folder).page()) == 2)
+        await sees(pilot, "orchard  ")
+
+
+async def test_deleting_the_conversation_on_the_screen_begins_a_new_one(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await talked(app, pilot, engine, "apples")
+        await pilot.press("ctrl+t")
+        await sees(pilot, "here")
+        await pilot.press("ctrl+d")
+        await wait_until(pilot, lambda: not Store(folder).page())
+        await pilot.press("escape")
+        await sees(pilot, "Who are you?")
+        await pilot.press("ctrl+t", "ctrl+z")
+        await sees(pilot, "apples")
+
+
+async def test_words_resume_the_only_conversation_that_has_them(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, "apples", "pears")
+    async with opened(engine, store=store, start=Start(wanted="about pear")) as (_app, pilot):
+        await sees(pilot, "about pears")
+
+
+async def test_words_of_several_conversations_open_the_list(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, "apples", "pears", "nothing")
+    async with opened(engine, store=store, start=Start(wanted="p")) as (app, pilot):
+        await wait_until(pilot, lambda: isinstance(app.screen, ConversationList))
+        await sees(pilot, "apples", "pears")
+
+
+async def test_a_long_list_is_read_page_by_page(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, *(f"question {number}" for number in range(70)))
+    async with opened(engine, store=store) as (_app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "question 69")
+        for _ in range(12):
+            await pilot.press("pagedown")
+        await sees(pilot, "question 0 ")
+
+
+async def test_a_long_conversation_shows_its_end_and_more_when_wanted(engine: ScriptedEngine, folder: Path) -> None:
+    from tests.store.replies import say as said
+
+    store = Store(folder)
+    conversation = store.begin()
+    for number in range(70):
+        said(conversation, f"question {number}", f"answer {number}")
+    async with opened(engine, store=store, start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "question 69", "answer 69")
+        for count in (10, 30, 50, 70):
+            await wait_until(pilot, lambda count=count: len(app.screen.query(UserTurn)) == count)  # type: ignore[misc]
+            while len(app.screen.query(UserTurn)) == count < 70:
+                await pilot.press("pageup")
+        assert "earlier turns" not in screen_text(app)
+
+
+async def test_retry_keeps_the_reply_so_far_as_an_alternative(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await talked(app, pilot, engine, "first", "17 + 25?")
+        await say(app, pilot, "/retry")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 3)
+        assert last_messages(engine) == (user("first"), assistant("It is 42."), user("17 + 25?"))
+        await answered(app, pilot, engine, (("Forty", "-two."),))
+        await sees(pilot, "Forty-two.", "2 of 2")
+        assert screen_text(app).count("17 + 25?") == 1
+        await pilot.press("shift+tab", "left")
+        await sees(pilot, "1 of 2", "It is 42.")
+        await sees_no(pilot, "Forty-two.")
+        await wait_until(pilot, lambda: app.chat_screen.chat.conversation.messages[-1] == assistant("It is 42."))
+
+
+async def test_an_edited_question_takes_the_place_of_the_old_one(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "first", "second")
+        await say(app, pilot, "/edit")
+        assert app.chat_screen.prompt.text == "second"
+        await pilot.press("!", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 3)
+        assert last_messages(engine)[-1] == user("second!")
+        assert len(last_messages(engine)) == 3
+        await answered(app, pilot, engine)
+        await sees(pilot, "second!", "2 of 2")
+
+
+async def test_escape_gives_an_edit_up(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "first")
+        await say(app, pilot, "/edit")
+        await pilot.press("escape")
+        assert app.chat_screen.prompt.text == ""
+        await talked(app, pilot, engine, "second")
+        assert len(last_messages(engine)) == 3
+
+
+async def test_a_turn_is_branched_from_by_its_menu(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await talked(app, pilot, engine, "first", "second")
+        await pilot.press("shift+tab", "up", "up", "enter")
+        await sees(pilot, "Go on from here")
+        await pilot.press("b")
+        await sees_no(pilot, "second")
+        await talked(app, pilot, engine, "another")
+        assert [message.content for message in last_messages(engine)] == ["first", "It is 42.", "another"]
+        await sees(pilot, "2 of 2")
+        latest = Store(folder).latest()
+        assert latest is not None
+        assert len(latest.turns) == 3
+
+
+async def test_a_reply_goes_on_where_it_was_cut_off(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Count.")
+        engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "length"))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/continue")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
+        await answered(app, pilot, engine, ((" 3,", " 4"),))
+        assert app.chat_screen.chat.conversation.messages == (user("Count."), assistant("1, 2, 3, 4"))
+
+
+async def test_a_retry_that_fails_at_once_brings_the_reply_back(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/retry")
+        engine.tell(Failed("out of memory"))
+        await sees(pilot, "It is 42.", "out of memory")
+        assert app.chat_screen.chat.conversation.messages == (user("17 + 25?"), assistant("It is 42."))
+        assert app.chat_screen.prompt.text == ""
+
+
+async def test_what_cannot_be_saved_is_told_once_and_then_saved(
+    engine: ScriptedEngine, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(folder)
+    async with opened(engine, store=store) as (app, pilot):
+        with monkeypatch.context() as patched:
+
+            def refuse(*_: object, **__: object) -> None:
+                raise StoreError("There is no room left on the disk.")
+
+            patched.setattr(store._database, "_attempt", refuse)
+            await talked(app, pilot, engine, "one", "two")
+            assert screen_text(app).count("There is no room left") == 1
+            assert store.unsaved
+        app.chat_screen.chat.tick()
+        await sees(pilot, "Everything is saved now.")
+        latest = Store(folder).latest()
+        assert latest is not None
+        assert [turn.question for turn in latest.path] == ["one", "two"]
+
+
+async def test_a_file_set_aside_is_told(engine: ScriptedEngine, folder: Path) -> None:
+    folder.joinpath("conversations.db").write_bytes(b"this is no database, and long enough to be sure of it" * 50)
+    async with opened(engine, store=Store(folder)) as (_app, pilot):
+        await sees(pilot, "were set aside as")
+
+
+async def test_prompts_of_earlier_conversations_are_recalled(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples", "pears")) as (app, pilot):
+        await pilot.press("up")
+        assert app.chat_screen.prompt.text == "pears"
+        await pilot.press("up")
+        assert app.chat_screen.prompt.text == "apples"
+
+
+async def test_two_chats_share_the_conversations(engine: ScriptedEngine, folder: Path) -> None:
+    other = ScriptedEngine()
+    async with (
+        opened(engine, store=Store(folder)) as (app, pilot),
+        opened(other, store=Store(folder)) as (second, second_pilot),
+    ):
+        await talked(app, pilot, engine, "apples")
+        await talked(second, second_pilot, other, "pears")
+        await talked(app, pilot, engine, "more apples")
+        assert {(each.title, each.turns) for each in Store(folder).page()} == {("apples", 2), ("pears", 1)}

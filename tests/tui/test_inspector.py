@@ -1,0 +1,151 @@
+"""The inspector: each page shows its part of the step, a reply is paused, stepped and resumed by key."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+from textual.pilot import Pilot
+
+from lade_chat.protocol import Candidate, Inspect, Pause, Resume, StepOnce, Stop, Tokens
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.debug_panel import PAGES, DebugPanel
+from lade_chat.tui.inspector_view import shown
+from lade_chat.tui.plot import columns, sparkline
+from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
+
+PAGE_TEXTS = {
+    "figures": ("speed-up over plain", "guesses kept", "tok/s"),
+    "window": ("+1", "+5", "-2", "new", "eight", "3 n-grams", "one four seven"),
+    "candidates": ("·the", "✓ ·numbers : window  50%", "· ·list text  10%", "settled ·numbers : ↵"),
+    "sources": ("7/12 58%", "75%", "25%", "0/2 0%", "never asked", "412 n-grams"),
+    "cost": ("2.4×", "▲", "3 taken: 2.40 tokens expected for 1.30 plain steps, 1.85x"),
+}
+
+
+@asynccontextmanager
+async def replying(
+    engine: ScriptedEngine, size: tuple[int, int] = (80, 24)
+) -> AsyncIterator[tuple[ChatApp, Pilot[None]]]:
+    """A reply that has come to its twelfth step, inspected."""
+    async with opened(engine, size=size, debug=True) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION[:8], debug=True))
+        engine.tell(Tokens(pieces(FUNCTION[8:12], 8), statistics(FUNCTION[:12], debug=True), inspection=INSPECTED_STEP))
+        await sees(pilot, "+= number")
+        yield app, pilot
+
+
+async def test_a_page_at_a_time_where_there_is_little_room(engine: ScriptedEngine) -> None:
+    async with replying(engine) as (app, pilot):
+        for number, page in enumerate(PAGES):
+            if number:
+                await pilot.press("f4")
+            await sees(pilot, *PAGE_TEXTS[page], f"step 12 · {page} {number + 1}/5")
+        await pilot.press("f4")
+        assert not app.screen.query_one(DebugPanel).display
+        await pilot.press("f4")
+        await sees(pilot, *PAGE_TEXTS["figures"])
+
+
+async def test_all_of_it_where_there_is_much(engine: ScriptedEngine) -> None:
+    async with replying(engine, (160, 50)) as (_, pilot):
+        await sees(pilot, *(text for texts in PAGE_TEXTS.values() for text in texts))
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24), (120, 30), (160, 50)])
+async def test_nothing_is_wider_than_the_panel(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+    wide = msgspec.structs.replace(
+        INSPECTED_STEP,
+        window=tuple(tuple(f"a long token {n}" for n in range(15)) for _ in range(4)),
+        new_row=("another",) * 15,
+        ngram_size=5,
+        candidates=tuple(Candidate("word" * 9, max(0, n - 7), "successor", n < 3, 0.5) for n in range(40)),
+        costs=tuple(1 + n / 10 for n in range(49)),
+    )
+    async with replying(engine, size) as (app, pilot):
+        engine.tell(Tokens(pieces(FUNCTION[12:13], 12), statistics(FUNCTION[:13]), inspection=wide))
+        for _ in PAGES:
+            await pilot.press("f4")
+            await pilot.pause()
+            panel = app.screen.query_one(DebugPanel)
+            assert all(view.region.right <= panel.region.right for view in panel.children if view.display)
+
+
+async def test_a_reply_is_paused_stepped_and_resumed_by_key(engine: ScriptedEngine) -> None:
+    async with replying(engine) as (app, pilot):
+        await pilot.press("f9")
+        assert engine.sent[-1] == Pause()
+        await sees(pilot, "paused: F9 goes on, F10 takes one step", "step 12, paused")
+        await pilot.press("f10")
+        assert engine.sent[-1] == StepOnce()
+        engine.tell(
+            Tokens(
+                pieces(FUNCTION[12:13], 12),
+                statistics(FUNCTION[:13]),
+                inspection=msgspec.structs.replace(INSPECTED_STEP, step=12),
+            )
+        )
+        await sees(pilot, "step 13, paused")
+        await pilot.press("f9")
+        assert engine.sent[-1] == Resume()
+        await sees_no(pilot, "paused")
+        engine.tell(finished(FUNCTION))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await pilot.press("f9")
+        assert "no reply to pause" in status(app)
+        assert engine.sent_of(Resume) == [Resume()]
+
+
+async def test_a_step_asked_of_a_running_reply_pauses_it(engine: ScriptedEngine) -> None:
+    async with replying(engine) as (_, pilot):
+        await pilot.press("f10")
+        assert engine.sent[-1] == Pause()
+
+
+async def test_a_paused_reply_can_be_stopped_and_the_next_one_runs(engine: ScriptedEngine) -> None:
+    async with replying(engine) as (app, pilot):
+        await pilot.press("f9", "escape")
+        assert engine.sent_of(Stop)
+        engine.tell(finished(FUNCTION[:12], "cancelled"))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "Again.")
+        engine.tell(*streamed(FUNCTION[:8]))
+        await sees(pilot, "tok/s")
+        assert "paused" not in screen_text(app)
+
+
+async def test_opened_in_mid_reply_it_asks_for_what_the_steps_do(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION[:8]))
+        await sees(pilot, "result")
+        assert not engine.sent_of(Inspect)
+        await pilot.press("f9", "f4")
+        assert engine.sent[-1] == Inspect(True)
+        await pilot.press("f4")
+        await sees(pilot, "nothing yet")
+        engine.tell(Tokens((), statistics(FUNCTION[:8]), inspection=INSPECTED_STEP))
+        await sees(pilot, *PAGE_TEXTS["window"])
+        await pilot.press("ctrl+d")
+        assert engine.sent[-1] == Inspect(False)
+        assert app.chat_screen.chat.pacing.paused
+
+
+class TestDrawing:
+    def test_tokens_are_seen_as_they_are(self) -> None:
+        assert shown(" a\n") == "·a↵"
+        assert shown("") == "∅"
+        assert shown("\x1b[31m") != "\x1b[31m"
+        assert shown("abcdef", 4) == "abc…"
+
+    def test_a_plot_has_a_column_a_value_and_shows_the_least_of_them(self) -> None:
+        assert columns([1, 2, 4, 8]) == ["▁▂▄█"]
+        assert columns([0, 0.001, 8]) == [" ▁█"]
+        assert columns([4, 8], 2) == [" █", "██"]
+        assert columns([], 2) == ["", ""]
+        assert sparkline([1, 2, 4, 8], 2) == "▄█"
+        assert sparkline([1, 2], 0) == ""

@@ -1,0 +1,109 @@
+"""An engine that tells which conversation's cache is in it, for tests of the tabs that share one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from lade_chat.engine.shared import TabEngine
+from lade_chat.protocol import (
+    DecodingOptions,
+    Event,
+    Load,
+    Loaded,
+    LoadFailed,
+    Message,
+    ModelInfo,
+    ModelOptions,
+    Piece,
+    Race,
+    Reply,
+    ReplyFinished,
+    ReplyStarted,
+    Statistics,
+    Tokens,
+)
+
+LOAD = Load(ModelOptions())
+PATIENCE = 20.0
+
+
+def ask(text: str) -> Reply:
+    return Reply((Message("user", text),), DecodingOptions(max_new_tokens=16))
+
+
+class TurnsEngine:
+    """Tells which conversation's cache is in it; goes on until it is let go where a question says ``wait``."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.go = threading.Event()
+        self.stopped = threading.Event()
+        self.entered = threading.Event()
+        self.paused = False
+        self.lookahead: bool | None = None
+        self._made = 0
+        self._cache = self._new()
+
+    def _new(self) -> str:
+        self._made += 1
+        return f"cache {self._made}"
+
+    def exchange(self, cached: Any) -> Any:
+        before, self._cache = self._cache, cached or self._new()
+        return before
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def set_lookahead(self, enabled: bool) -> None:
+        self.lookahead = enabled
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def step_once(self) -> None: ...
+
+    def resume(self) -> None:
+        self.paused = False
+
+    def inspect(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        if isinstance(command, Load):
+            name = command.options.path or "bundled"
+            yield LoadFailed("no such model", kept=True) if name == "wrong" else Loaded(info(name))
+            return
+        self.stopped.clear()
+        question = command.messages[-1].content
+        self.log.append(question)
+        if question == "breaks":
+            raise RuntimeError("it broke")
+        yield ReplyStarted(1)
+        self.entered.set()
+        while question.startswith("wait") and not self.go.is_set() and not self.stopped.is_set():
+            time.sleep(0.002)
+        yield Tokens((Piece(self._cache, "plain", 1, 0),), Statistics())
+        yield ReplyFinished("cancelled" if self.stopped.is_set() else "eos", Statistics())
+
+
+def info(name: str) -> ModelInfo:
+    return ModelInfo(name, "cpu", "float32", 1, 64, lookahead_supported=True)
+
+
+def answers(tab: TabEngine, command: Load | Reply) -> list[Event]:
+    return list(tab.handle(command))
+
+
+def cache_of(tab: TabEngine, text: str = "hello") -> str:
+    """Which cache a reply was decoded with."""
+    return next(event.pieces[0].text for event in answers(tab, ask(text)) if isinstance(event, Tokens))
+
+
+def wait_for(predicate: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not predicate():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
