@@ -19,7 +19,7 @@ EXAMPLES = (
     "Mia has 12 apples and buys 15 more. How many apples does Mia have?",
     "Write a Python function that returns the sum of a list.",
     "Count from 3 to 30.",
-    "Sort these words: river, apple, moon, garden, bell",
+    "Sort these words: river, apple, moon, garden",
     "Make JSON from this: Nora is 31 years old and lives in Rome.",
     "Tell me a short story about a fox.",
 )
