@@ -25,7 +25,7 @@ from lade_chat.cli.examples import (
     WEB_EXAMPLES,
 )
 from lade_chat.cli.flags import Json, Plain, Prompt, Theme
-from lade_chat.cli.options import SAMPLING_FLAGS, SharedOptions, with_shared_options, with_some_options
+from lade_chat.cli.options import SharedOptions, with_shared_options, with_some_options
 from lade_chat.cli.pictures import Exports
 from lade_chat.cli.prompts import read_prompt
 from lade_chat.cli.racing import Left, Limit, PromptFiles, Right, SuiteNames, contenders, suites_of
@@ -33,6 +33,7 @@ from lade_chat.cli.resuming import Continue, DataDir, Resume, with_value_of_resu
 from lade_chat.cli.settled import origins
 from lade_chat.cli.usage import USAGE_ERROR, usage
 from lade_chat.engine import torchrun
+from lade_chat.settings.catalogue import SAMPLING_SETTINGS
 from lade_chat.threads import wait_briefly
 
 FAILURE = 1
@@ -129,7 +130,7 @@ def compare(
 
 
 @app.command(epilog=f"{TUNE_EXAMPLES}\n{EXIT_CODES}")
-@with_some_options(without=(*SAMPLING_FLAGS, "lookahead_workers", "tensor_parallel"))
+@with_some_options(without=(*SAMPLING_SETTINGS, "lookahead_workers", "tensor_parallel"))
 def tune(
     context: typer.Context,
     options: SharedOptions,

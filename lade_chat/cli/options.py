@@ -29,19 +29,6 @@ from lade_chat.engine import torchrun
 from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Sampling, Sizes
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 
-SAMPLING_FLAGS = (
-    "sampling",
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "typical_p",
-    "repetition_penalty",
-    "seed",
-    "stop",
-)
-"""Flags of a single reply, for commands that have no use for them."""
-
 
 @dataclass(frozen=True)
 class SharedOptions:

@@ -79,6 +79,7 @@ class Address:
 
 
 def new_secret() -> str:
+    """What whoever connects has to say first: 32 random bytes, as text."""
     return secrets.token_urlsafe(32)
 
 

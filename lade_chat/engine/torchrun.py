@@ -21,10 +21,12 @@ def under_torchrun() -> bool:
 
 
 def rank() -> int:
+    """This process's number among those that torchrun started; 0 without torchrun."""
     return int(os.environ.get("RANK", "0"))
 
 
 def world_size() -> int:
+    """How many processes torchrun started; 1 without torchrun."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 

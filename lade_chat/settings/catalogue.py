@@ -60,3 +60,16 @@ SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _SETTINGS}
 
 MODEL_SETTINGS = ("model_path", "device", "dtype", "compile")
 """Those that count for ``bench`` and ``tune`` too, which otherwise measure what their own flags say."""
+
+SAMPLING_SETTINGS = (
+    "sampling",
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "typical_p",
+    "repetition_penalty",
+    "seed",
+    "stop",
+)
+"""How tokens are drawn, and where a reply stops; each is a flag of the same name too."""

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Select, Static
 
 from lade_chat.sanitize import printable
-from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.catalogue import SAMPLING_SETTINGS, SETTINGS
 from lade_chat.settings.kinds import Switch, Text, Value, as_text
 from lade_chat.settings.settings import parse
 from lade_chat.tui.preferences import Preferences
@@ -23,15 +23,7 @@ SHOWN = (
     "theme",
     "system",
     "max_new_tokens",
-    "sampling",
-    "temperature",
-    "top_p",
-    "top_k",
-    "min_p",
-    "typical_p",
-    "repetition_penalty",
-    "seed",
-    "stop",
+    *SAMPLING_SETTINGS,
     "lookahead",
     "debug",
 )
