@@ -30,7 +30,7 @@ from decoding.candidates.growth import Growth
 from decoding.candidates.tree import CandidateTree
 from decoding.cost import MOST_CANDIDATES, CostCurve
 from decoding.plan import DEEPEST, IDLE_STEPS, LONGEST_REST
-from decoding.window_choice import SIZES
+from decoding.window_choice import SIZES, TRIAL_STEPS
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
 from tests.models import VOCABULARY, hf_greedy, random_model, random_prompt, reciting_model, successor_model
 
@@ -359,9 +359,12 @@ def test_memory_stays_bounded_however_long_it_runs(monkeypatch: pytest.MonkeyPat
 def test_a_window_that_does_not_fit_before_the_last_position_is_given_up_for_candidates():
     model = random_model("gpt2", positions=60)
     session = Session(model)
-    while session.tables.window_choice.sizes != SIZES[-1]:
-        session.tables.window_choice.note(2, 1.0, 1, 1.0)
-        session.tables.window_choice.consider(fixed_cost(NEARLY_FREE), 0, None)
+    choice = session.tables.window_choice
+    for paid in range(2, 2 + len(SIZES)):
+        for _ in range(TRIAL_STEPS):
+            choice.note(paid, 1.0, 1, 1.0)
+        choice.consider(fixed_cost(NEARLY_FREE), 0, None)
+    assert choice.sizes == SIZES[-1]
     text = random_prompt(7) * 7
     steps = list(budgeted(model, NEARLY_FREE).generate(text, max_new_tokens=8, session=session))
     assert any(step.candidates for step in steps)
