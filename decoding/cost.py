@@ -105,6 +105,14 @@ class StepCost:
         if not self._live:
             return
         self._observed += 1
+        if tokens == 1:
+            # Most steps where nothing pays, so nothing is worked out that need not be.
+            ratio = min(seconds / (self._level * self._seconds[0]), OUTLIER) - 1
+            self._level *= 1 + LEVEL_WEIGHT * ratio
+            self._seconds[0] *= 1 + SHAPE_WEIGHT * ratio
+            if self._observed % REFRESH_STEPS == 0:
+                self._draw()
+            return
         right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
         left = right if self._sizes[right] <= tokens else max(0, right - 1)
         # Held against what is known by now: the table may be some steps old.
@@ -113,12 +121,11 @@ class StepCost:
         self._level *= 1 + LEVEL_WEIGHT * ratio
         for index in {left, right}:
             self._seconds[index] *= 1 + SHAPE_WEIGHT * ratio
-        if tokens > 1:
-            # Bookkeeping, masks and all else that the probe did not see come with any number of tokens.
-            self._several += 1
-            weight = max(EXTRA_WEIGHT, 1 / (4 + self._several))
-            self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected / self._level
-        if self._observed % REFRESH_STEPS == 0 or (tokens > 1 and self._several in FIRST_REFRESHES):
+        # Bookkeeping, masks and all else that the probe did not see come with any number of tokens.
+        self._several += 1
+        weight = max(EXTRA_WEIGHT, 1 / (4 + self._several))
+        self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected / self._level
+        if self._observed % REFRESH_STEPS == 0 or self._several in FIRST_REFRESHES:
             self._draw()
 
     def _between(self, left: int, right: int, tokens: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
 from time import perf_counter
 from weakref import WeakKeyDictionary
 
@@ -29,6 +28,8 @@ LEAST_SIZES = 3
 PROBE_SECONDS = 0.5
 PROBE_PREFIX = 200
 MOST_REPEATS = 9
+LARGE = 48
+"""Steps over more tokens than this are timed in one round alone: the budget seldom goes there, and they take long."""
 QUICK_SECONDS = 0.02
 """Steps that take less than this are timed the second time."""
 
@@ -61,33 +62,36 @@ def measure_step_cost(
     room = gate.position_limit or 4 * PROBE_PREFIX
     prefix = prefix_of(model, gate, compiled)
     assert isinstance(prefix, KVPrefix), "such a model takes no steps over several branches"
-    # A plain step after a prompt also warms up what the first step would pay for.
     prefix.read_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
     sizes = [size for size in SIZES if length + size <= room] or [1]
+    # What only the first steps pay for, plain and of several tokens.
     prefix.read_logits([0])
     prefix.rewind(length)
+    _timed(prefix, _wide_step(sizes[min(1, len(sizes) - 1)]))
     padded = isinstance(prefix, StaticPrefix) and _warmed_up(prefix, sizes)
     if padded:
         sizes = [size for size in sizes if padded_size(size) == size]
 
     started = perf_counter()
-    times: dict[int, list[float]] = {size: [] for size in sizes}
+    # The least of the timings: whatever else the machine does can only make a step longer.
+    least: dict[int, float] = {}
     for repeat in range(MOST_REPEATS):
         for index, size in enumerate(sizes):
             if perf_counter() - started > seconds and (repeat > 0 or index >= LEAST_SIZES):
                 break
+            if repeat > 0 and size > LARGE:
+                continue
             inputs = _wide_step(size)
             taken = _timed(prefix, inputs)
             if taken < QUICK_SECONDS:
                 # What the step before left in the processor's caches counts: in use, steps are much like the last.
                 taken = _timed(prefix, inputs)
-            times[size].append(taken)
-    medians = {size: median(values) for size, values in times.items() if values}
+            least[size] = min(taken, least.get(size, taken))
     if padded:
         # A stair: whatever is padded to a size costs what that size costs.
-        medians |= {fewest_padded_to(size): value for size, value in medians.items()}
-    return StepCost(medians)
+        least |= {fewest_padded_to(size): value for size, value in least.items()}
+    return StepCost(least)
 
 
 def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:

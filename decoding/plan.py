@@ -144,13 +144,16 @@ class BudgetedPlan:
         total = 1 + candidates + self._window_tokens
         self._cost.observe(total, seconds)
 
-        # What the step would have been without the branch, and without the candidates that only the branch gave.
-        choice, cost = self._tables.window_choice, self._cost.seconds
-        traced = self._growth.taken_from(Origin.TRAJECTORY) if len(self._tables.trajectory) else frozenset()
-        lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in traced), 0)
-        settled, plain = 1 + len(accepted), cost(1)
-        without = total - self._window_tokens - len(traced)
-        choice.note(settled, cost(total) / plain, settled - lost, cost(without) / plain)
+        choice = self._tables.window_choice
+        if total == 1:
+            choice.note(1, 1.0, 1, 1.0)
+        else:
+            # What the step would have been without the branch, and without the candidates that only the branch gave.
+            cost, plain = self._cost.seconds, self._cost.seconds(1)
+            traced = self._growth.taken_from(Origin.TRAJECTORY) if len(self._tables.trajectory) else frozenset()
+            lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in traced), 0)
+            settled, without = 1 + len(accepted), total - self._window_tokens - len(traced)
+            choice.note(settled, cost(total) / plain, settled - lost, cost(without) / plain)
         choice.consider(self._cost, round(self._usual_candidates), self._ahead())
         if choice.sizes != (self.window.columns, self.window.ngram_size):
             self.window = self._new_window()

@@ -30,6 +30,7 @@ class SuccessorTable:
         # Most tokens are not met again soon, so everything else about them waits until they are.
         self._entries: dict[int, Entry] = {}
         self._unread: OrderedDict[int, torch.Tensor] = OrderedDict()
+        self._most_unread = 0
 
     def __len__(self) -> int:
         """The number of tokens that have an entry."""
@@ -56,7 +57,8 @@ class SuccessorTable:
         """
         self._unread.pop(token, None)
         self._unread[token] = logits
-        if len(self._unread) > min(MAX_TOKENS, UNREAD_BYTES // logits.nbytes):
+        self._most_unread = self._most_unread or min(MAX_TOKENS, UNREAD_BYTES // logits.nbytes)
+        if len(self._unread) > self._most_unread:
             self._unread.popitem(last=False)
         self._bound()
 
