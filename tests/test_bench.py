@@ -138,6 +138,16 @@ def test_a_seed_has_every_decoder_draw_the_same_text() -> None:
     assert said[1] != said[2]
 
 
+def test_every_prompt_has_draws_of_its_own() -> None:
+    """Or else a model that is sure of nothing says the same after all of them, and tables know it beforehand."""
+    setup = Setup(random_model("llama"), sampling=SamplingConfig(temperature=50.0, seed=0))
+    [plain] = METHODS["plain"](setup)
+    one, other = ([*random_prompt(8), last] for last in (5, 6))
+    reply = plain.open(1)
+    assert reply(one, 12).ids == reply(one, 12).ids
+    assert sum(a == b for a, b in zip(reply(one, 12).ids, reply(other, 12).ids, strict=True)) < 6
+
+
 def test_generate_draws_from_the_same_distribution_in_a_way_of_its_own() -> None:
     model, prompt = random_model("llama"), random_prompt(9)
     [method] = METHODS["hf-generate"](Setup(model, sampling=SamplingConfig(temperature=2.0, seed=0)))

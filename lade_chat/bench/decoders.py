@@ -23,9 +23,10 @@ def decoder_method(name: str, decoder: Decoder, setup: Setup, *, learns: bool = 
     """A decoder as a method. One session lasts as long as what :attr:`Method.open` returns."""
 
     def opened(seed: int | None) -> Replier:
-        session, sampling = Session(setup.model, compiled=setup.compiled), setup.sampling_with(seed)
+        session = Session(setup.model, compiled=setup.compiled)
 
         def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
+            sampling = setup.sampling_of(ids, seed)
             return timed_reply(decoder, session, ids, max_new_tokens, setup.eos_token_ids, sampling)
 
         return reply

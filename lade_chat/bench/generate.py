@@ -11,7 +11,7 @@ from transformers import GenerationConfig
 
 from lade_chat.bench.decoders import synchronize
 from lade_chat.bench.methods import Method, Replier, Setup
-from lade_chat.bench.values import Reply
+from lade_chat.bench.values import Reply, seed_of_draws
 from lade_chat.engine.transformers_decoder import generation_config, own_settings_aside
 
 
@@ -54,8 +54,9 @@ def _timed(
 ) -> Reply:
     config = _config(setup, max_new_tokens, **settings)
     model = setup.model
-    if seed is not None:
-        torch.manual_seed(seed)
+    draws = seed_of_draws(seed, ids)
+    if draws is not None:
+        torch.manual_seed(draws)
     with own_settings_aside(model, config):
         started = perf_counter()
         input_ids = torch.tensor([list(ids)], device=model.device)

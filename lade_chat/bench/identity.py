@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lade_chat.bench.values import Difference, Run, SuiteTasks, Task
+from lade_chat.bench.values import Difference, Run, SuiteTasks, Task, seed_of_draws
 from lade_chat.engine.ties import TieOf, first_difference
 
 
@@ -25,6 +25,6 @@ def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -
         gap = ulps = None
         if expected is not None and other is not None:
             task = tasks[suite][prompt]
-            gap, ulps = tie([*task.ids, *task.reference[:position]], task.seed, expected, other)
+            gap, ulps = tie([*task.ids, *task.reference[:position]], seed_of_draws(task.seed, task.ids), expected, other)
         told.append(Difference(method, tables, suite, prompt, position, expected, other, gap, ulps, times))
     return told

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from lade_chat.bench.values import Reply, TablesKept
+from lade_chat.bench.values import Reply, TablesKept, seed_of_draws
 from lade_chat.errors import LadeChatError
 from lade_chat.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, PLAIN, PROMPT_LOOKUP
 from lade_chat.methods import PAPER_SIZES as PAPER
@@ -64,9 +64,10 @@ class Setup:
     workers: Any = None
     """The other processes that steps may be shared with; None where there are none."""
 
-    def sampling_with(self, seed: int | None) -> SamplingConfig | None:
-        """How tokens are chosen, with this seed of the draws."""
-        return self.sampling if self.sampling is None or seed is None else replace(self.sampling, seed=seed)
+    def sampling_of(self, ids: Sequence[int], seed: int | None) -> SamplingConfig | None:
+        """How tokens are chosen after a prompt, with this seed of the benchmark's."""
+        draws = seed_of_draws(seed, ids)
+        return self.sampling if self.sampling is None or draws is None else replace(self.sampling, seed=draws)
 
 
 def make(names: Sequence[str], setup: Setup) -> list[Method]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import zlib
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -17,13 +20,23 @@ class Task:
         ids: the prompt's token ids.
         max_new_tokens: the most tokens of the reply.
         reference: the ids of plain decoding's reply.
-        seed: of the draws; None where the likeliest token is always taken.
+        seed: one of the benchmark's; None where the likeliest token is always taken.
     """
 
     ids: tuple[int, ...]
     max_new_tokens: int
     reference: tuple[int, ...]
     seed: int | None = None
+
+
+def seed_of_draws(seed: int | None, ids: Sequence[int]) -> int | None:
+    """What a prompt's reply is drawn with: the benchmark's seed and the prompt make it.
+
+    With the same draws for every prompt, a model that is sure of nothing would say much the same after all of them,
+    and tables that have seen one reply would know the next.
+    """
+    # 32 bits, since torch's generators for the CPU look at no more.
+    return None if seed is None else zlib.crc32(array("Q", [seed % 2**64, *ids]).tobytes())
 
 
 @dataclass(frozen=True, slots=True)
