@@ -8,11 +8,13 @@ What stands behind right guesses alone is settled, so each iteration settles at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
 from time import perf_counter
 
+import numpy as np
+import numpy.typing as npt
 from transformers import PreTrainedModel
 
 from decoding.arguments import as_count
@@ -42,6 +44,14 @@ class JacobiIteration:
     before: tuple[int, ...]
     after: tuple[int, ...]
     settled: int
+
+    @property
+    def visible(self) -> npt.NDArray[np.bool_]:
+        """The attention mask over the iteration's own tokens: the last one of the text, then the block.
+
+        Shape (1 + block, 1 + block), row by query. Before them each token sees the whole text.
+        """
+        return _as_tree(self.before).ancestry()
 
 
 class JacobiDecoder(Decoder):
@@ -85,8 +95,7 @@ class JacobiDecoder(Decoder):
                 continue
 
             guesses = _filled(guesses, session.ids, self.block_size)
-            block = CandidateTree()
-            block.add(guesses[:size], Origin.TRAJECTORY)
+            block = _as_tree(guesses[:size])
             inputs = StepInputs.lay_out(session.ids[-1], block, no_window)
             started = perf_counter()
             logits = session.look_ahead(inputs)
@@ -118,6 +127,13 @@ class JacobiDecoder(Decoder):
         room = self.block_size if limit is None else limit - len(session.ids)
         # Behind the block comes one token more.
         return min(self.block_size, request.remaining - 1, room)
+
+
+def _as_tree(guesses: Sequence[int]) -> CandidateTree:
+    """The block as candidates in a row."""
+    block = CandidateTree()
+    block.add(guesses, Origin.TRAJECTORY)
+    return block
 
 
 def _filled(guesses: list[int], text: list[int], size: int) -> list[int]:

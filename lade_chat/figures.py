@@ -44,25 +44,32 @@ class Part(NamedTuple):
     """One figure: how important (0 is the last to go) and its texts, the longest first.
 
     ``room`` is how wide the longest text may become while the figure grows. It is kept free, so that a line that
-    is drawn again and again does not rearrange itself.
+    is drawn again and again does not rearrange itself. ``figure`` is its name in ``lade_chat.measured``.
     """
 
     rank: int
     forms: tuple[str, ...]
     room: int = 0
+    figure: str = ""
 
     def width(self, form: int) -> int:
         growth = max(self.room - cell_len(self.forms[0]), 0)
         return cell_len(self.forms[form]) + growth
 
 
-def part(rank: int, *forms: str, room: int = 0) -> Part:
+def part(rank: int, *forms: str, room: int = 0, figure: str = "") -> Part:
     """A figure by its rank and its forms."""
-    return Part(rank, forms, room)
+    return Part(rank, forms, room, figure)
 
 
 def fit(parts: Sequence[Part], width: int) -> str:
     """As much of ``parts`` as one line of ``width`` cells holds, in the order given."""
+    line = SEPARATOR.join(form for _, form in fitting(parts, width))
+    return line if cell_len(line) <= width else line[: max(width - 1, 0)] + "…"
+
+
+def fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
+    """The parts that a line of ``width`` cells holds, each with the form that it has there."""
     kept = {index: len(each.forms) - 1 for index, each in enumerate(parts)}
 
     def fits() -> bool:
@@ -81,8 +88,7 @@ def fit(parts: Sequence[Part], width: int) -> str:
             if fits():
                 break
             kept[index] = shortest
-    line = SEPARATOR.join(parts[index].forms[form] for index, form in sorted(kept.items()))
-    return line if cell_len(line) <= width else line[: max(width - 1, 0)] + "…"
+    return [(parts[index], parts[index].forms[form]) for index, form in sorted(kept.items())]
 
 
 def pack(items: Sequence[str], width: int) -> str:
@@ -146,19 +152,24 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     """A reply's figures; without a reason it is still being written, and the speed of now stands beside its own."""
     s = statistics
     parts = [
-        _figure(0, "999.9 tok/s", speed(s.tokens_per_second)),
-        _figure(3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step"),
-        _figure(4, "100% verified", f"{s.verified_share:.0%} verified"),
-        _figure(6, "first token 99.99 s", f"first token {seconds(s.time_to_first_token)}"),
-        _figure(8, "9999 tokens in 99.99 s", f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}"),
+        _figure("tok/s", 0, "999.9 tok/s", speed(s.tokens_per_second)),
+        _figure("tokens/step", 3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step"),
+        _figure("verified", 4, "100% verified", f"{s.verified_share:.0%} verified"),
+        _figure("first token", 6, "first token 99.99 s", f"first token {seconds(s.time_to_first_token)}"),
+        _figure(
+            "tokens in seconds",
+            8,
+            "9999 tokens in 99.99 s",
+            f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}",
+        ),
     ]
     if s.context_window:
         full = f"context {s.context_window}/{s.context_window}"
-        parts.append(_figure(5, full, f"context {s.context_used}/{s.context_window}"))
+        parts.append(_figure("context", 5, full, f"context {s.context_used}/{s.context_window}"))
     if s.contender is None:  # in a race the titles say it
         parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
     if reason is None:
-        parts.insert(1, _figure(7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
+        parts.insert(1, _figure("now", 7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
         return parts
     settled = [each._replace(room=0) for each in parts]
     if s.sampling is not None:
@@ -167,9 +178,9 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
 
 
-def _figure(rank: int, widest: str, *forms: str) -> Part:
+def _figure(figure: str, rank: int, widest: str, *forms: str) -> Part:
     """A figure that keeps the room of its ``widest`` text."""
-    return part(rank, *forms, room=len(widest))
+    return part(rank, *forms, room=len(widest), figure=figure)
 
 
 def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:

@@ -14,6 +14,15 @@ from lade_chat.laid_open import Candidate as Candidate
 from lade_chat.laid_open import Inspection as Inspection
 from lade_chat.laid_open import Origin as Origin
 from lade_chat.laid_open import Trials as Trials
+from lade_chat.steering import Inspect as Inspect
+from lade_chat.steering import Pause as Pause
+from lade_chat.steering import Quit as Quit
+from lade_chat.steering import Resume as Resume
+from lade_chat.steering import SetLookahead as SetLookahead
+from lade_chat.steering import StepOnce as StepOnce
+from lade_chat.steering import Stop as Stop
+from lade_chat.walks import Explained as Explained
+from lade_chat.walks import ExplainFinished as ExplainFinished
 
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Side: TypeAlias = Literal["left", "right"]
@@ -240,39 +249,15 @@ class Race(msgspec.Struct, frozen=True, tag=True):
     fresh: bool = False
 
 
-class SetLookahead(msgspec.Struct, frozen=True, tag=True):
-    """Switch lookahead on or off; a running reply obeys at its next step."""
+class Explain(msgspec.Struct, frozen=True, tag=True):
+    """Show how lookahead decoding answers the last message; answered by Explained…, then ExplainFinished or Failed."""
 
-    enabled: bool
-
-
-class Pause(msgspec.Struct, frozen=True, tag=True):
-    """Have the running reply wait before its next step, its clock standing still."""
+    messages: tuple[Message, ...]
 
 
-class StepOnce(msgspec.Struct, frozen=True, tag=True):
-    """Have a paused reply take one step."""
-
-
-class Resume(msgspec.Struct, frozen=True, tag=True):
-    """Have a paused reply go on."""
-
-
-class Inspect(msgspec.Struct, frozen=True, tag=True):
-    """Whether Tokens… of this reply and those to come tell of their last step in detail; a paused one tells at once."""
-
-    enabled: bool
-
-
-class Stop(msgspec.Struct, frozen=True, tag=True):
-    """End the running reply or race within one step; what was said is kept."""
-
-
-class Quit(msgspec.Struct, frozen=True, tag=True):
-    """End the engine."""
-
-
-Command: TypeAlias = Load | Reply | Race | SetLookahead | Pause | StepOnce | Resume | Inspect | Stop | Quit
+Command: TypeAlias = (
+    Load | Reply | Race | Explain | SetLookahead | Pause | StepOnce | Resume | Inspect | Stop | Quit
+)
 
 
 # --- events: what the engine tells -------------------------------------------------------------------------------
@@ -373,6 +358,8 @@ Event: TypeAlias = (
     | Tokens
     | ReplyFinished
     | RaceFinished
+    | Explained
+    | ExplainFinished
     | Failed
     | EngineLost
 )

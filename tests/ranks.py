@@ -1,13 +1,15 @@
-"""Another rank in a process of its own for tests, and this process as rank 0."""
+"""Other ranks for tests, and this process as rank 0: one in a process of its own, or many in threads."""
 
 from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, TypeAlias
 
 import torch
 import torch.distributed as dist
@@ -15,7 +17,7 @@ import torch.multiprocessing as mp
 from transformers import AutoModelForCausalLM
 from transformers.distributed.configuration_utils import DistributedConfig
 
-from decoding.parallel import Channel, WorkerLostError, channels_to_workers, serve, serve_part
+from decoding.parallel import Channel, WorkerLostError, Workers, channels_to_workers, serve, serve_part
 from decoding.parallel.channel import Kind, bytes_of
 from tests.models import random_model
 
@@ -52,6 +54,44 @@ class Rank:
         if self._process is not None:
             self._process = None
             dist.destroy_process_group()
+
+
+Messages: TypeAlias = "SimpleQueue[tuple[Kind, list[int]]]"
+
+
+class LocalChannel(Channel):
+    """A channel to or from a thread of this process."""
+
+    def __init__(self, peer: int, outgoing: Messages, incoming: Messages) -> None:
+        super().__init__(peer)
+        self._outgoing, self._incoming = outgoing, incoming
+
+    def send(self, kind: Kind, words: Sequence[int] = ()) -> None:
+        self._outgoing.put((kind, list(words)))
+        self.exchanged_bytes += 8 * len(words)
+
+    def receive(self) -> tuple[Kind, list[int]]:
+        return self._incoming.get()
+
+
+@contextmanager
+def workers_in_threads(models: Sequence[Any]) -> Iterator[Workers]:
+    """A worker for each of these equal models, none of which may be used elsewhere."""
+    channels, threads = [], []
+    for rank, model in enumerate(models, start=1):
+        outgoing: Messages = SimpleQueue()
+        incoming: Messages = SimpleQueue()
+        channels.append(LocalChannel(rank, outgoing, incoming))
+        worker = LocalChannel(0, incoming, outgoing)
+        threads.append(threading.Thread(target=serve, args=(model, worker), daemon=True))
+        threads[-1].start()
+    workers = Workers(channels)
+    try:
+        yield workers
+    finally:
+        workers.close()
+        for thread in threads:
+            thread.join()
 
 
 def serve_replica(family: str, channel: Channel) -> None:

@@ -6,15 +6,14 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
 from lade_chat.engine.ranks import Ranks
-from lade_chat.errors import DeviceError, ModelError
+from lade_chat.errors import DeviceError, LadeChatError, ModelError
 from lade_chat.loading.model import load
 from lade_chat.protocol import (
     Command,
@@ -34,6 +33,8 @@ from lade_chat.protocol import (
     decode_event,
     encode,
 )
+from tests.checkpoints import make_qwen2
+from tests.turns_engine import wait_for
 
 SHARED = ModelOptions(lookahead_workers=2, step_cost=False)
 OPTIONS = DecodingOptions(
@@ -97,22 +98,31 @@ def members(group: int) -> list[int]:
     return [pid for pid, _, its_group in processes() if its_group == group]
 
 
-def until(reached: Any, seconds: float = 60.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not reached() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return bool(reached())
-
-
-@pytest.fixture
-def engine() -> Iterator[EngineProcess]:
+@contextmanager
+def engine_process() -> Iterator[EngineProcess]:
     engine = EngineProcess()
-    yield engine
+    try:
+        yield engine
+    finally:
+        launcher = engine.launcher()
+        engine.kill()
+        if launcher is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(launcher, signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[EngineProcess]:
+    with engine_process() as engine:
+        yield engine
+
+
+def kill_workers(engine: EngineProcess) -> None:
     launcher = engine.launcher()
-    engine.kill()
-    if launcher is not None:
-        with suppress(ProcessLookupError):
-            os.killpg(launcher, signal.SIGKILL)
+    assert launcher is not None
+    for pid in members(launcher):
+        if pid != launcher:
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_a_lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(engine: EngineProcess) -> None:
@@ -120,11 +130,7 @@ def test_a_lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(en
     assert isinstance(loaded, Loaded)
     assert loaded.model.lookahead_workers == 2
     shared, _ = engine.reply()
-    launcher = engine.launcher()
-    assert launcher is not None
-    for pid in members(launcher):
-        if pid != launcher:
-            os.kill(pid, signal.SIGKILL)
+    kill_workers(engine)
     _, ending = engine.reply()
     assert ending == Failed("the process of rank 1 is gone: the chat goes on in one process")
     alone, ending = engine.reply()
@@ -133,13 +139,27 @@ def test_a_lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(en
     assert len(alone) > 40
 
 
-def test_nothing_outlives_an_engine_that_is_killed(engine: EngineProcess) -> None:
-    engine.send(Load(SHARED))
-    assert until(lambda: engine.launcher() is not None and len(members(engine.launcher() or 0)) > 1)
-    launcher = engine.launcher()
-    assert launcher is not None
-    engine.kill()
-    assert until(lambda: not members(launcher), seconds=20)
+def test_a_lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine: EngineProcess, tmp_path: Path) -> None:
+    options = ModelOptions(str(make_qwen2(tmp_path)), device="cpu", tensor_parallel=2, step_cost=False)
+    loaded = engine.events(Load(options), Loaded, LoadFailed)[-1]
+    assert isinstance(loaded, Loaded)
+    assert loaded.model.tensor_parallel == 2
+    assert isinstance(engine.reply()[1], ReplyFinished)
+    kill_workers(engine)
+    for _ in range(2):
+        _, ending = engine.reply()
+        assert isinstance(ending, Failed)
+        assert ending.message.endswith("gone, and a part of the model with it: load the model again")
+
+
+def test_nothing_outlives_an_engine_that_is_killed() -> None:
+    with engine_process() as engine:
+        engine.send(Load(SHARED))
+        wait_for(lambda: engine.launcher() is not None and len(members(engine.launcher() or 0)) > 1, 100)
+        launcher = engine.launcher()
+        assert launcher is not None
+        engine.kill()
+        wait_for(lambda: not members(launcher))
 
 
 def test_what_cannot_be_split_is_told() -> None:
@@ -164,3 +184,16 @@ def test_one_process_needs_no_others() -> None:
     ranks.assign(ModelOptions())
     loaded = load(ModelOptions(), lambda *progress: None)
     assert ranks.attach(loaded) is loaded
+
+
+def test_what_is_measured_is_measured_by_all_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr("lade_chat.engine.ranks.subprocess.Popen", refuse)
+    ranks = Ranks()
+    ranks.assign(SHARED)
+    loaded = load(ModelOptions(device="cpu", step_cost=False), lambda *progress: None)
+    with pytest.raises(LadeChatError, match="could not start: OSError: no room"):
+        ranks.attach_all(loaded)
+    ranks.close()

@@ -26,7 +26,7 @@ from lade_chat.protocol import (
     Stop,
     Tokens,
 )
-from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, ask, info
+from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, ask, info, served
 
 
 @pytest.fixture
@@ -36,9 +36,7 @@ def engine() -> TurnsEngine:
 
 @pytest.fixture
 def shared(engine: TurnsEngine) -> SharedEngine:
-    shared = SharedEngine(lambda: engine)
-    threading.Thread(target=shared.serve, daemon=True).start()
-    return shared
+    return served(engine)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import huggingface_hub
 import pytest
-from checkpoints import make_pickled, make_qwen2, make_sharded
+from checkpoints import make_bert, make_pickled, make_qwen2, make_sharded
 from hub_server import Hub, running_hub
 from loads import load_with_reports, refusal
 
@@ -88,6 +88,12 @@ def test_pickled_weights_are_refused_before_they_are_downloaded(hub: Hub, tmp_pa
     assert "--allow-pickle" in soon_refused("org/pickled")
     assert not [path for path in hub.requests if path.endswith(".bin")]
     assert load_with_reports("org/pickled", allow_pickle=True)[0].info.name == "org/pickled"
+
+
+def test_what_is_no_causal_lm_is_refused_before_it_is_downloaded(hub: Hub, tmp_path: Path) -> None:
+    hub.repositories["org/masked"] = make_bert(tmp_path / "masked")
+    assert "no causal language model" in soon_refused("org/masked")
+    assert not [path for path in hub.requests if path.endswith(".safetensors")]
 
 
 def test_an_unknown_id_is_told(hub: Hub) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from assets.recipe import corpus
 from assets.recipe.card import write_card
-from assets.recipe.draw import set_aside
+from assets.recipe.draw import plain, set_aside
 from assets.recipe.evaluation import QUESTIONS
 from assets.recipe.schedule import Schedule
 from assets.recipe.skills import python_code, sums
@@ -109,6 +109,14 @@ def test_phrasings_set_aside_are_never_trained_on() -> None:
     assert all(set_aside(ask) for ask in examined)
     assert pool[0] in trained
     assert sorted(trained + examined) == sorted(pool)
+
+
+def test_the_choices_of_a_varied_phrasing_never_come_to_the_words_of_one_set_aside() -> None:
+    held_out = next(ask for ask in (f"Ask {number} of {{x}}." for number in range(100)) if set_aside(ask))
+    varied = (f"[Please |]{held_out.lower()}", "Something else of {x}")
+    asks = {plain(corpus.draw_for("v", index).ask(("Tell {x}", held_out), varied, x=1)) for index in range(200)}
+    assert not any(plain(held_out.format(x=1)) in ask for ask in asks)
+    assert any("something else" in ask for ask in asks)
 
 
 def test_numbers_set_aside_are_never_trained_on() -> None:

@@ -138,7 +138,8 @@ def test_a_folder_that_cannot_be_written_is_one_line(path: Path) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_value_is_read_back_from_its_text(name: str) -> None:
-    values = {"sampling": "model", "lookahead": False, "stop": ("a\nb", "c"), "top_p": 0.25, "ngram_size": 7}
+    values = {"sampling": "model", "colours": "sources", "lookahead": False, "stop": ("a\nb", "c"), "top_p": 0.25}
+    values["ngram_size"] = 7
     value = values.get(name, "x" if _takes(name, "x") else True if _takes(name, "true") else 1)
     assert parse(name, as_text(value)) == value
 

@@ -23,7 +23,7 @@ from lade_chat.protocol import (
     Tokens,
     Waiting,
 )
-from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, answers, ask, cache_of, info, wait_for
+from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, answers, ask, cache_of, info, served, wait_for
 
 
 @pytest.fixture
@@ -33,9 +33,7 @@ def engine() -> TurnsEngine:
 
 @pytest.fixture
 def shared(engine: TurnsEngine) -> SharedEngine:
-    shared = SharedEngine(lambda: engine)
-    threading.Thread(target=shared.serve, daemon=True).start()
-    return shared
+    return served(engine)
 
 
 class Asking(threading.Thread):
@@ -188,8 +186,7 @@ def test_without_a_model_there_is_no_reply(shared: SharedEngine) -> None:
 
 
 def test_conversations_that_alternate_reuse_their_own_caches() -> None:
-    shared = SharedEngine(ChatEngine)
-    threading.Thread(target=shared.serve, daemon=True).start()
+    shared = served(ChatEngine())
     tabs = [shared.open_tab(), shared.open_tab()]
     for tab in tabs:
         answers(tab, Load(ModelOptions(device="cpu", dtype="float32", step_cost=False)))

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lade_chat.engine.shared import TabEngine
+from lade_chat.engine.shared import CachingEngine, SharedEngine, TabEngine
 from lade_chat.protocol import (
     DecodingOptions,
     Event,
@@ -102,8 +102,15 @@ def cache_of(tab: TabEngine, text: str = "hello") -> str:
     return next(event.pieces[0].text for event in answers(tab, ask(text)) if isinstance(event, Tokens))
 
 
-def wait_for(predicate: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE
+def served(engine: CachingEngine) -> SharedEngine:
+    """An engine for tabs to share, served by a thread."""
+    shared = SharedEngine(lambda: engine)
+    threading.Thread(target=shared.serve, daemon=True).start()
+    return shared
+
+
+def wait_for(predicate: Callable[[], object], seconds: float = PATIENCE) -> None:
+    deadline = time.monotonic() + seconds
     while not predicate():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, f"not after {seconds} seconds"
         time.sleep(0.002)

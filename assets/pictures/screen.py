@@ -19,6 +19,7 @@ PROMPTS = (
     "Tell me a short story about a fox and a river.",
     "What is 17 plus 25?",
 )
+RACE_PROMPT = "Count from 3 to 30."
 Act: TypeAlias = Callable[[Pilot[None], Watched], Awaitable[None]]
 
 
@@ -32,13 +33,13 @@ async def chat(pilot: Pilot[None], engine: Watched) -> None:
 
 async def race(pilot: Pilot[None], engine: Watched) -> None:
     """A race, finished."""
-    await _type(pilot, PROMPTS[-1])
+    await _type(pilot, RACE_PROMPT)
     await pilot.pause(0.5)
     await pilot.press("ctrl+r")
     await engine.until(pilot, RaceFinished)
 
 
-SCREENS: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 30), chat), "race": ((110, 20), race)}
+SCREENS: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 30), chat), "race": ((110, 14), race)}
 """Each with its size in cells and what is done in it."""
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import random
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TypeVar
 
 T = TypeVar("T")
 
 _ALTERNATIVES = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
+_BETWEEN_WORDS = re.compile(r"\b(?:please|now|for me)\b|[^a-z0-9{}+×*/÷=%-]+")
 _FIELDS = re.compile(r"(\{[^{}]*\})")
 _OPENERS = ("Please ", "Can you help? ", "Hi! ", "Hello. ", "Okay, ", "Now ", "Quick one: ", "Hey, ")
 _CLOSERS = (" Please.", " Thanks!", " Thank you.", " Quickly please.", " Cheers.")
@@ -24,6 +26,27 @@ _SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o",
 def set_aside(text: str, one_in: int = 6) -> bool:
     """Whether this text belongs to the evaluation's side of the split."""
     return zlib.crc32(text.encode()) % one_in == 0
+
+
+def plain(phrasing: str) -> str:
+    """The phrasing's words alone, in lower case, without punctuation and politeness."""
+    return " ".join(_BETWEEN_WORDS.sub(" ", phrasing.lower()).split())
+
+
+def _settled(template: str) -> Iterator[str]:
+    """The template with its `[one|other|]` settled in every way."""
+    match = _ALTERNATIVES.search(template)
+    if match is None:
+        yield template
+    else:
+        for chosen in match.group(1).split("|"):
+            yield from _settled(template[: match.start()] + chosen + template[match.end() :])
+
+
+@cache
+def held_out_of(pool: tuple[str, ...]) -> frozenset[str]:
+    """The plain words of every phrasing of a pool that only the evaluation asks."""
+    return frozenset(plain(text) for entry in pool[1:] if set_aside(entry) for text in _settled(entry))
 
 
 class Draw:
@@ -51,9 +74,14 @@ class Draw:
         Args:
             pool: phrasings, split between training and evaluation.
             varied: phrasings with many choices in each, for training alone, which draws them half of the time.
+                Where their choices come to the words of a phrasing that is held out, others are drawn.
         """
-        phrasings = varied if varied and not self.held_out and self.chance(0.5) else self.side(pool)
-        return self._roughen(self.expand(self.rng.choice(phrasings))).format(**fields)
+        if varied and not self.held_out and self.chance(0.5):
+            while plain(phrasing := self.expand(self.rng.choice(varied))) in held_out_of(tuple(pool)):
+                pass
+        else:
+            phrasing = self.expand(self.rng.choice(self.side(pool)))
+        return self._roughen(phrasing).format(**fields)
 
     def say(self, pool: Sequence[str], **fields: object) -> str:
         """A reply's wording: any of the pool, cleanly typed."""

@@ -91,7 +91,7 @@ class Mirror:
         except RuntimeError as error:
             # gloo's own words when the other end of a connection closes.
             if "closed by peer" in str(error) or "reset by peer" in str(error):
-                raise WorkerLostError("a process that holds a part of the model is gone") from error
+                raise WorkerLostError("another rank's process is gone") from error
             raise
         finally:
             self._told = False

@@ -20,10 +20,12 @@ from lade_chat.cli.examples import (
     CHAT_EXAMPLES,
     COMPARE_EXAMPLES,
     EXIT_CODES,
+    EXPLAIN_EXAMPLES,
     SETTINGS_EXAMPLES,
     TUNE_EXAMPLES,
     WEB_EXAMPLES,
 )
+from lade_chat.cli.explaining import FROM_SETTINGS, NOT_HERE, Question
 from lade_chat.cli.flags import Json, Plain, Prompt, Theme
 from lade_chat.cli.options import SharedOptions, with_shared_options, with_some_options
 from lade_chat.cli.pictures import Exports
@@ -82,7 +84,7 @@ def chat(
         from lade_chat.cli.chat import open_chat
         from lade_chat.tui.preferences import Preferences
 
-        preferences = Preferences.of(context.obj, origins(context, context.obj), theme)
+        preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours.view)
         raise typer.Exit(open_chat(options, data_dir, preferences, resume=resume, latest=continue_latest))
     if resume is not None or continue_latest or data_dir is not None:
         raise usage("--resume, --continue and --data-dir are for the chat itself, without a command")
@@ -125,12 +127,28 @@ def compare(
 
     messages = options.messages(read_prompt(prompt, raw=options.raw))
     settled = options.model(), options.decoding()
-    code = compare(messages, *settled, as_json=as_json, plain=plain, exports=export or (), contenders=sides)
+    pictures, view = export or (), options.colours.view
+    code = compare(messages, *settled, as_json=as_json, plain=plain, exports=pictures, view=view, contenders=sides)
     raise typer.Exit(code)
 
 
+@app.command(epilog=f"{EXPLAIN_EXAMPLES}\n{EXIT_CODES}")
+@with_some_options(without=NOT_HERE, settings=FROM_SETTINGS)
+def explain(context: typer.Context, options: SharedOptions, question: Question = None, theme: Theme = None) -> None:
+    """Show how lookahead decoding works, on steps that the model takes before your eyes.
+
+    Three short walks, from start to end with the space bar: guesses that settle, n-grams that are collected, guesses
+    that are verified; beside each step its attention mask.
+    """
+    if not _has_terminal():
+        raise usage("explain needs a terminal")
+    from lade_chat.cli.explain import explain
+
+    raise typer.Exit(explain(options.model(), question, theme))
+
+
 @app.command(epilog=f"{TUNE_EXAMPLES}\n{EXIT_CODES}")
-@with_some_options(without=(*SAMPLING_SETTINGS, "lookahead_workers", "tensor_parallel"))
+@with_some_options(without=(*SAMPLING_SETTINGS, "colours"))
 def tune(
     context: typer.Context,
     options: SharedOptions,
@@ -211,10 +229,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from lade_chat.engine.rank_worker import run_under_torchrun
 
         run_under_torchrun()
+    parent = torchrun.watch()
     try:
         return _main(arguments)
     finally:
-        torchrun.announce_end()
+        torchrun.announce_end(parent)
 
 
 def _main(arguments: Sequence[str] | None) -> int:

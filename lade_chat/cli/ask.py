@@ -21,6 +21,7 @@ from lade_chat.cli.output import (
 )
 from lade_chat.cli.pictures import check_exports, write_exports
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.colours import ColourView
 from lade_chat.export.content import Content
 from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Prefilling, Reply, ReplyFinished, Tokens
 
@@ -37,6 +38,7 @@ def ask(
     as_json: bool = False,
     plain: bool = False,
     exports: Sequence[Path] = (),
+    view: ColourView = "verified",
     kept: KeptTurn | None = None,
     engine: Engine | None = None,
 ) -> int:
@@ -45,14 +47,14 @@ def ask(
     On a terminal the text streams tinted and ends with a line break; in a pipe it is exactly the model's, with
     nothing added. With ``as_json`` one object is printed at the end instead. Status goes to stderr if that is a
     terminal. ``plain``: on a terminal whole lines instead, without colours. ``exports``: where to keep the reply as a
-    picture. ``kept``: the turn among the conversations. Raises LadeChatError.
+    picture. ``view``: how tokens are coloured. ``kept``: the turn among the conversations. Raises LadeChatError.
     """
     check_exports(exports)
     with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
         line.show("starting …")
         engine = engine or make_engine(model_options)
         model = load(engine, model_options, line)
-        writer = None if as_json else LineWriter(out) if plain else TextWriter(out)
+        writer = None if as_json else LineWriter(out) if plain else TextWriter(out, view)
         reply = Collected()
         if kept is not None:
             kept.begin(model, model_options)
@@ -64,7 +66,7 @@ def ask(
         if as_json:
             print_json(reply.as_json(model, options), out)
     _report(reply, options, as_json=as_json, plain=plain)
-    write_exports(exports, Content(messages[-1].content, model, (reply,)))
+    write_exports(exports, Content(messages[-1].content, model, (reply,), view=view))
     return INTERRUPTED if reply.finish_reason == "cancelled" else 0
 
 

@@ -54,7 +54,15 @@ def _once(options: SharedOptions, question: str, *, as_json: bool, plain: bool, 
     from lade_chat.cli.ask import ask
 
     messages = options.messages(question)
-    return ask(messages, options.model(), options.decoding(), as_json=as_json, plain=plain, exports=export or ())
+    return ask(
+        messages,
+        options.model(),
+        options.decoding(),
+        as_json=as_json,
+        plain=plain,
+        exports=export or (),
+        view=options.colours.view,
+    )
 
 
 def _kept(
@@ -82,6 +90,7 @@ def _kept(
             as_json=as_json,
             plain=plain,
             exports=export or (),
+            view=options.colours.view,
             kept=kept,
         )
     except Exception as raised:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lade_chat.suites.prompts import Suite
 
 MAX_NEW_TOKENS = 200
-_NOT_HERE = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", "seed", "stop")
+_NOT_HERE = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", "seed", "stop", "colours")
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
 _PIPE_WIDTH = 100
@@ -185,7 +185,7 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
             if plan.model.compiled:
                 loaded = compile_steps(loaded, line)
             line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
-            loaded = ranks.attach(loaded)
+            loaded = ranks.attach_all(loaded)
         with _progress() as progress, _memory_told():
             result = benchmark(loaded, plan, progress, assistant=assistant, padding=padding)
         if as_json:

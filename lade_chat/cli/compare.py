@@ -13,9 +13,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from lade_chat.cli.output import Collected, PassingLine, details, print_json, status_line, verified_style
+from lade_chat.cli.output import Collected, PassingLine, details, print_json, status_line, style_of
 from lade_chat.cli.pictures import check_exports, write_exports
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.colours import ColourView
 from lade_chat.errors import LadeChatError
 from lade_chat.export.content import Content
 from lade_chat.figures import reason_forms, sampling_forms
@@ -53,13 +54,14 @@ def compare(
     as_json: bool = False,
     plain: bool = False,
     exports: Sequence[Path] = (),
+    view: ColourView = "verified",
     contenders: tuple[Contender, Contender] = DEFAULT,
     engine: Engine | None = None,
 ) -> int:
     """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
 
     Two live panes on a terminal, plain text in a pipe or with ``plain``, one object with ``as_json``. ``exports``:
-    where to keep the race as a picture.
+    where to keep the race as a picture. ``view``: how tokens are coloured.
     """
     check_exports(exports)
     with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
@@ -68,7 +70,7 @@ def compare(
         model = load(engine, model_options, line)
         live = out.isatty() and not as_json and not plain
         console = Console(file=out, force_terminal=True, highlight=False) if live else None
-        result = run_race(engine, Race(messages, options, *contenders), line, console)
+        result = run_race(engine, Race(messages, options, *contenders), line, console, view)
         if as_json:
             print_json(result.as_json(model, options), out)
         elif console is not None:
@@ -79,13 +81,19 @@ def compare(
         if options.debug:
             _print_details(result)
     sides = tuple(result.sides.values())
-    write_exports(exports, Content(messages[-1].content, model, sides, tuple(result.outcome(model))))
+    write_exports(exports, Content(messages[-1].content, model, sides, tuple(result.outcome(model)), view))
     return INTERRUPTED if result.cancelled else 0
 
 
-def run_race(engine: Engine, command: Race, line: PassingLine | None, console: Console | None) -> Result:
+def run_race(
+    engine: Engine,
+    command: Race,
+    line: PassingLine | None,
+    console: Console | None,
+    view: ColourView = "verified",
+) -> Result:
     """Run the race to its end, shown live if there is a console; ``line`` tells how the prompt is read."""
-    result = Result(command)
+    result = Result(command, view)
     live = None
     try:
         for event in run(engine, command):
@@ -116,7 +124,8 @@ def run_race(engine: Engine, command: Race, line: PassingLine | None, console: C
 class Result:
     """Both sides of a race, so far or at its end."""
 
-    def __init__(self, command: Race) -> None:
+    def __init__(self, command: Race, view: ColourView) -> None:
+        self._view = view
         sizes = command.options.sizes
         self.contenders: dict[Side, Contender] = {
             "left": in_force(command.left, sizes),
@@ -184,17 +193,16 @@ class Result:
         texts = []
         for side, collected in self.sides.items():
             table.add_column(self.titles[side], footer=Text(_figures(collected)), ratio=1, width=width)
-            texts.append(_tinted(collected, console, width, height))
+            texts.append(_tinted(collected, self._view, console, width, height))
         table.add_row(*texts)
         return table
 
 
-def _tinted(collected: Collected, console: Console, width: int, height: int | None) -> Text:
+def _tinted(collected: Collected, view: ColourView, console: Console, width: int, height: int | None) -> Text:
     """A side's text wrapped to ``width``, its last ``height`` lines if a height is given."""
-    style = verified_style(console)
     text = Text()
     for piece in collected.pieces:
-        text.append(printable(piece.text), None if piece.origin == "plain" else style)
+        text.append(printable(piece.text), style_of(piece.origin, view, console))
     lines = text.wrap(console, width)
     return Text("\n").join(lines if height is None else lines[-height:])
 

@@ -41,6 +41,11 @@ Examples:
   lade-chat bench --model_path ./my-model --prompts question.jsonl --limit 20
   lade-chat bench --json | jq .overall
 """
+EXPLAIN_EXAMPLES = """\b
+Examples:
+  lade-chat explain
+  lade-chat explain "Count down from 20 to 1." --model_path ./my-model
+"""
 TUNE_EXAMPLES = """\b
 Examples:
   lade-chat tune

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import typer
+
+from lade_chat.colours import ColourView, view_named
+
+
+class ColourChoice(str, Enum):
+    """The views of ``lade_chat.colours``, as the command line has them."""
+
+    VERIFIED = "verified"
+    SOURCES = "sources"
+
+    @property
+    def view(self) -> ColourView:
+        return view_named(self.value)
+
 
 Prompt: TypeAlias = Annotated[
     str | None,
@@ -43,6 +58,10 @@ Save: TypeAlias = Annotated[
 ]
 GoOn: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
+Colours: TypeAlias = Annotated[
+    ColourChoice,
+    typer.Option("--colours", "--colors", help="Whether verified tokens are coloured alike, or each by its source."),
+]
 Theme: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The chat's colours; its palette (Ctrl+P) shows them all.")
+    str | None, typer.Option(metavar="NAME", help="The chat's colours; its command palette shows them all.")
 ]

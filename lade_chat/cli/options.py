@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from lade_chat.cli.flags import ColourChoice, Colours
 from lade_chat.cli.sampling import (
     Base,
     MinP,
@@ -32,7 +33,7 @@ from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 
 @dataclass(frozen=True)
 class SharedOptions:
-    """What was said on the command line about the model and the decoding; each field is a flag."""
+    """What was said on the command line about the model, the decoding and the colours; each field is a flag."""
 
     model_path: Annotated[
         str | None,
@@ -131,9 +132,12 @@ class SharedOptions:
     repetition_penalty: RepetitionPenalty = None
     seed: Seed = None
     stop: Stops = None
-    system: Annotated[str | None, typer.Option(metavar="TEXT", help="A system message to begin with.")] = None
+    system: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="A system message; a resumed conversation has it from there on.")
+    ] = None
     raw: Annotated[bool, typer.Option("--raw", help="Go on from the bare text, without roles (base models).")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up, and what the decoder does.")] = False
+    colours: Colours = ColourChoice.VERIFIED
 
     def model(self) -> ModelOptions:
         return ModelOptions(

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
 
+from lade_chat.colours import ColourView, Shown, shown_as
 from lade_chat.export.recording import Recording
 from lade_chat.figures import SEPARATOR, fit, reply_parts, summary, window
 from lade_chat.protocol import (
@@ -19,6 +20,7 @@ from lade_chat.protocol import (
     FinishReason,
     Loading,
     ModelInfo,
+    Origin,
     Piece,
     Prefilling,
     Sampling,
@@ -27,9 +29,20 @@ from lade_chat.protocol import (
 )
 from lade_chat.sanitize import printable
 
-VERIFIED = Style(color="#f0fff4", bgcolor="#14602c")
+_GREEN = Style(color="#f0fff4", bgcolor="#14602c")
+COLOURED: dict[Shown, Style] = {
+    "verified": _GREEN,
+    "trajectory": _GREEN,
+    "context": Style(color="#f2f5ff", bgcolor="#2a4682"),
+    "successor": Style(color="#fff8ea", bgcolor="#6e4c10"),
+}
 """Both colours are set, so that it reads on dark and on light terminals alike."""
-VERIFIED_WITHOUT_COLOUR = Style(underline=True)
+WITHOUT_COLOURS: dict[Shown, Style] = {
+    "verified": Style(underline=True),
+    "trajectory": Style(underline=True),
+    "context": Style(underline=True, italic=True),
+    "successor": Style(underline=True, bold=True),
+}
 
 _STAGES: dict[Stage, str] = {
     "configuration": "reading the configuration",
@@ -106,16 +119,17 @@ def details(statistics: Statistics) -> Iterable[str]:
     yield SEPARATOR.join(summary(s))
 
 
-def verified_style(console: Console) -> Style:
-    """How a verified token looks on this terminal."""
-    return VERIFIED_WITHOUT_COLOUR if console.no_color else VERIFIED
+def style_of(origin: Origin, view: ColourView, console: Console) -> Style | None:
+    """How a token looks on this terminal; None for a plain one."""
+    return (WITHOUT_COLOURS if console.no_color else COLOURED).get(shown_as(origin, view))
 
 
 class TextWriter:
     """Streams a reply to ``out``: tinted and made harmless on a terminal, exactly the model's text elsewhere."""
 
-    def __init__(self, out: TextIO) -> None:
+    def __init__(self, out: TextIO, view: ColourView) -> None:
         self._out = out
+        self._view = view
         self._console = Console(file=out, force_terminal=True, highlight=False) if out.isatty() else None
         self._at_line_start = True
 
@@ -124,7 +138,7 @@ class TextWriter:
             self._out.write("".join(piece.text for piece in pieces))
         else:
             for piece in pieces:
-                self._tint(printable(piece.text), verified=piece.origin != "plain")
+                self._tint(printable(piece.text), style_of(piece.origin, self._view, self._console))
         self._out.flush()
 
     def end_line(self) -> None:
@@ -134,10 +148,9 @@ class TextWriter:
             self._out.flush()
             self._at_line_start = True
 
-    def _tint(self, text: str, *, verified: bool) -> None:
+    def _tint(self, text: str, style: Style | None) -> None:
         if not text or self._console is None:
             return
-        style = verified_style(self._console) if verified else None
         # A tinted line break would colour the rest of its line.
         parts = [Segment(part, None if part == "\n" else style) for part in text.replace("\n", "\0\n\0").split("\0")]
         self._console.print(Segments([part for part in parts if part.text]), end="", soft_wrap=True)

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 import typer
@@ -79,7 +80,7 @@ def _value(options: SharedOptions, settings: Settings, name: str) -> Any:
     field = SETTINGS[name].field
     if field in {each.name for each in dataclasses.fields(options)}:
         value = getattr(options, field)
-        return value.value if name == "sampling" else value
+        return value.value if isinstance(value, Enum) else value
     given = settings.get(name)
     return _OTHER_DEFAULTS[name] if given is None else given
 

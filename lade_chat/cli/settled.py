@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from lade_chat.cli.flags import ColourChoice
 from lade_chat.cli.sampling import Base
 from lade_chat.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
@@ -63,4 +64,6 @@ def _converted(name: str, value: Any) -> Any:
         return path if name == "data_dir" else str(path) if value.startswith("~") else value
     if name == "sampling":
         return Base(value)
+    if name == "colours":
+        return ColourChoice(value)
     return list(value) if isinstance(value, tuple) else value

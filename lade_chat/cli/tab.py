@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from lade_chat.colours import ColourView
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol import DecodingOptions, ModelOptions
 from lade_chat.settings.settings import Origin, load
@@ -19,7 +20,7 @@ TAB = "_LADE_CHAT_TAB"
 
 
 class TabOptions(msgspec.Struct, frozen=True):
-    """What was said on the command line that serves the tabs; ``theme`` None means the settings' own."""
+    """What was said on the command line that serves the tabs; ``theme`` and ``colours`` None mean the settings' own."""
 
     model: ModelOptions
     decoding: DecodingOptions
@@ -28,6 +29,7 @@ class TabOptions(msgspec.Struct, frozen=True):
     theme: str | None
     data_dir: str | None
     origins: dict[str, Origin]
+    colours: ColourView | None = None
 
     def encoded(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -44,6 +46,7 @@ def main() -> None:
 
 
 def _run(tab: TabOptions) -> int:
+    from lade_chat.cli.ending import end_in_time
     from lade_chat.engine.address import Address
     from lade_chat.engine.remote import RemoteEngine
     from lade_chat.store.store import Store
@@ -62,7 +65,13 @@ def _run(tab: TabOptions) -> int:
         system=tab.system,
         debug=tab.debug,
         store=Store(Path(tab.data_dir) if tab.data_dir else None),
-        preferences=Preferences.of(settings, tab.origins, tab.theme or (theme if isinstance(theme, str) else None)),
+        preferences=Preferences.of(
+            settings,
+            tab.origins,
+            tab.theme or (theme if isinstance(theme, str) else None),
+            tab.colours,
+        ),
     )
+    end_in_time(app.ending, lambda: app.return_code or 0)
     app.run()
     return app.return_code or 0

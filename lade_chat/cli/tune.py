@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -15,7 +16,7 @@ from lade_chat.cli.turn import compile_steps, library_output_on_stderr
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.loading.model import load
-from lade_chat.protocol import Loading, ModelOptions, Sizes
+from lade_chat.protocol import Loading, ModelInfo, ModelOptions, Sizes
 from lade_chat.sanitize import printable
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
+        from lade_chat.engine.ranks import Ranks
+
+        ranks = Ranks()
+        ranks.assign(model_options)
         loaded = load(model_options, lambda stage, done, total: line.show_event(Loading(stage, done, total)))
         line.clear()
         sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices))
@@ -37,23 +42,26 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
         if model_options.compiled:
             loaded = compile_steps(loaded, line)
+        line.show("waiting for the other processes …" if model_options.processes > 1 else "")
+        loaded = ranks.attach_all(loaded)
         from lade_chat.engine.tune import ACCEPTANCES, WINDOWS, best_chain, measure, step_times, sweep, window_cost
 
         line.show("measuring what a step costs …")
-        cost = measure(loaded)
+        loaded = ranks.with_shared_cost(replace(loaded, step_cost=measure(loaded)))
+        cost = loaded.shared_cost or loaded.step_cost
+        assert cost is not None
         times = step_times(cost)
         relative = cost.relative(times[-1].tokens).tolist()
         chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
         windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
         outcomes = None
         if with_sweep:
-            outcomes = sweep(
-                loaded, cost, more, lambda name, done, total: line.show(f"trying {name} · {done / total:.0%}")
-            )
+            outcomes = sweep(loaded, more, lambda name, done, total: line.show(f"trying {name} · {done / total:.0%}"))
         line.clear()
         if as_json:
             info = loaded.info
             model = {"model": info.name, "device": info.device, "dtype": info.dtype, "compiled": info.compiled}
+            model |= {"lookahead_workers": info.lookahead_workers, "tensor_parallel": info.tensor_parallel}
             parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
                 "steps": times,
                 "chains": chains,
@@ -63,10 +71,18 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             print_json({**model, **{name: [row._asdict() for row in rows] for name, rows in parts.items()}}, out)
         else:
             console = Console(file=out, highlight=False, markup=False)
-            compiled = " · compiled" if loaded.info.compiled else ""
-            console.print(f"{printable(loaded.info.name)} · {loaded.info.device} · {loaded.info.dtype}{compiled}")
+            console.print(_heading(loaded.info))
             _print(console, times, chains, windows, outcomes)
     return 0
+
+
+def _heading(info: ModelInfo) -> str:
+    parts = [printable(info.name), info.device, info.dtype, *(["compiled"] if info.compiled else [])]
+    if info.lookahead_workers > 1:
+        parts.append(f"{info.lookahead_workers} processes that share each step, what they exchange not counted")
+    if info.tensor_parallel > 1:
+        parts.append(f"split over {info.tensor_parallel} processes")
+    return " · ".join(parts)
 
 
 def _print(

@@ -15,6 +15,7 @@ import msgspec
 from decoding import Session
 from decoding.parallel import WorkerLostError
 from lade_chat.engine.conversation import Prompt, build_prompt
+from lade_chat.engine.explain import MOST_NEW_TOKENS, explain
 from lade_chat.engine.pace import Pace
 from lade_chat.engine.race import check, race
 from lade_chat.engine.ranks import Ranks
@@ -27,6 +28,7 @@ from lade_chat.loading.model import LoadedModel, Report, load
 from lade_chat.loading.step_costs import remember, with_step_cost
 from lade_chat.protocol import (
     Event,
+    Explain,
     Failed,
     Load,
     Loaded,
@@ -98,20 +100,23 @@ class ChatEngine:
         self._session, self._turns = cached or (fresh(self._session), Turns())
         return present
 
-    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+    def handle(self, command: Load | Reply | Race | Explain) -> Iterator[Event]:
         """Carry out a command; every error ends it with an event of one line."""
         if isinstance(command, Load):
             yield from self._load(command.options)
             return
         self._stop.clear()
         self._pace.resume()
-        command = msgspec.structs.replace(command, options=with_seed(command.options))
         try:
+            if isinstance(command, Explain):
+                yield from self._explain(command)
+                return
+            command = msgspec.structs.replace(command, options=with_seed(command.options))
             yield from self._reply(command) if isinstance(command, Reply) else self._race(command)
         except LadeChatError as error:
             yield Failed(str(error))
         except WorkerLostError as error:
-            yield Failed(f"{error}: {_those_left(self._loaded)}")
+            yield Failed(f"{error}{_those_left(self._loaded)}")
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -191,6 +196,18 @@ class ChatEngine:
         start = fresh(session) if command.fresh else self._turns.start(prompt.ids, session)
         yield from race(loaded, start, prompt, command, self._stop.is_set)
 
+    def _explain(self, command: Explain) -> Iterator[Event]:
+        if self._loaded is None:
+            raise LadeChatError("no model is loaded yet")
+        prompt = build_prompt(
+            command.messages,
+            self._loaded.tokenizer,
+            raw=False,
+            context_window=self._loaded.info.context_window,
+            max_new_tokens=MOST_NEW_TOKENS,
+        )
+        yield from explain(self._loaded, command.messages[-1].content, prompt, self._stop.is_set)
+
     def _prepare(self, command: Reply | Race) -> tuple[LoadedModel, Session, Prompt]:
         if self._loaded is None or self._session is None:
             raise LadeChatError("no model is loaded yet")
@@ -229,6 +246,6 @@ def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
 
 def _those_left(loaded: LoadedModel | None) -> str:
     if loaded is not None and loaded.info.tensor_parallel > 1:
-        return "load the model again"
+        return ", and a part of the model with it: load the model again"
     ranks = 1 if loaded is None or loaded.workers is None else loaded.workers.ranks
-    return "the chat goes on in one process" if ranks == 1 else f"the chat goes on in {ranks} processes"
+    return f": the chat goes on in {'one process' if ranks == 1 else f'{ranks} processes'}"

@@ -25,6 +25,8 @@ from lade_chat.errors import LadeChatError, is_out_of_memory, summary
 from lade_chat.protocol import (
     Command,
     Event,
+    Explain,
+    ExplainFinished,
     Failed,
     Inspect,
     Load,
@@ -47,7 +49,7 @@ from lade_chat.threads import wait_briefly
 
 DEFAULT_ENGINE = "lade_chat.engine.chat_engine:ChatEngine"
 
-Work: TypeAlias = Load | Reply | Race
+Work: TypeAlias = Load | Reply | Race | Explain
 """The commands that take time, and are answered one after the other."""
 
 
@@ -121,7 +123,7 @@ class EngineServer:
                     self._engine.inspect(command.enabled)
             elif isinstance(command, Pause | StepOnce | Resume):
                 self._set_pace(command)
-            elif isinstance(command, Load | Reply | Race):
+            elif isinstance(command, Load | Reply | Race | Explain):
                 self._waiting.append(_Job(command))
                 self._changed.notify()
 
@@ -220,6 +222,9 @@ def one_line(error: BaseException) -> str:
 
 def cancelled(command: Work) -> Iterable[Event]:
     """The answer to a command that was stopped before it began."""
+    if isinstance(command, Explain):
+        yield ExplainFinished()
+        return
     nothing = Statistics()
     yield ReplyFinished("cancelled", nothing, side="left")
     if isinstance(command, Race):

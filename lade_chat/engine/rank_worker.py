@@ -82,10 +82,31 @@ def run_under_torchrun() -> None:
     """The life of a rank that torchrun has started, not rank 0: it serves every engine of rank 0's until that ends."""
     wait_briefly()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stderr, parent = _leave_terminal(), os.getppid()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    try:
+        _serve_engines(torchrun.store())
+    except RuntimeError as error:
+        if os.getppid() == parent:  # else nobody is left to read it
+            os.write(stderr, f"error: rank {torchrun.rank()}: {summary(error)}\n".encode())
+    os._exit(1)
+
+
+def _leave_terminal() -> int:
+    """Have what libraries print go nowhere if it would go to a terminal: rank 0 draws there. Returns stderr's copy."""
+    stderr, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        if os.isatty(stream):
+            os.dup2(nothing, stream)
+    os.close(nothing)
+    return stderr
+
+
+def _serve_engines(store: torchrun.Store) -> None:
     import torch.distributed as dist
 
     stores: Any = dist
-    store, engine = torchrun.store(), 1
+    engine = 1
     while True:
         while not store.check([f"{torchrun.ENGINES}/{engine}"]):
             if store.check([torchrun.OVER]):

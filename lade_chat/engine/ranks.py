@@ -32,7 +32,7 @@ class Ranks:
     """The other ranks, none to begin with. Belongs to one thread at a time."""
 
     def __init__(self) -> None:
-        self._size = 1
+        self._size = self._asked = 1
         self._launcher: subprocess.Popen[bytes] | None = None
         self._log: IO[bytes] | None = None
         self._channels: list[Channel] = []
@@ -54,7 +54,7 @@ class Ranks:
             LadeChatError: there cannot be so many, in one line why.
         """
         self._wait_until_assigned()
-        size = options.processes
+        size = self._asked = options.processes
         _check_devices(options, size)
         if size != self._size or self._split or self._one_is_missing():
             self.close()
@@ -89,6 +89,14 @@ class Ranks:
         self._workers = Workers(self._serving)
         info = msgspec.structs.replace(info, lookahead_workers=self._workers.ranks)
         return replace(loaded, info=info, workers=self._workers)
+
+    def attach_all(self, loaded: LoadedModel) -> LoadedModel:
+        """As :meth:`attach`, for what is measured; raises LadeChatError if fewer serve than were asked for."""
+        known, asked = len(loaded.info.notices), self._asked
+        loaded = self.attach(loaded)
+        if max(loaded.info.lookahead_workers, loaded.info.tensor_parallel) < asked:
+            raise LadeChatError(loaded.info.notices[known])
+        return loaded
 
     @staticmethod
     def with_shared_cost(loaded: LoadedModel) -> LoadedModel:

@@ -189,7 +189,7 @@ class TabEngine:
         self.has_begun = False
         self.inspecting = False
 
-    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+    def handle(self, command: Work) -> Iterator[Event]:
         """Wait for this tab's turn, and tell what comes of the command."""
         self.stopped = False
         turn = self._shared.begin(self, command)

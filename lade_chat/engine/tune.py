@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from decoding import AutoregressiveDecoder, Decoder, LookaheadDecoder, Session, Step, StepCost, measure_step_cost
+from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, measure_step_cost
 from lade_chat.engine.conversation import build_prompt
-from lade_chat.engine.reply import config_of
+from lade_chat.engine.reply import config_of, lookahead_decoder
 from lade_chat.figures import sizes_name
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import remember
@@ -97,10 +97,10 @@ def window_cost(relative: Sequence[float], window_size: int, ngram_size: int) ->
     return Window(window_size, ngram_size, tokens, float(relative[1 + tokens]) - 1.0)
 
 
-def sweep(
-    loaded: LoadedModel, cost: StepCost, more: Sizes | None, report: Callable[[str, int, int], None]
-) -> list[Outcome]:
+def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, int], None]) -> list[Outcome]:
     """Plain decoding, automatic sizes and fixed ones over the same prompts; ``more`` is one more fixed setting.
+
+    Lookahead's steps are shared among all processes that serve the model.
 
     The settings take turns on every prompt, so that a machine that slows down slows all of them. Each reply has a
     session of its own: nothing is learnt from another.
@@ -108,8 +108,8 @@ def sweep(
     fixed = dict.fromkeys((*FIXED, *([more] if more else [])))
     decoders: dict[str, Decoder] = {
         "plain": AutoregressiveDecoder(loaded.model),
-        "auto": LookaheadDecoder(loaded.model, config_of(None), cost=cost),
-        **{sizes_name(sizes): LookaheadDecoder(loaded.model, config_of(sizes)) for sizes in fixed},
+        "auto": lookahead_decoder(loaded, config_of(None)),
+        **{sizes_name(sizes): lookahead_decoder(loaded, config_of(sizes)) for sizes in fixed},
     }
     steps: dict[str, list[Step]] = {name: [] for name in decoders}
     names, turns = list(decoders), ROUNDS * len(PROMPTS)

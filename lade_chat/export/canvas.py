@@ -12,7 +12,7 @@ from lade_chat.export.layout import Glyph, Line, width_of
 from lade_chat.export.theme import INKS, Colours, Ink, rgb
 
 SHADES = 8
-"""Steps from a ground to its text. Eight inks of them and the rule leave half of a GIF's colours unused."""
+"""Steps from a ground to its text. Nine inks of them and the rule leave most of a GIF's colours unused."""
 _RULE = len(INKS) * SHADES
 
 

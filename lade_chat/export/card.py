@@ -131,8 +131,7 @@ def card_of(content: Content, columns: int | None = None) -> Card:
         title=written(heading, "title"),
         question=_question(content.question, columns),
         panes=tuple(
-            _pane(side, column, width, titled=content.is_race)
-            for side, column in zip(content.sides, (0, width + _GAP), strict=False)
+            _pane(content, side, column, width) for side, column in zip(content.sides, (0, width + _GAP), strict=False)
         ),
         verdict=_paragraphs(content.verdict, columns, content.seconds),
         legend=_legend(content, columns),
@@ -140,18 +139,20 @@ def card_of(content: Content, columns: int | None = None) -> Card:
     )
 
 
-def stretches(side: Recording) -> list[Stretch]:
-    """A reply's pieces, each in the ink of its origin."""
-    return [(piece.text, piece.origin, moment) for piece, moment in zip(side.pieces, side.times, strict=True)]
+def stretches(content: Content, side: Recording) -> list[Stretch]:
+    """A reply's pieces, each in the ink of what it is shown as."""
+    return [
+        (piece.text, content.shown_as(piece), moment) for piece, moment in zip(side.pieces, side.times, strict=True)
+    ]
 
 
-def _pane(side: Recording, column: int, width: int, *, titled: bool) -> Pane:
-    figures = pack(figures_of(side, titled=titled), width)
+def _pane(content: Content, side: Recording, column: int, width: int) -> Pane:
+    figures = pack(figures_of(side, titled=content.is_race), width)
     return Pane(
         column,
         width,
         written(title_of(side), "dim"),
-        rows(stretches(side), width),
+        rows(stretches(content, side), width),
         rows([(figures, "dim", side.seconds)], width),
         tuple(side.times),
         side.seconds,
@@ -174,10 +175,10 @@ def _paragraphs(texts: tuple[str, ...], columns: int, moment: float) -> tuple[Li
 
 
 def _legend(content: Content, columns: int) -> tuple[Line, ...]:
-    """A line for each origin: its name in its ink, and what it means."""
-    origins = content.origins()
-    widest = max((len(origin) for origin in origins), default=0)
+    """A line for each look: its name in its ink, and what it means."""
+    legend = content.legend()
+    widest = max((len(shown) for shown in legend), default=0)
     lines: list[Line] = []
-    for origin, meaning in origins.items():
-        lines.extend(rows([(f" {origin:{widest}} ", origin, 0.0), (f" {meaning}", "dim", 0.0)], columns))
+    for shown, meaning in legend.items():
+        lines.extend(rows([(f" {shown:{widest}} ", shown, 0.0), (f" {meaning}", "dim", 0.0)], columns))
     return tuple(lines)

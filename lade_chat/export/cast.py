@@ -53,7 +53,7 @@ def _reply(content: Content, colours: Colours, columns: int) -> Iterator[tuple[f
     [side] = content.sides
     if question := " ".join(printable(content.question).split()):
         yield 0.0, f"{_inked(f'> {question}', 'question', colours)}\r\n\r\n"
-    for moment, group in groupby(stretches(side), key=lambda stretch: stretch[2]):
+    for moment, group in groupby(stretches(content, side), key=lambda stretch: stretch[2]):
         parts = ((ink, "".join(piece for piece, *_ in same)) for ink, same in groupby(group, key=lambda part: part[1]))
         text = "".join(_inked(printable(part), ink, colours) for ink, part in parts)
         if text:

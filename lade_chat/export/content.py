@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lade_chat.colours import ColourView, Shown, meanings, shown_as
 from lade_chat.export.recording import Recording
-from lade_chat.figures import ORIGINS, lookahead_forms, reply_parts
+from lade_chat.figures import lookahead_forms, reply_parts
 from lade_chat.methods import title
-from lade_chat.protocol import ModelInfo, Origin
+from lade_chat.protocol import ModelInfo, Piece
 
 NAME = "lade-chat"
 
 
 @dataclass(frozen=True)
 class Content:
-    """``sides``: one reply, or a race's two, lookahead on first. ``verdict``: a race's outcome in words."""
+    """``sides``: one reply, or a race's two. ``verdict``: a race's outcome in words. ``view``: how tokens are shown."""
 
     question: str
     model: ModelInfo
     sides: tuple[Recording, ...]
     verdict: tuple[str, ...] = ()
+    view: ColourView = "sources"
 
     @property
     def is_race(self) -> bool:
@@ -30,10 +32,14 @@ class Content:
         """How long it plays: a race's sides start together, each on its own clock."""
         return max(side.seconds for side in self.sides)
 
-    def origins(self) -> dict[Origin, str]:
-        """The legend: every origin that occurs, and what it means."""
-        seen = {piece.origin for side in self.sides for piece in side.pieces}
-        return {origin: meaning for origin, meaning in ORIGINS.items() if origin in seen}
+    def shown_as(self, piece: Piece) -> Shown:
+        """What a token is shown as in this view."""
+        return shown_as(piece.origin, self.view)
+
+    def legend(self) -> dict[Shown, str]:
+        """Everything that a token here is shown as, and what it means."""
+        seen = {self.shown_as(piece) for side in self.sides for piece in side.pieces}
+        return {shown: meaning for shown, meaning in meanings(self.view).items() if shown in seen}
 
     def heading(self) -> list[str]:
         """Who answered."""

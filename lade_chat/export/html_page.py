@@ -9,7 +9,7 @@ from lade_chat.export.content import Content, figures_of, title_of
 from lade_chat.export.markup import safe
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
-from lade_chat.figures import ORIGINS, SEPARATOR
+from lade_chat.figures import SEPARATOR
 
 _VARIABLES = ("ground", "bar", "rule", "text", "dim", "question", "verdict")
 _STYLE = """\
@@ -33,9 +33,15 @@ h2, .figures, dd { color: var(--dim) }
 .verdict { color: var(--verdict); margin-top: 1rem }
 dl { margin-top: 1rem; display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1ch }
 dt { padding: 0 1ch }
+.verified { background: var(--verified) }
 .trajectory { background: var(--trajectory) }
 .context { background: var(--context) }
 .successor { background: var(--successor) }
+@media (forced-colors: active) {
+  .verified, .trajectory, .context, .successor { text-decoration: underline }
+  .context { font-style: italic }
+  .successor { font-weight: bold }
+}
 @media (max-width: 48rem) {
   .race { grid-template-columns: 1fr }
   .race section { padding: 0 }
@@ -61,7 +67,7 @@ def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
         # The line break behind <pre> is dropped by browsers: one at the text's beginning is not.
         f'<pre class="question">\n&gt; {safe(question)}</pre>' if question else "",
         f'<main class="{"race" if content.is_race else "reply"}">',
-        *(_section(side, titled=content.is_race) for side in content.sides),
+        *(_section(content, side) for side in content.sides),
         "</main>",
         *(f'<p class="verdict">{safe(line)}</p>' for line in content.verdict),
         _legend(content),
@@ -70,28 +76,30 @@ def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
     return "\n".join(part for part in parts if part).encode()
 
 
-def _section(side: Recording, *, titled: bool) -> str:
-    title = f"<h2>{safe(title_of(side))}</h2>" if titled else ""
+def _section(content: Content, side: Recording) -> str:
+    title = f"<h2>{safe(title_of(side))}</h2>" if content.is_race else ""
     # A separator goes with what is behind it, and at the beginning of a line is out of sight.
     figures = "".join(
         f"<span>{SEPARATOR if number else ''}{safe(figure)}</span>"
-        for number, figure in enumerate(figures_of(side, titled=titled))
+        for number, figure in enumerate(figures_of(side, titled=content.is_race))
     )
-    return f'<section>{title}<pre class="text">\n{_text(side)}</pre><p class="figures">{figures}</p></section>'
+    text = _text(content, side)
+    return f'<section>{title}<pre class="text">\n{text}</pre><p class="figures">{figures}</p></section>'
 
 
-def _text(side: Recording) -> str:
-    """The pieces, those of one origin together, with what the origin means for a pointer that rests on them."""
+def _text(content: Content, side: Recording) -> str:
+    """The pieces, those of one look together, with what that means for a pointer that rests on them."""
     spans = []
-    for origin, pieces in groupby(side.pieces, key=lambda piece: piece.origin):
+    legend = content.legend()
+    for shown, pieces in groupby(side.pieces, key=content.shown_as):
         text = safe("".join(piece.text for piece in pieces))
         if text:
-            spans.append(f'<span class="{origin}" title="{safe(f"{origin}: {ORIGINS[origin]}")}">{text}</span>')
+            spans.append(f'<span class="{shown}" title="{safe(f"{shown}: {legend[shown]}")}">{text}</span>')
     return "".join(spans)
 
 
 def _legend(content: Content) -> str:
-    entries = (f'<dt class="{origin}">{origin}</dt><dd>{safe(text)}</dd>' for origin, text in content.origins().items())
+    entries = (f'<dt class="{shown}">{shown}</dt><dd>{safe(text)}</dd>' for shown, text in content.legend().items())
     return f"<dl>{''.join(entries)}</dl>"
 
 
@@ -107,5 +115,5 @@ def _colours(theme: Theme) -> str:
 
 def _variables(colours: Colours) -> str:
     named: dict[str, str] = {name: getattr(colours, name) for name in _VARIABLES}
-    named |= {str(origin): tint for origin, tint in colours.tints.items()}
+    named |= {str(shown): tint for shown, tint in colours.tints.items()}
     return "; ".join(f"--{name}: {value}" for name, value in named.items())

@@ -125,7 +125,7 @@ def _style(theme: Theme) -> str:
 
 def _rules(colours: Colours) -> str:
     fills = {".ground": colours.ground, ".bar": colours.bar, ".rule": colours.rule, "text": colours.text}
-    fills |= {f".{origin}": tint for origin, tint in colours.tints.items()}
+    fills |= {f".{shown}": tint for shown, tint in colours.tints.items()}
     fills |= {f".{ink}": colours.of(ink)[0] for ink in INKS if ink in ("dim", "question", "verdict")}
     return "".join(f"{selector} {{ fill: {colour} }}\n" for selector, colour in fills.items())
 

@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from lade_chat.protocol import Origin
+from lade_chat.colours import Shown
 
 Theme: TypeAlias = Literal["auto", "dark", "light"]
 """``auto`` follows the reader's preference where the format can (HTML, SVG), and is dark elsewhere."""
-Ink: TypeAlias = Origin | Literal["dim", "title", "question", "verdict"]
-"""What a character is written in: a token's origin, or its part in the picture."""
-INKS: tuple[Ink, ...] = ("plain", "trajectory", "context", "successor", "dim", "title", "question", "verdict")
+Ink: TypeAlias = Shown | Literal["dim", "title", "question", "verdict"]
+"""What a character is written in: what its token is shown as, or its part in the picture."""
+INKS: tuple[Ink, ...] = (
+    "plain",
+    "verified",
+    "trajectory",
+    "context",
+    "successor",
+    "dim",
+    "title",
+    "question",
+    "verdict",
+)
 
 
 @dataclass(frozen=True)
@@ -25,7 +35,7 @@ class Colours:
     dim: str
     question: str
     verdict: str
-    tints: dict[Origin, str]
+    tints: dict[Shown, str]
     """The grounds behind verified tokens."""
     sixteen: tuple[str, ...]
     """A terminal's own colours, for players that want them."""
@@ -54,7 +64,7 @@ DARK = Colours(
     dim="#a0a0a0",
     question="#6cb6f0",
     verdict="#8fd694",
-    tints={"trajectory": "#1d5136", "context": "#2a4682", "successor": "#6e4c10"},
+    tints={"verified": "#1d5136", "trajectory": "#1d5136", "context": "#2a4682", "successor": "#6e4c10"},
     sixteen=(
         *("#121212", "#f07178", "#8fd694", "#e6c07b", "#6cb6f0", "#c792ea", "#7fd1d1", "#d0d0d0"),
         *("#5c6773", "#ff8b92", "#a9e8ad", "#ffd88f", "#8fcbff", "#deb0ff", "#9ee8e8", "#ffffff"),
@@ -68,7 +78,7 @@ LIGHT = Colours(
     dim="#5a6067",
     question="#0b5aa2",
     verdict="#17672d",
-    tints={"trajectory": "#bfe8cd", "context": "#c9dcff", "successor": "#ffdf9e"},
+    tints={"verified": "#bfe8cd", "trajectory": "#bfe8cd", "context": "#c9dcff", "successor": "#ffdf9e"},
     sixteen=(
         *("#1b1b1b", "#b3261e", "#17672d", "#8a5a00", "#0b5aa2", "#7b2fa0", "#0b6e6e", "#c5ced6"),
         *("#5a6067", "#c9362d", "#1f7d39", "#9e6a00", "#1a6dbb", "#9140b8", "#138080", "#ffffff"),

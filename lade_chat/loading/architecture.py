@@ -13,19 +13,31 @@ _LONGEST_CONTEXT = 100_000_000
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "n_ctx", "max_sequence_length")
 
 
-def load_config(folder: Path, *, trust_remote_code: bool) -> Any:
-    """The folder's configuration as transformers has it. Raises ModelError if it is no causal LM's."""
+def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any:
+    """The folder's configuration as transformers has it. Raises ModelError if it is no causal LM's.
+
+    ``name``: what errors call the model; the folder, if it is empty.
+    """
     from transformers import AutoConfig
 
-    declared = read_config(folder)
-    _check_code(folder, declared, trust_remote_code=trust_remote_code)
+    declared, name = read_config(folder), name or str(folder)
+    _check_code(name, declared, trust_remote_code=trust_remote_code)
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code, local_files_only=True)
     except Exception as error:  # config classes validate, each in its own way
         raise ModelError(f"{folder / CONFIG} is not a valid configuration: {summary(error)}") from error
     if not (trust_remote_code and _brings_code(declared)):
-        _check_causal(folder, config)
+        _check_causal(name, config)
     return config
+
+
+def check_before_download(config: Path, name: str, *, trust_remote_code: bool) -> None:
+    """Whether the model called ``name``, of which only this config.json is here, is a causal LM. Raises ModelError.
+
+    One whose own code may be run can only be told when that is here too.
+    """
+    if not (trust_remote_code and _brings_code(read_config(config.parent))):
+        load_config(config.parent, name=name, trust_remote_code=False)
 
 
 def _brings_code(declared: dict[str, Any]) -> bool:
@@ -33,7 +45,7 @@ def _brings_code(declared: dict[str, Any]) -> bool:
     return isinstance(auto_map, dict) and "AutoModelForCausalLM" in auto_map
 
 
-def _check_code(folder: Path, declared: dict[str, Any], *, trust_remote_code: bool) -> None:
+def _check_code(name: str, declared: dict[str, Any], *, trust_remote_code: bool) -> None:
     """Raises ModelError if neither transformers nor code that may be run knows the architecture."""
     import transformers
     from transformers import CONFIG_MAPPING
@@ -43,19 +55,19 @@ def _check_code(folder: Path, declared: dict[str, Any], *, trust_remote_code: bo
     if _brings_code(declared):
         if not trust_remote_code and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
             raise ModelError(
-                f"{folder} needs its own code to run (model type '{kind}'):"
+                f"{name} needs its own code to run (model type '{kind}'):"
                 " if you trust where it comes from, pass --trust-remote-code."
             )
     elif not kind:
-        raise ModelError(f"{folder / CONFIG} names no model_type: it is no transformers checkpoint.")
+        raise ModelError(f"The {CONFIG} of {name} names no model_type: it is no transformers checkpoint.")
     elif kind not in CONFIG_MAPPING:
         raise ModelError(
-            f"The model type '{kind}' of {folder} is unknown to transformers {transformers.__version__}:"
+            f"The model type '{kind}' of {name} is unknown to transformers {transformers.__version__}:"
             " a newer transformers may know it."
         )
 
 
-def _check_causal(folder: Path, config: Any) -> None:
+def _check_causal(name: str, config: Any) -> None:
     """Raises ModelError unless the architecture writes text from left to right."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
@@ -73,7 +85,7 @@ def _check_causal(folder: Path, config: Any) -> None:
     )
     if not causal:
         what = f"{classes[0]} (model type '{config.model_type}')" if classes else f"model type '{config.model_type}'"
-        raise ModelError(f"{folder} is no causal language model but {what}: it cannot write replies.")
+        raise ModelError(f"{name} is no causal language model but {what}: it cannot write replies.")
 
 
 def plain_attention(config: Any) -> str | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import ModelError, summary
+from lade_chat.loading.architecture import check_before_download
 from lade_chat.loading.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights
 
 _TIMEOUT = 10.0
@@ -57,13 +58,16 @@ def _cached(repo_id: str, *, allow_pickle: bool) -> Path | None:
 
 
 def _download(repo_id: str, report: Callable[[int, int], None], *, trust_remote_code: bool, allow_pickle: bool) -> Path:
-    from huggingface_hub import HfApi, snapshot_download, try_to_load_from_cache
+    from huggingface_hub import HfApi, hf_hub_download, snapshot_download, try_to_load_from_cache
 
     listing = HfApi().model_info(repo_id, files_metadata=True, timeout=_TIMEOUT)
     sizes = {file.rfilename: file.size or 0 for file in listing.siblings or []}
     names = _wanted(repo_id, list(sizes), trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
     absent = [n for n in names if not isinstance(try_to_load_from_cache(repo_id, n, revision=listing.sha), str)]
-    progress = _progress_class(report, sum(sizes[name] for name in absent))
+    total = sum(sizes[name] for name in absent)
+    report(0, total)
+    check_before_download(Path(hf_hub_download(repo_id, CONFIG)), repo_id, trust_remote_code=trust_remote_code)
+    progress = _progress_class(report, total, done=sizes[CONFIG] if CONFIG in absent else 0)
     return Path(snapshot_download(repo_id, allow_patterns=names, tqdm_class=progress))
 
 
@@ -84,12 +88,14 @@ def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pi
     return wanted + [name for name in names if trust_remote_code and name.endswith(".py")]
 
 
-def _progress_class(report: Callable[[int, int], None], total: int) -> type[Any]:
-    """A bar that draws nothing and reports the bytes that have come, as the Hub's client asks for one."""
+def _progress_class(report: Callable[[int, int], None], total: int, *, done: int) -> type[Any]:
+    """A bar that draws nothing and reports the bytes that have come, as the Hub's client asks for one.
+
+    ``done`` bytes of ``total`` came before.
+    """
     from huggingface_hub.utils.tqdm import tqdm
 
     furthest = 0
-    report(0, total)
 
     class Bytes(tqdm):
         """One of the client's bars; those that count files, not bytes, report nothing."""
@@ -105,7 +111,7 @@ def _progress_class(report: Callable[[int, int], None], total: int) -> type[Any]
             # The client has a bar for bytes received and one for bytes written: whichever is ahead counts.
             if self.counts_bytes and self.bytes > furthest:
                 furthest = self.bytes
-                report(min(furthest, total), total)
+                report(min(done + furthest, total), total)
 
     return Bytes
 

@@ -70,7 +70,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
 
     device, requested = choose_device(options.device), parse_dtype(options.dtype)
     folder = _folder(options, report)
-    config = load_config(folder, trust_remote_code=options.trust_remote_code)
+    config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
     notices = [plain_attention(config)]
     check_tokenizer(folder)
     weights = check_weights(folder, allow_pickle=options.allow_pickle)

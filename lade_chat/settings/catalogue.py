@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lade_chat.colours import VIEWS
 from lade_chat.settings.kinds import Kind, Number, Switch, Text, Texts
 
 ENVIRONMENT = "LADE_CHAT_"
@@ -55,6 +56,7 @@ _SETTINGS = (
     Setting("save", Switch(), "whether ask keeps its turn among the conversations"),
     Setting("data_dir", Text(), "the folder of the conversations"),
     Setting("theme", Text(), "the colours of the chat, by the name in its palette"),
+    Setting("colours", Text(VIEWS), "whether verified tokens are coloured alike, or each by its source"),
 )
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _SETTINGS}
 

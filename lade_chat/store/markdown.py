@@ -6,6 +6,7 @@ import re
 import time
 
 from lade_chat.figures import SEPARATOR, reply_parts
+from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Turn
 
@@ -19,11 +20,14 @@ def to_markdown(conversation: Conversation) -> str:
     blocks = [f"# {about.title or 'New conversation'}", f"*{written}*"]
     if about.system:
         blocks += ["**System**", _closed(about.system)]
-    for turn in conversation.path:
-        if turn.question is not None:
-            blocks += ["---", "**You**", _closed(turn.question)]
-        name = f" ({turn.model.name})" if turn.model else ""
-        blocks += [f"**Model**{name}", _closed(turn.reply), f"*{_figures(turn)}*"]
+    path = conversation.path
+    for first, last in tree.wholes(path):
+        parts = path[first:last]
+        if (question := parts[0].question) is not None:
+            blocks += ["---", "**You**", _closed(question)]
+        name = f" ({parts[0].model.name})" if parts[0].model else ""
+        reply = _closed("".join(part.reply for part in parts))
+        blocks += [f"**Model**{name}", reply, *(f"*{_figures(part)}*" for part in parts)]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from lade_chat.protocol import Message
 from lade_chat.store.values import Turn
@@ -35,6 +36,12 @@ def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:
         seen.add(turn)
         turn = newest[turn].id
     return turn
+
+
+def wholes(turns: Sequence[Turn]) -> list[tuple[int, int]]:
+    """Where each reply begins and ends among the turns of a path: what goes on with a reply is one with it."""
+    begins = [place for place, turn in enumerate(turns) if turn.question is not None or not place]
+    return list(pairwise([*begins, len(turns)]))
 
 
 def messages(path: Sequence[Turn], system: str | None) -> tuple[Message, ...]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 from textual.theme import Theme
 
+from lade_chat.colours import view_named
 from lade_chat.figures import part
 from lade_chat.protocol import DecodingOptions, Loaded, ModelOptions, Waiting
 from lade_chat.settings import models
@@ -25,8 +27,9 @@ from lade_chat.settings.settings import nearest
 from lade_chat.store.store import Store
 from lade_chat.tui.chat_keys import ChatKeys
 from lade_chat.tui.chat_screen import ChatScreen
+from lade_chat.tui.colouring import Colouring
 from lade_chat.tui.engine_link import Engine
-from lade_chat.tui.key_names import named, other_keys, usual_keys
+from lade_chat.tui.key_names import KeyNames, named, other_keys, usual_keys
 from lade_chat.tui.model_screen import ModelScreen
 from lade_chat.tui.palette import commands
 from lade_chat.tui.phase import Phase
@@ -37,7 +40,7 @@ from lade_chat.tui.start import NEW, Start
 from lade_chat.tui.themes import THEMES
 
 
-class ChatApp(App[None]):
+class ChatApp(Colouring):
     """Draws before the engine starts, and never waits for it."""
 
     TITLE = "lade-chat"
@@ -48,7 +51,11 @@ class ChatApp(App[None]):
     ]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = named(
-        [Binding("ctrl+s,f12", "settings", "Settings", priority=True, show=False)]
+        [
+            Binding("ctrl+s,f12", "settings", "Settings", priority=True, show=False),
+            Binding("ctrl+b", "toggle_colours", "Colours", priority=True, show=False),
+            Binding("ctrl+p", "command_palette", "Commands", priority=True, show=False),
+        ]
     )
     CSS_PATH: ClassVar = sorted(Path(__file__).parent.glob("*.tcss"))
 
@@ -66,8 +73,14 @@ class ChatApp(App[None]):
     ) -> None:
         super().__init__()
         self.engine = engine
+        self.ending = threading.Event()
+        """Set when the application has been asked to end."""
         self.preferences = preferences
         self.data_folder = store.path.parent
+        usual = usual_keys(ChatKeys, ChatApp)
+        self._keymap_wished, self._keys_refused = other_keys(preferences.keys, usual)
+        self.key_names = KeyNames({**usual, **self._keymap_wished})
+        self.colours = preferences.colours
         for theme in THEMES:
             self.register_theme(theme)
         self.chat_screen = ChatScreen(
@@ -79,15 +92,21 @@ class ChatApp(App[None]):
 
     def get_driver_class(self) -> type[Driver]:
         driver = super().get_driver_class()
-        if driver.__name__ != "LinuxDriver":
-            return driver
-        # Imported only where there is a terminal of this kind.
-        from lade_chat.tui.terminal_driver import TerminalDriver
+        # Imported only where there is a terminal of this kind, or a browser.
+        if driver.__name__ == "LinuxDriver":
+            from lade_chat.tui.terminal_driver import TerminalDriver
 
-        return TerminalDriver
+            return TerminalDriver
+        if driver.__name__ == "WebDriver":
+            from lade_chat.tui.tab_driver import TabDriver
+
+            return TabDriver
+        return driver
+
+    def on_load(self) -> None:
+        self._obey_signals()
 
     def on_mount(self) -> None:
-        self._obey_signals()
         self._obey_preferences()
         self.call_after_refresh(lambda: self.run_worker(self._run_engine()))
 
@@ -104,6 +123,7 @@ class ChatApp(App[None]):
 
     def _close(self) -> None:
         """End the engine and have everything saved; more than once is harmless."""
+        self.ending.set()
         self.engine.close()
         self.chat_screen.chat.close()
 
@@ -116,9 +136,8 @@ class ChatApp(App[None]):
         elif theme is not None:
             near = nearest(theme, self.available_themes)
             troubles.append(f"there is no theme {theme}{f'; did you mean {near}?' if near else ''}")
-        keymap, refused = other_keys(self.preferences.keys, usual_keys(ChatKeys, ChatApp))
-        self.set_keymap(keymap)
-        troubles += refused
+        self.set_keymap(self._keymap_wished)
+        troubles += self._keys_refused
         self.call_after_refresh(self._tell, troubles)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
 
@@ -144,7 +163,7 @@ class ChatApp(App[None]):
         # Not every system has these signals, and only a main thread may handle them.
         with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
             loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGHUP):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._end, 128 + number)
 
     def on_model_screen_keep(self, event: ModelScreen.Keep) -> None:
@@ -165,6 +184,8 @@ class ChatApp(App[None]):
         settle(self.chat_screen, counting)
         if isinstance(theme := counting.get("theme"), str):
             self.theme = theme
+        if "colours" in counting:
+            self.show_colours(view_named(counting["colours"]))
         self.chat_screen.hint("The settings are kept.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -172,17 +193,21 @@ class ChatApp(App[None]):
 
     def action_help_quit(self) -> None:
         """Ctrl+C with nothing to copy; in many programs it stops or quits."""
-        self.chat_screen.hint("Esc stops · Ctrl+Q quits")
+        self.chat_screen.hint(self.key_names.put_into("{stop} stops · {quit} quits"))
 
     def action_help(self) -> None:
         self.chat_screen.action_help()
+
+    def action_explain(self) -> None:
+        self.chat_screen.action_explain()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from super().get_system_commands(screen)
         if screen is not self.chat_screen:
             return
         yield from commands(self.chat_screen)
-        yield SystemCommand("Settings", "What is kept for next time (Ctrl+S)", self.action_settings)
+        about = self.key_names.put_into("What is kept for next time ({settings})")
+        yield SystemCommand("Settings", about, self.action_settings)
 
     async def _run_engine(self) -> None:
         await self.engine.start()

@@ -13,6 +13,9 @@ from lade_chat.protocol import (
     DecodingOptions,
     EngineLost,
     Event,
+    Explain,
+    Explained,
+    ExplainFinished,
     Failed,
     Inspect,
     Load,
@@ -40,7 +43,7 @@ from lade_chat.tui.drawing import Drawing
 from lade_chat.tui.keeper import Job, Keeper
 from lade_chat.tui.loads import Loads
 from lade_chat.tui.pacing import Pacing
-from lade_chat.tui.phase import Phase, no_asking, no_changing, no_lookahead, no_race
+from lade_chat.tui.phase import Phase, no_asking, no_explaining, no_lookahead, no_race
 from lade_chat.tui.races import Heat, Races
 from lade_chat.tui.talk import Asked, Talk
 
@@ -96,7 +99,7 @@ class Chat(ConversationMoves):
         """Load a model: the one asked for last unless ``options`` names another. Ends a running reply first."""
         if options is not None:
             self._loads.options = options
-        if self.phase in (Phase.REPLYING, Phase.RACING):
+        if self.phase in (Phase.REPLYING, Phase.RACING, Phase.EXPLAINING):
             self._after_this(self.load)
         elif self.phase is Phase.LOST:
             self.restart()
@@ -118,7 +121,9 @@ class Chat(ConversationMoves):
 
         ``instead_of``: a turn whose question this one replaces; what was said from there on stays as an alternative.
         """
-        refusal = no_changing(self.phase) if instead_of is not None else no_asking(self.phase, stopping=self.stopping)
+        refusal = no_asking(self.phase, self._keys, stopping=self.stopping)
+        if instead_of is not None:
+            refusal = self._no_changing()
         if self._when_ready is not None:
             refusal = "One moment: the reply is being stopped."
         elif not text.strip():
@@ -142,7 +147,7 @@ class Chat(ConversationMoves):
     def _ask_anew(self, asked: Asked | None, missing: str) -> None:
         if asked is None:
             self.view.hint(missing)
-        elif refusal := no_changing(self.phase):
+        elif refusal := self._no_changing():
             self.view.hint(refusal)
         else:
             self._take(asked)
@@ -155,7 +160,7 @@ class Chat(ConversationMoves):
         self._ask_next()
 
     def toggle_lookahead(self) -> None:
-        if refusal := no_lookahead(self.phase, self.model):
+        if refusal := no_lookahead(self.phase, self.model, self._keys):
             self.view.hint(refusal)
             return
         enabled = not self.options.lookahead
@@ -189,8 +194,8 @@ class Chat(ConversationMoves):
         self.view.pace_changed()
 
     def stop(self) -> None:
-        """End the reply or race within one step; what was said is kept."""
-        if self.phase in (Phase.REPLYING, Phase.RACING) and not self.stopping:
+        """End the reply, race or explanation within one step; what was said is kept."""
+        if self.phase in (Phase.REPLYING, Phase.RACING, Phase.EXPLAINING) and not self.stopping:
             self.stopping = True
             self._send(Stop())
             self.view.stopping()
@@ -204,7 +209,7 @@ class Chat(ConversationMoves):
 
     def race(self, text: str) -> None:
         """Race two ways to decode over ``text``, or over the last question if there is none."""
-        refusal = no_race(self.phase, self.model)
+        refusal = no_race(self.phase, self.model, self._keys)
         if not refusal and not text.strip() and self.conversation.last_question is None:
             refusal = "Nothing to race yet: type a message first."
         if refusal:
@@ -217,7 +222,7 @@ class Chat(ConversationMoves):
 
     def race_again(self, left: Contender | None = None, right: Contender | None = None, suite: str = "") -> None:
         """Another race, of other methods where they are given, over the same question or a suite of them."""
-        if refusal := no_race(self.phase, self.model):
+        if refusal := no_race(self.phase, self.model, self._keys):
             self.view.hint(refusal)
             return
         self.races.left, self.races.right = left or self.races.left, right or self.races.right
@@ -235,6 +240,17 @@ class Chat(ConversationMoves):
         self._send(self.races.command(self._wished()))
         self.view.race_began(self.races.heat.question)
 
+    # --- the method explained ----------------------------------------------------------------------------------
+
+    def explain(self, question: str) -> None:
+        """Have the engine take steps over ``question`` that show how lookahead decoding works."""
+        if refusal := no_explaining(self.phase, self.model, self._keys):
+            self.view.hint(refusal)
+            return
+        self.phase = Phase.EXPLAINING
+        self._send(Explain((Message("user", question),)))
+        self.view.explain_began()
+
     # --- what the engine tells ---------------------------------------------------------------------------------
 
     def handle(self, event: Event) -> None:
@@ -249,6 +265,10 @@ class Chat(ConversationMoves):
                 self._handle_race(event)
             case _ if self.phase is Phase.REPLYING:
                 self._handle_reply(event)
+            case Explained() | ExplainFinished() | Failed() if self.phase is Phase.EXPLAINING:
+                self.view.explain_event(event)
+                if not isinstance(event, Explained):
+                    self._ready()
             case Failed(message):
                 self.view.failed(message)
 
@@ -305,6 +325,8 @@ class Chat(ConversationMoves):
         self._answering.lose()
         if before is Phase.RACING:
             self.view.race_event(EngineLost(message))
+        if before is Phase.EXPLAINING:
+            self.view.explain_event(EngineLost(message))
         self.view.engine_lost(message)
 
     def _tell_dropped(self, count: int) -> None:

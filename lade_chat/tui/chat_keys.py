@@ -18,6 +18,7 @@ from lade_chat.tui.completion_list import CompletionList
 from lade_chat.tui.conversation_keys import ConversationKeys
 from lade_chat.tui.copying import code_blocks, to_system_clipboard
 from lade_chat.tui.editor import edit, editor_command
+from lade_chat.tui.explain.screen import QUESTION
 from lade_chat.tui.help_screen import HelpScreen
 from lade_chat.tui.key_names import named
 from lade_chat.tui.model_screen import ModelScreen
@@ -128,22 +129,22 @@ class ChatKeys(ConversationKeys):
             self.hint("This turn is not in the conversation yet.")
         else:
             self.app.push_screen(
-                TurnMenu(turn.kept, has_code=bool(code_blocks(turn.kept.turn.reply))),
+                TurnMenu(turn.kept, has_code=bool(code_blocks(self.chat.conversation.whole_reply(turn.kept.turn.id)))),
                 partial(self._do, turn.kept.turn.id),
             )
 
     def _do(self, turn: int, deed: Deed | None) -> None:
         match deed:
             case "copy":
-                self.copy(self.chat.conversation.current.turn(turn).reply, "the reply")
+                self.copy(self.chat.conversation.whole_reply(turn), "the reply")
             case "code":
-                self.copy("\n\n".join(code_blocks(self.chat.conversation.current.turn(turn).reply)), "the code")
+                self.copy("\n\n".join(code_blocks(self.chat.conversation.whole_reply(turn))), "the code")
             case "retry":
                 self.chat.retry(turn)
             case "edit":
                 self.edit(turn)
             case "branch":
-                self.chat.branch(turn)
+                self.chat.branch(self.chat.conversation.whole(turn)[-1].id)
             case "before":
                 self.chat.switch(turn, -1)
             case "after":
@@ -168,7 +169,8 @@ class ChatKeys(ConversationKeys):
     def copy_last(self, what: str) -> None:
         """Copy the last reply, its ``code``, or ``all`` of the conversation. Raises ValueError if there is none."""
         current = self.chat.conversation.current
-        reply = next((turn.reply for turn in reversed(current.path) if turn.reply), "")
+        asked = [turn.id for turn in current.path if turn.question is not None and turn.reply]
+        reply = self.chat.conversation.whole_reply(asked[-1]) if asked else ""
         blocks = code_blocks(reply)
         if not reply:
             raise ValueError("There is no reply to copy yet.")
@@ -194,6 +196,10 @@ class ChatKeys(ConversationKeys):
 
     def action_race(self) -> None:
         self.chat.race(self.prompt.text)
+
+    def action_explain(self) -> None:
+        """How lookahead decoding works, on steps that the model takes for it."""
+        self.chat.explain(QUESTION)
 
     def action_restart(self) -> None:
         self.chat.restart()
@@ -224,12 +230,16 @@ class ChatKeys(ConversationKeys):
     def action_toggle_view(self) -> None:
         self.hint(self.transcript.toggle_view())
 
+    def action_toggle_colours(self) -> None:
+        """Colour verified tokens alike, or each by its source."""
+        self.call_later(self.app.run_action, "app.toggle_colours")
+
     def action_toggle_thoughts(self) -> None:
         if not self.transcript.toggle_thoughts():
             self.hint("There are no thoughts to open in this conversation.")
 
-    def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(self.chat.model))
+    def action_help(self, topic: str = "") -> None:
+        self.app.push_screen(HelpScreen(self.chat.model, topic))
 
     def action_page(self, direction: int) -> None:
         if direction > 0:

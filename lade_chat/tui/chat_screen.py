@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.widgets import Footer
 
+from lade_chat.export.content import Content
+from lade_chat.export.recording import Recording
 from lade_chat.figures import Part, options_forms, part, promise, reply_parts
 from lade_chat.protocol import (
     Command,
@@ -27,13 +29,18 @@ from lade_chat.tui.chat import Chat
 from lade_chat.tui.chat_keys import ChatKeys
 from lade_chat.tui.completion_list import CompletionList
 from lade_chat.tui.debug_panel import DebugPanel
+from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.header_bar import HeaderBar
 from lade_chat.tui.keeper import Keeper
+from lade_chat.tui.key_footer import KeyFooter
+from lade_chat.tui.legend import view_of
 from lade_chat.tui.notice import NoticeKind
 from lade_chat.tui.phase import Phase
+from lade_chat.tui.picture_name import PictureName
 from lade_chat.tui.prompt import Prompt
 from lade_chat.tui.race_menu import RaceChoice, RaceMenu
 from lade_chat.tui.race_screen import RaceScreen
+from lade_chat.tui.saving import default_name, save_picture
 from lade_chat.tui.start import Start
 from lade_chat.tui.status_bar import StatusBar
 from lade_chat.tui.transcript import Transcript
@@ -61,6 +68,7 @@ class ChatScreen(ChatKeys):
         self._start = start
         self._debug = debug
         self._race: RaceScreen | None = None
+        self._explanation: ExplainScreen | None = None
         self._statistics: Statistics | None = None
         self._inspection: Inspection | None = None
         self._measuring = False
@@ -74,7 +82,7 @@ class ChatScreen(ChatKeys):
         yield StatusBar()
         yield CompletionList()
         yield Prompt()
-        yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.query_one(DebugPanel).display = self._debug
@@ -110,27 +118,27 @@ class ChatScreen(ChatKeys):
 
     def model_ready(self, model: ModelInfo) -> None:
         self._header.show_model(model)
-        self.transcript.forget_failed_load()
-        for text in model.notices:
-            self.transcript.note(text)
+        self.transcript.tell_of_model(model.notices)
 
     def load_failed(self, message: str, kept: ModelInfo | None) -> None:
+        key = self.key_names.first("open_model")
         if kept is not None:
             self._header.show_model(kept)
-            self.transcript.fail_load(message, f"{kept.name} is still loaded. Ctrl+O opens another model.")
+            self.transcript.fail_model(message, f"{kept.name} is still loaded. {key} opens another model.")
             return
         self._header.show_model(None, "no model")
-        self.status.show([part(0, "no model is loaded: Ctrl+O opens one")])
-        self.transcript.fail_load(message, "Ctrl+O opens another model.")
+        self.status.show([part(0, f"no model is loaded: {key} opens one")])
+        self.transcript.fail_model(message, f"{key} opens another model.")
         if not self.prompt.text and self.app.screen is self:
             self.action_open_model(message)
 
     def engine_lost(self, message: str) -> None:
         self._header.show_model(None, "engine lost")
-        long = "the engine is gone: F6, or your next message, starts it again"
-        self.status.show([part(0, long, "engine gone: F6 or a message restarts it")])
-        way_on = "The conversation is kept. F6, or your next message, starts the engine and loads the model again."
-        self.transcript.note(message[:1].upper() + message[1:], "error", way_on)
+        key = self.key_names.first("restart")
+        long = f"the engine is gone: {key}, or your next message, starts it again"
+        self.status.show([part(0, long, f"engine gone: {key} or a message restarts it")])
+        way_on = f"The conversation is kept. {key}, or your next message, starts the engine and loads the model again."
+        self.transcript.fail_model(message[:1].upper() + message[1:], way_on)
         self.refresh_bindings()
 
     def user_said(self, text: str | None) -> None:
@@ -170,6 +178,7 @@ class ChatScreen(ChatKeys):
         talk = self.chat.conversation
         if talk.current.last is not None:
             self.transcript.keep_last(talk.shown([talk.current.last])[0])
+            self.transcript.fold(talk.current.path, talk.shown)
 
     def give_back(self, question: str) -> None:
         if not self.prompt.text:
@@ -206,6 +215,7 @@ class ChatScreen(ChatKeys):
                 titles=self.chat.races.titles(self.chat.options),
                 again=self.chat.race_again,
                 menu=self._choose_race,
+                picture=partial(self._keep_race, question),
             ),
         )
         if before is not None and self.app.screen is before:
@@ -221,9 +231,25 @@ class ChatScreen(ChatKeys):
         races = self.chat.races
         self.app.push_screen(RaceMenu(races.left, races.right, self.chat.options.sizes), chosen)
 
+    def _keep_race(self, question: str, sides: tuple[Recording, ...], verdict: tuple[str, ...]) -> None:
+        model = self.chat.model
+        assert model is not None, "there was a race without a model"
+        content = Content(question, model, sides, verdict, view_of(self))
+        name = default_name(f"race {question}", ".html")
+        self.app.push_screen(PictureName(name, lambda name: save_picture(self, name, content)))
+
     def race_event(self, event: Event) -> None:
         if self._race is not None and self._race.is_attached:
             self._race.tell(event)
+
+    def explain_began(self) -> None:
+        if self.chat.model is not None:
+            self._explanation = ExplainScreen(self.chat.model, self.chat.stop)
+            self.app.push_screen(self._explanation)
+
+    def explain_event(self, event: Event) -> None:
+        if self._explanation is not None and self._explanation.is_attached:
+            self._explanation.tell(event)
 
     def cleared(self) -> None:
         self.transcript.reset()
@@ -263,14 +289,15 @@ class ChatScreen(ChatKeys):
         """The figures of a reply that is being written, or stands still."""
         parts = reply_parts(self._statistics) if self._statistics is not None else []
         if self.chat.pacing.paused:
-            return [part(0, "paused: F9 goes on, F10 takes one step"), *parts]
+            return [part(0, self.key_names.put_into("paused: {pause} goes on, {step_once} takes one step")), *parts]
         return parts or [part(0, "reading the prompt")]
 
     def _ready_parts(self) -> list[Part]:
         model = self.chat.model
         parts = [part(0, "ready"), part(2, *options_forms(self.chat.options, model))]
         if self._statistics is not None and self._statistics.context_window:
-            parts.append(part(3, f"context {self._statistics.context_used}/{self._statistics.context_window}"))
+            full = f"context {self._statistics.context_used}/{self._statistics.context_window}"
+            parts.append(part(3, full, figure="context"))
         if model is not None and model.lookahead_supported:
             parts.append(part(1, *promise(model.dtype)))
         return parts

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Protocol
 
 from lade_chat.protocol import Event, Loading, ModelInfo, ReplyFinished, Tokens
+from lade_chat.tui.key_names import KeyNames
 
 
 class ChatView(Protocol):
     """One call for each thing that happens; none of them asks anything back."""
+
+    @property
+    def key_names(self) -> KeyNames:
+        """What the keys are called that are in force."""
 
     def loading_began(self) -> None: ...
 
@@ -62,6 +67,10 @@ class ChatView(Protocol):
     def race_began(self, question: str) -> None: ...
 
     def race_event(self, event: Event) -> None: ...
+
+    def explain_began(self) -> None: ...
+
+    def explain_event(self, event: Event) -> None: ...
 
     def cleared(self) -> None: ...
 

@@ -1,4 +1,4 @@
-"""What can be completed in a prompt: a slash command's name, or the path of a file to attach."""
+"""What can be completed in a prompt: a slash command and what may follow it, or the path of a file to attach."""
 
 from __future__ import annotations
 
@@ -8,12 +8,24 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from lade_chat.tui.manual_pages import NAMES as TOPICS
+from lade_chat.tui.set_option import NAMES as OPTIONS
 from lade_chat.tui.slash import is_command, matching
 
 MOST = 50
 _MOST_READ = 5000
 """Entries of a folder that are looked at: the list has to be there before the next key."""
 _PATH = re.compile(r"""(?<!\S)@(?:"([^"\n]*)|([^\s"@][^\s"]*)?)$""")
+
+
+_ARGUMENTS = {
+    "/help": TOPICS,
+    "/copy": ("code", "all"),
+    "/system": ("off",),
+    "/set": OPTIONS,
+    "/lookahead": ("on", "off"),
+}
+"""The words that can follow a command."""
 
 
 class Completion(NamedTuple):
@@ -33,11 +45,17 @@ def completions(line: str, *, first_line: bool) -> list[Completion]:
             Completion(0, f"/{command.name}", f"{command.takes} {command.does}".strip())
             for command in matching(line[1:])
         ]
+    command, blank, begun = line.partition(" ")
+    if first_line and blank and command in _ARGUMENTS:
+        fitting = [word for word in _ARGUMENTS[command] if word.startswith(begun)]
+        return [Completion(len(command) + 1, word) for word in fitting if word != begun]
+    if first_line and blank and command == "/model":
+        return _paths(begun, len(command) + 1, mention=False) if begun.startswith((".", "/", "~")) else []
     found = _PATH.search(line)
     return _paths(found[1] if found[1] is not None else found[2] or "", found.start()) if found else []
 
 
-def _paths(begun: str, start: int) -> list[Completion]:
+def _paths(begun: str, start: int, *, mention: bool = True) -> list[Completion]:
     folder, _, beginning = begun.rpartition("/")
     shown = f"{folder}/" if "/" in begun else ""
     try:
@@ -46,8 +64,9 @@ def _paths(begun: str, start: int) -> list[Completion]:
     except (OSError, RuntimeError):  # no such folder, or no such user's home
         return []
     return [
-        Completion(start, _mention(f"{shown}{name}{'/' if is_folder else ''}"), final=not is_folder)
+        Completion(start, _mention(path) if mention else path, final=not is_folder)
         for name, is_folder in sorted(names, key=lambda each: (not each[1], each[0].lower()))[:MOST]
+        for path in [f"{shown}{name}{'/' if is_folder else ''}"]
     ]
 
 

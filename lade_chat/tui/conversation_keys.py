@@ -10,6 +10,7 @@ from lade_chat.store.trouble import StoreError
 from lade_chat.tui.chat import Chat
 from lade_chat.tui.conversation_list import ConversationList
 from lade_chat.tui.keeper import Keeper
+from lade_chat.tui.key_names import KeyNames, keys_of
 from lade_chat.tui.prompt import Prompt
 from lade_chat.tui.start import Start
 from lade_chat.tui.status_bar import StatusBar
@@ -36,6 +37,10 @@ class ConversationKeys(Screen[None]):
     def status(self) -> StatusBar:
         return self.query_one(StatusBar)
 
+    @property
+    def key_names(self) -> KeyNames:
+        return keys_of(self)
+
     def hint(self, text: str) -> None:
         """A word that goes away by itself."""
         self.status.hint(text)
@@ -43,24 +48,28 @@ class ConversationKeys(Screen[None]):
     def action_new_conversation(self) -> None:
         self.chat.new_conversation()
 
-    def action_list_conversations(self, search: str = "") -> None:
+    def action_list_conversations(self, search: str = "", system: str | None = None) -> None:
         listed = ConversationList(self.keeper, self.chat.conversation, self.deleted, search)
 
         def left(chosen: str | None) -> None:
             if self.chat.conversation.current.id in self.deleted:
                 self.chat.new_conversation()
             if chosen is not None:
-                self.resume(chosen)
+                self.resume(chosen, system)
 
         self.app.push_screen(listed, left)
 
     def can_bring_back(self, conversation: str, title: str) -> None:
         """A conversation was deleted."""
         self.deleted.append(conversation)
-        self.hint(f"“{printable(title)}” is deleted. Ctrl+T, then Ctrl+Z, brings it back.")
+        key = self.key_names.first("list_conversations")
+        self.hint(f"“{printable(title)}” is deleted. {key}, then Ctrl+Z, brings it back.")
 
-    def resume(self, wanted: str) -> None:
-        """Go on with a conversation by its identifier, else with the only one that mentions these words."""
+    def resume(self, wanted: str, system: str | None = None) -> None:
+        """Go on with a conversation by its identifier, else with the only one that mentions these words.
+
+        ``system``: the system prompt that it is to have from now on; None leaves it its own.
+        """
         if wanted == self.chat.conversation.current.id:
             return
 
@@ -73,9 +82,9 @@ class ConversationKeys(Screen[None]):
 
         def found(conversation: Conversation | None) -> None:
             if conversation is None:
-                self.action_list_conversations(wanted)
+                self.action_list_conversations(wanted, system)
             else:
-                self.chat.open(conversation)
+                self._open(conversation, system)
 
         self.keeper.look_up(find, found)
 
@@ -83,12 +92,19 @@ class ConversationKeys(Screen[None]):
         """Look up what the prompt recalls, and the conversation to go on with."""
         self.keeper.look_up(self.keeper.store.prompts, self.prompt.recall_from)
         if start.latest:
-            self.keeper.look_up(self.keeper.store.latest, self._go_on_with_latest)
+            self.keeper.look_up(self.keeper.store.latest, lambda found: self._go_on_with_latest(found, start.system))
         elif start.wanted is not None:
-            self.resume(start.wanted)
+            self.resume(start.wanted, start.system)
 
-    def _go_on_with_latest(self, conversation: Conversation | None) -> None:
+    def _go_on_with_latest(self, conversation: Conversation | None, system: str | None) -> None:
         if conversation is None:
             self.hint("There is no conversation to go on with yet.")
         else:
-            self.chat.open(conversation)
+            self._open(conversation, system)
+
+    def _open(self, conversation: Conversation, system: str | None) -> None:
+        self.chat.open(conversation)
+        talk = self.chat.conversation
+        if system is not None and talk.current is conversation and conversation.about.system != system:
+            talk.instruct(system)
+            self.transcript.note(f"System prompt from here on: {system}")

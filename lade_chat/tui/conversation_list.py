@@ -12,13 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import Footer, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.figures import counted
 from lade_chat.sanitize import printable
 from lade_chat.store.values import Summary
 from lade_chat.tui.keeper import Keeper
+from lade_chat.tui.key_footer import KeyFooter
 from lade_chat.tui.talk import Talk
 
 PAGE = 50
@@ -49,6 +50,8 @@ class ConversationList(ModalScreen[str | None]):
         self._shown: list[Summary] = []
         self._asked = 0
         self._complete = False
+        self._done = False
+        """Whether the last line tells what was done since the search was typed."""
         self._renaming: Summary | None = None
 
     def compose(self) -> ComposeResult:
@@ -58,7 +61,7 @@ class ConversationList(ModalScreen[str | None]):
             yield Input(compact=True, id="title")
             yield OptionList(compact=True)
             yield Static(markup=False, classes="line")
-        yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.query_one("#title").display = False
@@ -75,7 +78,8 @@ class ConversationList(ModalScreen[str | None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if event.input.id == "search" and event.value != self._search:
-            self._search = event.value
+            self._search, self._done = event.value, False
+            self._say("")
             self._look()
 
     def on_resize(self) -> None:
@@ -121,6 +125,7 @@ class ConversationList(ModalScreen[str | None]):
             return
         self._deleted.append(chosen.id)
         self._keeper.change(lambda: self._keeper.store.delete(chosen.id), self._look)
+        self._done = True
         self._say(f"“{printable(chosen.title)}” is deleted. Ctrl+Z brings it back.")
 
     def action_undo(self) -> None:
@@ -164,7 +169,7 @@ class ConversationList(ModalScreen[str | None]):
         self._shown = [*self._shown, *found] if after is not None else list(found)
         self._complete = len(found) < PAGE
         self._draw(place)
-        if not self._shown:
+        if not self._shown and not self._done:
             self._say("Nothing found." if self._search.strip() else NOTHING)
 
     def _draw(self, place: int | None) -> None:

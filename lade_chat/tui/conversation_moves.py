@@ -10,6 +10,7 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat_view import ChatView
 from lade_chat.tui.drawing import Drawing
 from lade_chat.tui.keeper import Job
+from lade_chat.tui.key_names import KeyNames
 from lade_chat.tui.phase import Phase, no_changing
 from lade_chat.tui.talk import Asked, Talk
 
@@ -63,11 +64,18 @@ class ConversationMoves:
             self._move(lambda then: self.conversation.switch(other, then))
 
     def _move(self, move: Callable[[Job], None]) -> None:
-        refusal = no_changing(self.phase)
+        refusal = self._no_changing()
         if refusal and self.phase is not Phase.UNLOADED:
             self.view.hint(refusal)
         else:
             move(self.view.conversation_opened)
+
+    @property
+    def _keys(self) -> KeyNames:
+        return self.view.key_names
+
+    def _no_changing(self) -> str:
+        return no_changing(self.phase, self._keys)
 
     def _turn_to(self, last: Statistics | None) -> None:
         self._dropped = 0

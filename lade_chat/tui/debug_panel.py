@@ -18,6 +18,7 @@ from lade_chat.tui.inspector_tree import TreeView
 from lade_chat.tui.inspector_view import InspectorView
 from lade_chat.tui.inspector_window import WindowView
 from lade_chat.tui.plot import sparkline
+from lade_chat.tui.tooltips import FigureRows, explain
 
 HISTOGRAM_ROWS = 5
 HISTOGRAM_WIDTH = 12
@@ -26,6 +27,16 @@ HISTORY = 60
 SPARK_NAME, SPARK_VALUE = 9, 6
 ROOMY = 58
 """From this width on the figures stand beside the accepted runs, where all pages are shown."""
+FIGURES = (
+    "speed-up over plain",
+    "tokens/step",
+    "a step takes",
+    "a plain step takes",
+    "tokens per forward",
+    "candidates",
+    "window (W × N)",
+    "n-grams in the pool",
+)
 PAGES = ("figures", "window", "candidates", "sources", "cost")
 _VIEWS: tuple[type[InspectorView], ...] = (WindowView, TreeView, SourcesView, CostView)
 
@@ -47,12 +58,13 @@ class DebugPanel(VerticalScroll):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="debug-numbers"):
-            yield Static(markup=False, id="debug-figures")
+            yield FigureRows(FIGURES, id="debug-figures")
             yield Static(markup=False, id="debug-runs")
         for view in _VIEWS:
             yield view()
 
     def on_mount(self) -> None:
+        explain(self.query_one("#debug-runs"), "guesses kept · steps", "sparklines")
         self._turn()
         self._draw()
 

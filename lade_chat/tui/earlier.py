@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from lade_chat.figures import counted
 from lade_chat.store.values import Turn
+from lade_chat.tui.parting import split
 from lade_chat.tui.talk import ShownTurn
 
 AT_ONCE = 20
@@ -35,8 +36,13 @@ class Earlier(Static):
     def on_mount(self) -> None:
         self._draw()
 
+    def hold(self, turns: Sequence[Turn]) -> None:
+        """Stand for these turns from now on."""
+        self._turns = turns
+        self._draw()
+
     def on_click(self) -> None:
-        self._turns, late = self._turns[:-AT_ONCE], self._turns[-AT_ONCE:]
+        self._turns, late = split(self._turns, AT_ONCE)
         self._draw()
         self._show(self._shown(late), all_shown=not self._turns)
 

@@ -38,10 +38,8 @@ class HeaderBar(Widget):
 
     def render(self) -> Content:
         width = self.size.width
-        forms = options_forms(self._options, self._model)
-        badge = f" {forms[0] if width >= 72 else forms[-1]} "
-        room = width - cell_len(badge) - 1
-        left = _fitted(self._left(), room)
+        badges = [f" {form} " for form in options_forms(self._options, self._model)]
+        left, badge = _fitted(self._left(), badges, width)
         on = self._options.lookahead and (self._model is None or self._model.lookahead_supported)
         return Content.assemble(
             (left, "bold"),
@@ -55,20 +53,22 @@ class HeaderBar(Widget):
         return "$text-success on $success 25%" if on else "$text-muted on $surface-lighten-2"
 
     def _left(self) -> list[str]:
-        """What to say on the left, the fullest first."""
+        """What to say on the left, the fullest first: how tokens are drawn stays longer than where the model runs."""
         if self._model is None:
             return [f"lade-chat   {self._absence}", self._absence]
         name = printable(self._model.name).replace("\n", " ")
         about = SEPARATOR.join((name, self._model.device, self._model.dtype))
-        sampling = sampling_forms(self._sampling) if self._sampling is not None else ()
-        drawn = [SEPARATOR.join((about, form)) for form in sampling]
-        return [*(f"lade-chat   {text}" for text in drawn), *drawn, f"lade-chat   {about}", about]
+        drawn = list(sampling_forms(self._sampling)) if self._sampling is not None else []
+        whole = [SEPARATOR.join((about, each)) for each in drawn[:1]] or [about]
+        less = [SEPARATOR.join((model, each)) for each in drawn for model in (about, name)]
+        return [*(f"lade-chat   {text}" for text in whole), *whole, *less, about, name]
 
 
-def _fitted(texts: list[str], width: int) -> str:
+def _fitted(texts: list[str], badges: list[str], width: int) -> tuple[str, str]:
+    """The first text that fits, with the longest badge that leaves it room; else the end of the last one."""
     for text in texts:
-        if cell_len(text) <= width:
-            return text
-    shortest = texts[-1]
-    keep = max(width - 1, 0)
-    return "…" + shortest[len(shortest) - keep :] if keep else ""
+        for badge in badges:
+            if cell_len(text) + cell_len(badge) < width:
+                return text, badge
+    keep = max(width - cell_len(badges[-1]) - 2, 0)
+    return "…" + texts[-1][len(texts[-1]) - keep :] if keep else "", badges[-1]

@@ -1,118 +1,161 @@
-"""The help: what lookahead decoding is, what is promised, and every key."""
+"""The manual: a list of pages, the one chosen beside it, and a search over all of them."""
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
+from markdown_it import MarkdownIt
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.events import Key
 from textual.screen import ModalScreen
-from textual.widgets import Static
+from textual.widget import Widget
+from textual.widgets import Input, Markdown, OptionList, Static
+from textual.widgets.option_list import Option
 
-from lade_chat.figures import ORIGINS
 from lade_chat.protocol import ModelInfo
-from lade_chat.tui.slash import COMMANDS
-from lade_chat.tui.tint import verified_style
+from lade_chat.tui.key_names import keys_of
+from lade_chat.tui.legend import bear_legend
+from lade_chat.tui.manual_pages import ManualPage, manual_pages, page_named
 
-KEYS = (
-    ("Enter", "send"),
-    ("Shift+Enter, Ctrl+J", "break the line"),
-    ("Up, Down", "recall what you sent, in any conversation"),
-    ("Tab", "complete a /command or an @file"),
-    ("Ctrl+G", "write in your own editor ($VISUAL, $EDITOR)"),
-    ("Esc", "stop; what was said is kept"),
-    ("Ctrl+L, F2", "lookahead on or off, any time"),
-    ("Ctrl+R, F3", "race on against off, then other methods"),
-    ("Ctrl+D", "debug panel (times are averages)"),
-    ("F4", "opens it too, then turns its page"),
-    ("F9, F10", "pause a reply or go on, take one step"),
-    ("F5", "open or fold thoughts"),
-    ("F7", "replies as Markdown, or token by token"),
-    ("Ctrl+N", "new conversation; this one is kept"),
-    ("Ctrl+T, F8", "conversations: search, resume, rename, delete"),
-    ("Shift+Tab", "go to the last turn; Up and Down to others"),
-    ("Enter on a turn", "copy, retry, edit, branch; or click its name"),
-    ("Left, Right", "on a turn: its alternatives"),
-    ("Page Up, Page Down", "read back"),
-    ("Ctrl+O", "open another model"),
-    ("F6", "restart a lost engine"),
-    ("Ctrl+S, F12", "settings"),
-    ("Ctrl+C", "copy the selected text"),
-    ("Ctrl+P", "commands and themes"),
-    ("Ctrl+Q", "quit, at any time"),
-)
-ATTACHING = (
-    "@notes.txt in a message attaches that text file; @@ is a plain @. A message that begins with // sends one slash."
-    " What you say is kept on this machine, each token with its colour: lade-chat --continue goes on with it."
-)
+FOUND = "reverse"
 
-IDEA = (
-    "A language model writes one token (a piece of a word) a step. Lookahead decoding lets it guess several"
-    " tokens ahead beside each step, and checks earlier guesses in the same step. A guess is kept only if the"
-    " model would have written exactly that, so several tokens can come out of one step."
-)
-SIZES = (
-    "How much is guessed and checked follows, step by step, from what a step costs on this machine (lookahead ON auto)."
-    " The flags -W, -N and -G fix it instead: W is the window (how many positions ahead are guessed), N the length of"
-    " a guessed n-gram, G how many are checked in a step."
-)
-PROMISE = (
-    "Switched on or off, the text is the same: in float32 up to ties between two tokens. In half precision"
-    " (bfloat16, float16) a near tie may fall otherwise, because a step over many tokens rounds a little"
-    " differently from a step over one."
-)
+
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table")
+
+
+class PageList(OptionList, can_focus=False):
+    """Who chooses by mouse goes on typing in the search."""
 
 
 class HelpScreen(ModalScreen[None]):
-    """Esc, F1, Enter and whatever can be typed close it."""
+    """What is typed is searched for; Esc closes it. ``topic`` is a page's name, or else words to search for."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,f1,enter", "dismiss", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Close", priority=True),
+        Binding("f1", "dismiss", show=False, priority=True, id="help"),
+        Binding("ctrl+q", "app.quit", show=False, priority=True, id="quit"),
+        Binding("ctrl+e", "explain", show=False, priority=True),
+        Binding("up", "turn(-1)", show=False),
+        Binding("down", "turn(1)", show=False),
+        Binding("pageup", "scroll(-1)", show=False),
+        Binding("pagedown", "scroll(1)", show=False),
+        Binding("enter", "next_found", show=False, priority=True),
+    ]
 
-    def __init__(self, model: ModelInfo | None) -> None:
+    def __init__(self, model: ModelInfo | None, topic: str = "") -> None:
         super().__init__()
         self._model = model
+        self._topic = topic
+        self._pages: tuple[ManualPage, ...] = ()
+        self._listed: tuple[ManualPage, ...] = ()
+        self._found: list[Widget] = []
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(classes="dialog") as dialog:
-            dialog.border_title = "Help"
-            dialog.border_subtitle = "Esc closes"
-            yield Static(self._keys(), markup=False)
-            yield Static(self._commands(), markup=False)
-            yield Static(self._legend(), markup=False)
-            for text in (ATTACHING, IDEA, _sources(), SIZES, PROMISE, self._this_model()):
-                if text:
-                    yield Static(Content(text), markup=False)
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "Manual"
+            yield Input(placeholder="Search", compact=True)
+            with Container(classes="halves"):
+                yield PageList(compact=True)
+                with VerticalScroll(classes="page", can_focus=False):
+                    yield Markdown(parser_factory=_parser)
+            yield Static("↑↓ pages · PgUp, PgDn · Ctrl+E live · Esc closes", markup=False, classes="line")
 
-    def on_key(self, event: Key) -> None:
-        """Someone who types wants to be back at the prompt."""
-        if event.is_printable:
-            event.stop()
-            self.dismiss()
+    def on_mount(self) -> None:
+        self._pages = manual_pages(keys_of(self), self._model)
+        bear_legend(self.query_one(".dialog"))
+        wanted = page_named(self._pages, self._topic)
+        search = self.query_one(Input)
+        search.focus()
+        self._list(self._pages, wanted or self._pages[0])
+        if wanted is None:
+            search.value = self._topic
 
-    def _keys(self) -> Content:
-        rows = [Content.assemble((f"{key:<22} ", "bold"), action) for key, action in KEYS]
-        return Content("\n").join(rows)
+    # --- what the user does ------------------------------------------------------------------------------------
 
-    def _commands(self) -> Content:
-        rows = [(f"/{command.name} {command.takes}", command.does) for command in COMMANDS]
-        return Content("\n").join(Content.assemble((f"{typed:<22} ", "bold"), does) for typed, does in rows)
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        matching = tuple(page for page in self._pages if page.holds(self._words))
+        shown = self._shown
+        self._list(matching, shown if shown in matching else next(iter(matching), None))
 
-    def _legend(self) -> Content:
-        return Content.assemble(
-            (" tinted ", verified_style(self.app)),
-            " guessed and verified: several tokens in one step\n plain   decoded one by one",
-        )
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        event.stop()
+        self._show(self._listed[event.option_index])
 
-    def _this_model(self) -> str:
-        if self._model is None:
-            return ""
-        return f"{self._model.name} runs on {self._model.device} in {self._model.dtype}."
+    async def action_explain(self) -> None:
+        """Shown is better than told: the method, on steps of the model."""
+        await self.dismiss()
+        await self.app.run_action("app.explain")
 
+    def action_turn(self, direction: int) -> None:
+        """The page before or after."""
+        pages = self.query_one(PageList)
+        place = (pages.highlighted or 0) + direction
+        if 0 <= place < len(self._listed):
+            pages.highlighted = place
 
-def _sources() -> str:
-    """Where guesses come from, in words."""
-    *first, last = (words for origin, words in ORIGINS.items() if origin != "plain")
-    return f"A guess is {', '.join(first)}, or {last}."
+    def action_scroll(self, direction: int) -> None:
+        page = self.query_one(".page", VerticalScroll)
+        page.scroll_page_down(animate=False) if direction > 0 else page.scroll_page_up(animate=False)
+
+    def action_next_found(self) -> None:
+        """Where the words searched for stand next; behind the last place, the next page."""
+        if self._found:
+            self._bring_up(self._found.pop(0))
+        elif self._words:
+            self.action_turn(1)
+
+    # --- what is shown -----------------------------------------------------------------------------------------
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        """What is searched for: all that was typed as it stands somewhere, else each of its words."""
+        typed = " ".join(self.query_one(Input).value.lower().split())
+        return (typed,) if typed and any(page.holds([typed]) for page in self._pages) else tuple(typed.split())
+
+    @property
+    def _shown(self) -> ManualPage | None:
+        place = self.query_one(PageList).highlighted
+        return self._listed[place] if place is not None and place < len(self._listed) else None
+
+    def _list(self, pages: tuple[ManualPage, ...], chosen: ManualPage | None) -> None:
+        listed = self.query_one(PageList)
+        self._listed = pages
+        with self.prevent(OptionList.OptionHighlighted):
+            listed.clear_options()
+            listed.add_options(Option(Content(page.name.capitalize()), page.name) for page in pages)
+            listed.highlighted = pages.index(chosen) if chosen is not None else None
+        self._show(chosen)
+
+    def _show(self, page: ManualPage | None) -> None:
+        self.run_worker(self._draw(page), exclusive=True)
+
+    async def _draw(self, page: ManualPage | None) -> None:
+        document = self.query_one(Markdown)
+        text = page.text if page is not None else "Nothing found."
+        if document.source != text:
+            await document.update(text)
+        self._mark()
+        if self._found:
+            self._bring_up(self._found.pop(0))
+        else:
+            self.query_one(".page").scroll_home(animate=False)
+
+    def _mark(self) -> None:
+        """Show where the words stand that are searched for."""
+        self._found = []
+        words = re.compile("|".join(map(re.escape, self._words)) or r"(?!)", re.IGNORECASE)
+        for widget in self.query_one(Markdown).walk_children(Static):
+            if isinstance(widget.content, Content) and widget.content.plain:
+                bare = Content(widget.content.plain, [span for span in widget.content.spans if span.style != FOUND])
+                if words.search(bare.plain):
+                    self._found.append(widget)
+                if words.search(bare.plain) or bare.spans != widget.content.spans:
+                    widget.update(bare.highlight_regex(words, style=FOUND))
+
+    def _bring_up(self, widget: Widget) -> None:
+        self.call_after_refresh(self.query_one(".page").scroll_to_widget, widget, animate=False, top=True)

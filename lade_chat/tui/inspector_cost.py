@@ -18,6 +18,7 @@ class CostView(InspectorView):
     """The curve is measured on this machine, and kept up to date by the steps themselves."""
 
     TITLE = "What a step costs by its candidates"
+    FIGURE = "budget"
 
     def draw(self, inspection: Inspection, width: int) -> list[Content]:
         costs, taken = inspection.costs, len(inspection.candidates)

@@ -6,10 +6,12 @@ from textual.content import Content
 
 from lade_chat.figures import counted, pack
 from lade_chat.protocol import Inspection, Origin, Trials
-from lade_chat.tui.inspector_view import SOURCES, InspectorView
+from lade_chat.tui.inspector_view import InspectorView
 
 DEPTHS = 5
 """Columns; deeper guesses are few."""
+NAME = 11
+"""The width of the sources' names."""
 GUESSING: tuple[Origin, ...] = ("trajectory", "context", "successor")
 
 
@@ -17,11 +19,12 @@ class SourcesView(InspectorView):
     """A guess counts once all before it were accepted: only then did it have its chance."""
 
     TITLE = "Accepted of the guesses that had their chance"
+    FIGURE = "sources"
 
     def draw(self, inspection: Inspection, width: int) -> list[Content]:
-        depths = max(1, min(DEPTHS, 1 + (width - 31) // 6))
+        depths = max(1, min(DEPTHS, 1 + (width - NAME - 22) // 6))
         heads = [f"{'depth 1' if depth == 1 else depth:>{_cell(depth)}}" for depth in range(1, depths + 1)]
-        lines = [Content.styled(f"{'':<9}{'all':>12}{''.join(heads)}", "$foreground-muted")]
+        lines = [Content.styled(f"{'':<{NAME}}{'all':>12}{''.join(heads)}", "$foreground-muted")]
         trials = {each.origin: each for each in inspection.trials}
         lines += [_row(origin, trials.get(origin, Trials(origin, (), ())), depths) for origin in GUESSING]
         held = (
@@ -39,7 +42,7 @@ def _row(origin: Origin, trials: Trials, depths: int) -> Content:
         for depth, (a, t) in enumerate(zip(trials.accepted[:depths], trials.tried[:depths], strict=True), start=1)
     ]
     whole = f"{accepted}/{tried} {_share(accepted, tried)}" if tried else "never asked"
-    return Content.assemble((f"{SOURCES[origin]:<9}", "$foreground-muted"), f"{whole:>12}", *cells)
+    return Content.assemble((f"{origin:<{NAME}}", "$foreground-muted"), f"{whole:>12}", *cells)
 
 
 def _cell(depth: int) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from textual.content import Content
 
 from lade_chat.protocol import Candidate, Inspection
-from lade_chat.tui.inspector_view import SOURCES, InspectorView, plainly, shown
-from lade_chat.tui.tint import verified_style
+from lade_chat.tui.inspector_view import InspectorView, plainly, shown
+from lade_chat.tui.tint import style_of
 
 MOST_LINES = 8
 """Of the tree; the likeliest branches come first."""
@@ -19,6 +19,7 @@ class TreeView(InspectorView):
     """One line a branch: guesses that follow one another without a choice stand in a row."""
 
     TITLE = "Candidates, and what was accepted"
+    FIGURE = "candidate tree"
 
     def draw(self, inspection: Inspection, width: int) -> list[Content]:
         if not inspection.candidates:
@@ -55,11 +56,11 @@ class TreeView(InspectorView):
         mark = "✓" if first.accepted else "·"
         text = " ".join(shown(each.text) for each in run)
         probability = "" if run[-1].probability is None else f" {run[-1].probability:4.0%}"
-        source = f" {SOURCES[first.origin]}{probability}"
+        source = f" {first.origin}{probability}"
         indent = "  " * min(depth, 6)
         room = max(4, width - len(indent) - len(source) - 3)
         text = text if len(text) <= room else f"{text[: room - 1]}…"
-        style = verified_style(self.app) if first.accepted else "$foreground-muted"
+        style = style_of(first.origin) if first.accepted else "$foreground-muted"
         return Content.assemble(f"{indent}{mark} ", (text, style), (source, "$foreground-muted"))
 
     def _end(self, inspection: Inspection) -> list[Content]:
@@ -67,10 +68,11 @@ class TreeView(InspectorView):
         if not inspection.settled:
             return []
         *guessed, own = inspection.settled
+        sources = [candidate.origin for candidate in inspection.candidates if candidate.accepted]
         return [
             Content.assemble(
                 ("settled ", "$foreground-muted"),
-                *((shown(token) + " ", verified_style(self.app)) for token in guessed),
+                *((f"{shown(token)} ", style_of(origin)) for token, origin in zip(guessed, sources, strict=False)),
                 (shown(own), "bold"),
             )
         ]

@@ -6,21 +6,23 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from lade_chat.protocol import Inspection, Origin
+from lade_chat.protocol import Inspection
 from lade_chat.sanitize import printable
+from lade_chat.tui.key_names import keys_of
+from lade_chat.tui.tooltips import explain
 
-SOURCES: dict[Origin, str] = {"trajectory": "window", "context": "text", "successor": "recycled", "plain": "model"}
-"""Where a guess came from, in one word."""
-NOTHING_YET = "nothing yet: ask something, or F9 pauses a reply and F10 takes one step"
+NOTHING_YET = "nothing yet: ask something, or {pause} pauses a reply and {step_once} takes one step"
 
 
 class InspectorView(Static):
     """One aspect of the last step."""
 
     TITLE = ""
+    FIGURE = ""
 
     def __init__(self) -> None:
         super().__init__(markup=False, classes="inspector-view")
+        explain(self, self.FIGURE)
         self._inspection: Inspection | None = None
 
     def show(self, inspection: Inspection | None) -> None:
@@ -41,7 +43,7 @@ class InspectorView(Static):
             return
         lines = [Content.styled(self.TITLE, "bold")]
         if self._inspection is None:
-            lines.append(Content.styled(NOTHING_YET, "$foreground-muted"))
+            lines.append(Content.styled(keys_of(self).put_into(NOTHING_YET), "$foreground-muted"))
         else:
             lines += self.draw(self._inspection, width)
         content = Content("\n").join(lines)

@@ -1,13 +1,63 @@
-"""Names for keys, by which the settings may give an action other ones: the action's own name."""
+"""Which keys do what: the settings may give an action other ones, by its own name, and texts name those in force."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol, cast
 
 from textual.binding import Binding, BindingType
+from textual.widget import Widget
 
 from lade_chat.settings.settings import nearest
+
+_DISPLAYED = {
+    "escape": "Esc",
+    "pageup": "Page Up",
+    "pagedown": "Page Down",
+    "backspace": "Backspace",
+    "delete": "Del",
+    "insert": "Ins",
+    "question_mark": "?",
+    "slash": "/",
+    "backslash": "\\",
+    "grave_accent": "`",
+}
+_PLACE = re.compile(r"\{([a-z_]+)(:all)?\}")
+
+
+@dataclass(frozen=True)
+class KeyNames:
+    """The keys in force, as people call them; ``keys`` has those of each action as bindings have them."""
+
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    def first(self, action: str) -> str:
+        """The key to name where there is room for one. Raises KeyError."""
+        return displayed(self.keys[action].split(",")[0])
+
+    def all(self, action: str) -> str:
+        """All of the action's keys. Raises KeyError."""
+        return ", ".join(map(displayed, self.keys[action].split(",")))
+
+    def put_into(self, text: str) -> str:
+        """``{help}`` becomes F1, ``{toggle_lookahead:all}`` Ctrl+L, F2. Raises KeyError."""
+        return _PLACE.sub(lambda found: self.all(found[1]) if found[2] else self.first(found[1]), text)
+
+
+class _HasKeys(Protocol):
+    key_names: KeyNames
+
+
+def keys_of(widget: Widget) -> KeyNames:
+    """The keys in force where this widget is."""
+    return cast(_HasKeys, widget.app).key_names
+
+
+def displayed(key: str) -> str:
+    """A key as it stands on a keyboard: ``ctrl+l`` is Ctrl+L."""
+    return "+".join(_DISPLAYED.get(part, part[:1].upper() + part[1:]) for part in key.strip().split("+"))
 
 
 def named(bindings: Iterable[BindingType]) -> list[BindingType]:

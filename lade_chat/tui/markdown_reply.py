@@ -12,8 +12,8 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from lade_chat.protocol import Origin
 from lade_chat.sanitize import printable
-from lade_chat.tui.overlay import TintedSource, verified_runs
-from lade_chat.tui.tint import verified_style
+from lade_chat.tui.overlay import TintedSource, guessed_runs
+from lade_chat.tui.tint import style_of
 
 
 def _parser() -> MarkdownIt:
@@ -34,7 +34,7 @@ class MarkdownReply(Markdown):
     """Calls ``ready`` when it is on the screen."""
 
     def __init__(self, tokens: Iterable[tuple[str, Origin]], ready: Callable[[], None]) -> None:
-        self._tinted = TintedSource((printable(text), origin != "plain") for text, origin in tokens)
+        self._tinted = TintedSource((printable(text), origin) for text, origin in tokens)
         super().__init__(self._tinted.text, parser_factory=_parser)
         self._ready = ready
         self._cells: dict[Static, Content] = {}
@@ -42,6 +42,10 @@ class MarkdownReply(Markdown):
 
     def on_mount(self) -> None:
         self.app.theme_changed_signal.subscribe(self, lambda _theme: self.call_after_refresh(self._tint))
+
+    def on_unmount(self) -> None:
+        # Else the signal would keep it for as long as the application runs.
+        self.app.theme_changed_signal.unsubscribe(self)
 
     def on_markdown_table_of_contents_updated(self, event: Markdown.TableOfContentsUpdated) -> None:
         """Its blocks are there."""
@@ -64,9 +68,9 @@ class MarkdownReply(Markdown):
                 at = self._tint_one(widget, self._cells.setdefault(widget, widget.content), at, end)
 
     def _tint_one(self, widget: Static, content: Content, start: int, end: int) -> int:
-        runs, at = verified_runs(content.plain, self._tinted, start, end)
+        runs, at = guessed_runs(content.plain, self._tinted, start, end)
         tinted = content
         for run in runs:
-            tinted = tinted.stylize(verified_style(self.app), run.start, run.end)
+            tinted = tinted.stylize(style_of(run.origin), run.start, run.end)
         widget.update(tinted)
         return at

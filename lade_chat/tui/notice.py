@@ -16,6 +16,7 @@ class Notice(Static):
     """``what`` happened and, dimmer, what to do about it."""
 
     def __init__(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> None:
+        self.what, self.kind = what, kind
         mark = "✗ " if kind == "error" else "· "
         lines = [Content(mark + printable(what))]
         if way_on:

@@ -1,10 +1,13 @@
-"""Which characters of a rendered text were verified: found again by walking along the source it was rendered from."""
+"""Where the characters of a rendered text came from: found again by walking along the source it was rendered from."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
+
+from lade_chat.protocol import Origin
 
 _PART = re.compile(r"\w+|[^\w\s]")
 _SPACE_BEFORE = re.compile(r"\s[^\w\s]*\Z")
@@ -13,12 +16,12 @@ _NEAR = 12
 
 
 class TintedSource:
-    """A text with, for each of its characters, whether its token was verified."""
+    """A text with, for each of its characters, its token's origin."""
 
-    def __init__(self, tokens: Iterable[tuple[str, bool]]) -> None:
+    def __init__(self, tokens: Iterable[tuple[str, Origin]]) -> None:
         parts = list(tokens)
         self.text = "".join(text for text, _ in parts)
-        self._verified = [verified for text, verified in parts for _ in text]
+        self._origins = [origin for text, origin in parts for _ in text]
         starts, at = [0], -1
         while (at := self.text.find("\n", at + 1)) >= 0:
             starts.append(at + 1)
@@ -29,23 +32,24 @@ class TintedSource:
         last = len(self._lines) - 1
         return self._lines[min(first, last)], self._lines[min(end, last)]
 
-    def is_verified(self, position: int) -> bool:
-        return self._verified[position]
+    def origin(self, position: int) -> Origin:
+        return self._origins[position]
 
 
 class Run(NamedTuple):
-    """Characters ``[start, end)`` of a rendered text that were verified."""
+    """Characters ``[start, end)`` of a rendered text that were guessed, all by one source."""
 
     start: int
     end: int
+    origin: Origin
 
 
-def verified_runs(rendered: str, source: TintedSource, start: int, end: int) -> tuple[list[Run], int]:
-    """The verified characters of a text rendered from ``source[start:end]``, and where in the source it ended.
+def guessed_runs(rendered: str, source: TintedSource, start: int, end: int) -> tuple[list[Run], int]:
+    """The guessed characters of a text rendered from ``source[start:end]``, and where in the source it ended.
 
     Both are gone through once, word by word: a word is found again as a whole, marks between words are skipped.
     """
-    flags = [False] * len(rendered)
+    origins: list[Origin] = ["plain"] * len(rendered)
     at = start
     gap = 0  # where the white space before a part begins
     for match in _PART.finditer(rendered):
@@ -56,21 +60,14 @@ def verified_runs(rendered: str, source: TintedSource, start: int, end: int) -> 
             space = _SPACE_BEFORE.search(source.text, max(start, found - _NEAR), found)
             place, back = match.start() - 1, space.start() if space is not None else -1
             while place >= gap and back >= start and source.text[back].isspace():
-                flags[place] = source.is_verified(back)
+                origins[place] = source.origin(back)
                 place, back = place - 1, back - 1
-            flags[match.start() : match.end()] = [source.is_verified(found + each) for each in range(len(part))]
+            origins[match.start() : match.end()] = [source.origin(found + each) for each in range(len(part))]
             at = found + len(part)
         gap = match.end()
-    return _runs(flags), at
+    return _runs(origins), at
 
 
-def _runs(flags: list[bool]) -> list[Run]:
-    runs: list[Run] = []
-    for place, flag in enumerate(flags):
-        if not flag:
-            continue
-        if runs and runs[-1].end == place:
-            runs[-1] = Run(runs[-1].start, place + 1)
-        else:
-            runs.append(Run(place, place + 1))
-    return runs
+def _runs(origins: list[Origin]) -> list[Run]:
+    ends = accumulate((len(list(group)) for _, group in groupby(origins)), initial=0)
+    return [Run(start, end, origins[start]) for start, end in pairwise(ends) if origins[start] != "plain"]

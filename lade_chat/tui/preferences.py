@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from lade_chat.colours import ColourView, view_named
 from lade_chat.settings import file
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.settings import Origin, Settings
@@ -21,13 +22,21 @@ class Preferences:
     """Where the value of each setting came from when the application was started."""
     keys: Mapping[str, str] = field(default_factory=dict)
     theme: str | None = None
+    colours: ColourView = "verified"
     troubles: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, settings: Settings, origins: Mapping[str, Origin], theme: str | None) -> Preferences:
-        """``theme``: the one to begin with, wherever it was asked for."""
+    def of(
+        cls,
+        settings: Settings,
+        origins: Mapping[str, Origin],
+        theme: str | None,
+        colours: ColourView | None = None,
+    ) -> Preferences:
+        """``theme`` and ``colours``: those to begin with, wherever they were asked for; else the settings' colours."""
+        colours = colours or view_named(settings.get("colours"))
         kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
-        return cls(settings.path, kept, origins, settings.keys, theme, settings.troubles)
+        return cls(settings.path, kept, origins, settings.keys, theme, colours, settings.troubles)
 
     def overruled(self, name: str) -> bool:
         """Whether a flag or the environment goes over the file for this setting, for as long as the chat runs."""

@@ -15,6 +15,8 @@ from textual.widgets import TextArea
 from lade_chat.sanitize import printable
 from lade_chat.tui.completion import completions
 from lade_chat.tui.completion_list import CompletionList
+from lade_chat.tui.key_names import keys_of
+from lade_chat.tui.legend import bear_legend
 from lade_chat.tui.slash import is_command
 
 PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
@@ -52,6 +54,9 @@ class Prompt(TextArea, inherit_bindings=False):
         self._history: list[str] = []
         self._recalled: int | None = None
 
+    def on_mount(self) -> None:
+        bear_legend(self)
+
     def recall_from(self, newest_first: Sequence[str]) -> None:
         """What was asked in earlier conversations comes before what was sent in this one."""
         self._history = [*reversed(newest_first), *self._history]
@@ -75,7 +80,8 @@ class Prompt(TextArea, inherit_bindings=False):
         self._recalled = None
 
     def watch_editing(self, turn: int | None) -> None:
-        self.border_title = None if turn is None else "editing: Enter asks this instead, Esc gives it up"
+        words = "editing: Enter asks this instead, {stop} gives it up"
+        self.border_title = None if turn is None else keys_of(self).put_into(words)
 
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end."""
@@ -89,7 +95,7 @@ class Prompt(TextArea, inherit_bindings=False):
             return False
         row, column = self.cursor_location
         begun = self.document.get_line(row)[chosen.start : column]
-        if send and begun == chosen.text:
+        if send and begun in ("", chosen.text):
             return False
         after = "" if not chosen.final or send else " "
         self.replace(chosen.text + after, (row, chosen.start), (row, column))

@@ -11,8 +11,10 @@ from lade_chat.figures import Part, counted, part, reason_forms, sampling_forms,
 from lade_chat.protocol import FinishReason, Side, Statistics, Tokens
 from lade_chat.tui.figure_line import FigureLine
 from lade_chat.tui.follow_scroll import FollowScroll
+from lade_chat.tui.legend import bear_legend
 from lade_chat.tui.plot import sparkline
-from lade_chat.tui.tinted_text import TintedText
+from lade_chat.tui.reply_body import ReplyBody
+from lade_chat.tui.tooltips import explain
 
 SPARKS = 24
 """The widest sparkline."""
@@ -28,7 +30,7 @@ class RacePane(Vertical):
         self.statistics = Statistics()
         self.ended = False
         self.speeds: list[float] = []
-        self._text = TintedText()
+        self._text = ReplyBody()
 
     def compose(self) -> ComposeResult:
         yield FollowScroll(self._text)
@@ -36,6 +38,8 @@ class RacePane(Vertical):
         yield FigureLine([part(0, "waiting")])
 
     def on_mount(self) -> None:
+        bear_legend(self)
+        explain(self.query_one(".race-track"), "race track")
         self.query_one(FollowScroll).follow()
 
     def reading(self, done: int, total: int) -> None:
@@ -44,12 +48,16 @@ class RacePane(Vertical):
     def grow(self, tokens: Tokens) -> None:
         self.statistics = tokens.statistics
         self.speeds.append(tokens.statistics.recent_tokens_per_second)
-        self._text.extend((piece.text, piece.origin) for piece in tokens.pieces if piece.text)
+        self._text.extend(tokens.pieces)
         self._show(self._figures())
 
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
         self.statistics, self.ended = statistics, True
+        self._text.end()
         self._show([*self._figures(), part(4, *reason_forms(statistics, reason))])
+
+    def open_thoughts(self, wanted: bool) -> None:
+        self._text.open_thoughts(wanted)
 
     def show_track(self, goal: int, top_speed: float) -> None:
         """How far it has got towards ``goal`` tokens, and its speeds so far beside the fastest of both sides."""
@@ -70,7 +78,7 @@ class RacePane(Vertical):
     def _figures(self) -> list[Part]:
         s = self.statistics
         parts = [
-            part(0, speed(s.tokens_per_second)),
+            part(0, speed(s.tokens_per_second), figure="race clock"),
             part(1, counted(s.steps, "step")),
             part(3, counted(s.generated_tokens, "token")),
             part(2, seconds(s.seconds)),

@@ -10,8 +10,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
+from lade_chat.export.recording import Recording
 from lade_chat.figures import counted, seconds
 from lade_chat.protocol import (
     EngineLost,
@@ -25,8 +26,10 @@ from lade_chat.protocol import (
 )
 from lade_chat.race_words import outcome, sameness
 from lade_chat.sanitize import printable
+from lade_chat.tui.key_footer import KeyFooter
 from lade_chat.tui.race_pane import RacePane
 from lade_chat.tui.races import Races
+from lade_chat.tui.tooltips import explain
 
 SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and each clock runs only in its own steps."
 
@@ -39,7 +42,9 @@ class RaceScreen(Screen[None]):
         Binding("escape", "leave", "Stop, then close"),
         Binding("m", "menu", "Methods, suites"),
         Binding("r,ctrl+r", "again", "Again"),
-        Binding("f1", "app.help", "Help"),
+        Binding("s", "picture", "Picture"),
+        Binding("f5", "toggle_thoughts", "Thoughts", show=False, id="toggle_thoughts"),
+        Binding("f1", "app.help", "Help", id="help"),
         Binding("ctrl+q", "app.quit", "Quit", priority=True),
     ]
 
@@ -53,6 +58,7 @@ class RaceScreen(Screen[None]):
         titles: tuple[str, str] = ("lookahead auto", "plain decoding"),
         again: Callable[[], None] = lambda: None,
         menu: Callable[[], None] = lambda: None,
+        picture: Callable[[tuple[Recording, ...], tuple[str, ...]], None] = lambda sides, verdict: None,
     ) -> None:
         """
         Args:
@@ -61,13 +67,17 @@ class RaceScreen(Screen[None]):
             titles: what the two sides are called.
             again: starts the same race once more.
             menu: lets other methods be chosen, or a suite.
+            picture: keeps what was recorded of the two sides, and what came of it.
         """
         super().__init__()
         self._question, self._dtype = question, dtype
         self._stop, self._again, self._menu = stop, again, menu
+        self._picture = picture
+        self._recordings: dict[Side, Recording] = {"left": Recording(), "right": Recording()}
+        self._outcome: tuple[str, ...] = ()
         self._races, self._titles = races or Races(), titles
         self._racing = True
-        self._stopped = False
+        self._stopped = self._thoughts_open = False
         # What an engine tells before the panes are laid out.
         self._early: list[Event] | None = []
 
@@ -79,11 +89,11 @@ class RaceScreen(Screen[None]):
             yield RacePane("left", self._titles[0])
             yield RacePane("right", self._titles[1])
         yield Static(SLOWER_THAN_LIFE, markup=False, id="race-verdict")
-        yield Footer(show_command_palette=False)
+        yield KeyFooter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Another race can be had only after this one."""
-        return None if action in ("menu", "again") and self._racing else True
+        return None if action in ("menu", "again", "picture") and self._racing else True
 
     def action_leave(self) -> None:
         if not self._racing:
@@ -99,8 +109,18 @@ class RaceScreen(Screen[None]):
     def action_menu(self) -> None:
         self._menu()
 
+    def action_picture(self) -> None:
+        self._picture(tuple(self._recordings.values()), self._outcome)
+
+    def action_toggle_thoughts(self) -> None:
+        self._thoughts_open = not self._thoughts_open
+        for pane in self.query(RacePane):
+            pane.open_thoughts(self._thoughts_open)
+
     def on_mount(self) -> None:
         self.query_one("#race-score").display = bool(self._races.heading())
+        explain(self.query_one("#race-score"), "race score")
+        explain(self.query_one("#race-verdict"), "race result", "race clock")
         self.call_after_refresh(self._catch_up)
 
     def _catch_up(self) -> None:
@@ -113,6 +133,8 @@ class RaceScreen(Screen[None]):
         if self._early is not None:
             self._early.append(event)
             return
+        if isinstance(event, Tokens | ReplyFinished):
+            self._recordings[event.side].take(event)
         match event:
             case Prefilling():
                 self._pane(event.side).reading(event.done, event.total)
@@ -154,9 +176,11 @@ class RaceScreen(Screen[None]):
     def _result(self, event: RaceFinished) -> str:
         left, right = (self._pane(side).statistics for side in ("left", "right"))
         times = [seconds(side.seconds) for side in (left, right)]
+        self._outcome = ("stopped before the end, so there is no winner",)
         if self._stopped:
             return f"Stopped at {' and '.join(times)}. Esc closes."
         same = sameness(event, self._dtype)
+        self._outcome = (outcome(event.speedup, *self._titles), same)
         against = " against ".join(times if event.speedup >= 1 else reversed(times))
         lines = [f"{_capital(outcome(event.speedup, *self._titles))} ({against}).", f"{_capital(same)}."]
         score = self._races.score

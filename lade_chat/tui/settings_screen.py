@@ -21,6 +21,7 @@ from lade_chat.tui.preferences import Preferences
 
 SHOWN = (
     "theme",
+    "colours",
     "system",
     "max_new_tokens",
     *SAMPLING_SETTINGS,

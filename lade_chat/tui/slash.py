@@ -15,7 +15,7 @@ class SlashCommand(NamedTuple):
 
 
 COMMANDS = (
-    SlashCommand("help", "", "what this is, its keys and commands"),
+    SlashCommand("help", "[TOPIC]", "the manual, or a page of it"),
     SlashCommand("new", "", "begin a new conversation; this one is kept"),
     SlashCommand("resume", "[ID or words]", "go on with an earlier conversation"),
     SlashCommand("rename", "[TITLE]", "give the conversation a title"),
@@ -25,14 +25,17 @@ COMMANDS = (
     SlashCommand("continue", "", "have the last reply go on"),
     SlashCommand("copy", "[code|all]", "copy the reply, its code, or all"),
     SlashCommand("view", "", "rendered Markdown, or token by token"),
+    SlashCommand("colours", "", "verified tokens alike, or by source"),
     SlashCommand("export", "[FILE]", "the reply: .html .svg .cast .gif .png"),
     SlashCommand("save", "[FILE]", "the conversation as .md or .jsonl"),
     SlashCommand("model", "[PATH or id]", "open another model"),
     SlashCommand("system", "[TEXT|off]", "show or change the system prompt"),
     SlashCommand("set", "[NAME VALUE]", "temperature, seed, max_new_tokens …"),
     SlashCommand("settings", "", "what is kept for next time"),
+    SlashCommand("theme", "[NAME]", "choose the colours of the screen"),
     SlashCommand("lookahead", "[on|off]", "switch lookahead"),
     SlashCommand("compare", "[TEXT]", "race lookahead on against off"),
+    SlashCommand("explain", "", "how it works, on steps of this model"),
     SlashCommand("debug", "", "open or close the debug panel"),
     SlashCommand("quit", "", "quit"),
 )
@@ -61,7 +64,7 @@ def parse(text: str) -> tuple[SlashCommand, str]:
     names = [command.name for command in begun]
     names = names or difflib.get_close_matches(name.lower(), [command.name for command in COMMANDS], cutoff=0.5)
     meant = " or ".join(f"/{name}" for name in names[:3]) or "/help"
-    raise ValueError(f"There is no command /{name}. Did you mean {meant}? // sends a slash.")
+    raise ValueError(f"No command /{name}. Did you mean {meant}? // sends a slash.")
 
 
 def matching(name: str) -> list[SlashCommand]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from lade_chat.errors import LadeChatError
+from lade_chat.settings.settings import nearest
 from lade_chat.tui.saving import default_name, save_as
 from lade_chat.tui.set_option import current_options, with_option
 from lade_chat.tui.slash import parse
@@ -83,12 +84,12 @@ def _model(screen: ChatKeys, path: str) -> None:
 
 def _export(screen: ChatKeys, name: str) -> None:
     current = screen.chat.conversation.current
-    save_as(screen, name or default_name(current, ".html"))
+    save_as(screen, name or default_name(current.title, ".html"))
 
 
 def _save(screen: ChatKeys, name: str) -> None:
     current = screen.chat.conversation.current
-    save_as(screen, name or default_name(current, ".md"))
+    save_as(screen, name or default_name(current.title, ".md"))
 
 
 def _copy(screen: ChatKeys, what: str) -> None:
@@ -101,12 +102,23 @@ def _settings(screen: ChatKeys, _argument: str) -> None:
     screen.call_later(screen.app.run_action, "app.settings")
 
 
+def _theme(screen: ChatKeys, name: str) -> None:
+    app = screen.app
+    if not name:
+        screen.call_later(app.run_action, "app.change_theme")
+    elif name in app.available_themes:
+        app.theme = name
+    else:
+        near = nearest(name, app.available_themes)
+        raise ValueError(f"There is no theme {name}. {f'Did you mean {near}?' if near else '/theme shows all.'}")
+
+
 def _quit(screen: ChatKeys, _argument: str) -> None:
     screen.call_later(screen.app.action_quit)
 
 
 _DEEDS: dict[str, Callable[[ChatKeys, str], None]] = {
-    "help": lambda screen, _: screen.action_help(),
+    "help": lambda screen, topic: screen.action_help(topic),
     "new": lambda screen, _: screen.chat.new_conversation(),
     "resume": lambda screen, wanted: screen.resume(wanted) if wanted else screen.action_list_conversations(),
     "rename": _rename,
@@ -116,14 +128,17 @@ _DEEDS: dict[str, Callable[[ChatKeys, str], None]] = {
     "continue": lambda screen, _: screen.chat.go_on(),
     "copy": _copy,
     "view": lambda screen, _: screen.action_toggle_view(),
+    "colours": lambda screen, _: screen.action_toggle_colours(),
     "export": _export,
     "save": _save,
     "model": _model,
     "system": _system,
     "set": _set,
     "settings": _settings,
+    "theme": _theme,
     "lookahead": _lookahead,
     "compare": lambda screen, text: screen.chat.race(text),
+    "explain": lambda screen, _text: screen.action_explain(),
     "debug": lambda screen, _: screen.action_toggle_debug(),
     "quit": _quit,
 }

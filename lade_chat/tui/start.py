@@ -12,6 +12,8 @@ class Start(NamedTuple):
     """The one in which something was said last."""
     wanted: str | None = None
     """One by its identifier, else the only one that mentions these words; where there are several, or none, a list."""
+    system: str | None = None
+    """The system prompt that it is to have from now on, an earlier one too; None leaves that as it is."""
 
 
 NEW = Start()

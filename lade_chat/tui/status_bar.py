@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from textual.content import Content
 from textual.timer import Timer
-from textual.widget import Widget
 
 from lade_chat.figures import Part, fit
 from lade_chat.protocol import Loading, Stage
+from lade_chat.tui.tooltips import ExplainedLine
 
 HINT_SECONDS = 4.0
 
@@ -24,12 +24,11 @@ _STAGES: dict[Stage, str] = {
 }
 
 
-class StatusBar(Widget):
+class StatusBar(ExplainedLine):
     """Exactly one line, whatever the width."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._parts: list[Part] = []
         self._share: float | None = None
         self._hint = ""
         self._timer: Timer | None = None
@@ -61,13 +60,13 @@ class StatusBar(Widget):
         width = self.size.width
         if self._hint:
             return Content.styled(fit([Part(0, (self._hint,))], width), "$text-warning")
-        line = fit(self._parts, width) if self._parts else ""
+        line = fit(self.parts, width) if self.parts else ""
         if self._share is None:
             return Content(line)
         return Content.assemble(line, " ", *bar(self._share, min(30, width - len(line) - 7)))
 
     def _set(self, parts: list[Part], share: float | None) -> None:
-        self._parts, self._share = parts, share
+        self.parts, self._share = parts, share
         self.refresh()
 
     def _end_hint(self) -> None:

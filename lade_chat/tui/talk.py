@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 
 from lade_chat.protocol import Message, ReplyFinished, Tokens
 from lade_chat.store import tree
@@ -56,14 +57,26 @@ class Talk:
     def messages_for(self, asked: Asked) -> tuple[Message, ...]:
         """The messages as the model gets them, if this is asked now."""
         parent = self.current.about.leaf if asked.instead_of is None else self.current.turn(asked.instead_of).parent
-        turns = {turn.id: turn for turn in self.current.turns}
-        path = tree.path_to(turns, parent)
+        path = self._up_to(parent)
         return tree.messages((*path, Turn(0, parent, 0.0, asked.question)), self.current.about.system)
 
     def again(self, turn: int | None = None) -> Asked | None:
         """The question of a turn (of the last one), to be asked once more; None if there is none."""
         last = self.current.last if turn is None else self.current.turn(turn)
-        return Asked(last.question, last.id) if last is not None else None
+        if last is None:
+            return None
+        first = next((each for each in reversed(self._up_to(last.id)) if each.question is not None), last)
+        return Asked(first.question, first.id)
+
+    def whole(self, turn: int) -> tuple[Turn, ...]:
+        """The turn, and on the present path all that went on from its reply."""
+        path = self.current.path
+        after = path[path.index(first) + 1 :] if (first := self.current.turn(turn)) in path else ()
+        return (first, *takewhile(lambda each: each.question is None, after))
+
+    def whole_reply(self, turn: int) -> str:
+        """The text of ``whole``."""
+        return "".join(each.reply for each in self.whole(turn))
 
     def more(self) -> Asked | None:
         """The last reply, to be gone on with; where it is empty, its question again."""
@@ -75,6 +88,9 @@ class Talk:
     def is_repeated(self, asked: Asked) -> bool:
         """Whether it is a question of this conversation, asked again."""
         return asked.instead_of is not None and self.current.turn(asked.instead_of).question == asked.question
+
+    def _up_to(self, turn: int | None) -> tuple[Turn, ...]:
+        return tree.path_to({each.id: each for each in self.current.turns}, turn)
 
     def up_to_last_question(self) -> tuple[Message, ...]:
         """The messages up to and including the last question: that question, asked again."""

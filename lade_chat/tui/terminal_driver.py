@@ -1,4 +1,4 @@
-"""Textual's driver for a terminal, with a guard before its parser so that a paste stays a paste."""
+"""Textual's driver for a terminal: a paste stays a paste, and a terminal that stands still or is gone stops nothing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from codecs import getincrementaldecoder
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
+from lade_chat.tui.output import Output, is_picture
 from lade_chat.tui.paste_guard import PasteGuard
 
 READ_SIZE = 4096
@@ -16,7 +17,29 @@ TICK_SECONDS = 0.1
 
 
 class TerminalDriver(LinuxDriver):
-    """Reads the terminal as LinuxDriver does; there is no smaller part of it to replace."""
+    """Reads the terminal as LinuxDriver does; there is no smaller part of it to replace.
+
+    LinuxDriver's own writing thread gets nothing to write: its queue is short, and once it is full, because the
+    terminal stands still or is gone, whoever writes waits for ever, and that is the application's loop.
+    """
+
+    _output: Output | None = None
+
+    def start_application_mode(self) -> None:
+        app = self._app
+        self._output = Output(
+            self._file.fileno(), lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit)
+        )
+        super().start_application_mode()
+
+    def write(self, data: str) -> None:
+        if self._output is not None:
+            self._output.write(data.encode(self._file.encoding, "replace"), picture=is_picture(data))
+
+    def close(self) -> None:
+        super().close()
+        if self._output is not None:
+            self._output.close()
 
     def _read(self) -> bytes:
         try:

@@ -5,9 +5,11 @@ A verified token lies on a quarter of ``success`` over the background, so that c
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from textual.theme import Theme
 
-THEMES = (
+_THEMES = (
     Theme(
         name="lade-dark",
         primary="#5aa9e6",
@@ -65,3 +67,8 @@ THEMES = (
         dark=True,
     ),
 )
+
+_UNDERLINED = tuple(replace(theme, name=f"{theme.name}-underlined") for theme in _THEMES[:2])
+THEMES = (*_THEMES, *_UNDERLINED)
+MARKED = frozenset(theme.name for theme in _UNDERLINED)
+"""Those in which verified tokens are marked with lines and letters beside their colours, for whom colours are alike."""

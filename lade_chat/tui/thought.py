@@ -11,11 +11,12 @@ from textual.widgets import Static
 
 from lade_chat.figures import counted
 from lade_chat.protocol import Origin
+from lade_chat.tui.key_names import keys_of
 from lade_chat.tui.tinted_text import TintedText
 
 
 class Thought(Vertical):
-    """A dim line that a click or F5 opens."""
+    """A dim line that a click or a key opens."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,5 +56,6 @@ class Thought(Vertical):
 
     def _draw(self) -> None:
         mark, verb = ("▾", "folds") if self.is_open else ("▸", "opens")
+        key = keys_of(self).first("toggle_thoughts")
         words = "thinking…" if self.running else "thought for"
-        self._line.update(Content(f"{mark} {words} {counted(self._tokens, 'token')} · F5 {verb}"))
+        self._line.update(Content(f"{mark} {words} {counted(self._tokens, 'token')} · {key} {verb}"))

@@ -62,7 +62,7 @@ class TintedText(Stack):
         """Show more tokens."""
         chunk = self._chunks[-1] if self._chunks else self._begin()
         for text, origin in tokens:
-            style = style_of(origin, self.app)
+            style = style_of(origin)
             shown = printable(text)
             if chunk.tokens >= CHUNK_TOKENS and "\n" in shown:
                 shown, _, rest = shown.partition("\n")

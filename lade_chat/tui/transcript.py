@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from textual.widget import Widget
 
 from lade_chat.protocol import ReplyFinished, Tokens
+from lade_chat.store.tree import wholes
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.earlier import Earlier
 from lade_chat.tui.follow_scroll import FollowScroll
 from lade_chat.tui.notice import Notice, NoticeKind
+from lade_chat.tui.parting import split
 from lade_chat.tui.reply_turn import ReplyTurn
 from lade_chat.tui.talk import ShownTurn
 from lade_chat.tui.turn import Turn, UserTurn
@@ -19,6 +21,9 @@ from lade_chat.tui.welcome import Welcome
 
 AT_ONCE = 10
 """Turns of a resumed conversation that are shown before someone asks for earlier ones: code and tables cost."""
+
+MOST_STANDING = 20
+"""Replies that stand there before the oldest give way: every line that is added lays out all of them."""
 
 UNANSWERED = "No answer came: the chat was ended before. /retry asks again."
 
@@ -32,7 +37,8 @@ class Transcript(FollowScroll):
         self.reply: ReplyTurn | None = None
         self._waiting: deque[UserTurn | None] = deque()
         self._last: tuple[Turn, ...] = ()
-        self._load_error: Notice | None = None
+        self._of_model: list[Notice] = []
+        """What was told of the model, or of its not being there."""
         self._thoughts_open = False
         self._rendered = True
         self._earlier: Earlier | None = None
@@ -50,6 +56,12 @@ class Transcript(FollowScroll):
 
     def begin_reply(self) -> None:
         turn = self._waiting.popleft()
+        said = [each for each in self.column.children if isinstance(each, ReplyTurn)]
+        if turn is None and said:
+            self.reply = said[-1]
+            self.reply.go_on()
+            self._last = ()
+            return
         self.reply = self._new_reply()
         if turn is not None:
             turn.answered()
@@ -88,7 +100,7 @@ class Transcript(FollowScroll):
         """Show a conversation as it was left, its last turns first."""
         self.reset()
         self.welcome.display = not turns
-        early, late = turns[:-AT_ONCE], turns[-AT_ONCE:]
+        early, late = split(turns, AT_ONCE)
         if early:
             self._earlier = Earlier(early, shown, self._show_earlier)
             self.column.add(self._earlier)
@@ -116,21 +128,40 @@ class Transcript(FollowScroll):
 
     def _widgets(self, turns: Sequence[ShownTurn]) -> list[Widget]:
         widgets: list[Widget] = []
-        for shown in turns:
+        for first, last in wholes([shown.turn for shown in turns]):
             parts: list[Turn] = []
-            if shown.turn.question is not None:
-                parts.append(UserTurn(shown.turn.question, waiting=False))
+            if (question := turns[first].turn.question) is not None:
+                parts.append(UserTurn(question, waiting=False))
             reply = self._new_reply()
-            if reply.restore(shown.turn):
+            if reply.restore([shown.turn for shown in turns[first:last]]):
                 parts.append(reply)
             for part in parts:
-                part.keep(shown)
+                part.keep(turns[first])
             widgets += parts
-            if shown.turn.error:
-                widgets.append(Notice(shown.turn.error, "error"))
+            if error := turns[last - 1].turn.error:
+                widgets.append(Notice(error, "error"))
             elif reply not in parts:
                 widgets.append(Notice(UNANSWERED))
         return widgets
+
+    def fold(
+        self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]
+    ) -> None:
+        """Have the oldest of the conversation's ``turns`` give way if many stand there and nobody reads back."""
+        children = list(self.column.children)
+        many = sum(isinstance(child, ReplyTurn) for child in children) > MOST_STANDING
+        early, late = split(turns, AT_ONCE)
+        stay = {turn.id for turn in late}
+        first = next((c for c in children if isinstance(c, Turn) and c.kept and c.kept.turn.id in stay), None)
+        if not many or not early or first is None or self._waiting or not self.is_vertical_scroll_end:
+            return
+        keep = (self.welcome, self._earlier, *self._of_model)
+        self.column.remove_children([c for c in children[: children.index(first)] if c not in keep])
+        if self._earlier is not None:
+            self._earlier.hold(early)
+        else:
+            self._earlier = Earlier(early, shown, self._show_earlier)
+            self.column.add(self._earlier, before=first)
 
     def cut(self, turn: int) -> None:
         """Show nothing from this turn on: it is asked anew."""
@@ -161,16 +192,22 @@ class Transcript(FollowScroll):
             self.column.add(notice)
         return notice
 
-    def fail_load(self, what: str, way_on: str) -> None:
-        """Say that a model could not be loaded, in place of an earlier such line."""
-        self.forget_failed_load()
-        self._load_error = self.note(what, "error", way_on)
+    def fail_model(self, what: str, way_on: str) -> None:
+        """Say that there is no model, or not the one that was asked for, in place of an earlier such line."""
+        self._forget_of_model("error")
+        self._of_model.append(self.note(what, "error", way_on))
 
-    def forget_failed_load(self) -> None:
-        """A model has been loaded: what went wrong before no longer matters."""
-        if self._load_error is not None:
-            self.column.discard(self._load_error)
-            self._load_error = None
+    def tell_of_model(self, texts: Sequence[str]) -> None:
+        """A model has been loaded: what went wrong before no longer matters, and what was said already is not again."""
+        self._forget_of_model("error")
+        if [notice.what for notice in self._of_model] != list(texts):
+            self._forget_of_model("information")
+            self._of_model = [self.note(text) for text in texts]
+
+    def _forget_of_model(self, kind: NoticeKind) -> None:
+        for notice in [each for each in self._of_model if each.kind == kind]:
+            self._of_model.remove(notice)
+            self.column.discard(notice)
 
     def toggle_thoughts(self) -> bool:
         """Open or fold every thought; False if there is none."""
@@ -190,7 +227,8 @@ class Transcript(FollowScroll):
 
     def reset(self) -> None:
         """An empty conversation: only the welcome text."""
-        self.reply = self._load_error = self._earlier = None
+        self.reply = self._earlier = None
+        self._of_model.clear()
         self._waiting.clear()
         self._last = ()
         self.column.remove_children([child for child in self.column.children if child is not self.welcome])

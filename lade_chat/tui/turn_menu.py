@@ -21,7 +21,7 @@ _WORDS: dict[Deed, tuple[str, str]] = {
     "code": ("k", "Copy its code"),
     "retry": ("r", "Ask again"),
     "edit": ("e", "Edit the question and ask that"),
-    "branch": ("b", "Go on from here; what follows stays as an alternative"),
+    "branch": ("b", "Go on from here; what follows is kept"),
     "before": ("[", "The alternative before"),
     "after": ("]", "The next alternative"),
 }

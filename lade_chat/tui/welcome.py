@@ -11,7 +11,8 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from lade_chat.tui.tint import verified_style
+from lade_chat.tui.key_names import keys_of
+from lade_chat.tui.tint import VERIFIED
 
 EXAMPLES = (
     "Who are you?",
@@ -43,14 +44,14 @@ class Welcome(Vertical):
         yield Static("Try one (click, or Tab and Enter):", markup=False, classes="try")
         yield OptionList(*(Option(Content(text)) for text in EXAMPLES), compact=True)
         yield Static(
-            "Ctrl+L lookahead on or off, any time · Ctrl+R race · F1 help",
+            keys_of(self).put_into("{toggle_lookahead} lookahead on or off, any time · {race} race · {help} help"),
             markup=False,
             classes="keys",
         )
 
     def _legend(self) -> Content:
         return Content.assemble(
-            ("guessed and verified", verified_style(self.app)),
+            ("guessed and verified", VERIFIED),
             ("  ·  ", "$text-muted"),
             "plain: one token a step",
         )

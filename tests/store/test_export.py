@@ -53,6 +53,18 @@ def test_a_copy_holds_everything(store: Store, conversation: Conversation) -> No
     assert len(conversation.turns) == len(store.resume(conversation.id).turns) == 4
 
 
+def test_a_reply_that_went_on_is_one_in_markdown(store: Store) -> None:
+    conversation = store.begin()
+    conversation.ask("Write it.")
+    answer(conversation, "```python\nlist(", "length")
+    conversation.go_on()
+    answer(conversation, ")\n```")
+    document = to_markdown(conversation)
+    assert "```python\nlist()\n```" in document
+    assert document.count("**Model**") == 1
+    assert "token limit" in document
+
+
 def test_several_conversations_in_one_file(store: Store, conversation: Conversation) -> None:
     other = store.begin()
     say(other, "other", "o")

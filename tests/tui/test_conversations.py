@@ -189,6 +189,18 @@ async def test_a_conversation_is_renamed_deleted_and_brought_back(engine: Script
         await sees(pilot, "orchard  ")
 
 
+async def test_the_last_one_that_is_deleted_can_be_brought_back_too(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples  ")
+        await pilot.press("ctrl+d")
+        await sees_no(pilot, "apples  ")
+        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        await sees(pilot, "Ctrl+Z brings it back")
+        await pilot.press(*"x")
+        await sees(pilot, "Nothing found")
+
+
 async def test_deleting_the_conversation_on_the_screen_begins_a_new_one(engine: ScriptedEngine, folder: Path) -> None:
     async with opened(engine, store=Store(folder)) as (app, pilot):
         await talked(app, pilot, engine, "apples")
@@ -292,18 +304,6 @@ async def test_a_turn_is_branched_from_by_its_menu(engine: ScriptedEngine, folde
         latest = Store(folder).latest()
         assert latest is not None
         assert len(latest.turns) == 3
-
-
-async def test_a_reply_goes_on_where_it_was_cut_off(engine: ScriptedEngine) -> None:
-    async with opened(engine) as (app, pilot):
-        await say(app, pilot, "Count.")
-        engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "length"))
-        await wait_until(pilot, lambda: "ready" in status(app))
-        await say(app, pilot, "/continue")
-        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
-        assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
-        await answered(app, pilot, engine, ((" 3,", " 4"),))
-        assert app.chat_screen.chat.conversation.messages == (user("Count."), assistant("1, 2, 3, 4"))
 
 
 async def test_a_retry_that_fails_at_once_brings_the_reply_back(engine: ScriptedEngine) -> None:

@@ -20,7 +20,7 @@ from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finishe
 PAGE_TEXTS = {
     "figures": ("speed-up over plain", "guesses kept", "tok/s"),
     "window": ("+1", "+5", "-2", "new", "eight", "3 n-grams", "one four seven"),
-    "candidates": ("·the", "✓ ·numbers : window  50%", "· ·list text  10%", "settled ·numbers : ↵"),
+    "candidates": ("·the", "✓ ·numbers : trajectory  50%", "· ·list context  10%", "settled ·numbers : ↵"),
     "sources": ("7/12 58%", "75%", "25%", "0/2 0%", "never asked", "412 n-grams"),
     "cost": ("2.4×", "▲", "3 taken: 2.40 tokens expected for 1.30 plain steps, 1.85x"),
 }

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.protocol import Origin
 from lade_chat.tui import copying
 from lade_chat.tui.app import ChatApp
 from lade_chat.tui.copying import code_blocks
 from lade_chat.tui.markdown_reply import MarkdownReply
 from lade_chat.tui.markdown_text import is_markdown
-from lade_chat.tui.overlay import TintedSource, verified_runs
+from lade_chat.tui.overlay import Run, TintedSource, guessed_runs
 from lade_chat.tui.tinted_text import TintedText
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, Script, ScriptedEngine, finished, streamed, text_of
@@ -48,7 +49,7 @@ async def test_a_finished_reply_is_markdown_with_its_tints(engine: ScriptedEngin
             widget.visual.plain[span.start : span.end]  # type: ignore[attr-defined]
             for widget in document.query("MarkdownParagraph, #code-content")
             for span in getattr(widget.visual, "spans", ())
-            if "25%" in str(span.style)
+            if "origin-" in str(span.style)
         ]
         assert tinted[:2] == [" is bold", ":"]
         assert " f(x):\n" in "".join(tinted)
@@ -69,7 +70,7 @@ async def test_tints_stay_when_the_theme_changes(engine: ScriptedEngine) -> None
         code = app.screen.query_one("#code-content")
 
         def tints() -> int:
-            return sum("25%" in str(span.style) for span in code.visual.spans)  # type: ignore[attr-defined]
+            return sum("origin-" in str(span.style) for span in code.visual.spans)  # type: ignore[attr-defined]
 
         await wait_until(pilot, tints)
         before = tints()
@@ -106,11 +107,17 @@ def test_only_what_gains_is_rendered(text: str, verdict: bool) -> None:
 
 
 def test_rendered_words_find_their_tokens_again() -> None:
-    tokens = [("**A", True), (" big**", False), (" [link", True), ("](http://a.b)", False), (" end", True)]
+    tokens: list[tuple[str, Origin]] = [
+        ("**A", "trajectory"),
+        (" big**", "plain"),
+        (" [link", "context"),
+        ("](http://a.b)", "plain"),
+        (" end", "successor"),
+    ]
     source = TintedSource(tokens)
     rendered = "A big link end"
-    runs, at = verified_runs(rendered, source, 0, len(source.text))
-    assert [rendered[run.start : run.end] for run in runs] == ["A", " link end"]
+    runs, at = guessed_runs(rendered, source, 0, len(source.text))
+    assert runs == [Run(0, 1, "trajectory"), Run(5, 10, "context"), Run(10, 14, "successor")]
     assert at == len(source.text)
 
 

@@ -10,7 +10,6 @@ from textual.events import Paste
 
 from lade_chat.protocol import Load, Reply, SetLookahead
 from lade_chat.tui.debug_panel import DebugPanel
-from lade_chat.tui.help_screen import HelpScreen
 from lade_chat.tui.model_screen import ModelScreen
 from lade_chat.tui.phase import Phase
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
@@ -108,15 +107,6 @@ async def test_ctrl_q_quits_at_once_from_everywhere(engine: ScriptedEngine, scre
         assert not app.is_running or app._exit
 
 
-async def test_help_opens_and_closes(engine: ScriptedEngine) -> None:
-    async with opened(engine, size=(100, 100)) as (app, pilot):
-        await pilot.press("f1")
-        assert isinstance(app.screen, HelpScreen)
-        await sees(pilot, "Ctrl+L, F2", "/retry", "up to ties", "near tie", "tiny-12M runs on cpu in float32")
-        await pilot.press("escape")
-        assert app.screen is app.chat_screen
-
-
 async def test_another_model_is_opened(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("ctrl+o")
@@ -181,14 +171,6 @@ async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit
         await pilot.press("ctrl+c")
         assert app.clipboard == "two words"
         assert app.is_running
-
-
-async def test_typing_closes_the_help(engine: ScriptedEngine) -> None:
-    async with opened(engine) as (app, pilot):
-        await pilot.press("f1", "down", "h")
-        assert app.screen is app.chat_screen
-        await pilot.press("i")
-        assert app.chat_screen.prompt.text == "i"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -64,7 +64,7 @@ def test_two_slashes_are_a_text() -> None:
 async def test_an_unknown_command_is_sent_to_nobody_and_stays(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/frobnicate")
-        assert "There is no command /frobnicate" in status(app)
+        assert "No command /frobnicate" in status(app)
         assert app.chat_screen.prompt.text == "/frobnicate"
         assert not engine.sent_of(Reply)
         await say(app, pilot, "//frobnicate")
@@ -132,12 +132,19 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         ("/rename x", "There is nothing to name yet"),
         ("/delete", "There is nothing to delete yet"),
         ("/system", "There is no system prompt"),
+        ("/theme lade-papre", "Did you mean lade-paper?"),
     ],
 )
 async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, text: str, line: str) -> None:
     async with opened(engine, size=(160, 24)) as (app, pilot):
         await say(app, pilot, text)
         assert line in status(app)
+
+
+async def test_a_theme_is_chosen_by_its_name(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/theme lade-paper")
+        assert app.theme == "lade-paper"
 
 
 async def test_the_other_commands_do_what_their_keys_do(engine: ScriptedEngine) -> None:
@@ -227,6 +234,30 @@ def test_paths_are_completed_folders_first(here: Path) -> None:
     assert [each.text for each in completions("@", first_line=False)] == ["@notes/", "@notes.txt"]
     for nothing in ("see no", "me@no", "@gone/x", "@@no"):
         assert not completions(nothing, first_line=False)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("/copy ", ["code", "all"]),
+        ("/set top", ["top_p", "top_k"]),
+        ("/help wi", []),
+        ("/help w", ["web"]),
+        ("/model ./n", ["./notes/"]),
+        ("/model org/n", []),
+    ],
+)
+def test_what_can_follow_a_command_is_completed(here: Path, typed: str, offered: list[str]) -> None:
+    (here / "notes").mkdir()
+    assert [each.text for each in completions(typed, first_line=True)] == offered
+
+
+async def test_enter_runs_a_command_whose_argument_is_not_begun(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press(*"/look", "tab", "enter")
+        await wait_until(pilot, lambda: not app.chat_screen.chat.options.lookahead)
+        await pilot.press(*"/lookahead o", "tab", "enter")
+        await wait_until(pilot, lambda: app.chat_screen.chat.options.lookahead)
 
 
 async def test_an_attached_file_is_sent_whole_and_shown_as_one_line(engine: ScriptedEngine, here: Path) -> None:

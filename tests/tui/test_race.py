@@ -23,7 +23,7 @@ from lade_chat.tui.phase import Phase
 from lade_chat.tui.race_menu import RaceMenu
 from lade_chat.tui.race_pane import RacePane
 from lade_chat.tui.race_screen import RaceScreen
-from tests.tui.driving import opened, reply_text, say, sees, status, wait_until
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 PLAIN = tuple((token,) for step in FUNCTION for token in step)
@@ -65,6 +65,18 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, ke
         assert app.screen is app.chat_screen
         assert app.chat_screen.prompt.text == "Write a function."
         assert app.chat_screen.chat.conversation.messages == ()
+
+
+async def test_thoughts_are_folded_in_a_race_too(engine: ScriptedEngine) -> None:
+    script = (("<think>", "carry", " the"), (" one", "</think>"), ("It", " is", " 42."))
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        app.chat_screen.prompt.put("17 + 25?")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(script)[1:], finished(script))
+        await sees(pilot, "thought for 3 tokens", "It is 42.")
+        assert "carry" not in screen_text(app)
+        await pilot.press("f5")
+        await sees(pilot, "carry the one")
 
 
 async def test_the_first_difference_is_told(engine: ScriptedEngine) -> None:

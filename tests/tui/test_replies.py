@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from textual.content import Span
 
 from lade_chat.protocol import (
@@ -56,18 +55,7 @@ async def test_verified_tokens_are_tinted_and_plain_ones_are_not(engine: Scripte
         engine.tell(*streamed((("One",), (" two", " three", " four"), (" five",))))
         await wait_until(pilot, lambda: "five" in reply_text(app))
         content = app.screen.query_one(Chunk).visual
-        assert content.spans == [Span(7, 18, "on $success 25%")]  # type: ignore[attr-defined]
-
-
-async def test_without_colours_verified_tokens_are_underlined(
-    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    async with opened(engine) as (app, pilot):
-        await say(app, pilot, "Hello")
-        engine.tell(*streamed((("One", " two"),)))
-        await wait_until(pilot, lambda: "two" in reply_text(app))
-        assert app.screen.query_one(Chunk).visual.spans == [Span(3, 7, "underline")]  # type: ignore[attr-defined]
+        assert content.spans == [Span(7, 18, "$origin-trajectory")]  # type: ignore[attr-defined]
 
 
 async def test_lookahead_is_switched_in_mid_reply(engine: ScriptedEngine) -> None:

@@ -50,6 +50,25 @@ async def test_a_model_that_does_not_load_leaves_a_way_on(engine: ScriptedEngine
         await wait_until(pilot, lambda: engine.sent_of(Reply))
 
 
+async def test_what_is_to_be_known_of_a_model_is_told_once(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        for name in ("one", "one", "other"):
+            engine.load(msgspec.structs.replace(MODEL, notices=(f"About {name}.",)))
+            await sees(pilot, f"About {name}.")
+            assert [notice.what for notice in app.screen.query(Notice)] == [f"About {name}."]
+            await pilot.press("ctrl+o", *"/m", "enter")
+
+
+async def test_a_lost_engine_that_is_back_is_no_news(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (_app, pilot):
+        engine.tell(EngineLost("the engine has ended"))
+        await sees(pilot, "The engine has ended", "The conversation is kept.")
+        await pilot.press("f6")
+        await wait_until(pilot, lambda: engine.restarts)
+        engine.load()
+        await sees_no(pilot, "The engine has ended", "The conversation is kept.")
+
+
 async def test_a_failed_load_that_keeps_the_model_leaves_it_ready(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         for count in (2, 3):

@@ -7,19 +7,22 @@ ever sees the same wording twice. A story's template has the fields of skills/wo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assets.recipe.draw import Draw, set_aside
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("clauses")
 _VERB = re.compile(r"<([^<>|]*)\|([^<>|]*)\|([^<>|]*)>")
-_OWNED = ("things", "things", "things", "kitchen", "fruit", "glass", "money", "money", "points")
-_UNOWNED = ("people", "place")
-_SHARED = ("things", "kitchen", "fruit", "money")
+_OWNED = ("things", "things", "things", "kitchen", "fruit", "glass", "money", "money", "points", "animals", "tasks",
+          "stuff")  # fmt: skip
+_UNOWNED = ("people", "place", "traffic", "swarm")
+_SHARED = ("things", "kitchen", "fruit", "money", "stuff")
 ONE_STEP = ("+", "-", "×", "/")
 TWO_STEPS = ("++", "+-", "-+", "--", "×+", "×-", "+×", "-×", "+/", "-/", "/+", "/-")
 _LETTERS = "abc"
+_TWO_OWNERS = 0.15
+_BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
 
 
 @dataclass(frozen=True)
@@ -106,10 +109,26 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
     story = _opening(draw, scene, "groups" if groups else "open")
     rest = signs[1:] if groups else signs
     own = True
+    if not groups and rest[0] == "+" and scene.domain in _OWNED and draw.chance(_TWO_OWNERS):
+        return _two_owners(draw, scene, story, rest)
     for sign, letter in zip(rest, "c" if groups else "bc", strict=False):
         clause, own = _event(draw, scene, sign, f"{{{letter}}}", own)
         story += clause
     return f"{story}. {_question(draw, scene, signs)}", scene
+
+
+def _two_owners(draw: Draw, scene: _Scene, story: str, signs: str) -> tuple[str, _Scene]:
+    """What somebody else has beside what was told, and perhaps what comes or goes for both."""
+    both = replace(scene, who=draw.any(("they", "they", "both", "the two")), pronoun="they", him="them", form=1)
+    other = replace(scene, form=2).fill(draw.any(_WORDING[f"{scene.domain}.open"]), "{b}")
+    story += f"{draw.any(_BESIDE)} {other}"
+    if len(signs) == 1:
+        many = draw.any(("How much", "How much money") if scene.domain == "money" else ("How many", "How many NOUN"))
+        asked = f"{draw.any(('do they have', 'is that'))} {draw.any(('together', 'in all', 'altogether'))}?"
+        return f"{story}. {scene.fill(many)} {asked}", scene
+    clause = draw.any(_WORDING[f"{scene.domain}.{'gain' if signs[1] == '+' else 'lose'}"])
+    story += f". {draw.any(('Then ', 'Together ', '', 'Later '))}{both.who} {both.fill(clause, '{c}')}"
+    return f"{story}. {_question(draw, replace(both, who='they'), signs)}", scene
 
 
 def _asked_first(draw: Draw, signs: str) -> tuple[str, _Scene]:

@@ -62,6 +62,10 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
     return _listing(draw, values, draw.ask(_WORDING[way], **fields), True), values, step
 
 
+def _ask(draw: Draw, way: str, **fields: object) -> str:
+    return draw.ask(_WORDING[way], _WORDING[f"{way} varied"], **fields)
+
+
 def _then(draw: Draw, values: list[int], step: int) -> list[Exchange]:
     """No follow-up, or one, or two."""
     exchanges: list[Exchange] = []
@@ -80,17 +84,17 @@ def _run(draw: Draw) -> list[Exchange]:
     values = list(range(a, b + 1))
     fields = {"a": _told(draw, a), "b": _told(draw, b)}
     if draw.chance(0.35):
-        return [_listing(draw, values[::-1], draw.ask(_WORDING["down"], **fields)), *_then(draw, values[::-1], 0)]
-    return [_listing(draw, values, draw.ask(_WORDING["up"], **fields)), *_then(draw, values, 1)]
+        return [_listing(draw, values[::-1], _ask(draw, "down", **fields)), *_then(draw, values[::-1], 0)]
+    return [_listing(draw, values, _ask(draw, "up", **fields)), *_then(draw, values, 1)]
 
 
 def _from_one(draw: Draw) -> list[Exchange]:
     (b,) = draw.numbers((5, draw.any((12, 30, 35))))
     values = list(range(1, b + 1))
     if draw.chance(0.3):
-        ask = draw.ask(_WORDING["down_to_one"], b=_told(draw, b))
+        ask = _ask(draw, "down_to_one", b=_told(draw, b))
         return [_listing(draw, values[::-1], ask), *_then(draw, values[::-1], 0)]
-    return [_listing(draw, values, draw.ask(_WORDING["to"], b=_told(draw, b))), *_then(draw, values, 1)]
+    return [_listing(draw, values, _ask(draw, "to", b=_told(draw, b))), *_then(draw, values, 1)]
 
 
 def _steps(draw: Draw) -> list[Exchange]:
@@ -99,7 +103,7 @@ def _steps(draw: Draw) -> list[Exchange]:
         step = draw.any((2, 5, 10))
         start = step * draw.whole(0, 4)
     values = list(range(start, start + step * count + 1, step))
-    ask = draw.ask(_WORDING["step"], a=start, b=values[-1], s=step, o=_ORDINALS[step])
+    ask = _ask(draw, "step", a=start, b=values[-1], s=step, o=_ORDINALS[step])
     return [_listing(draw, values, ask), *_then(draw, values, step)]
 
 
@@ -107,27 +111,27 @@ def _parity(draw: Draw) -> list[Exchange]:
     a, length = draw.numbers((0, 60), (8, 30))
     kind = draw.any(("even", "odd"))
     values = [n for n in range(a, a + length + 1) if n % 2 == (kind == "odd")]
-    ask = draw.ask(_WORDING["even"], kind=kind, a=a, b=a + length)
+    ask = _ask(draw, "even", kind=kind, a=a, b=a + length)
     return [_listing(draw, values, ask), *_then(draw, values, 2)]
 
 
 def _next(draw: Draw) -> list[Exchange]:
     a, count = draw.numbers((1, draw.any((20, 99, 300))), (2, 8))
     values = list(range(a + 1, a + count + 1))
-    ask = draw.ask(_WORDING["next"], a=_told(draw, a), k=draw.any((_ONES[count], count)))
+    ask = _ask(draw, "next", a=_told(draw, a), k=draw.any((_ONES[count], count)))
     return [_listing(draw, values, ask), *_then(draw, values, 1)]
 
 
 def _multiples(draw: Draw) -> list[Exchange]:
     n, count = draw.numbers((2, 15), (3, 10))
     values = [n * at for at in range(1, count + 1)]
-    ask = draw.ask(_WORDING["multiples"], n=n, k=draw.any((_ONES[count], count)))
+    ask = _ask(draw, "multiples", n=n, k=draw.any((_ONES[count], count)))
     return [_listing(draw, values, ask), *_then(draw, values, n)]
 
 
 def _squares(draw: Draw) -> list[Exchange]:
     count = draw.whole(3, 12)
-    return [_listing(draw, [at * at for at in range(1, count + 1)], draw.ask(_WORDING["squares"], k=count))]
+    return [_listing(draw, [at * at for at in range(1, count + 1)], _ask(draw, "squares", k=count))]
 
 
 def _table(draw: Draw) -> list[Exchange]:
@@ -135,7 +139,7 @@ def _table(draw: Draw) -> list[Exchange]:
     lines = "\n".join(f"{n} × {k} = {n * k}" for k in range(1, 11))
     wanted = [value for k in range(1, 11) for value in (n, k, n * k)]
     reply = draw.any(("", "", "Here it is:\n\n")) + lines
-    return [Exchange(draw.ask(_WORDING["table"], n=n), reply, number_list(wanted))]
+    return [Exchange(_ask(draw, "table", n=n), reply, number_list(wanted))]
 
 
 _WAYS = (*[_run] * 7, *[_from_one] * 4, *[_steps] * 4, _parity, _parity, _table, _table, _next, _next, _multiples,

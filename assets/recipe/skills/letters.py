@@ -8,6 +8,8 @@ from assets.recipe import words
 from assets.recipe.checks import exactly_in
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw, set_aside
+from assets.recipe.skills import letter_practice
+from assets.recipe.skills.letter_practice import spaced
 from assets.recipe.skills.user_words import handed_back, short_nonsense
 from assets.recipe.wording import read_wording
 
@@ -15,6 +17,7 @@ _WORDING = read_wording("letters")
 
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 _SHORT_WORDS = tuple(word for word in words.in_one_piece(words.WORDS) if len(word) <= 5)
+_PRACTICE_SHARE = 0.5
 _CASES: dict[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.lower, "title": str.title}
 
 
@@ -23,23 +26,19 @@ def _word(draw: Draw) -> str:
     return draw.any(pool) if draw.chance(0.9) else short_nonsense(draw)
 
 
-def _letters(word: str) -> str:
-    return "-".join(word)
-
-
 def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
-    answer = f"{_letters(word)} has {len(word)} letters."
+    answer = f"{spaced(word)} has {len(word)} letters."
     return Exchange(ask, answer, exactly_in(answer), follow_up)
 
 
 def _spell(draw: Draw) -> list[Exchange]:
     word = _word(draw)
     ask = draw.ask(_WORDING["spell"], _WORDING["spell varied"], x=word)
-    exchanges = [Exchange(ask, _letters(word), exactly_in(_letters(word)))]
+    exchanges = [Exchange(ask, spaced(word), exactly_in(spaced(word)))]
     if draw.chance(0.2):
         word = _word(draw)
         ask = draw.ask(_WORDING["then_spell"], x=word)
-        exchanges.append(Exchange(ask, _letters(word), exactly_in(_letters(word)), True))
+        exchanges.append(Exchange(ask, spaced(word), exactly_in(spaced(word)), True))
     if draw.chance(0.3):
         exchanges.append(_counted(draw.ask(_WORDING["then_letters"]), word, True))
     return exchanges
@@ -73,5 +72,7 @@ def _sentence(draw: Draw) -> list[Exchange]:
 
 
 def compose(draw: Draw) -> list[Exchange]:
-    """One look at letters."""
+    """One look at letters; in training, half of the time, at those of several words."""
+    if not draw.held_out and draw.chance(_PRACTICE_SHARE):
+        return letter_practice.compose(draw)
     return draw.any((*[_spell] * 4, *[_how_many] * 2, *[_case] * 7, _sentence))(draw)

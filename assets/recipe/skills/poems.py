@@ -76,11 +76,12 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
     """The poem asked for: any, of so many lines, or just about its subject."""
     style = draw.rng.random()
     if style < 0.06:
-        return draw.ask(_WORDING["asks_any"]), rhymes()
+        return draw.ask(_WORDING["asks_any"], _WORDING["asks_any varied"]), rhymes()
     if style < 0.35:
-        ask = draw.ask(_WORDING["asks_lines"], a=subject.asked, lines=draw.any(_LINES[couplets]))
+        fields = {"a": subject.asked, "lines": draw.any(_LINES[couplets])}
+        ask = draw.ask(_WORDING["asks_lines"], _WORDING["asks_lines varied"], **fields)
         return ask, rhymes(2 * couplets, subject.noun)
-    return draw.ask(_WORDING["asks"], a=subject.asked), rhymes(None, subject.noun)
+    return draw.ask(_WORDING["asks"], _WORDING["asks varied"], a=subject.asked), rhymes(None, subject.noun)
 
 
 def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> list[Exchange]:
@@ -98,6 +99,10 @@ def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> 
         reply = "\n".join(other.fill(template) for template in templates[:shown])
         ask = draw.ask(_WORDING["other"], a=other.asked, the=subject.definite)
         return [Exchange(ask, reply, rhymes(2 * shown, other.noun), True)]
+    if turn < 0.5 and shown < 4 and not draw.held_out:
+        wanted = draw.whole(shown + 1, min(4, len(body)))
+        ask = draw.ask(_WORDING["in_lines"], lines=draw.any(_LINES[wanted]))
+        return [Exchange(ask, "\n".join(body[:wanted]), rhymes(2 * wanted), True)]
     exchanges: list[Exchange] = []
     more = 0.35
     while shown < len(body) and draw.chance(more):

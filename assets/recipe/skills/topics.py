@@ -3,6 +3,7 @@
 A topic file holds blocks of lines, parted by empty lines. `ask:` lines are questions, `then:` lines shorter
 ones for the middle of a conversation, `say:` lines replies (`\\n` breaks the line), `need:` lines words that
 a right reply holds, one of them where ` / ` parts several. They tell the topic's replies from those of others.
+`vary:` lines are questions with many choices in each, for training alone.
 
 A topic may also give names to what it is about, ` / ` between them: `thing:` names one thing, `things:` several,
 `key:` a key, `do:` what somebody wants to do. Each name fits every frame of its kind in wording/frames.txt;
@@ -32,6 +33,7 @@ class Topic:
     """
 
     asks: tuple[str, ...]
+    varied: tuple[str, ...]
     follow_ups: tuple[str, ...]
     replies: tuple[str, ...]
     needs: tuple[str, ...]
@@ -45,20 +47,20 @@ def read_topics(name: str) -> tuple[Topic, ...]:
 
 
 def _topic(block: str) -> Topic:
-    fields: dict[str, list[str]] = {key: [] for key in ("ask", "then", "say", "need", *_KINDS)}
+    fields: dict[str, list[str]] = {key: [] for key in ("ask", "vary", "then", "say", "need", *_KINDS)}
     for line in block.strip().split("\n"):
         key, _, value = line.partition(": ")
         fields[key].append(value.replace("\\n", "\n"))
     names = tuple((kind, name) for kind in _KINDS for line in fields[kind] for name in line.split(" / "))
-    asks, follow_ups, replies, needs = (tuple(fields[key]) for key in ("ask", "then", "say", "need"))
-    return Topic(asks, follow_ups, replies, needs, names)
+    asks, varied, follow_ups, replies, needs = (tuple(fields[key]) for key in ("ask", "vary", "then", "say", "need"))
+    return Topic(asks, varied, follow_ups, replies, needs, names)
 
 
 def _question(draw: Draw, topic: Topic, short: bool) -> str:
     """The topic's own question, or one of its names in a frame."""
     own = topic.follow_ups if short else topic.asks
     if not topic.names or (own and draw.chance(0.5)):
-        return draw.ask(own)
+        return draw.ask(own, () if short else topic.varied)
     kind, name = draw.any(topic.names)
     return draw.ask(_FRAMES[f"then_{kind}" if short else kind], t=name)
 

@@ -96,7 +96,7 @@ def _reverse(draw: Draw) -> list[Exchange]:
 def _how_many(draw: Draw) -> list[Exchange]:
     items = any_words(draw, 2, 8)
     answer = _counted(items)
-    ask = draw.ask(_WORDING["how_many"], x=typed(draw, items))
+    ask = draw.ask(_WORDING["how_many"], _WORDING["how_many varied"], x=typed(draw, items))
     return [Exchange(ask, answer + ".", exactly_in(answer)), *_which(draw, items)]
 
 
@@ -106,9 +106,10 @@ def _numbers(draw: Draw) -> list[Exchange]:
     shown = draw.any((", ", ", ", " ")).join(map(str, values))
     way = draw.any(("numbers", "numbers", "numbers", "falling", "largest", "smallest"))
     if way in ("largest", "smallest"):
-        return [handed_back(draw, draw.ask(_WORDING[way], x=shown), f"{(max if way == 'largest' else min)(values)}")]
+        found = max(values) if way == "largest" else min(values)
+        return [handed_back(draw, draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=shown), str(found))]
     done = [str(value) for value in sorted(values, reverse=way == "falling")]
-    exchanges = [handed_back(draw, draw.ask(_WORDING[way], x=shown), ", ".join(done))]
+    exchanges = [handed_back(draw, draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=shown), ", ".join(done))]
     if draw.chance(0.3):
         exchanges.append(_one_line(draw, "back", done[::-1]))
     return exchanges
@@ -118,7 +119,7 @@ def _nth(draw: Draw) -> list[Exchange]:
     items = any_words(draw, 2, 6)
     place = _place(draw, items)
     answer = f"The {place} word is {items[_PLACES[place]]}"
-    ask = draw.ask(_WORDING["nth"], x=typed(draw, items), p=place)
+    ask = draw.ask(_WORDING["nth"], _WORDING["nth varied"], x=typed(draw, items), p=place)
     return [Exchange(ask, answer + ".", exactly_in(answer)), *_which(draw, items)]
 
 
@@ -132,14 +133,16 @@ def _longest(draw: Draw) -> list[Exchange]:
     told = ", ".join(f"{item} {len(item)}" for item in items)
     answer = f"the longest is {best}"
     reply = f"Letters: {told}. So {answer}."
-    return [Exchange(draw.ask(_WORDING["longest"], x=typed(draw, items)), reply, exactly_in(answer))]
+    ask = draw.ask(_WORDING["longest"], _WORDING["longest varied"], x=typed(draw, items))
+    return [Exchange(ask, reply, exactly_in(answer))]
 
 
 def _join(draw: Draw) -> list[Exchange]:
     items = any_words(draw, 2, 6)
     name, sign = draw.any(_JOINED)
     shown = (" " if sign == ", " or draw.chance(0.6) else ", ").join(items)
-    return [handed_back(draw, draw.ask(_WORDING["join"], x=shown, s=name), sign.join(items))]
+    ask = draw.ask(_WORDING["join"], _WORDING["join varied"], x=shown, s=name)
+    return [handed_back(draw, ask, sign.join(items))]
 
 
 def _unique(draw: Draw) -> list[Exchange]:
@@ -148,7 +151,7 @@ def _unique(draw: Draw) -> list[Exchange]:
     for _ in range(draw.whole(1, 2)):
         again = draw.any(items)
         told.insert(draw.whole(told.index(again) + 1, len(told)), again)
-    ask = draw.ask(_WORDING["unique"], x=", ".join(told))
+    ask = draw.ask(_WORDING["unique"], _WORDING["unique varied"], x=", ".join(told))
     return [handed_back(draw, ask, ", ".join(items)), *_then(draw, items, True)]
 
 
@@ -157,5 +160,5 @@ _WAYS = (*[_sort] * 8, *[_reverse] * 5, *[_numbers] * 4, _how_many, _how_many, _
 
 
 def compose(draw: Draw) -> list[Exchange]:
-    """One thing done to the user's list, perhaps changed afterwards."""
-    return draw.any(_WAYS)(draw)
+    """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
+    return draw.any(_WAYS if draw.held_out else (*_WAYS, *[_numbers] * 4))(draw)

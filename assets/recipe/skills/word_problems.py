@@ -63,7 +63,7 @@ _PROBLEMS = _read("word_problems")
 _TWO_STEPS = _read("two_steps")
 _PROBLEMS_VARIED = _read("word_problems_varied")
 _TWO_STEPS_VARIED = _read("two_steps_varied")
-_COMPOSED_SHARE = 0.45
+_COMPOSED_SHARE = 0.55
 _VARIED_SHARE = 0.5
 
 

@@ -1,0 +1,181 @@
+"""Explain: real steps of the model, taken to show how the method works, and told one walk after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from decoding import (
+    AutoregressiveDecoder,
+    JacobiDecoder,
+    JacobiIteration,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Session,
+    Step,
+    StepDetail,
+)
+from lade_chat.engine.conversation import Prompt
+from lade_chat.engine.detokenizer import Detokenizer
+from lade_chat.engine.inspection import Inspector
+from lade_chat.errors import LadeChatError
+from lade_chat.loading.model import LoadedModel
+from lade_chat.protocol import Event, Explained, ExplainFinished
+from lade_chat.walks import (
+    Beginning,
+    Collection,
+    Comparison,
+    Convergence,
+    Group,
+    Iteration,
+    LookaheadStep,
+    Mask,
+    Said,
+    Verification,
+    Walk,
+)
+
+BLOCK_SIZE = 6
+"""Guesses of the Jacobi iteration; like the sizes below as many as a small screen can show."""
+SIZES = LookaheadConfig(window_size=4, ngram_size=4, guess_set_size=3)
+COLLECTING_STEPS = SIZES.ngram_size
+"""The window yields n-grams in the last two of these, for the first time."""
+MOST_NEW_TOKENS = 64
+
+
+def explain(loaded: LoadedModel, question: str, prompt: Prompt, stopped: Callable[[], bool]) -> Iterator[Event]:
+    """Take the steps, always greedily and on sessions of their own, and tell each walk as soon as it is complete.
+
+    Raises:
+        LadeChatError: lookahead cannot serve the model.
+    """
+    if not loaded.info.lookahead_supported:
+        raise LadeChatError(f"Lookahead cannot serve {loaded.info.name}, so there are no steps of it to show.")
+    for walk in _Walks(loaded, prompt, stopped).over(question):
+        if stopped():
+            break
+        yield Explained(walk)
+    yield ExplainFinished()
+
+
+class _Walks:
+    """One reply: begun by Jacobi iteration, then decoded by lookahead, and at last plainly."""
+
+    def __init__(self, loaded: LoadedModel, prompt: Prompt, stopped: Callable[[], bool]) -> None:
+        self._loaded, self._prompt, self._stopped = loaded, prompt, stopped
+        self._steps: list[Step] = []
+        self._looked: list[tuple[int, LookaheadStep]] = []
+        """The steps that are laid open, each behind the number of steps before it."""
+
+    def over(self, question: str) -> Iterator[Walk]:
+        asked = self._loaded.tokenizer(question, add_special_tokens=False)["input_ids"]
+        yield Beginning(self._words(asked))
+        yield Convergence(tuple(self._iterations()))
+        for _ in self._look_ahead():
+            if len(self._looked) == COLLECTING_STEPS and self._looked[-1][0] == len(self._steps) - 1:
+                yield self._collection()
+        if len(self._looked) < COLLECTING_STEPS:
+            yield self._collection()
+        yield self._verification()
+        yield self._comparison()
+
+    def _iterations(self) -> Iterator[Iteration]:
+        """Jacobi iteration over the first tokens of the reply, until the block is settled."""
+        taken: list[JacobiIteration] = []
+        decoder = JacobiDecoder(self._loaded.model, BLOCK_SIZE, on_iteration=taken.append)
+        # Beside the block the prompt gives one token, and the last iteration one: so no guess is added from behind.
+        for _step in decoder.generate(self._prompt.ids, max_new_tokens=BLOCK_SIZE + 2, should_stop=self._stopped):
+            for each in taken:
+                groups: list[tuple[Group, int]] = [("input", 1), ("guesses", len(each.before))]
+                mask = _mask(each.position - 1, groups, each.visible)
+                yield Iteration(self._words(each.before), self._words(each.after), each.settled, mask)
+            taken.clear()
+
+    def _look_ahead(self) -> Iterator[None]:
+        """The reply by lookahead; after each step it stands among those taken."""
+        session = Session(self._loaded.model)
+        inspector = Inspector(self._loaded.tokenizer, session)
+        told: list[StepDetail] = []
+
+        def observe(detail: StepDetail) -> None:
+            inspector.observe(detail)
+            told.append(detail)
+
+        for step in LookaheadDecoder(self._loaded.model, SIZES).generate(
+            self._prompt.ids,
+            max_new_tokens=self._prompt.max_new_tokens,
+            eos_token_ids=self._loaded.eos_token_ids,
+            session=session,
+            should_stop=self._stopped,
+            observe=observe,
+        ):
+            inspector.take(step, counted=False)
+            laid_open = inspector.inspection()
+            if told and laid_open is not None:
+                detail = told.pop()
+                chosen = self._words(detail.chosen)
+                self._looked.append((len(self._steps), LookaheadStep(laid_open, chosen, _mask_of(detail))))
+            self._steps.append(step)
+            yield
+
+    def _collection(self) -> Collection:
+        return Collection(tuple(step for _, step in self._looked))
+
+    def _verification(self) -> Verification:
+        """The step that shows verification best: the longest accepted run beside something rejected."""
+        verifying = [each for each in self._looked[COLLECTING_STEPS:] if each[1].laid_open.candidates]
+        if not verifying:
+            return Verification("", None)
+        number, step = max(verifying, key=lambda each: _instructive(each[1]))
+        return Verification("".join(said.text for said in self._said(self._steps[:number])), step)
+
+    def _comparison(self) -> Comparison:
+        plain = list(
+            AutoregressiveDecoder(self._loaded.model).generate(
+                self._prompt.ids,
+                max_new_tokens=self._prompt.max_new_tokens,
+                eos_token_ids=self._loaded.eos_token_ids,
+                should_stop=self._stopped,
+            )
+        )
+        return Comparison(
+            self._said(plain), self._said(self._steps), len(plain), len(self._steps), _ids(plain) == _ids(self._steps)
+        )
+
+    def _said(self, steps: Sequence[Step]) -> tuple[Said, ...]:
+        detokenizer = Detokenizer(self._loaded.tokenizer, self._prompt.ids)
+        return tuple(
+            Said(detokenizer.push(token), origin.value)
+            for step in steps
+            for token, origin in zip(step.tokens, step.origins, strict=True)
+        )
+
+    def _words(self, tokens: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self._loaded.tokenizer.decode([token]) for token in tokens)
+
+
+def _instructive(step: LookaheadStep) -> tuple[bool, bool, int]:
+    candidates = step.laid_open.candidates
+    accepted = [candidate for candidate in candidates if candidate.accepted]
+    from_window = any(candidate.origin == "trajectory" for candidate in accepted)
+    return 0 < len(accepted) < len(candidates), from_window, len(accepted)
+
+
+def _mask_of(detail: StepDetail) -> Mask:
+    groups: list[tuple[Group, int]] = [
+        ("input", 1),
+        ("candidates", len(detail.candidates)),
+        ("window", sum(map(len, detail.rows))),
+    ]
+    return _mask(detail.position, groups, detail.visible)
+
+
+def _mask(cached: int, groups: Sequence[tuple[Group, int]], visible: npt.NDArray[np.bool_]) -> Mask:
+    rows = tuple("".join("x" if seen else "." for seen in row) for row in visible)
+    return Mask(cached, tuple(group for group in groups if group[1]), rows)
+
+
+def _ids(steps: Sequence[Step]) -> list[int]:
+    return [token for step in steps for token in step.tokens]

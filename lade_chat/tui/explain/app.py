@@ -1,0 +1,100 @@
+"""``lade-chat explain``: loads a model, has the engine take its steps, and shows them; nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Static
+
+from lade_chat.figures import part
+from lade_chat.protocol import (
+    EngineLost,
+    Explain,
+    Load,
+    Loaded,
+    LoadFailed,
+    Loading,
+    Message,
+    ModelInfo,
+    ModelOptions,
+    Stop,
+)
+from lade_chat.settings.kinds import Value
+from lade_chat.tui.colouring import Colouring
+from lade_chat.tui.engine_link import Engine
+from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.status_bar import StatusBar
+from lade_chat.tui.themes import THEMES
+
+NO_STEPS = (
+    "lookahead cannot serve this model, so there are no steps of it to show; without --model_path, the small one is"
+)
+
+
+class ExplainApp(Colouring):
+    """Ends by itself where there is nothing to show; ``trouble`` then says why, in one line."""
+
+    TITLE = "lade-chat explain"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-wide"), (120, "-very-wide")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "quit", "Leave", show=False),
+        Binding("ctrl+q", "quit", "Quit", priority=True, show=False),
+    ]
+    CSS_PATH: ClassVar = Path(__file__).parent.parent / "status_bar.tcss"
+
+    def __init__(self, engine: Engine, model_options: ModelOptions, question: str, theme: str | None = None) -> None:
+        super().__init__()
+        self._engine, self._options, self._question = engine, model_options, question
+        self._explanation: ExplainScreen | None = None
+        self.trouble = ""
+        for each in THEMES:
+            self.register_theme(each)
+        if theme in self.available_themes:
+            self.theme = str(theme)
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content("\n  How lookahead decoding works\n"), markup=False)
+        yield StatusBar()
+
+    def on_mount(self) -> None:
+        self.query_one(StatusBar).show([part(0, "loading the model")])
+        self.call_after_refresh(lambda: self.run_worker(self._run_engine()))
+
+    async def _run_engine(self) -> None:
+        await self._engine.start()
+        self._engine.send(Load(self._options))
+        async for event in self._engine.events():
+            match event:
+                case Loading():
+                    self.query_one(StatusBar).show_loading(event)
+                case Loaded(model):
+                    self._begin(model)
+                case LoadFailed(message):
+                    self._fail(message)
+                case EngineLost(message) if self._explanation is None:
+                    self._fail(message)
+                case _ if self._explanation is not None:
+                    self._explanation.tell(event)
+
+    def _begin(self, model: ModelInfo) -> None:
+        if not model.lookahead_supported:
+            self._fail(f"{model.name}: {NO_STEPS}")
+            return
+        self._explanation = ExplainScreen(model, lambda: self._engine.send(Stop()))
+        self.push_screen(self._explanation, lambda _: self.exit())
+        self._engine.send(Explain((Message("user", self._question),)))
+
+    def _fail(self, message: str) -> None:
+        self.trouble = message
+        self.exit()
+
+    def keep(self, values: Mapping[str, Value | None]) -> bool:
+        """Nothing is changed here that would have to be kept."""
+        return False

@@ -1,0 +1,160 @@
+"""The first walk: Jacobi iteration, a block of guesses that settles from the left."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from textual.content import Content
+
+from lade_chat.sanitize import printable
+from lade_chat.tui.explain.page import MUTED, NEW, POINTED_OUT, Cell, Grid, Page, Room, counted, in_words
+from lade_chat.tui.tint import VERIFIED
+from lade_chat.walks import Convergence, Group
+
+TITLE = "1 of 3 · Guesses settle"
+LIT: frozenset[Group] = frozenset({"guesses"})
+
+
+class _Stray(NamedTuple):
+    """A right token at the wrong place: in which iteration it was said, where, and where it belongs."""
+
+    iteration: int
+    column: int
+    belongs: int
+    text: str
+
+
+def jacobi_pages(walk: Convergence) -> list[Page]:
+    if not walk.iterations:
+        return []
+    block = _Block(walk)
+    size, count = block.size, len(walk.iterations)
+    first = walk.iterations[0]
+    pages = [
+        Page(
+            TITLE,
+            f"Here are guesses for the next {counted(size, 'token')} of the reply."
+            " They can be anything at first: these were drawn at random from the prompt.",
+            partial(block.draw, 0),
+            first.mask,
+            unseen=True,
+        ),
+        Page(
+            TITLE,
+            "One step reads them all. At every place the model says what it would write there"
+            " if the guesses before that place were right.",
+            partial(block.draw, 1),
+            first.mask,
+            LIT,
+        ),
+        Page(
+            TITLE,
+            "On the right, the step's attention mask: a row for each token read, filled where that sees another."
+            " A guess sees the text (cache) and the guesses before it.",
+            partial(block.draw, 1),
+            first.mask,
+            LIT,
+        ),
+        Page(
+            TITLE,
+            "The first place has nothing but true text before it."
+            " So what the model says there is exactly what plain decoding would write: it is settled.",
+            partial(block.draw, 1, settling=True),
+            first.mask,
+            LIT,
+        ),
+    ]
+    for number in range(2, count + 1):
+        iteration = walk.iterations[number - 1]
+        pages.append(
+            Page(TITLE, block.said_of(number), partial(block.draw, number, settling=True), iteration.mask, LIT)
+        )
+    return [*pages, *block.ending(TITLE)]
+
+
+class _Block:
+    """The rows of the walk: the first guesses, then what each iteration said, settled tokens standing on the left."""
+
+    def __init__(self, walk: Convergence) -> None:
+        self._iterations = walk.iterations
+        self.size = len(walk.iterations[0].guesses)
+        self._final = tuple(token for each in walk.iterations for token in each.chosen[: each.settled])[: self.size]
+
+    @property
+    def _rows(self) -> list[list[str]]:
+        """Everything that stands in the columns at some time."""
+        rows, settled = [[*self._iterations[0].guesses], [*self._final]], 0
+        for iteration in self._iterations:
+            rows.append([*self._final[:settled], *iteration.chosen][: self.size])
+            settled += iteration.settled
+        return rows
+
+    def draw(self, rows: int, room: Room, *, settling: bool = False, mark: _Stray | None = None) -> list[Content]:
+        """The first guesses and ``rows`` iterations; what the last one settled shows only when ``settling``."""
+        grid = Grid(self._rows, room.width)
+        lines = [grid.row("guess", [(token, MUTED) for token in self._iterations[0].guesses])]
+        settled = 0
+        for number, iteration in enumerate(self._iterations[:rows], start=1):
+            new = iteration.settled if settling or number < rows else 0
+            cells: list[Cell] = [(token, VERIFIED) for token in self._final[:settled]]
+            for place, token in enumerate(iteration.chosen):
+                last = number == rows
+                style = f"{NEW} {VERIFIED}" if place < new else NEW if last else MUTED
+                cells.append((token, style))
+            if mark is not None and mark.iteration == number:
+                cells[mark.column] = (cells[mark.column][0], POINTED_OUT)
+            lines.append(grid.row(f"step {number}", cells[: self.size]))
+            settled += iteration.settled
+        return lines
+
+    def said_of(self, number: int) -> str:
+        """The sentence for an iteration after the first."""
+        settled = sum(each.settled for each in self._iterations[:number])
+        new = self._iterations[number - 1].settled
+        if number == 2:
+            begin = "Now what the model said are the guesses, and it speaks again."
+        else:
+            begin = f"Step {number}: its tokens are the guesses again."
+        if settled >= self.size:
+            return f"{begin} Now all {in_words(self.size)} places are settled."
+        if new > 1:
+            return f"{begin} A guess was right, so the place behind it settles, too: {in_words(new)} at once."
+        return f"{begin} One place more is settled: it now has true text before it."
+
+    def ending(self, title: str) -> list[Page]:
+        """What came of it, and what it leaves lying."""
+        count, plainly = len(self._iterations), in_words(len(self._final))
+        than = "as many as plain decoding takes" if count >= len(self._final) else f"plain decoding takes {plainly}"
+        outcome = f"{plainly.capitalize()} tokens in {counted(count, 'step')}; {than}."
+        stray, last = self._stray(), self._iterations[-1].mask
+        pages = [
+            Page(
+                title,
+                f"{outcome} The guesses decided nothing: at every place stands the model's own choice.",
+                partial(self.draw, count, settling=True),
+                last,
+                unseen=True,
+            )
+        ]
+        if stray is not None:
+            where = "too early" if stray.column < stray.belongs else "too late"
+            said = f"In step {stray.iteration} “{stray.text}” was right, but it stood {where}, and was lost again."
+        else:
+            said = "On its way the model says tokens that would be right a little later, and they are lost again."
+        says = f"{said} Lookahead decoding keeps such finds, as n-grams."
+        draw = partial(self.draw, count, settling=True, mark=stray)
+        return [*pages, Page(title, says, draw, last, unseen=True)]
+
+    def _stray(self) -> _Stray | None:
+        """The longest token that was said where it does not belong."""
+        settled, found = 0, list[_Stray]()
+        for number, iteration in enumerate(self._iterations, start=1):
+            for place in range(iteration.settled, len(iteration.chosen)):
+                column, token = settled + place, iteration.chosen[place]
+                belongs = [other for other, right in enumerate(self._final) if right == token and other >= settled]
+                text = printable(token).strip()
+                if text and belongs and column < self.size and column not in belongs:
+                    found.append(_Stray(number, column, belongs[0], text))
+            settled += iteration.settled
+        return max(found, key=lambda stray: len(stray.text), default=None)

@@ -1,0 +1,87 @@
+"""An attention mask drawn with blocks: a row for each token read, filled where it sees the token of that column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from rich.cells import set_cell_size
+from textual.content import Content
+
+from lade_chat.walks import Group, Mask
+
+LABEL = 11
+CACHE = 5
+"""Columns that stand for the whole cache, which every token sees."""
+FORMS: dict[Group, tuple[str, ...]] = {
+    "input": ("input", "in", "i"),
+    "guesses": ("guesses", "guess", "g"),
+    "candidates": ("candidates", "cand.", "c"),
+    "window": ("window", "win.", "w"),
+}
+SEEN, LIT, UNSEEN = "$foreground 45%", "$success", "on $foreground 7%"
+_HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
+
+_Part: TypeAlias = tuple[str, str]
+
+
+def mask_width(mask: Mask, *, labelled: bool, tall: bool) -> int:
+    """How many cells a drawing is wide."""
+    cell = 2 if tall else 1
+    return LABEL * labelled + CACHE + sum(1 + cell * count for _, count in mask.groups)
+
+
+def mask_height(mask: Mask, *, tall: bool) -> int:
+    """How many lines a drawing takes: one for each row if ``tall``, else one for two; and one for the names."""
+    return 1 + sum(count if tall else (count + 1) // 2 for _, count in mask.groups)
+
+
+def draw_mask(mask: Mask, lit: frozenset[Group], *, labelled: bool, tall: bool) -> list[Content]:
+    """The mask, its groups named above the columns, and beside the rows if ``labelled``.
+
+    Without ``tall`` two rows share a line, so that the squares are as high as they are wide.
+    """
+    cell = 2 if tall else 1
+    names = [set_cell_size("cache", CACHE)] + [_fitted(FORMS[name], cell * count) for name, count in mask.groups]
+    lines = [Content.styled(" " * LABEL * labelled + " ".join(names), "$foreground-muted")]
+    first = 0
+    for name, count in mask.groups:
+        rows = mask.rows[first : first + count]
+        first += count
+        step = 1 if tall else 2
+        for number in range(0, count, step):
+            label = FORMS[name][0] if number == 0 else ""
+            shown: list[_Part] = [(set_cell_size(label, LABEL), "$foreground-muted")] if labelled else []
+            lines.append(
+                Content.assemble(*shown, *_line(mask, rows[number : number + step], cell, LIT if name in lit else SEEN))
+            )
+    return lines
+
+
+def _line(mask: Mask, rows: Sequence[str], cell: int, style: str) -> list[_Part]:
+    """One or two rows of the mask, drawn on one line."""
+    halved = cell == 1
+    pair = len(rows) == 2
+    full = "█" if pair or not halved else "▀"
+    parts: list[_Part] = [(full * CACHE, style)]
+    column = 0
+    for _, count in mask.groups:
+        parts.append((" ", ""))
+        for place in range(column, column + count):
+            seen = [row[place] == "x" for row in rows]
+            if halved:
+                parts.append((_HALVES[(seen[0], pair and seen[1])], _with_ground(style, pair)))
+            else:
+                parts.append((full * cell if seen[0] else " " * cell, _with_ground(style, True)))
+        column += count
+    return parts
+
+
+def _with_ground(style: str, grounded: bool) -> str:
+    """The style on a ground that lets the squares be seen that are not filled."""
+    return f"{style} {UNSEEN}" if grounded else style
+
+
+def _fitted(forms: Sequence[str], width: int) -> str:
+    """The longest of the forms that fits, to the full width."""
+    return set_cell_size(next((form for form in forms if len(form) <= width), ""), width)

@@ -1,0 +1,131 @@
+"""The second walk: n-grams collected from the window of the lookahead branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from textual.content import Content
+
+from lade_chat.tui.explain.page import MUTED, NEW, POINTED_OUT, Cell, Grid, Page, Room, counted, in_words
+from lade_chat.tui.inspector_view import shown
+from lade_chat.walks import Collection, Group, LookaheadStep
+
+TITLE = "2 of 3 · N-grams are collected"
+LIT: frozenset[Group] = frozenset({"window"})
+
+
+def ngram_pages(walk: Collection) -> list[Page]:
+    steps = walk.steps
+    full = next((number for number, step in enumerate(steps) if step.laid_open.ngrams), None)
+    if full is None:
+        says = (
+            "The reply ended before any n-gram could be collected. Choose a question that is answered at more length."
+        )
+        return [Page(TITLE, says, lambda room: [])]
+    size, columns = steps[full].laid_open.ngram_size, len(steps[0].laid_open.window[0])
+    window, mask = _Window(steps), steps[full].mask
+    idea = (
+        f"An n-gram is a run of n tokens; here n is {in_words(size)}."
+        " Lookahead decoding collects n-grams that the model itself makes up while it answers."
+    )
+    means = (
+        f"For that it keeps a window of guesses, here {in_words(columns)} side by side."
+        " At first they are drawn at random again."
+    )
+    end = (
+        "None of these steps was extra."
+        " Beside the work on its window, each one also wrote on at the reply, as a step of plain decoding does."
+    )
+    return [
+        Page(TITLE, idea, partial(_example, steps[full]), mask, unseen=True),
+        Page(TITLE, means, partial(window.draw, 0, rows=1), mask, unseen=True),
+        *window.filling(full),
+        *window.yielding(full, size, columns),
+        Page(TITLE, end, partial(_written, steps), mask, unseen=True),
+    ]
+
+
+class _Window:
+    """The window at each of the steps, in columns that stay where they are."""
+
+    def __init__(self, steps: Sequence[LookaheadStep]) -> None:
+        self._steps = steps
+        self._rows = [row for step in steps for row in (*step.laid_open.window, step.laid_open.new_row)]
+
+    def filling(self, full: int) -> list[Page]:
+        """The steps before the one in which it is full."""
+        first = "With every step the model says, under each token, what it would write behind it."
+        other = "The next step does the same with the new row. Each column grows into a run of tokens."
+        return [self._page(first if number == 0 else other, number) for number in range(full)]
+
+    def yielding(self, full: int, size: int, columns: int) -> list[Page]:
+        """The steps that yield n-grams: that in which it is full, and the one behind it if there is one."""
+        ngrams = (
+            f"Now each column, read downwards, is an n-gram: {counted(size, 'token')}, each said behind those above it."
+            " All of them go into a pool."
+        )
+        mask = (
+            "The mask: a window token sees the text, the first row up to its column, and its column above it."
+            " Nothing else sees the window, so it cannot disturb the text."
+        )
+        more = f"From now on every step brings {in_words(columns)} more: the oldest row goes, a new one comes."
+        pages = [self._page(ngrams, full, pool=True), self._page(mask, full, pool=True)]
+        if full + 1 < len(self._steps):
+            pages.append(self._page(more, full + 1, pool=True))
+        return pages
+
+    def _page(self, says: str, number: int, *, pool: bool = False) -> Page:
+        return Page(TITLE, says, partial(self.draw, number, pool=pool), self._steps[number].mask, LIT)
+
+    def draw(self, number: int, room: Room, *, rows: int | None = None, pool: bool = False) -> list[Content]:
+        """The rows before a step, and the new one; only the first ``rows`` of them if given.
+
+        With ``pool`` the n-grams follow that went there, the first of them pointed out in both places.
+        """
+        laid_open = self._steps[number].laid_open
+        grid = Grid(self._rows, room.width)
+        oldest = number - len(laid_open.window) + 1
+        lines = [
+            grid.row("guess" if oldest + place == 0 else "", _cells(row, MUTED, pointed_out=pool))
+            for place, row in enumerate(laid_open.window[:rows])
+        ]
+        if rows is None:
+            lines.append(grid.row("new", _cells(laid_open.new_row, NEW, pointed_out=pool)))
+        if pool:
+            held = f"The pool: {counted(laid_open.pool_size, 'n-gram')}. Just added:"
+            return [
+                *lines,
+                Content(""),
+                Content.styled(held, MUTED),
+                *_ngrams(self._steps[number], room, first=POINTED_OUT),
+            ]
+        return lines
+
+
+def _ngrams(step: LookaheadStep, room: Room, *, first: str = "") -> list[Content]:
+    """The n-grams that a step yielded, one a line, the first of them in a style of its own."""
+    ngrams = step.laid_open.ngrams
+    grid = Grid(ngrams, room.width, label=2)
+    return [
+        grid.row("", [(token, first if number == 0 else "") for token in ngram]) for number, ngram in enumerate(ngrams)
+    ]
+
+
+def _cells(row: Sequence[str], style: str, *, pointed_out: bool) -> list[Cell]:
+    """A row's tokens, the first pointed out if wished."""
+    return [(token, POINTED_OUT if pointed_out and place == 0 else style) for place, token in enumerate(row)]
+
+
+def _example(step: LookaheadStep, room: Room) -> list[Content]:
+    return [Content.styled("Some that it made up just now:", MUTED), Content(""), *_ngrams(step, room)]
+
+
+def _written(steps: Sequence[LookaheadStep], room: Room) -> list[Content]:
+    """What each of the steps wrote."""
+    return [
+        Content.assemble(
+            (f"step {number} wrote ", MUTED), (" ".join(shown(token) for token in step.laid_open.settled), NEW)
+        )
+        for number, step in enumerate(steps, start=1)
+    ]

@@ -1,0 +1,195 @@
+"""The screen on which the method is explained: a sentence, a picture, the mask; Space goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Resize
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Footer, Static
+
+from lade_chat.figures import SEPARATOR, counted
+from lade_chat.protocol import EngineLost, Event, Explained, ExplainFinished, Failed, ModelInfo
+from lade_chat.sanitize import printable
+from lade_chat.tui.explain.beginning import beginning_pages
+from lade_chat.tui.explain.jacobi import jacobi_pages
+from lade_chat.tui.explain.mask import draw_mask, mask_height, mask_width
+from lade_chat.tui.explain.ngrams import ngram_pages
+from lade_chat.tui.explain.page import MUTED, Page, Room
+from lade_chat.tui.explain.verification import comparison_pages, verification_pages
+from lade_chat.walks import Beginning, Collection, Comparison, Convergence, Mask, Verification, Walk
+
+PLAY_SECONDS = 6.0
+"""How long a page stays while all are played: two sentences are read in that time."""
+QUESTION = "Write a Python function that returns the largest number of a list."
+"""What the walks are taken over: a reply of which some can be guessed and some cannot."""
+MOMENT = "One moment: the model is taking its steps."
+MARGIN = 2
+LABELLED, TALL = 70, 120
+"""From these widths on the rows of the mask are named, and each has a line of its own."""
+
+
+class ExplainScreen(Screen[None]):
+    """Space goes on, and leaves behind the last page; Backspace goes back; P plays; Esc leaves."""
+
+    CSS_PATH: ClassVar = Path(__file__).with_name("screen.tcss")
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("space,right,pagedown", "next", "Next"),
+        Binding("backspace,left,pageup", "back", "Back"),
+        Binding("p,enter", "play", "Play"),
+        Binding("escape", "leave", "Leave"),
+        Binding("ctrl+q", "app.quit", "Quit", priority=True),
+    ]
+
+    def __init__(self, model: ModelInfo, stop: Callable[[], None]) -> None:
+        """
+        Args:
+            stop: ends the steps that the engine is still taking.
+        """
+        super().__init__()
+        self._model, self._stop = model, stop
+        self._pages: list[Page] = []
+        self._number = 0
+        self._complete = self._wanting = False
+        self._playing: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Static(markup=False, id="explain-title")
+        yield Static(markup=False, id="explain-says")
+        with Horizontal(id="explain-body"):
+            yield Static(markup=False, id="explain-picture")
+            yield Static(markup=False, id="explain-mask")
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def on_resize(self, _event: Resize) -> None:
+        self.call_after_refresh(self._draw)
+
+    def tell(self, event: Event) -> None:
+        """Take in what the engine tells: a walk becomes pages."""
+        match event:
+            case Explained(walk):
+                self._pages += self._pages_of(walk)
+            case ExplainFinished():
+                self._complete = True
+            case Failed(message) | EngineLost(message):
+                self._pages.append(Page("It broke off", printable(message), lambda room: []))
+                self._complete = True
+        if self._wanting and self._number + 1 < len(self._pages):
+            self._number += 1
+            self._wanting = False
+        self._draw()
+
+    def action_next(self) -> None:
+        """The next page; behind the last one there is none, so that leaves."""
+        self._halt()
+        self._go_on()
+
+    def action_back(self) -> None:
+        self._halt()
+        self._wanting = False
+        self._number = max(0, self._number - 1)
+        self._draw()
+
+    def action_play(self) -> None:
+        """Turn the pages by itself, or no longer."""
+        if self._playing is not None:
+            self._halt()
+        elif not self._at_end:
+            self._playing = self.set_interval(PLAY_SECONDS, self._play_on)
+        self._draw()
+
+    def action_leave(self) -> None:
+        if not self._complete:
+            self._stop()
+        self.dismiss()
+
+    @property
+    def _at_end(self) -> bool:
+        return self._complete and self._number >= len(self._pages) - 1
+
+    def _go_on(self) -> None:
+        if self._at_end:
+            self.action_leave()
+            return
+        if self._number + 1 < len(self._pages):
+            self._number += 1
+        else:
+            self._wanting = True
+        self._draw()
+
+    def _play_on(self) -> None:
+        if self._at_end:
+            self._halt()
+            self._draw()
+        else:
+            self._go_on()
+
+    def _halt(self) -> None:
+        if self._playing is not None:
+            self._playing.stop()
+            self._playing = None
+
+    def _pages_of(self, walk: Walk) -> list[Page]:
+        match walk:
+            case Beginning():
+                model = self._model
+                return beginning_pages(walk, SEPARATOR.join((printable(model.name), model.device, model.dtype)))
+            case Convergence():
+                return jacobi_pages(walk)
+            case Collection():
+                return ngram_pages(walk)
+            case Verification():
+                return verification_pages(walk)
+            case Comparison():
+                return comparison_pages(walk)
+
+    def _draw(self) -> None:
+        if not self.is_mounted or not self.size.width:
+            return
+        page = (
+            self._pages[self._number] if self._pages else Page("How lookahead decoding works", MOMENT, lambda room: [])
+        )
+        says = f"{page.says}\n{MOMENT}" if self._wanting else page.says
+        self.query_one("#explain-title", Static).update(self._title(page))
+        self.query_one("#explain-says", Static).update(Content(says))
+        mask = self.query_one("#explain-mask", Static)
+        body = self.query_one("#explain-body", Horizontal).content_size
+        width = body.width
+        mask.display, mask.visible = page.mask is not None, not page.unseen
+        if page.mask is not None:
+            # All pages of a walk keep the same room for their masks, so that their pictures stay where they are.
+            masks = [each.mask for each in self._pages if each.title == page.title and each.mask is not None]
+            labelled = self.size.width >= LABELLED
+            tall = self.size.width >= TALL and all(mask_height(each, tall=True) < body.height for each in masks)
+            taken = max(mask_width(each, labelled=labelled, tall=tall) for each in masks)
+            mask.styles.width = taken
+            drawn = draw_mask(page.mask, page.lit, labelled=labelled, tall=tall)
+            mask.update(_with_caption(page.mask, drawn, body.height if labelled else 0))
+            width -= taken + MARGIN
+        picture = Content("\n").join(page.draw(Room(max(1, width), body.height)))
+        self.query_one("#explain-picture", Static).update(picture)
+
+    def _title(self, page: Page) -> Content:
+        where = f"{self._number + 1} / {len(self._pages)}" if self._complete else f"{self._number + 1}"
+        playing = "playing · " if self._playing is not None else ""
+        right = f"{playing}{where}"
+        room = max(1, self.size.width - 2 - len(right))
+        return Content(f"{page.title:<{room}}{right}")
+
+
+def _with_caption(mask: Mask, lines: list[Content], height: int) -> Content:
+    """The drawing, and below it what two of its names mean if there is room."""
+    meanings = (f"cache: the {counted(mask.cached, 'token')} before", "input: the last token")
+    if len(lines) + 1 + len(meanings) <= height:
+        lines = [*lines, Content(""), *(Content.styled(meaning, MUTED) for meaning in meanings)]
+    return Content("\n").join(lines)

@@ -1,0 +1,205 @@
+"""The third walk: candidates beside what the model itself says, the run that is accepted, and why nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import zip_longest
+from typing import NamedTuple
+
+from textual.content import Content
+
+from lade_chat.protocol import Candidate
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, Cell, Grid, Page, Room, counted, in_words
+from lade_chat.tui.inspector_view import shown
+from lade_chat.tui.tint import VERIFIED
+from lade_chat.walks import Comparison, Group, LookaheadStep, Said, Verification
+
+TITLE = "3 of 3 · Guesses are verified"
+LIT: frozenset[Group] = frozenset({"candidates"})
+LINES = 3
+"""What a branch takes: the guess, the model's own words, a gap."""
+
+
+def verification_pages(walk: Verification) -> list[Page]:
+    step = walk.step
+    if step is None:
+        says = "No n-gram of the pool began with a token that was just written, so there was nothing to verify yet."
+        return [Page(TITLE, says, lambda room: [])]
+    tree = _Tree(walk.before, step)
+    last = shown(step.laid_open.last)
+    pages = [
+        Page(
+            TITLE,
+            f"A little later the last token is “{last}”. {tree.sources()}",
+            partial(tree.draw, models=False),
+            step.mask,
+            unseen=True,
+        ),
+        Page(
+            TITLE,
+            "The next step reads all these candidates at once."
+            " At every place the model says which token it would write there itself.",
+            tree.draw,
+            step.mask,
+            LIT,
+        ),
+        Page(
+            TITLE,
+            "The mask: a candidate sees the text and what stands before it in its own n-gram."
+            " So the model answers as if that n-gram were the text.",
+            tree.draw,
+            step.mask,
+            LIT,
+        ),
+        Page(TITLE, tree.verdict(), partial(tree.draw, judged=True), step.mask, LIT),
+    ]
+    if tree.accepted:
+        pages.append(
+            Page(
+                TITLE,
+                "Behind the last accepted guess stands one more token, the model's own, and it is written too."
+                f" One step has written {in_words(len(step.laid_open.settled))} tokens.",
+                partial(tree.draw, judged=True, written=True),
+                step.mask,
+                LIT,
+            )
+        )
+    says = (
+        "This is why the text cannot change: at every place the model's own choice is written."
+        " A guess that agrees saves a step; a guess that does not is dropped."
+    )
+    return [*pages, Page(TITLE, says, partial(tree.draw, judged=True, written=True), step.mask, LIT)]
+
+
+def comparison_pages(walk: Comparison) -> list[Page]:
+    """The two ways side by side, and the whole in three lines."""
+    steps = f"Plain decoding took {walk.plain_steps} steps for this text, lookahead decoding {walk.lookahead_steps}."
+    if walk.identical:
+        same = "Both wrote the same, token for token."
+    else:
+        same = "Where the two part, two tokens were so near a tie that rounding decided."
+    return [
+        Page("The whole reply", f"{steps} {same}", partial(_tinted, walk.lookahead)),
+        Page(
+            "The whole in three lines",
+            "That is all of it. In the chat, tinted tokens are guesses that were verified.",
+            _recap,
+        ),
+    ]
+
+
+class _Branch(NamedTuple):
+    """A run of candidates from the last token to a leaf, by their numbers."""
+
+    numbers: tuple[int, ...]
+    accepted: int
+    """How many of them, from the left."""
+
+
+class _Tree:
+    """The candidates of a step, branch by branch."""
+
+    def __init__(self, before: str, step: LookaheadStep) -> None:
+        self._before, self._step = before, step
+        self._candidates: tuple[Candidate, ...] = step.laid_open.candidates
+        parents = {candidate.parent for candidate in self._candidates}
+        leaves = [number for number in range(1, 1 + len(self._candidates)) if number not in parents]
+        self._branches = sorted((self._to(leaf) for leaf in leaves), key=lambda branch: -branch.accepted)
+        self.accepted = sum(candidate.accepted for candidate in self._candidates)
+
+    def _to(self, leaf: int) -> _Branch:
+        numbers = [leaf]
+        while (parent := self._candidates[numbers[0] - 1].parent) > 0:
+            numbers.insert(0, parent)
+        return _Branch(tuple(numbers), sum(self._candidates[number - 1].accepted for number in numbers))
+
+    def sources(self) -> str:
+        """Where the candidates come from."""
+        origins = {candidate.origin for candidate in self._candidates}
+        places = [place for origin, place in (("trajectory", "the pool"), ("context", "the text")) if origin in origins]
+        return f"What has followed it, in {' and in '.join(places)}, may follow again: these are the candidates."
+
+    def verdict(self) -> str:
+        """What was accepted, and what was not."""
+        if not self.accepted:
+            return (
+                "A guess is verified if it is what the model says there. Here the model wanted another token at once:"
+                " all guesses are dropped, and its own token is written."
+            )
+        rest = " The rest is dropped." if self.accepted < len(self._candidates) else ""
+        here = "One guess is" if self.accepted == 1 else f"{in_words(self.accepted).capitalize()} in a row are"
+        return f"A guess is verified if it is the very token that the model says there. {here}: accepted.{rest}"
+
+    def draw(self, room: Room, *, models: bool = True, judged: bool = False, written: bool = False) -> list[Content]:
+        """The text and the branches; with ``models`` what the model says beneath, with ``judged`` what came of it."""
+        lines = [self._text(room, written), Content("")]
+        most = max(1, (room.height - len(lines)) // LINES)
+        grid = Grid([row for branch in self._branches for row in self._words(branch)], room.width)
+        for branch in self._branches[:most]:
+            lines.append(grid.row(self._label(branch), self._guesses(branch, judged)))
+            if models:
+                lines.append(grid.row("model", self._answers(branch, judged)))
+                lines.append(Content(""))
+        more = len(self._branches) - most
+        if more > 0:
+            lines[-1] = Content.styled(f"… and {more} more", MUTED)
+        return lines
+
+    def _label(self, branch: _Branch) -> str:
+        origins = {self._candidates[number - 1].origin for number in branch.numbers}
+        return "pool" if "trajectory" in origins else "text"
+
+    def _words(self, branch: _Branch) -> tuple[list[str], list[str]]:
+        """The guesses of a branch; and what the model says at the place of each, and at the one behind the last."""
+        guesses = [self._candidates[number - 1].text for number in branch.numbers]
+        return guesses, [self._step.chosen[number] for number in (0, *branch.numbers)]
+
+    def _guesses(self, branch: _Branch, judged: bool) -> list[Cell]:
+        tokens, _ = self._words(branch)
+        if not judged:
+            return [(token, "") for token in tokens]
+        return [
+            (token, VERIFIED if place < branch.accepted else f"{MUTED} strike") for place, token in enumerate(tokens)
+        ]
+
+    def _answers(self, branch: _Branch, judged: bool) -> list[Cell]:
+        """What the model says there: the accepted run, its own token behind that, and the rest."""
+        _, said = self._words(branch)
+        if not judged:
+            return [(token, NEW) for token in said]
+        own = self.accepted and branch.accepted == self.accepted
+        styles = [VERIFIED] * branch.accepted + [NEW if own else MUTED]
+        return [(token, style) for token, style in zip_longest(said, styles[: len(said)], fillvalue=MUTED)]
+
+    def _text(self, room: Room, written: bool) -> Content:
+        """The end of the reply up to this step, on one line; with what it wrote if ``written``."""
+        settled = self._step.laid_open.settled if written else ()
+        tail = [shown(token) for token in settled]
+        tokens: list[Cell] = [(token, VERIFIED) for token in tail[:-1]] + [(token, NEW) for token in tail[-1:]]
+        left = room.width - LABEL - sum(len(token) for token in tail)
+        before = shown(self._before)
+        if len(before) > left:
+            before = "…" + before[len(before) - max(left - 1, 0) :]
+        return Content.assemble((f"{'reply':<{LABEL}}", MUTED), before, *tokens)
+
+
+def _tinted(said: Sequence[Said], room: Room) -> list[Content]:
+    """The reply as it reads, verified tokens tinted."""
+    share = sum(token.origin != "plain" for token in said)
+    text = Content.assemble(*((token.text, "" if token.origin == "plain" else VERIFIED) for token in said))
+    return [
+        text,
+        Content(""),
+        Content.styled(f"{counted(share, 'token')} of {len(said)} were guessed and verified.", MUTED),
+    ]
+
+
+def _recap(room: Room) -> list[Content]:
+    rows = (
+        ("n-gram", "n tokens in a row, kept as a guess"),
+        ("verified", "a guess that is the model's own choice"),
+        ("the text", "the model's own choices, and nothing else"),
+    )
+    lines = [Content.assemble((f"{name:<{LABEL + 3}}", "bold"), words) for name, words in rows]
+    return [line for each in lines for line in (each, Content(""))]

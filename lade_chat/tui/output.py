@@ -1,0 +1,94 @@
+"""What is drawn, written in a thread: nothing waits for a terminal that reads slowly, stands still, or is gone."""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+from collections.abc import Callable
+
+CLOSING_SECONDS = 1.0
+"""How long the end waits for the last words to be read."""
+_MOST_WAITING = 64 * 1024
+"""Bytes. With more than this unread, pictures are left out: each would be old before it is seen."""
+_LONGEST_MODE = 64
+"""Characters of an escape sequence that sets something; what is longer draws."""
+
+
+class Output:
+    """One file, one thread. Any method may be called from any thread, and none but ``close`` waits.
+
+    ``caught_up`` is called, in the output's own thread, when pictures were left out and all else has been read: it is
+    time for a whole one. ``lost`` is called there when nobody will ever read again.
+    """
+
+    def __init__(self, fileno: int, caught_up: Callable[[], object], lost: Callable[[], object]) -> None:
+        self._fileno = fileno
+        self._caught_up = caught_up
+        self._lost = lost
+        self._changed = threading.Condition()
+        self._waiting: list[bytes] = []
+        self._unread = 0
+        self._left_out = self._closed = self._gone = False
+        self._thread = threading.Thread(target=self._run, name="output", daemon=True)
+        self._thread.start()
+
+    def write(self, data: bytes, *, picture: bool = False) -> None:
+        """Have ``data`` written as a whole; a picture, perhaps not at all."""
+        with self._changed:
+            if self._gone or self._closed:
+                return
+            if picture and self._unread > _MOST_WAITING:
+                self._left_out = True
+                return
+            self._waiting.append(data)
+            self._unread += len(data)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Nothing more comes. Waits until all is written, but not for long."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join(CLOSING_SECONDS)
+
+    def _run(self) -> None:
+        while data := self._next():
+            try:
+                self._put(data)
+            except OSError:
+                self._give_up()
+                return
+            with self._changed:
+                self._unread -= len(data)
+                caught_up = self._left_out and not self._waiting
+                self._left_out = self._left_out and not caught_up
+            if caught_up:
+                self._caught_up()
+
+    def _next(self) -> bytes:
+        """All that waits; nothing when it is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closed)
+            data, self._waiting = b"".join(self._waiting), []
+            return data
+
+    def _put(self, data: bytes) -> None:
+        # Not through a buffered file: at the end Python would wait for its lock.
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self._fileno, rest) :]
+            except BlockingIOError:  # another program has made the terminal so
+                select.select([], [self._fileno], [])
+
+    def _give_up(self) -> None:
+        with self._changed:
+            self._gone = True
+            self._waiting.clear()
+        self._lost()
+
+
+def is_picture(text: str) -> bool:
+    """Whether it only draws, so that a later one makes up for it: no mode is set, nothing goes to the clipboard."""
+    return len(text) > _LONGEST_MODE and not text.startswith("\x1b]")

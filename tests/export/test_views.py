@@ -1,0 +1,61 @@
+"""A picture shows verified tokens alike or by their source, in every format, with a legend of the same colours."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from io import BytesIO
+from itertools import combinations
+
+import pytest
+from PIL import Image
+
+from lade_chat.colours import VIEWS, ColourView, Shown
+from lade_chat.export.cast import cast
+from lade_chat.export.html_page import html_page
+from lade_chat.export.picture import Writer
+from lade_chat.export.raster import gif, png
+from lade_chat.export.svg_card import svg_card
+from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed, rgb
+from tests.export.samples import race, reply
+
+SOURCES: tuple[Shown, ...] = ("trajectory", "context", "successor")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("write", [html_page, svg_card])
+def test_pages_name_what_the_view_shows_and_nothing_else(write: Writer, view: ColourView) -> None:
+    for content in (reply(), race()):
+        text = write(replace(content, view=view), "auto", None).decode()
+        shown = text.split("</style>")[1]
+        assert ('class="verified"' in shown) == (view == "verified")
+        assert all((f'class="{source}"' in shown) == (view == "sources") for source in SOURCES)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("draw", [png, gif])
+def test_rasters_have_the_tints_of_the_view(draw: Writer, view: ColourView, theme: Theme) -> None:
+    written = draw(replace(reply(), view=view), theme, None)
+    with Image.open(BytesIO(written)) as picture:
+        picture.seek(getattr(picture, "n_frames", 1) - 1)
+        colours = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24) or ()}
+    tints = fixed(theme).tints
+    assert rgb(tints["verified"]) in colours
+    assert all((rgb(tints[source]) in colours) == (view == "sources") for source in ("context", "successor"))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_cast_has_the_tints_of_the_view(view: ColourView) -> None:
+    events = [json.loads(line) for line in cast(replace(reply(), view=view), "dark", None).decode().splitlines()[1:]]
+    written = "".join(text for _, _, text in events)
+    for source in ("context", "successor"):
+        red, green, blue = rgb(DARK.tints[source])
+        assert (f"48;2;{red};{green};{blue}m" in written) == (view == "sources")
+
+
+@pytest.mark.parametrize("colours", [DARK, LIGHT], ids=["dark", "light"])
+def test_sources_have_tints_of_their_own(colours: Colours) -> None:
+    for one, another in combinations(SOURCES, 2):
+        pair = rgb(colours.tints[one]), rgb(colours.tints[another])
+        assert sum(abs(a - b) for a, b in zip(*pair, strict=True)) > 40

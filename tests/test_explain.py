@@ -1,0 +1,251 @@
+"""The steps behind `lade-chat explain`: real ones, told as they were taken; and the command line in front of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from lade_chat.cli.app import main
+from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.protocol import (
+    Command,
+    DecodingOptions,
+    Event,
+    Explain,
+    Explained,
+    ExplainFinished,
+    Failed,
+    Load,
+    Loaded,
+    Message,
+    ModelInfo,
+    ModelOptions,
+    Reply,
+    ReplyStarted,
+    Sizes,
+    Tokens,
+    decode_command,
+    decode_event,
+    encode,
+)
+from lade_chat.tui.explain.app import ExplainApp
+from lade_chat.walks import Beginning, Collection, Comparison, Convergence, Mask, Verification
+from tests.checkpoints import edit_json, make_mamba, make_qwen2
+from tests.tui.explained import pages, said, sees, until
+
+QUESTION = "def adds(x): return x + 1. Ada counts apples. Ada counts apples."
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
+    edit_json(folder / "config.json", max_position_embeddings=4096)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> ChatEngine:
+    return loaded(folder)
+
+
+@pytest.fixture(scope="module")
+def events(engine: ChatEngine) -> list[Event]:
+    return list(engine.handle(Explain((Message("user", QUESTION),))))
+
+
+def loaded(folder: Path) -> ChatEngine:
+    engine = ChatEngine()
+    options = ModelOptions(str(folder), device="cpu", dtype="float64", step_cost=False)
+    assert isinstance(list(engine.handle(Load(options)))[-1], Loaded)
+    return engine
+
+
+def text_of(events: list[Event]) -> str:
+    return "".join(piece.text for event in events if isinstance(event, Tokens) for piece in event.pieces)
+
+
+def walk(events: list[Event], kind: type) -> object:
+    return next(event.walk for event in events if isinstance(event, Explained) and isinstance(event.walk, kind))
+
+
+def masks(events: list[Event]) -> Iterator[Mask]:
+    convergence, collection = walk(events, Convergence), walk(events, Collection)
+    assert isinstance(convergence, Convergence)
+    assert isinstance(collection, Collection)
+    yield from (each.mask for each in (*convergence.iterations, *collection.steps))
+
+
+def test_the_walks_come_in_order_and_travel_as_lines(events: list[Event]) -> None:
+    kinds = [type(event.walk) for event in events[:-1] if isinstance(event, Explained)]
+    assert kinds == [Beginning, Convergence, Collection, Verification, Comparison]
+    assert isinstance(events[-1], ExplainFinished)
+    assert [decode_event(encode(event)) for event in events] == events
+    command = Explain((Message("user", QUESTION),))
+    assert decode_command(encode(command)) == command
+
+
+def test_what_settles_is_what_both_ways_write(events: list[Event]) -> None:
+    convergence, comparison = walk(events, Convergence), walk(events, Comparison)
+    assert isinstance(convergence, Convergence)
+    assert isinstance(comparison, Comparison)
+    assert comparison.identical
+    assert [token.text for token in comparison.plain] == [token.text for token in comparison.lookahead]
+    assert comparison.lookahead_steps <= comparison.plain_steps == len(comparison.plain)
+    settled = [token for each in convergence.iterations for token in each.chosen[: each.settled]]
+    # The prompt itself yields the reply's first token; the block begins behind it.
+    written = [token.text for token in comparison.plain][1 : 1 + len(settled)]
+    assert "".join(settled).split() == "".join(written).split()
+
+
+def test_each_iteration_guesses_what_the_one_before_it_said(events: list[Event]) -> None:
+    convergence = walk(events, Convergence)
+    assert isinstance(convergence, Convergence)
+    iterations = convergence.iterations
+    for before, after in pairwise(iterations):
+        assert after.guesses == before.chosen[before.settled :][: len(after.guesses)]
+        assert before.settled >= 1
+        # As far as it is settled, all but the last was guessed.
+        assert before.guesses[: before.settled - 1] == before.chosen[: before.settled - 1]
+
+
+def test_the_window_grows_a_row_a_step_and_then_yields_n_grams_twice(events: list[Event]) -> None:
+    collection = walk(events, Collection)
+    assert isinstance(collection, Collection)
+    rows = [step.laid_open.window for step in collection.steps]
+    assert [len(each) for each in rows] == [1, 2, 3, 3]
+    assert [len(step.laid_open.ngrams) for step in collection.steps] == [0, 0, 4, 4]
+    assert rows[3] == (*rows[2][1:], collection.steps[2].laid_open.new_row)
+
+
+def test_what_is_accepted_is_what_the_model_chose_there(events: list[Event]) -> None:
+    verification = walk(events, Verification)
+    assert isinstance(verification, Verification)
+    assert verification.step is not None
+    step = verification.step
+    candidates, place = step.laid_open.candidates, 0
+    for number, candidate in enumerate(candidates, start=1):
+        if candidate.accepted:
+            assert candidate.parent == place
+            assert candidate.text == step.chosen[place]
+            place = number
+    assert all(each.text != step.chosen[place] for each in candidates if each.parent == place)
+    assert step.laid_open.settled[-1] == step.chosen[place]
+    assert len(step.laid_open.settled) == 1 + sum(candidate.accepted for candidate in candidates)
+
+
+def test_the_masks_are_those_of_the_steps(events: list[Event]) -> None:
+    for mask in masks(events):
+        sizes = dict(mask.groups)
+        total = sum(sizes.values())
+        assert len(mask.rows) == total
+        assert all(len(row) == total for row in mask.rows)
+        # Everybody sees the last token and itself; nobody before the window sees the window.
+        assert all(row[0] == row[number] == "x" for number, row in enumerate(mask.rows))
+        window = sizes.get("window", 0)
+        assert all("x" not in row[total - window :] for row in mask.rows[: total - window]) or not window
+        if "guesses" in sizes:
+            assert mask.rows == tuple("x" * (number + 1) + "." * (total - number - 1) for number in range(total))
+
+
+def test_the_conversation_knows_nothing_of_it(folder: Path) -> None:
+    engine = loaded(folder)
+    question = Reply((Message("user", "Hello"),), DecodingOptions(sizes=Sizes(), max_new_tokens=12))
+    first = list(engine.handle(question))
+    list(engine.handle(Explain((Message("user", QUESTION),))))
+    again = list(engine.handle(question))
+    assert text_of(again) == text_of(first)
+    assert isinstance(again[0], ReplyStarted)
+    assert again[0].reused_tokens == again[0].prompt_tokens - 1
+
+
+def test_stopped_it_ends_within_a_step_and_the_next_one_runs(engine: ChatEngine) -> None:
+    told = []
+    for event in engine.handle(Explain((Message("user", QUESTION),))):
+        told.append(event)
+        if isinstance(event, Explained) and isinstance(event.walk, Convergence):
+            engine.stop()
+    assert [type(event) for event in told] == [Explained, Explained, ExplainFinished]
+    assert isinstance(list(engine.handle(Explain((Message("user", QUESTION),))))[-1], ExplainFinished)
+
+
+def test_a_model_that_lookahead_cannot_serve_is_told_in_one_line(tmp_path: Path) -> None:
+    events = list(loaded(make_mamba(tmp_path)).handle(Explain((Message("user", "Hello"),))))
+    assert len(events) == 1
+    assert isinstance(events[0], Failed)
+    assert "Lookahead cannot serve" in events[0].message
+
+
+class InProcess:
+    """The real engine as the screen knows one, without a process: it works while it is sent a command."""
+
+    def __init__(self, engine: ChatEngine) -> None:
+        self._engine = engine
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    async def start(self) -> None: ...
+
+    async def restart(self) -> None: ...
+
+    def send(self, command: Command) -> None:
+        if isinstance(command, Load):
+            self._events.put_nowait(Loaded(ModelInfo("tiny", "cpu", "float64", 1, 4096, lookahead_supported=True)))
+        elif isinstance(command, Explain):
+            for event in self._engine.handle(command):
+                self._events.put_nowait(event)
+
+    async def events(self) -> AsyncIterator[Event]:
+        while (event := await self._events.get()) is not None:
+            yield event
+
+    def close(self) -> None:
+        self._events.put_nowait(None)
+
+
+async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engine: ChatEngine) -> None:
+    app = ExplainApp(InProcess(engine), ModelOptions(), QUESTION)
+    app.animation_level = "none"
+    async with app.run_test(size=(80, 24)) as pilot:
+        await sees(pilot, "words, or pieces of words")
+        told = " ".join(said(await pages(pilot)))
+        await until(pilot, lambda: not app.is_running)
+    for words in ("Guesses settle", "is an n-gram", "A guess is verified if", "Both wrote the same, token for token"):
+        assert words in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "terminal", "code", "words"),
+    [
+        ([], False, 2, "explain needs a terminal"),
+        (["--temperature", "0.5"], True, 2, "No such option"),
+        (["--model_path", "/nowhere/at/all"], True, 1, "/nowhere/at/all"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    arguments: list[str],
+    terminal: bool,
+    code: int,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: terminal)
+    assert main(["explain", *arguments]) == code
+    err = capsys.readouterr().err
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_what_ends_the_screen_becomes_the_line_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(app: ExplainApp) -> None:
+        app.trouble = "mamba: lookahead cannot serve this model"
+
+    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: True)
+    monkeypatch.setattr(ExplainApp, "run", run)
+    assert main(["explain"]) == 1
+    assert capsys.readouterr().err == "error: mamba: lookahead cannot serve this model\n"

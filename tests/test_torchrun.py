@@ -1,0 +1,91 @@
+"""Ranks that torchrun has started: they end with it, and know of their terminal what a session of one's own hides."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.turns_engine import wait_for
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no signals to be sent")
+
+RANK_0 = """
+import signal, sys, time
+from lade_chat.engine import torchrun
+signal.signal(signal.SIGWINCH, lambda *told: print("resized", flush=True))
+torchrun.watch()
+print("watching", flush=True)
+time.sleep(60)
+"""
+STARTER = "import subprocess, sys; subprocess.run([sys.executable, '-c', sys.argv[1]], start_new_session=True)"
+
+
+def commands() -> dict[int, str]:
+    """Every living process with its command line."""
+    told = subprocess.run(["ps", "-ww", "-eo", "pid,stat,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in told.splitlines()[1:]]
+    return {int(pid): arguments for pid, state, arguments in rows if not state.startswith("Z")}
+
+
+def having(mark: str) -> list[int]:
+    return [pid for pid, arguments in commands().items() if mark in arguments]
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    """A terminal's two ends, ours first."""
+    ends = os.openpty()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+def resize(terminal: int, rows: int, columns: int) -> None:
+    from fcntl import ioctl
+    from termios import TIOCSWINSZ
+
+    ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def test_rank_0_is_told_of_a_new_size_and_of_the_end_of_its_starter(terminal: tuple[int, int]) -> None:
+    ours, theirs = terminal
+    resize(ours, 24, 80)
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER, RANK_0], stdout=subprocess.PIPE, stderr=theirs, text=True
+    )
+    assert starter.stdout is not None
+    assert starter.stdout.readline() == "watching\n"
+    resize(ours, 50, 160)
+    assert starter.stdout.readline() == "resized\n"
+    starter.kill()
+    starter.wait()
+    # Whoever holds the other end of a pipe is gone when it ends.
+    assert starter.stdout.read() == ""
+
+
+def test_no_rank_outlives_torchrun(tmp_path: Path) -> None:
+    prompts, answers = tmp_path / "prompts.txt", tmp_path / "answers.jsonl"
+    prompts.write_text("Count from 3 to 30.\n" * 1000)
+    arguments = ["ask", "--batch", str(prompts), "--output", str(answers), "-W", "5", "--device", "cpu"]
+    torchrun = subprocess.Popen(
+        [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m", "lade_chat", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        # Both ranks have loaded the model, and share steps.
+        wait_for(lambda: answers.exists() and answers.stat().st_size, 100)
+        assert len(having(str(answers))) == 3
+        torchrun.kill()
+        torchrun.wait()
+        wait_for(lambda: not having(str(answers)))
+    finally:
+        for pid in having(str(answers)):
+            os.kill(pid, signal.SIGKILL)

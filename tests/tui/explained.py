@@ -1,0 +1,81 @@
+"""What the method's explanation is driven with: an engine that tells walks, and the application that shows them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from lade_chat.protocol import Event, ModelInfo, ModelOptions, decode_event
+from lade_chat.tui.explain.app import ExplainApp
+from lade_chat.tui.explain.screen import ExplainScreen
+from tests.tui.scripted import MODEL, ScriptedEngine
+
+PATIENCE = 20.0
+
+
+def walks() -> list[Event]:
+    """What an engine told of a small model's steps, to the end."""
+    lines = Path(__file__).with_name("walks.jsonl").read_bytes().splitlines()
+    return [decode_event(line) for line in lines]
+
+
+@asynccontextmanager
+async def explaining(
+    engine: ScriptedEngine,
+    *,
+    events: list[Event] | None = None,
+    size: tuple[int, int] = (80, 24),
+    model: ModelInfo | None = MODEL,
+    theme: str | None = None,
+) -> AsyncIterator[tuple[ExplainApp, Pilot[None]]]:
+    """The application with ``model`` loaded unless None, and all of ``events`` told (those of ``walks`` if None)."""
+    app = ExplainApp(engine, ModelOptions(), "Which is it?", theme)
+    app.animation_level = "none"
+    async with app.run_test(size=size) as pilot:
+        await until(pilot, lambda: engine.sent)
+        if model is not None:
+            engine.load(model)
+            await until(pilot, lambda: isinstance(app.screen, ExplainScreen) or not app.is_running)
+        engine.tell(*(walks() if events is None else events))
+        if app.is_running:
+            await pilot.pause()
+        yield app, pilot
+
+
+async def until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
+    """Let the application run until ``predicate`` holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not predicate():
+        assert time.monotonic() < deadline, f"this never came true; on the screen:\n{shown(pilot)}"
+        await pilot.pause(0.01)
+
+
+async def sees(pilot: Pilot[None], *texts: str) -> None:
+    """Wait until all of ``texts`` stand on the screen, whatever lines they are broken into."""
+    await until(pilot, lambda: all(text in " ".join(shown(pilot).split()) for text in texts))
+
+
+def shown(pilot: Pilot[None]) -> str:
+    """What stands on the screen, line by line."""
+    return "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
+
+
+async def pages(pilot: Pilot[None], most: int = 60) -> list[str]:
+    """All pages as they read, from the present one to the last, by the space bar alone; the application ends there."""
+    found = list[str]()
+    for _ in range(most):
+        await pilot.pause()
+        found.append(shown(pilot))
+        await pilot.press("space")
+        if not pilot.app.is_running or not isinstance(pilot.app.screen, ExplainScreen):
+            return found
+    raise AssertionError("this never ended")
+
+
+def said(pages: list[str]) -> Iterator[str]:
+    """Each page as one line."""
+    return (" ".join(page.split()) for page in pages)

@@ -1,0 +1,166 @@
+"""A chat in a pseudo-terminal, over an engine that talks until it is stopped: ``python -m tests.tui.terminal FOLDER``."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from lade_chat.cli.chat import open_chat
+from lade_chat.cli.options import SharedOptions
+from lade_chat.protocol import (
+    Event,
+    Load,
+    Loaded,
+    ModelInfo,
+    Piece,
+    Race,
+    Reply,
+    ReplyFinished,
+    ReplyStarted,
+    Statistics,
+    Tokens,
+)
+from lade_chat.store import running
+from lade_chat.tui.preferences import NOTHING_KEPT
+
+PATIENCE = 90.0
+PID_FILE = "TALKING_ENGINE_PID_FILE"
+"""The environment variable that says where the engine leaves its number."""
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class TalkingEngine:
+    """Answers ``short`` with a word; anything else with words until it is stopped."""
+
+    def __init__(self) -> None:
+        self._stopped = False
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def set_lookahead(self, enabled: bool) -> None: ...
+
+    def inspect(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        self._stopped = False
+        if isinstance(command, Load):
+            Path(os.environ[PID_FILE]).write_text(str(os.getpid()))
+            yield Loaded(ModelInfo("talker", "cpu", "float32", 1, 2048, lookahead_supported=True))
+            return
+        yield ReplyStarted(3)
+        words = 0
+        while not self._stopped and (words == 0 or command.messages[-1].content != "short"):
+            words += 1
+            time.sleep(0.005)
+            statistics = Statistics(generated_tokens=words, steps=words, seconds=0.01 * words, context_used=3 + words)
+            ending = "\n" if words % 8 == 0 else ""
+            yield Tokens((Piece(f" word-{words}{ending}", "plain", words, words),), statistics)
+        yield ReplyFinished("cancelled" if self._stopped else "eos", statistics)
+
+
+class Terminal:
+    """The program runs in ``process``; what it draws is in ``seen`` until the terminal stands still or is closed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._master, slave = pty.openpty()
+        self._reading = True
+        self.seen = b""
+        self._pid_file = folder / "engine.pid"
+        size = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
+        environment = {**os.environ, **size, PID_FILE: str(self._pid_file)}
+        command = [sys.executable, "-m", "tests.tui.terminal", str(folder)]
+        self.process = subprocess.Popen(
+            command, cwd=_ROOT, env=environment, stdin=slave, stdout=slave, stderr=slave, start_new_session=True
+        )
+        os.close(slave)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def engine(self) -> int:
+        """Its process, as soon as it has loaded."""
+        return int(self._pid_file.read_text())
+
+    def sees(self, *texts: str) -> None:
+        """Wait until these have been drawn since the last ``say``."""
+        wait_for(lambda: all(text.encode() in self.seen for text in texts), lambda: self.seen[-2000:])
+
+    def say(self, keys: str) -> None:
+        self.seen = b""
+        os.write(self._master, keys.encode())
+
+    def stand_still(self) -> None:
+        """Read no more, as over a connection that hangs."""
+        self._reading = False
+        self._reader.join()
+
+    def close(self) -> None:
+        self.stand_still()
+        os.close(self._master)
+
+    def ended(self) -> int:
+        """Wait for the program's end, and its engine's; returns the exit code."""
+        code = self.process.wait(PATIENCE)
+        wait_for(lambda: not is_alive(self.engine), lambda: f"engine {self.engine}")
+        return code
+
+    def _read(self) -> None:
+        with suppress(OSError):
+            while self._reading:
+                if select.select([self._master], [], [], 0.02)[0]:
+                    self.seen += os.read(self._master, 65536)
+
+
+@contextmanager
+def terminal(folder: Path) -> Iterator[Terminal]:
+    """One with a reply that goes on and on, after one that is finished."""
+    folder.mkdir()
+    opened = Terminal(folder)
+    try:
+        opened.sees("ready")
+        opened.say("short\r")
+        opened.sees("word-1", "end of reply")
+        opened.say("go on\r")
+        opened.sees("word-40")
+        yield opened
+    finally:
+        opened.process.kill()
+        opened.process.wait()
+
+
+def wait_for(predicate: Callable[[], object], told: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not predicate():
+        assert time.monotonic() < deadline, told()
+        time.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and was not collected yet does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    running.SAVE_SECONDS = 0.1
+    sys.exit(
+        open_chat(
+            SharedOptions(),
+            Path(sys.argv[1]),
+            NOTHING_KEPT,
+            resume=None,
+            latest=False,
+            engine="tests.tui.terminal:TalkingEngine",
+        )
+    )

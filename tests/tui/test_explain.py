@@ -1,0 +1,290 @@
+"""The method explained: walks become pages, the space bar leads through them, and all of it fits."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from textual.widgets import Static
+
+from lade_chat.protocol import (
+    EngineLost,
+    Explain,
+    Explained,
+    ExplainFinished,
+    Failed,
+    LoadFailed,
+    ModelInfo,
+    Stop,
+)
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.explain import screen as explain_screen
+from lade_chat.tui.explain.jacobi import jacobi_pages
+from lade_chat.tui.explain.mask import draw_mask, mask_height, mask_width
+from lade_chat.tui.explain.ngrams import ngram_pages
+from lade_chat.tui.explain.page import Page, Room
+from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
+from lade_chat.tui.explain.verification import comparison_pages, verification_pages
+from lade_chat.tui.help_screen import HelpScreen
+from lade_chat.tui.phase import Phase
+from lade_chat.walks import Collection, Comparison, Convergence, Mask, Said, Verification, Walk
+from tests.tui.driving import opened, say, status, wait_until
+from tests.tui.explained import explaining, pages, said, sees, shown, until, walks
+from tests.tui.scripted import MODEL, ScriptedEngine
+
+SIZES = ((60, 18), (80, 24), (160, 50))
+MASK = Mask(7, (("input", 1), ("candidates", 2), ("window", 1)), ("x...", "xx..", "xxx.", "x..x"))
+
+
+def walk_of(kind: type[Walk]) -> Walk:
+    return next(event.walk for event in walks() if isinstance(event, Explained) and isinstance(event.walk, kind))
+
+
+async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matters(engine: ScriptedEngine) -> None:
+    async with explaining(engine) as (app, pilot):
+        told = list(said(await pages(pilot)))
+        await until(pilot, lambda: not app.is_running)
+    assert app.trouble == ""
+    whole = " ".join(told)
+    for words in (
+        "words, or pieces of words",
+        "An n-gram is a run of n tokens",
+        "A guess is verified if it is the very token that the model says there",
+        "This is why the text cannot change",
+        "Plain decoding took 60 steps for this text, lookahead decoding 42",
+    ):
+        assert words in whole
+    walks_seen = list(dict.fromkeys(part for page in told for part in ("1 of 3", "2 of 3", "3 of 3") if part in page))
+    assert walks_seen == ["1 of 3", "2 of 3", "3 of 3"]
+
+
+async def test_what_settles_is_what_the_model_chose(engine: ScriptedEngine) -> None:
+    async with explaining(engine) as (_, pilot):
+        told = await pages(pilot)
+    page = next(page for page in told if "Six tokens in five steps" in " ".join(page.split()))
+    rows = {line.split()[1]: line.split()[2:] for line in page.splitlines() if line.split()[:1] == ["step"]}
+    convergence = walk_of(Convergence)
+    assert isinstance(convergence, Convergence)
+    assert [len(row) for row in rows.values()] == [6] * len(convergence.iterations)
+    assert rows["5"][:3] == ["python", "↵", "def"]
+    assert rows["2"][:3] == ["python", "↵", "def"]
+    assert rows["1"][0] == "python"
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_page_fits(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+    async with explaining(engine, size=size) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, ExplainScreen)
+        for _ in screen._pages[1:]:
+            await pilot.press("space")
+            await pilot.pause()
+            for name in ("says", "picture", "mask"):
+                part = screen.query_one(f"#explain-{name}", Static)
+                if not part.display or not part.visible:
+                    continue
+                content = part.content_size
+                assert part.visual.get_height(part.styles, content.width) <= content.height, (name, shown(pilot))
+                assert part.region.right <= size[0]
+
+
+async def test_backspace_goes_back_and_the_arrows_go_both_ways(engine: ScriptedEngine) -> None:
+    async with explaining(engine) as (_, pilot):
+        await sees(pilot, "1 / ")
+        await pilot.press("backspace")
+        await sees(pilot, "1 / ", "words, or pieces of words")
+        await pilot.press("space", "right", "backspace")
+        await sees(pilot, "2 / ", "several guesses checked")
+        await pilot.press("left")
+        await sees(pilot, "words, or pieces of words")
+
+
+@pytest.mark.parametrize("key", ["p", "enter"])
+async def test_played_the_pages_turn_by_themselves_and_stay_at_the_end(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(explain_screen, "PLAY_SECONDS", 0.01)
+    async with explaining(engine) as (app, pilot):
+        await pilot.press(key)
+        await sees(pilot, "That is all of it.")
+        await pilot.pause(0.05)
+        assert isinstance(app.screen, ExplainScreen)
+        assert "playing" not in shown(pilot)
+
+
+async def test_any_step_by_hand_ends_the_playing(engine: ScriptedEngine) -> None:
+    async with explaining(engine) as (_, pilot):
+        await pilot.press("p")
+        await sees(pilot, "playing")
+        await pilot.press("space")
+        await sees(pilot, "2 / ")
+        assert "playing" not in shown(pilot)
+
+
+async def test_who_is_faster_than_the_model_waits_for_it(engine: ScriptedEngine) -> None:
+    events = walks()
+    async with explaining(engine, events=events[:1]) as (_, pilot):
+        await pilot.press("space", "space")
+        await sees(pilot, MOMENT)
+        engine.tell(events[1])
+        await sees(pilot, "1 of 3", "guesses for the next six tokens")
+        assert MOMENT not in shown(pilot)
+
+
+async def test_esc_leaves_and_stops_the_steps_that_are_being_taken(engine: ScriptedEngine) -> None:
+    async with explaining(engine, events=walks()[:2]) as (app, pilot):
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.is_running)
+    assert engine.sent_of(Stop) == [Stop()]
+
+
+@pytest.mark.parametrize("end", [Failed("out of memory"), EngineLost("the engine process ended")])
+async def test_what_breaks_off_is_told_and_what_was_told_stays(
+    engine: ScriptedEngine, end: Failed | EngineLost
+) -> None:
+    async with explaining(engine, events=[*walks()[:1], end]) as (_, pilot):
+        await pilot.press("space", "space")
+        await sees(pilot, "It broke off", end.message)
+        await pilot.press("backspace")
+        await sees(pilot, "What this is about")
+
+
+async def test_a_model_that_lookahead_cannot_serve_ends_it_with_one_line(engine: ScriptedEngine) -> None:
+    model = msgspec.structs.replace(MODEL, lookahead_supported=False)
+    async with explaining(engine, events=[], model=model) as (app, pilot):
+        await until(pilot, lambda: not app.is_running)
+    assert "lookahead cannot serve this model" in app.trouble
+    assert not engine.sent_of(Explain)
+
+
+async def test_a_model_that_cannot_be_loaded_ends_it_with_one_line(engine: ScriptedEngine) -> None:
+    failed = LoadFailed("there is no config.json in this folder")
+    async with explaining(engine, events=[failed], model=None) as (app, pilot):
+        await until(pilot, lambda: not app.is_running)
+    assert app.trouble == "there is no config.json in this folder"
+
+
+class TestOtherReplies:
+    """What is said where the steps were not as usual."""
+
+    def told(self, pages: list[Page]) -> str:
+        """All that is said; every picture can be drawn."""
+        assert all(page.draw(Room(40, 12)) is not None for page in pages)
+        return " ".join(page.says for page in pages)
+
+    def test_nothing_to_verify(self) -> None:
+        assert "there was nothing to verify yet" in self.told(verification_pages(Verification("", None)))
+
+    def test_nothing_accepted(self) -> None:
+        verification = walk_of(Verification)
+        assert isinstance(verification, Verification)
+        assert verification.step is not None
+        step = verification.step
+        candidates = tuple(msgspec.structs.replace(each, accepted=False) for each in step.laid_open.candidates)
+        laid_open = msgspec.structs.replace(step.laid_open, candidates=candidates, settled=("no",))
+        other = msgspec.structs.replace(step, laid_open=laid_open, chosen=("no",) * len(step.chosen))
+        told = self.told(verification_pages(Verification("", other)))
+        assert "all guesses are dropped" in told
+        assert "Behind the last accepted guess" not in told
+
+    def test_a_reply_that_is_too_short_for_n_grams(self) -> None:
+        collection = walk_of(Collection)
+        assert isinstance(collection, Collection)
+        for steps in ((), collection.steps[:2]):
+            assert "ended before any n-gram could be collected" in self.told(ngram_pages(Collection(steps)))
+
+    def test_no_block_to_settle(self) -> None:
+        assert jacobi_pages(Convergence(())) == []
+
+    def test_two_texts_that_part(self) -> None:
+        told = self.told(comparison_pages(Comparison((Said("a", "plain"),), (Said("b", "plain"),), 1, 1, False)))
+        assert "so near a tie that rounding decided" in told
+        assert "token for token" not in told
+
+
+class TestFromTheChat:
+    async def explained(self, app: ChatApp, engine: ScriptedEngine, pilot) -> None:
+        await wait_until(pilot, lambda: isinstance(app.screen, ExplainScreen))
+        assert len(engine.sent_of(Explain)) == 1
+
+    async def test_by_command_and_back_again(self, engine: ScriptedEngine) -> None:
+        async with opened(engine) as (app, pilot):
+            await say(app, pilot, "/explain")
+            await self.explained(app, engine, pilot)
+            engine.tell(*walks())
+            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+            await pilot.press("space", "space")
+            await sees(pilot, "1 of 3")
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: app.screen is app.chat_screen)
+            assert not engine.sent_of(Stop)
+            await say(app, pilot, "Hello")
+            assert app.chat_screen.chat.phase is Phase.REPLYING
+
+    async def test_from_the_help(self, engine: ScriptedEngine) -> None:
+        async with opened(engine) as (app, pilot):
+            await pilot.press("f1")
+            await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
+            await pilot.press("ctrl+e")
+            await self.explained(app, engine, pilot)
+
+    async def test_left_early_the_engine_is_stopped_and_the_chat_goes_on(self, engine: ScriptedEngine) -> None:
+        async with opened(engine) as (app, pilot):
+            await say(app, pilot, "/explain")
+            await self.explained(app, engine, pilot)
+            engine.tell(*walks()[:1])
+            await pilot.press("escape")
+            await wait_until(pilot, lambda: app.screen is app.chat_screen)
+            assert engine.sent[-1] == Stop()
+            engine.tell(ExplainFinished())
+            await wait_until(pilot, lambda: "ready" in status(app))
+
+    async def test_an_engine_that_is_lost_meanwhile_is_told_in_both_places(self, engine: ScriptedEngine) -> None:
+        async with opened(engine) as (app, pilot):
+            await say(app, pilot, "/explain")
+            await self.explained(app, engine, pilot)
+            engine.tell(EngineLost("the engine process ended"))
+            await sees(pilot, "It broke off", "the engine process ended")
+            await pilot.press("escape")
+            await sees(pilot, "The engine process ended")
+            assert app.chat_screen.chat.phase is Phase.LOST
+
+    async def test_it_is_refused_while_a_reply_runs_and_where_lookahead_is_not_to_be_had(
+        self, engine: ScriptedEngine
+    ) -> None:
+        async with opened(engine) as (app, pilot):
+            await say(app, pilot, "Hello")
+            app.chat_screen.action_explain()
+            await sees(pilot, "The model is still answering")
+        plain = ModelInfo("mamba", "cpu", "float32", 1, 512, lookahead_supported=False)
+        other = ScriptedEngine()
+        async with opened(other, model=plain) as (app, pilot):
+            await say(app, pilot, "/explain")
+            await sees(pilot, "so there is nothing to show.")
+        assert not engine.sent_of(Explain)
+        assert not other.sent_of(Explain)
+
+
+class TestMask:
+    def test_two_rows_share_a_line_and_each_group_begins_one(self) -> None:
+        assert [line.plain for line in draw_mask(MASK, frozenset(), labelled=True, tall=False)] == [
+            "           cache i c  w",
+            "input      ▀▀▀▀▀ ▀     ",
+            "candidates █████ █ █▄  ",
+            "window     ▀▀▀▀▀ ▀    ▀",
+        ]
+
+    def test_tall_every_row_has_its_line_and_squares_are_two_wide(self) -> None:
+        assert [line.plain for line in draw_mask(MASK, frozenset({"window"}), labelled=False, tall=True)] == [
+            "cache in c    w ",
+            "█████ ██        ",
+            "█████ ██ ██     ",
+            "█████ ██ ████   ",
+            "█████ ██      ██",
+        ]
+
+    @pytest.mark.parametrize("labelled", [False, True])
+    @pytest.mark.parametrize("tall", [False, True])
+    def test_it_is_as_large_as_foretold(self, labelled: bool, tall: bool) -> None:
+        lines = draw_mask(MASK, frozenset(), labelled=labelled, tall=tall)
+        assert {line.cell_length for line in lines} == {mask_width(MASK, labelled=labelled, tall=tall)}
+        assert len(lines) == mask_height(MASK, tall=tall)

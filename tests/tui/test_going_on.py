@@ -1,0 +1,91 @@
+"""A reply that goes on after its end is one with what it goes on from; a resumed one may get other instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from textual.pilot import Pilot
+
+from lade_chat.protocol import Failed, Message, Reply
+from lade_chat.store.store import Store
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.reply_turn import ReplyTurn
+from lade_chat.tui.start import Start
+from tests.tui.driving import MEMORY, opened, say, sees, status, wait_until
+from tests.tui.scripted import ScriptedEngine, finished, streamed
+from tests.tui.test_conversations import answered, assistant, last_messages, talked, user
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with TemporaryDirectory(dir=MEMORY) as name:
+        yield Path(name)
+
+
+async def test_a_reply_goes_on_where_it_was_cut_off(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Count.")
+        engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "length"))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/continue")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert last_messages(engine) == (user("Count."), assistant("1, 2,"))
+        await answered(app, pilot, engine, ((" 3,", " 4"),))
+        assert app.chat_screen.chat.conversation.messages == (user("Count."), assistant("1, 2, 3, 4"))
+
+
+async def cut_off_and_gone_on(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    """A reply in two parts."""
+    await say(app, pilot, "Count.")
+    engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "length"))
+    await wait_until(pilot, lambda: "ready" in status(app))
+    await say(app, pilot, "/continue")
+    await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+    await answered(app, pilot, engine, ((" 3,", " 4"),))
+
+
+async def test_a_reply_that_goes_on_is_one_with_what_was_said(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await cut_off_and_gone_on(app, pilot, engine)
+        assert len(app.screen.query(ReplyTurn)) == 1
+        await sees(pilot, "1, 2, 3, 4", "token limit")
+        await say(app, pilot, "/copy")
+        assert app.clipboard == "1, 2, 3, 4"
+        await say(app, pilot, "/retry")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 3)
+        assert last_messages(engine) == (user("Count."),)
+
+
+async def test_a_reply_in_two_parts_comes_back_as_one(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await cut_off_and_gone_on(app, pilot, engine)
+    async with opened(ScriptedEngine(), store=Store(folder), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "1, 2, 3, 4", "token limit")
+        assert len(app.screen.query(ReplyTurn)) == 1
+
+
+async def test_a_reply_that_cannot_go_on_stays_as_it_was(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await talked(app, pilot, engine, "17 + 25?")
+        await say(app, pilot, "/continue")
+        engine.tell(Failed("out of memory"))
+        await sees(pilot, "It is 42.", "out of memory", "tok/s")
+        assert app.chat_screen.chat.conversation.messages == (user("17 + 25?"), assistant("It is 42."))
+
+
+@pytest.mark.parametrize("said", ["Be brief.", None])
+async def test_a_system_prompt_of_the_command_line_counts_for_a_resumed_conversation(
+    engine: ScriptedEngine, folder: Path, said: str | None
+) -> None:
+    conversation = Store(folder).begin("Be kind.")
+    conversation.ask("one")
+    conversation.break_off()
+    start = Start(wanted=conversation.id, system=said)
+    async with opened(engine, store=Store(folder), start=start, system=said) as (app, pilot):
+        await sees(pilot, "one")
+        await say(app, pilot, "two")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        assert last_messages(engine)[0] == Message("system", said or "Be kind.")

@@ -1,0 +1,66 @@
+"""A conversation that goes on and on costs no more than its last turns, and nothing of it is out of reach."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets._footer import FooterKey
+
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.earlier import Earlier
+from lade_chat.tui.markdown_reply import MarkdownReply
+from lade_chat.tui.phase import Phase
+from lade_chat.tui.reply_turn import ReplyTurn
+from tests.tui.driving import opened, say, screen_text, wait_until
+from tests.tui.scripted import Script, ScriptedEngine, finished, streamed
+
+AT_ONCE = 3
+SHORT: Script = (("A", " word"), (".",))
+LISTED: Script = (("1.", " one", "\n"), ("2.", " two"))
+
+
+async def talk(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, turns: range, script: Script = SHORT) -> None:
+    for number in turns:
+        await say(app, pilot, f"question {number}")
+        engine.tell(*streamed(script), finished(script))
+        path = app.chat_screen.chat.conversation
+        await wait_until(pilot, lambda number=number: len(path.current.path) == number + 1)  # type: ignore[misc]
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+
+
+async def test_the_oldest_turns_give_way_and_come_back(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.tui.transcript.AT_ONCE", AT_ONCE)
+    monkeypatch.setattr("lade_chat.tui.transcript.MOST_STANDING", AT_ONCE + 1)
+    async with opened(engine) as (app, pilot):
+        transcript = app.chat_screen.transcript
+        await talk(app, pilot, engine, range(AT_ONCE + 1))
+        assert not app.screen.query(Earlier)
+        await talk(app, pilot, engine, range(AT_ONCE + 1, AT_ONCE + 4))
+        await wait_until(pilot, lambda: len(app.screen.query(ReplyTurn)) <= AT_ONCE + 1)
+        assert len(app.chat_screen.chat.conversation.messages) == 2 * (AT_ONCE + 4)
+        await wait_until(pilot, lambda: f"question {AT_ONCE + 3}" in screen_text(app))
+        while transcript.show_earlier():
+            await pilot.pause()
+        await wait_until(pilot, lambda: len(app.screen.query(ReplyTurn)) == AT_ONCE + 4)
+        asked = [turn.kept.turn.question for turn in app.screen.query(ReplyTurn) if turn.kept is not None]
+        assert asked == [f"question {number}" for number in range(AT_ONCE + 4)]
+
+
+async def test_what_is_no_longer_shown_is_let_go(engine: ScriptedEngine) -> None:
+    def left(kind: type) -> int:
+        gc.collect()
+        return sum(isinstance(each, kind) for each in gc.get_objects())
+
+    async with opened(engine) as (app, pilot):
+        before = left(MarkdownReply)
+        await talk(app, pilot, engine, range(3), LISTED)
+        await wait_until(pilot, lambda: len(app.screen.query(MarkdownReply)) == 3)
+        await say(app, pilot, "/new")
+        await wait_until(pilot, lambda: not app.screen.query(MarkdownReply))
+        await wait_until(pilot, lambda: left(MarkdownReply) == before)
+        for _ in range(5):
+            app.chat_screen.refresh_bindings()
+            await pilot.pause(0.05)
+        await wait_until(pilot, lambda: left(FooterKey) == len(app.screen.query(FooterKey)))

@@ -1,0 +1,139 @@
+"""The manual: every page can be read and found, and what it says of keys, commands and flags holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+from textual.widgets import Input, Markdown, Static
+
+import lade_chat.tui
+from lade_chat.cli.app import app as command_line
+from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.settings.settings import load
+from lade_chat.store.store import Store
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.chat_keys import ChatKeys
+from lade_chat.tui.help_screen import HelpScreen
+from lade_chat.tui.key_names import KeyNames, usual_keys
+from lade_chat.tui.manual_pages import NAMES, manual_pages
+from lade_chat.tui.preferences import Preferences
+from lade_chat.tui.slash import COMMANDS
+from tests.tui.driving import driven, opened, say, sees, status, wait_until
+from tests.tui.scripted import MODEL, ScriptedEngine
+
+USUAL = usual_keys(ChatKeys, ChatApp)
+PAGES = manual_pages(KeyNames(USUAL), MODEL)
+
+
+def shown_page(app: ChatApp) -> str:
+    """All the text of the page that is open, scrolled out of sight or not."""
+    return "\n".join(str(widget.content) for widget in app.screen.query_one(Markdown).walk_children(Static))
+
+
+# --- what it says -------------------------------------------------------------------------------------------------
+
+
+def test_every_action_that_has_keys_is_told_with_them() -> None:
+    told = PAGES[NAMES.index("keys")].text
+    for action in USUAL:
+        assert f"| **{KeyNames(USUAL).all(action)}** |" in told, action
+
+
+def test_every_slash_command_that_a_page_names_is_one() -> None:
+    named = {name for page in PAGES for name in re.findall(r"`/([a-z]+)", page.text)}
+    assert {"set", "continue", "export"} <= named
+    assert named <= {command.name for command in COMMANDS}
+
+
+def test_every_flag_that_a_page_names_is_one() -> None:
+    group = typer.main.get_command(command_line)
+    flags = {flag for command in (group, *group.commands.values()) for each in command.params for flag in each.opts}  # type: ignore[attr-defined]
+    flags |= {flag for each in group.commands["ask"].params for flag in each.secondary_opts}  # type: ignore[attr-defined]
+    named = {flag for page in PAGES for flag in re.findall(r"(?<![\w-])--[a-z][a-z_-]+", page.text)}
+    assert {"--no-save", "--batch", "--device"} <= named
+    assert named <= {*flags, "--help"}
+
+
+def test_no_page_names_a_key_that_can_be_another() -> None:
+    fixed = {"Ctrl+C", "Ctrl+J", "Ctrl+D", "Ctrl+E", "Ctrl+Z", "Ctrl+N", "F2"}  # of one screen
+    for name in NAMES:
+        raw = (Path(lade_chat.tui.__file__).parent / "manual" / f"{name}.md").read_text(encoding="utf-8")
+        assert set(re.findall(r"Ctrl\+\w|\bF\d+\b", raw)) <= fixed, name
+
+
+# --- how it is read -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24)])
+async def test_every_page_can_be_read_to_its_end(engine: ScriptedEngine, size: tuple[int, int]) -> None:
+    async with opened(engine, size=size) as (app, pilot):
+        await pilot.press("f1")
+        for name, page in zip(NAMES, PAGES, strict=True):
+            heading = page.text.partition("\n")[0].removeprefix("# ")
+            await sees(pilot, heading, name.capitalize())
+            view = app.screen.query_one(".page")
+            while view.scroll_y < view.max_scroll_y:
+                before = view.scroll_y
+                await pilot.press("pagedown")
+                assert view.scroll_y > before
+            assert view.max_scroll_x == 0
+            await pilot.press("down")
+        await pilot.press("escape")
+        assert app.screen is app.chat_screen
+
+
+async def test_a_topic_opens_its_page_and_other_words_are_searched_for(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/help web")
+        await sees(pilot, "In a browser")
+        await pilot.press("escape")
+        await say(app, pilot, "/help near tie")
+        await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await sees(pilot, "Sampling", "a near tie may")
+        assert app.screen.query_one(Input).value == "near tie"
+
+
+async def test_typing_searches_all_pages(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("f1", *"ssh")
+        await wait_until(pilot, lambda: "SSH tunnel" in shown_page(app))
+        await pilot.press(*"xyz")
+        await wait_until(pilot, lambda: "Nothing found." in shown_page(app))
+        await pilot.press(*["backspace"] * 6)
+        await wait_until(pilot, lambda: "In a browser" in shown_page(app))
+        assert len(app.screen.query_one("PageList").options) == len(NAMES)  # type: ignore[attr-defined]
+
+
+async def test_enter_goes_to_the_next_place_and_then_to_the_next_page(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("f1", *"seed")
+        await wait_until(pilot, lambda: "seed" in shown_page(app))
+        first = shown_page(app)
+        for _ in range(30):
+            if shown_page(app) != first:
+                break
+            await pilot.press("enter")
+            await pilot.pause(0.05)
+        assert "seed" in shown_page(app)
+        assert shown_page(app) != first
+
+
+# --- keys in force ------------------------------------------------------------------------------------------------
+
+
+async def test_other_keys_are_named_wherever_the_usual_ones_were(engine: ScriptedEngine, tmp_path: Path) -> None:
+    path = tmp_path / "settings.toml"
+    path.write_text('[keys]\ntoggle_lookahead = "f11,ctrl+y"\nstop = "f12"\nsettings = "ctrl+s"\n')
+    preferences = Preferences.of(load(path, {}), {}, None, "verified")
+    app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store(tmp_path / "data"), preferences=preferences)
+    async with driven(app, (80, 24), MODEL, engine) as pilot:
+        await sees(pilot, "F11 lookahead on or off")
+        await say(app, pilot, "Hello")
+        await say(app, pilot, "Again")
+        assert "F12 stops it" in status(app)
+        await pilot.press("f1")
+        await wait_until(pilot, lambda: "F11, Ctrl+Y" in shown_page(app))
+        assert "Ctrl+L" not in shown_page(app)

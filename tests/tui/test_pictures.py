@@ -1,0 +1,89 @@
+"""Pictures kept from the chat: they look as the chat does, of a reply and of a race."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from textual.pilot import Pilot
+
+from lade_chat.export.theme import DARK, LIGHT, Colours, rgb
+from lade_chat.protocol import RaceFinished
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.picture_name import PictureName
+from lade_chat.tui.race_screen import RaceScreen
+from tests.tui.driving import opened, say, sees, status, wait_until
+from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
+
+PLAIN = tuple((token,) for step in FUNCTION for token in step)
+
+
+async def raced(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    """A race that has ended."""
+    app.chat_screen.prompt.put("Write a function.")
+    await pilot.press("ctrl+r")
+    await sees(pilot, "slower than life")
+    await pilot.press("s")  # not before the end
+    assert isinstance(app.screen, RaceScreen)
+    engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
+    engine.tell(*streamed(PLAIN, side="right", lookahead=False)[1:])
+    engine.tell(finished(PLAIN, side="right", lookahead=False), RaceFinished(2.94, identical=True))
+    await sees(pilot, "The texts are identical")
+
+
+async def test_a_race_is_kept_with_both_texts_and_what_came_of_it(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        await raced(app, pilot, engine)
+        await pilot.press("ctrl+b", "s")
+        await sees(pilot, "race-write-a-function.html", ".gif or .cast, in motion")
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: Path("race-write-a-function.html").exists())
+        page = Path("race-write-a-function.html").read_text(encoding="utf-8")
+        text = re.sub(r"<[^>]+>", "", page)
+        assert text.count(text_of(FUNCTION)) == 2
+        assert "2.94x as fast" in text
+        assert "the texts are identical" in text
+        assert 'class="trajectory"' in page
+        assert isinstance(app.screen, RaceScreen)
+
+
+async def test_a_name_that_will_not_do_is_told_before_the_dialog_closes(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("there.svg").write_text("mine")
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        await raced(app, pilot, engine)
+        for name, line in (("a.doc", "A picture can end in .html"), ("there.svg", "is there already")):
+            await pilot.press("s")
+            field = app.screen.query_one("Input")
+            field.value = name  # type: ignore[attr-defined]
+            await pilot.press("enter")
+            await sees(pilot, line)
+            assert isinstance(app.screen, PictureName)
+            await pilot.press("escape")
+        assert Path("there.svg").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("theme", "colours"), [("textual-dark", DARK), ("textual-light", LIGHT)], ids=["dark", "light"]
+)
+async def test_a_still_is_as_dark_or_light_as_the_chat(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theme: str, colours: Colours
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened(engine) as (app, pilot):
+        app.theme = theme
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION), finished(FUNCTION))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/export reply.png")
+        await wait_until(pilot, lambda: Path("reply.png").exists())
+    with Image.open("reply.png") as picture:
+        found = {colour for _, colour in picture.convert("RGB").getcolors(1 << 24) or ()}
+    assert {rgb(colours.ground), rgb(colours.tints["verified"])} <= found
