@@ -63,7 +63,7 @@ def save_as(screen: ChatKeys, name: str) -> None:
         raise SavingError(f"A file can end in {', '.join((*_TEXTS, *_PICTURES))}; {path.name} ends in none of these.")
     if suffix in _TEXTS:
         _check_free(path)
-        write = partial(_write_text, path, _TEXTS[suffix](conversation))
+        write: Callable[[], None] = partial(_write_text, path, _TEXTS[suffix](conversation))
     else:
         write = _picture_writer(screen, path, picture_of(conversation, view_of(screen)))
     _write_aside(screen, write, path, screen.hint)
