@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
@@ -52,6 +53,24 @@ def as_count(value: Any, name: str, least: int) -> int:
     if count < least:
         raise ValueError(f"{name} must be at least {least}, not {count}")
     return count
+
+
+def check_kind(value: Any, kind: type, name: str) -> None:
+    """Raises ValueError unless a value is of this kind, or None."""
+    if value is not None and not isinstance(value, kind):
+        raise ValueError(f"{name} must be a {kind.__name__}, not {value!r}")
+
+
+def check_callables(values: Any, name: str) -> None:
+    """Raises ValueError unless these are several things to call, or none."""
+    if not isinstance(values, Iterable) or not all(map(callable, values)):
+        raise ValueError(f"{name} must be a list of functions, not {values!r}")
+
+
+def check_number(value: Any, name: str) -> None:
+    """Raises ValueError unless a value is a number, a truth value being none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ValueError(f"{name} must be a number, not {value!r}")
 
 
 def _whole(value: SupportsIndex, name: str) -> int:

@@ -13,7 +13,7 @@ import torch
 from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.generation.logits_process import LogitsProcessor
 
-from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids
+from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind
 from decoding.choose import Chooser, Greedy, Processed
 from decoding.detail import Observe
 from decoding.gate import vocabulary_size, warn_of_dropout
@@ -85,12 +85,16 @@ class Decoder(ABC):
             A :class:`Step` for every forward pass that emitted, that of the prompt's last chunk included.
 
         Raises:
-            ValueError: an argument is out of range, or the session belongs to another model.
+            ValueError: an argument is out of range or of another kind, or the session belongs to another model.
             RuntimeError: the session was taken up by another generation meanwhile.
         """
         warn_of_dropout(self.model)
         ids = as_ids(input_ids, vocabulary_size(self.model))
         count = as_count(max_new_tokens, "max_new_tokens", least=1)
+        check_kind(sampling, SamplingConfig, "sampling")
+        check_callables(logits_processor, "logits_processor")
+        check_callables(stopping_criteria, "stopping_criteria")
+        check_kind(session, Session, "session")
         if session is None:
             session = Session(self.model)
         elif session.model is not self.model:

@@ -28,6 +28,8 @@ OWN_WAYS = {
     "moshi": "what it sees is cut short by its own cache, not by a mask",
 }
 """Model types that read right only as `generate` has them read, and why."""
+REREADING = ("phi3", "phi4_multimodal", "phimoe")
+"""Model types that `generate` has read the whole text anew once it has outgrown their original positions."""
 SELECTING = ("index_topk", "keep_window_size")
 """Names by which configurations tell past how many tokens attention picks some of them by a score. Scores may be equal,
 and then which are picked depends on where they stand in the cache."""
@@ -46,6 +48,8 @@ class Gate:
         learnt_positions: how many positions it has embeddings for; None where it computes them.
         one_prefill: a prompt is read in one piece: the rotary embedding depends on the length of a forward, or the
             model reads in both directions.
+        reread_after: a longer text than this is read otherwise than a shorter one, from its first token on; None where
+            there is no such length.
     """
 
     rewindable: bool
@@ -54,6 +58,12 @@ class Gate:
     position_limit: int | None
     learnt_positions: int | None
     one_prefill: bool
+    reread_after: int | None = None
+
+    def keepable(self, cached: int, length: int) -> int:
+        """How many of the ``cached`` tokens read are still good for a text of this length: all of them or none."""
+        switch = self.reread_after
+        return cached if switch is None or (cached > switch) == (length > switch) else 0
 
     def room_after(self, length: int) -> int | None:
         """How many tokens can be emitted after a text of this length; None for any number."""
@@ -81,6 +91,7 @@ def gate_of(model: PreTrainedModel) -> Gate:
         position_limit=_position_limit(config, rope if by_length else {}),
         learnt_positions=_learnt_positions(model),
         one_prefill=by_length or _reads_both_ways(model),
+        reread_after=_reread_after(model) if by_length else None,
     )
 
 
@@ -153,6 +164,14 @@ def _reads_both_ways(model: PreTrainedModel) -> bool:
     if getattr(model.config, "is_decoder", None) is not False:
         return False
     return not any(getattr(module, "is_causal", False) for module in model.modules())
+
+
+def _reread_after(model: PreTrainedModel) -> int | None:
+    """Their `prepare_inputs_for_generation` drops the cache there: it was read with the factors for short texts."""
+    if model.config.model_type not in REREADING:
+        return None
+    limit = getattr(model.config, "original_max_position_embeddings", None)
+    return limit if isinstance(limit, int) else None
 
 
 def _position_limit(config: Any, length_dependent_rope: Any) -> int | None:

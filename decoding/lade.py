@@ -27,8 +27,9 @@ from typing import Any, cast
 import torch
 from transformers import GenerationMixin, PreTrainedModel
 
-from decoding.arguments import InputIds
+from decoding.arguments import InputIds, as_ids
 from decoding.config import LookaheadConfig
+from decoding.gate import vocabulary_size
 from decoding.handed_over import HandedOver
 from decoding.lookahead import LookaheadDecoder
 from decoding.prefix import input_device
@@ -163,12 +164,12 @@ class LookaheadDecoding:
             The ids, prompt included. Shape (1, n + new).
         """
         model = self._decoder.model
-        prompt = torch.as_tensor(input_ids)
-        device = prompt.device if isinstance(input_ids, torch.Tensor) else input_device(model)
+        prompt = as_ids(input_ids, vocabulary_size(model))
+        device = input_ids.device if isinstance(input_ids, torch.Tensor) else input_device(model)
         eos = getattr(model.generation_config, "eos_token_id", None)
-        steps = self._decoder.generate(input_ids, max_new_tokens=max_new_tokens, eos_token_ids=eos)
+        steps = self._decoder.generate(prompt, max_new_tokens=max_new_tokens, eos_token_ids=eos)
         new = [token for step in steps for token in step.tokens]
-        ids = torch.tensor([[*prompt.flatten().tolist(), *new]], device=device)
+        ids = torch.tensor([[*prompt, *new]], device=device)
         return cast(torch.LongTensor, ids)
 
 

@@ -22,6 +22,7 @@ from time import perf_counter
 import torch
 from transformers import PreTrainedModel
 
+from decoding.arguments import check_kind
 from decoding.candidates.tree import CandidateTree
 from decoding.choose import Choices
 from decoding.config import LookaheadConfig
@@ -53,8 +54,14 @@ class LookaheadDecoder(Decoder):
             config: W, N and G; None for :meth:`LookaheadConfig.auto`.
             cost: what steps cost with this model here, for the budget; None to measure it, once a model. It is kept
                 up to date as the decoder runs.
+
+        Raises:
+            ValueError: ``config`` or ``cost`` is something else.
+            NotImplementedError: the model is no causal language model of transformers.
         """
         super().__init__(model)
+        check_kind(config, LookaheadConfig, "config")
+        check_kind(cost, StepCost, "cost")
         self.config = LookaheadConfig.auto() if config is None else config
         self.support = lookahead_support(model)
         self._cost = cost

@@ -26,7 +26,7 @@ from transformers.generation.logits_process import (
     TypicalLogitsWarper,
 )
 
-from decoding.arguments import as_count
+from decoding.arguments import as_count, check_number
 
 _FRACTIONS = ("top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
 _COUNTS = ("top_k", "no_repeat_ngram_size")
@@ -73,6 +73,8 @@ class SamplingConfig:
     seed: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("temperature", "repetition_penalty", *_FRACTIONS):
+            check_number(getattr(self, name), name)
         _least(self.temperature, "temperature", 0)
         for name in _COUNTS:
             as_count(getattr(self, name), name, least=0)

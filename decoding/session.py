@@ -55,7 +55,7 @@ class Session:
     def reusable(self, input_ids: Sequence[int]) -> int:
         """How many of these tokens would not have to be read again."""
         shared = _common_prefix(self.ids, input_ids)
-        return min(shared, self.cached, len(input_ids) - 1)
+        return min(shared, self.gate.keepable(self.cached, len(input_ids)), len(input_ids) - 1)
 
     def adopt(self, input_ids: Sequence[int]) -> None:
         """Make this the text: keep what the model has read of it, forget the rest; the tables stay."""
@@ -63,7 +63,7 @@ class Session:
         shared = _common_prefix(self.ids, input_ids)
         if shared < len(self.ids) or shared < len(input_ids):
             self.emitted = 0
-        self.prefix.rewind(min(shared, self.cached, len(input_ids) - 1))
+        self.prefix.rewind(min(shared, self.gate.keepable(self.cached, len(input_ids)), len(input_ids) - 1))
         if shared < len(self.ids):
             self.tables.context.begin(input_ids[max(0, shared - LONGEST_MATCH) : shared])
         self.tables.context.extend(input_ids[shared:])
@@ -96,6 +96,8 @@ class Session:
         self.ids.extend(tokens)
         self.tables.context.extend(tokens)
         self.emitted += len(tokens)
+        if self.gate.reread_after is not None:
+            self.prefix.rewind(self.gate.keepable(self.cached, len(self.ids)))
 
     def copy(self) -> Session:
         """A session of its own in the same state, tables included; the model is shared."""
@@ -114,7 +116,7 @@ class Session:
         """
         other = self.copy()
         other.ids, other.tables, other.emitted = list(ids), tables.copy(), 0
-        other.prefix.rewind(cached)
+        other.prefix.rewind(min(cached, self.gate.keepable(self.cached, len(ids))))
         return other
 
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
-from decoding import AutoregressiveDecoder, FinishReason, LookaheadDecoder
+from decoding import AutoregressiveDecoder, FinishReason, LookaheadDecoder, SamplingConfig
+from decoding.lade import LookaheadDecoding
 from tests.models import VOCABULARY, random_model, random_prompt, successor_model
 
 
@@ -91,3 +92,35 @@ def test_learnt_positions_end_a_reply_where_they_end(decoder_of):
     assert sum(len(step.tokens) for step in decoder.generate(random_prompt(256), max_new_tokens=9)) == 1
     with pytest.raises(ValueError, match="257 tokens, and the model has positions for 256"):
         decoder.generate(random_prompt(257), max_new_tokens=1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sampling": {"temperature": 1}}, "sampling must be a SamplingConfig"),
+        ({"session": 3}, "session must be a Session"),
+        ({"logits_processor": len}, "logits_processor must be a list"),
+        ({"logits_processor": [3]}, "logits_processor must be a list"),
+        ({"stopping_criteria": len}, "stopping_criteria must be a list"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_by_name(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        AutoregressiveDecoder(random_model("llama")).generate([1], max_new_tokens=1, **arguments)
+
+
+@pytest.mark.parametrize("arguments", [{"config": (7, 5, 7)}, {"config": {"W": 7}}, {"cost": 3}])
+def test_a_decoder_refuses_what_is_no_configuration(arguments):
+    with pytest.raises(ValueError, match=f"{next(iter(arguments))} must be a"):
+        LookaheadDecoder(random_model("llama"), **arguments)
+
+
+@pytest.mark.parametrize("settings", [{"temperature": "a"}, {"top_p": "x"}, {"temperature": True}])
+def test_sampling_settings_are_numbers(settings):
+    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be a number"):
+        SamplingConfig(**settings)
+
+
+def test_what_a_tokenizer_returns_is_refused_by_the_paper_s_class_too():
+    with pytest.raises(ValueError, match="tokenizer"):
+        LookaheadDecoding(random_model("llama")).generate({"input_ids": [1]})

@@ -18,6 +18,7 @@ from decoding.choose import Choices
 from decoding.config import LookaheadConfig
 from decoding.cost import StepCost
 from decoding.decoder import OnPrefill
+from decoding.gate import gate_of
 from decoding.lookahead import LookaheadDecoder
 from decoding.parallel.replica import Replica
 from decoding.parallel.workers import MOST_BEHIND, Workers
@@ -33,7 +34,8 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
 
     After a step rank 0 may not have read the end of what was accepted: any decoder that goes on from the session reads
     it. When a worker is lost a step raises WorkerLostError, the session is as it was before the step, and this decoder
-    or another can go on from it with those that are left, or alone.
+    or another can go on from it with those that are left, or alone. A model that reads otherwise in one piece than in
+    several is decoded by rank 0 alone, since ranks read in pieces of their own.
     """
 
     def __init__(
@@ -53,11 +55,12 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         """
         super().__init__(model, config, cost=cost)
         self.workers = workers
+        self._shared = not gate_of(model).one_prefill
 
     def _generate(
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
     ) -> Iterator[Step | None]:
-        if self.support.supported:
+        if self.support.supported and self._shared:
             self.workers.follow(ids)
         yield from super()._generate(session, ids, request, on_prefill)
 
@@ -72,18 +75,24 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
     def _look_ahead(
         self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
     ) -> Choices:
+        if not self._shared:
+            return super()._look_ahead(session, request, candidates, window, width)
         unread = len(session.ids) - session.cached
         own = _replica(session)
         return self.workers.look_ahead(own, unread, session.ids, candidates, window, request.chooser, width)
 
     def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
+        if not self._shared:
+            super()._commit(session, tokens, accepted)
+            return
         self.workers.settle(accepted)
         session.commit(tokens)
 
     def _plain_step(
         self, session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None
     ) -> Step:
-        self.workers.follow(session.ids, MOST_BEHIND)
+        if self._shared:
+            self.workers.follow(session.ids, MOST_BEHIND)
         return super()._plain_step(session, request, learn)
 
 
