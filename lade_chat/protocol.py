@@ -255,9 +255,7 @@ class Explain(msgspec.Struct, frozen=True, tag=True):
     messages: tuple[Message, ...]
 
 
-Command: TypeAlias = (
-    Load | Reply | Race | Explain | SetLookahead | Pause | StepOnce | Resume | Inspect | Stop | Quit
-)
+Command: TypeAlias = Load | Reply | Race | Explain | SetLookahead | Pause | StepOnce | Resume | Inspect | Stop | Quit
 
 
 # --- events: what the engine tells -------------------------------------------------------------------------------

@@ -58,8 +58,15 @@ class Beginning(msgspec.Struct, frozen=True, tag=True):
 
 
 class Convergence(msgspec.Struct, frozen=True, tag=True):
-    """Jacobi iteration over one block, to its end."""
+    """Jacobi iteration over one block, to its end.
 
+    ``begun``: the reply before the block. ``prompt_tokens``: how many tokens stand before the reply, ``template``:
+    whether a chat template brought some of them; if not, the plain names of the roles did.
+    """
+
+    begun: str
+    prompt_tokens: int
+    template: bool
     iterations: tuple[Iteration, ...]
 
 
@@ -80,13 +87,17 @@ class Verification(msgspec.Struct, frozen=True, tag=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, tag=True):
-    """The same stretch of the reply, decoded plainly and by lookahead, and in how many steps each."""
+    """The same stretch of the reply, decoded plainly and by lookahead, and in how many steps each.
+
+    ``ended``: whether the last token that lookahead wrote is the one that ends a reply.
+    """
 
     plain: tuple[Said, ...]
     lookahead: tuple[Said, ...]
     plain_steps: int
     lookahead_steps: int
     identical: bool
+    ended: bool
 
 
 Walk: TypeAlias = Beginning | Convergence | Collection | Verification | Comparison

@@ -11,6 +11,7 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.explain import MOST_NEW_TOKENS
 from lade_chat.protocol import (
     Command,
     DecodingOptions,
@@ -97,8 +98,19 @@ def test_what_settles_is_what_both_ways_write(events: list[Event]) -> None:
     assert comparison.lookahead_steps <= comparison.plain_steps == len(comparison.plain)
     settled = [token for each in convergence.iterations for token in each.chosen[: each.settled]]
     # The prompt itself yields the reply's first token; the block begins behind it.
+    assert convergence.begun.strip() == comparison.plain[0].text.strip()
+    assert convergence.prompt_tokens == convergence.iterations[0].mask.cached
+    assert convergence.template
     written = [token.text for token in comparison.plain][1 : 1 + len(settled)]
     assert "".join(settled).split() == "".join(written).split()
+
+
+def test_each_step_but_one_that_ends_with_a_guess_adds_a_token_of_its_own(events: list[Event]) -> None:
+    comparison = walk(events, Comparison)
+    assert isinstance(comparison, Comparison)
+    own = sum(token.origin == "plain" for token in comparison.lookahead)
+    assert own == comparison.lookahead_steps - (comparison.lookahead[-1].origin != "plain")
+    assert comparison.ended == (len(comparison.lookahead) < MOST_NEW_TOKENS)
 
 
 def test_each_iteration_guesses_what_the_one_before_it_said(events: list[Event]) -> None:
@@ -220,7 +232,7 @@ async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engin
     ("arguments", "terminal", "code", "words"),
     [
         ([], False, 2, "explain needs a terminal"),
-        (["--temperature", "0.5"], True, 2, "No such option"),
+        (["--temperature", "0.5"], True, 2, "explain has no such flag"),
         (["--model_path", "/nowhere/at/all"], True, 1, "/nowhere/at/all"),
     ],
 )

@@ -106,6 +106,8 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["Sum up:", "--raw"], b"one\n", "Sum up:\n\none\n"),
         (["-"], b"one\r\n", "one"),
         ([], "é".encode() + b"\xff", "é\ufffd"),
+        (["-"], b"see @no/such.txt", "see @no/such.txt"),
+        (["see @no/such.txt", "--raw"], b"", "see @no/such.txt"),
     ],
 )
 def test_what_comes_through_a_pipe_follows_the_prompt(
@@ -114,6 +116,29 @@ def test_what_comes_through_a_pipe_follows_the_prompt(
     pipe_in(monkeypatch, piped)
     assert main(["ask", *arguments]) == 0
     assert engine.asked[0][-1].content == question
+
+
+def test_what_is_no_text_in_a_pipe_is_told(
+    engine: EchoEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe_in(monkeypatch, b"ab\xffcd\xfe")
+    assert main(["ask"]) == 0
+    captured = capsys.readouterr()
+    assert "byte 2" in captured.err
+    assert "2 places" in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_file_that_is_mentioned_is_attached(engine: EchoEngine, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("one\n")
+    assert main(["ask", f"Sum up @{tmp_path / 'notes.txt'}"]) == 0
+    assert engine.asked[0][-1].content.endswith("notes.txt:\n```\none\n```")
+
+
+def test_a_file_that_is_not_there_is_one_line(engine: EchoEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "Sum up @no/such.txt"]) == 1
+    assert capsys.readouterr().err.startswith("error: There is no file no/such.txt.")
+    assert engine.asked == []
 
 
 def test_a_pipe_that_stays_silent_is_told_of() -> None:
@@ -195,8 +220,18 @@ def test_a_folder_that_cannot_be_used_ends_no_answer(
     assert main(["ask", "one", "--data-dir", str(tmp_path / "taken" / "data")]) == 0
     captured = capsys.readouterr()
     assert captured.out == "ONE"
-    assert captured.err.startswith("warning: Not saved: ")
+    assert captured.err.startswith("warning: This turn is not kept: ")
+    assert "(Not a directory)" in captured.err
+    assert "tried again" not in captured.err
     assert captured.err.count("\n") == 1
+
+
+def test_the_chats_own_flags_count_before_ask_too(engine: EchoEngine, tmp_path: Path) -> None:
+    folder = tmp_path / "other"
+    assert main(["--data-dir", str(folder), "ask", "one"]) == 0
+    assert main(["--data-dir", str(folder), "--continue", "ask", "two"]) == 0
+    assert len(engine.asked[1]) == 3
+    assert len(Store(folder).page()) == 1
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,12 @@ from lade_chat.cli.resuming import with_value_of_resume
         (["--resume", "fox"], ["--resume", "fox"]),
         (["--resume=fox"], ["--resume=fox"]),
         (["ask", "--", "--resume"], ["ask", "--", "--resume"]),
+        (["--resume", "ask"], ["--resume", "ask"]),
+        (["--resume", "ask", "Hello"], ["--resume=", "ask", "Hello"]),
     ],
 )
 def test_what_is_resumed_may_be_left_open(given: list[str], parsed: list[str]) -> None:
-    assert with_value_of_resume(given) == parsed
+    assert with_value_of_resume(given, {"ask"}) == parsed
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -
         gap = ulps = None
         if expected is not None and other is not None:
             task = tasks[suite][prompt]
-            gap, ulps = tie([*task.ids, *task.reference[:position]], seed_of_draws(task.seed, task.ids), expected, other)
+            gap, ulps = tie(
+                [*task.ids, *task.reference[:position]], seed_of_draws(task.seed, task.ids), expected, other
+            )
         told.append(Difference(method, tables, suite, prompt, position, expected, other, gap, ulps, times))
     return told

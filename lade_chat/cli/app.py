@@ -27,6 +27,7 @@ from lade_chat.cli.examples import (
 )
 from lade_chat.cli.explaining import FROM_SETTINGS, NOT_HERE, Question
 from lade_chat.cli.flags import Json, Plain, Prompt, Theme
+from lade_chat.cli.numbers import whole
 from lade_chat.cli.options import SharedOptions, with_shared_options, with_some_options
 from lade_chat.cli.pictures import Exports
 from lade_chat.cli.prompts import read_prompt
@@ -74,7 +75,7 @@ def chat(
 ) -> None:
     """Chat with a causal language model, decoded by exact lookahead decoding.
 
-    Without a command the chat opens. The flags count for the commands too, before or behind them.
+    Without a command the chat opens. A flag that a command has too may stand before that command or behind it.
     """
     if context.invoked_subcommand is None:
         if resume is not None and continue_latest:
@@ -86,8 +87,6 @@ def chat(
 
         preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours.view)
         raise typer.Exit(open_chat(options, data_dir, preferences, resume=resume, latest=continue_latest))
-    if resume is not None or continue_latest or data_dir is not None:
-        raise usage("--resume, --continue and --data-dir are for the chat itself, without a command")
 
 
 app.command(epilog=f"{ASK_EXAMPLES}\n{EXIT_CODES}")(with_shared_options(ask))
@@ -198,7 +197,9 @@ def web(
     host: Annotated[
         str, typer.Option(metavar="ADDRESS", help="Where to listen; another one opens this machine to others.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="INT", min=0, max=65535, help="The port; 0 for any free one.")] = 8000,
+    port: Annotated[
+        int, typer.Option(metavar="INT", parser=whole(0, 65535), help="The port; 0 for any free one.")
+    ] = 8000,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the address in this machine's browser.")] = False,
     theme: Theme = None,
     data_dir: DataDir = None,
@@ -245,7 +246,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     try:
-        given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments)
+        given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments, _command_names())
         code = app(args=given, prog_name="lade-chat", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -263,6 +264,10 @@ def _main(arguments: Sequence[str] | None) -> int:
         return _complain(error)
 
 
+def _command_names() -> set[str]:
+    return {each.name or each.callback.__name__ for each in app.registered_commands if each.callback is not None}
+
+
 def _reader_gone() -> int:
     """Whoever read our output has left, as head does: nothing to complain about."""
     for stream in (sys.__stdout__, sys.__stderr__):  # the parser has put others in their places
@@ -276,6 +281,7 @@ def _reader_gone() -> int:
 
 def _complain(error: Exception) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
+    from lade_chat.cli.missing_options import missing_option
     from lade_chat.engine.process import one_line
     from lade_chat.errors import LadeChatError
     from lade_chat.sanitize import printable
@@ -283,7 +289,9 @@ def _complain(error: Exception) -> int:
     if isinstance(error, USAGE_ERROR):
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "lade-chat"
-        text, code = f"{error.format_message()} (see {command} --help)", USAGE  # type: ignore[attr-defined]
+        missing = hasattr(error, "possibilities") and context is not None
+        text = missing_option(error.option_name, context) if missing else error.format_message()  # type: ignore[attr-defined]
+        text, code = f"{text} (see {command} --help)", USAGE
     elif isinstance(error, LadeChatError):
         text, code = str(error), FAILURE
     else:

@@ -15,6 +15,7 @@ import typer
 from lade_chat.bench.methods import METHODS, PAPER_SIZES, default_names
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.plots import check_plot
+from lade_chat.cli.numbers import whole
 from lade_chat.cli.options import SharedOptions, with_some_options
 from lade_chat.suites.prompts import bundled_suites, choose, read_suites
 
@@ -40,7 +41,7 @@ Prompts = Annotated[
     list[Path] | None,
     typer.Option(metavar="FILE", help="Prompts of your own in place of those suites; may be given again."),
 ]
-Limit = Annotated[int | None, typer.Option(metavar="INT", min=1, help="Most prompts of a suite.")]
+Limit = Annotated[int | None, typer.Option(metavar="INT", parser=whole(1), help="Most prompts of a suite.")]
 Methods = Annotated[
     str | None,
     typer.Option(metavar="A,B,…", help=f"Of {', '.join(METHODS)}; else all. The first is always measured."),
@@ -50,7 +51,7 @@ Fixed = Annotated[
     typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, else {_PAPER}; may be given again."),
 ]
 Assistant = Annotated[str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The model that drafts for hf-assisted.")]
-Repeats = Annotated[int, typer.Option(metavar="INT", min=1, help="How often everything is measured.")]
+Repeats = Annotated[int, typer.Option(metavar="INT", parser=whole(1), help="How often everything is measured.")]
 PadCost = Annotated[
     str | None,
     typer.Option(
@@ -72,8 +73,7 @@ RandomWeights = Annotated[
     int | None,
     typer.Option(
         metavar="SEED",
-        min=0,
-        max=2**64 - 1,
+        parser=whole(0, 2**64 - 1),
         help="Draw the model's weights anew, as before any training: text that cannot be guessed.",
     ),
 ]

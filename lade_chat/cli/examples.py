@@ -18,6 +18,7 @@ Examples:
   lade-chat ask "Count from 3 to 30." -W 10 -N 4
   git diff | lade-chat ask --system "Write a commit message." > message.txt
   cat notes.txt | lade-chat ask "Summarise this:"
+  lade-chat ask "Summarise @notes.txt"
   lade-chat ask --continue "Shorter, please."
   lade-chat ask --batch prompts.txt --output answers.jsonl
   lade-chat ask "Hello" --json | jq .tokens_per_step

@@ -26,7 +26,8 @@ Prompt: TypeAlias = Annotated[
     str | None,
     typer.Argument(
         metavar="PROMPT",
-        help="What to ask. What comes through a pipe follows it after an empty line, or is asked alone.",
+        help="What to ask; @notes.txt in it attaches that text file (@@ for a plain @; not with --raw)."
+        " What comes through a pipe follows it after an empty line, or is asked alone.",
         show_default=False,
     ),
 ]

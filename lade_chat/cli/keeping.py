@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from lade_chat.errors import LadeChatError
 from lade_chat.protocol import Message, ModelInfo, ModelOptions, ReplyFinished, Tokens
 from lade_chat.sanitize import printable
+from lade_chat.store.conversation import Conversation
 from lade_chat.store.store import Store
 from lade_chat.store.trouble import StoreError
 from lade_chat.store.values import Model
@@ -17,12 +19,12 @@ class KeptTurn:
     """One question and its reply in a conversation. What cannot be saved is told on stderr, once, and ends nothing."""
 
     def __init__(self, data_dir: Path | None, question: str, system: str | None, *, latest: bool) -> None:
-        """``latest``: go on with the latest conversation, if there is one. Raises StoreError if it cannot be read.
+        """``latest``: go on with the latest conversation, if there is one. Raises LadeChatError if it cannot be read.
 
         ``system`` None leaves a conversation's system prompt as it is.
         """
         self._store = Store(data_dir)
-        found = self._store.latest() if latest else None
+        found = self._latest() if latest else None
         if latest and found is None:
             sys.stderr.write("There is no conversation to go on with yet: this begins one.\n")
         self._conversation = found or self._store.begin(system)
@@ -30,6 +32,12 @@ class KeptTurn:
             self._try(lambda: found.instruct(system))
         self._question = question
         self._trouble = ""
+
+    def _latest(self) -> Conversation | None:
+        try:
+            return self._store.latest()
+        except StoreError as error:
+            raise LadeChatError(f"There is no going on with the latest conversation: {error.reason}") from None
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -54,11 +62,11 @@ class KeptTurn:
             self._try(lambda: self._conversation.break_off(error))
             self._try(self._conversation.withdraw)
         self._try(self._store.close)
-        for line in (*self._store.notices, *([f"Not saved: {self._trouble}"] if self._trouble else [])):
+        for line in (*self._store.notices, *([f"This turn is not kept: {self._trouble}"] if self._trouble else [])):
             sys.stderr.write(f"warning: {printable(line)}\n")
 
     def _try(self, save: Callable[[], object]) -> None:
         try:
             save()
         except StoreError as error:
-            self._trouble = self._trouble or str(error)
+            self._trouble = self._trouble or error.reason

@@ -12,6 +12,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from lade_chat.cli.flags import ColourChoice, Colours
+from lade_chat.cli.numbers import setting, whole
+from lade_chat.cli.resuming import OF_THE_CHAT
 from lade_chat.cli.sampling import (
     Base,
     MinP,
@@ -26,6 +28,7 @@ from lade_chat.cli.sampling import (
     sampling_of,
 )
 from lade_chat.cli.settled import settle
+from lade_chat.cli.usage import usage
 from lade_chat.engine import torchrun
 from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Sampling, Sizes
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
@@ -73,14 +76,17 @@ class SharedOptions:
         typer.Option(
             "--lookahead-workers",
             metavar="INT",
-            min=1,
+            parser=whole(1),
             help="Processes that share each step of lookahead, every one with the whole model: one a GPU.",
         ),
     ] = None
     tensor_parallel: Annotated[
         int | None,
         typer.Option(
-            "--tp", metavar="INT", min=1, help="Processes that hold a part of the model each (tensor parallelism)."
+            "--tp",
+            metavar="INT",
+            parser=whole(1),
+            help="Processes that hold a part of the model each (tensor parallelism).",
         ),
     ] = None
     device_map: Annotated[
@@ -106,22 +112,36 @@ class SharedOptions:
             "--window-size",
             "-W",
             metavar="INT",
-            min=0,
+            parser=setting("window_size"),
             help="Columns of the lookahead window (W)."
             " Without -W, -N, -G the sizes follow from what a step costs here; with one, the others are 7, 5, 7.",
         ),
     ] = None
     ngram_size: Annotated[
         int | None,
-        typer.Option("--ngram-size", "-N", metavar="INT", min=2, help="Length of the n-grams (N)."),
+        typer.Option(
+            "--ngram-size", "-N", metavar="INT", parser=setting("ngram_size"), help="Length of the n-grams (N)."
+        ),
     ] = None
     guess_set_size: Annotated[
         int | None,
-        typer.Option("--guess-set-size", "-G", metavar="INT", min=0, help="Most n-grams that a step verifies (G)."),
+        typer.Option(
+            "--guess-set-size",
+            "-G",
+            metavar="INT",
+            parser=setting("guess_set_size"),
+            help="Most n-grams that a step verifies (G).",
+        ),
     ] = None
     max_new_tokens: Annotated[
         int,
-        typer.Option("--max_new_tokens", "--max-new-tokens", metavar="INT", min=1, help="Most tokens of a reply."),
+        typer.Option(
+            "--max_new_tokens",
+            "--max-new-tokens",
+            metavar="INT",
+            parser=setting("max_new_tokens"),
+            help="Most tokens of a reply.",
+        ),
     ] = 1024
     sampling: SamplingBase = Base.GREEDY
     temperature: Temperature = None
@@ -227,6 +247,7 @@ def _with_flags(
             for name in names:
                 if _given(context.parent, name) and not _given(context, name):
                     shared[name] = context.parent.params[name]
+            values = _handed_on(context, values)
         if context.invoked_subcommand is None:
             given = {**shared, **values}
             context.obj = settle(context, given, settings)
@@ -248,6 +269,21 @@ def _with_flags(
         [*(parameter for parameter in own if parameter.name != "options"), *flags]
     )
     return run
+
+
+def _handed_on(context: typer.Context, values: Mapping[str, Any]) -> dict[str, Any]:
+    """A command's own parameters, those given before it among them. Raises a usage error for one of the chat alone."""
+    assert context.parent is not None
+    before: dict[str, Any] = context.parent.params
+    given = [name for name in OF_THE_CHAT if _given(context.parent, name)]
+    for name in given:
+        if name not in values:
+            way_on = "; ask --continue goes on with the latest conversation" if name == "resume" else ""
+            flag = OF_THE_CHAT[name]
+            raise usage(
+                f"{flag} is for the chat itself, without a command: {context.info_name} has no such flag{way_on}"
+            )
+    return {**values, **{name: before[name] for name in given if not _given(context, name)}}
 
 
 def _given(context: typer.Context | Any, name: str) -> bool:

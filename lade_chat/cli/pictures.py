@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from lade_chat.cli.usage import usage
 from lade_chat.sanitize import printable
 
 if TYPE_CHECKING:
@@ -26,11 +27,14 @@ Exports: TypeAlias = Annotated[
 
 
 def check_exports(paths: Sequence[Path]) -> None:
-    """Raises LadeChatError if one of them cannot be written."""
-    from lade_chat.export.picture import check_picture
+    """Raises LadeChatError if one of them cannot be written, a usage error if its name asks for no format there is."""
+    from lade_chat.export.picture import PictureFormatError, check_picture
 
     for path in paths:
-        check_picture(path)
+        try:
+            check_picture(path)
+        except PictureFormatError as error:
+            raise usage(f"--export: {str(error).rstrip('.')}") from None
 
 
 def write_exports(paths: Sequence[Path], content: Content) -> None:

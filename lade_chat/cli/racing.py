@@ -7,6 +7,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from lade_chat.cli.numbers import whole
 from lade_chat.cli.usage import usage
 from lade_chat.methods import NAMES, contender
 from lade_chat.protocol import Contender, Sizes
@@ -36,7 +37,8 @@ PromptFiles: TypeAlias = Annotated[
     ),
 ]
 Limit: TypeAlias = Annotated[
-    int | None, typer.Option("--limit", metavar="INT", min=1, help="Most prompts of a suite.", show_default=False)
+    int | None,
+    typer.Option("--limit", metavar="INT", parser=whole(1), help="Most prompts of a suite.", show_default=False),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -30,12 +30,22 @@ DataDir: TypeAlias = Annotated[
 ]
 
 
-def with_value_of_resume(arguments: Sequence[str]) -> list[str]:
-    """The arguments, with an empty value for a ``--resume`` that has none: the parser wants one."""
+OF_THE_CHAT = {"resume": "--resume", "continue_latest": "--continue", "data_dir": "--data-dir", "theme": "--theme"}
+"""The chat's own parameters and their flags. A command that has one of them too takes it from before itself."""
+
+
+def with_value_of_resume(arguments: Sequence[str], commands: Collection[str] = ()) -> list[str]:
+    """The arguments, with an empty value for a ``--resume`` that has none: the parser wants one.
+
+    A command's name is a value if nothing follows, and else the command.
+    """
     given = list(arguments)
     for place, argument in enumerate(given):
         if argument == "--":
             break
-        if argument == "--resume" and (place + 1 == len(given) or given[place + 1].startswith("-")):
+        behind = given[place + 1 :]
+        if argument == "--resume" and (
+            not behind or behind[0].startswith("-") or (behind[0] in commands and len(behind) > 1)
+        ):
             given[place] = "--resume="
     return given

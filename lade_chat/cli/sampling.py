@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from enum import Enum
 from typing import Annotated
 
 import msgspec
 import typer
 
+from lade_chat.cli.numbers import setting
 from lade_chat.protocol import Sampling
 
 
@@ -18,17 +17,6 @@ class Base(str, Enum):
 
     GREEDY = "greedy"
     MODEL = "model"
-
-
-def _checked(holds: Callable[[float], bool], words: str) -> Callable[[float | None], float | None]:
-    """A typer callback; typer names the flag itself. (Its own ranges let NaN through.)"""
-
-    def check(value: float | None) -> float | None:
-        if value is not None and not (math.isfinite(value) and holds(value)):
-            raise typer.BadParameter(f"must be {words}, not {value:g}.")
-        return value
-
-    return check
 
 
 def _check_stops(stops: list[str] | None) -> list[str] | None:
@@ -52,7 +40,7 @@ Temperature = Annotated[
     float | None,
     typer.Option(
         metavar="FLOAT",
-        callback=_checked(lambda value: value >= 0, "a number of at least 0"),
+        parser=setting("temperature"),
         help="What the logits are divided by: more is more varied, 0 is greedy. 1 if only other flags are given.",
     ),
 ]
@@ -60,19 +48,19 @@ TopP = Annotated[
     float | None,
     typer.Option(
         metavar="FLOAT",
-        callback=_checked(lambda value: 0 < value <= 1, "above 0 and at most 1"),
+        parser=setting("top_p"),
         help="Only the likeliest tokens that make up this much probability.",
     ),
 ]
 TopK = Annotated[
     int | None,
-    typer.Option(metavar="INT", min=0, help="Only so many of the likeliest tokens; 0 for all."),
+    typer.Option(metavar="INT", parser=setting("top_k"), help="Only so many of the likeliest tokens; 0 for all."),
 ]
 MinP = Annotated[
     float | None,
     typer.Option(
         metavar="FLOAT",
-        callback=_checked(lambda value: 0 <= value <= 1, "from 0 to 1"),
+        parser=setting("min_p"),
         help="Only tokens with this share of the likeliest one's probability.",
     ),
 ]
@@ -80,7 +68,7 @@ TypicalP = Annotated[
     float | None,
     typer.Option(
         metavar="FLOAT",
-        callback=_checked(lambda value: 0 < value <= 1, "above 0 and at most 1"),
+        parser=setting("typical_p"),
         help="Only the most typical tokens that make up this much probability.",
     ),
 ]
@@ -88,7 +76,7 @@ RepetitionPenalty = Annotated[
     float | None,
     typer.Option(
         metavar="FLOAT",
-        callback=_checked(lambda value: value > 0, "a number above 0"),
+        parser=setting("repetition_penalty"),
         help="Above 1, tokens already in the text become less likely, in greedy decoding too.",
     ),
 ]
@@ -96,8 +84,7 @@ Seed = Annotated[
     int | None,
     typer.Option(
         metavar="INT",
-        min=0,
-        max=2**64 - 1,
+        parser=setting("seed"),
         help="With one seed the text is the same each time, lookahead or not; without it, one is drawn and shown.",
     ),
 ]

@@ -54,7 +54,7 @@ def serve(
         ) from None
     port = port or _free_port(host)
     folder_name = str(data_dir.resolve()) if data_dir is not None else None
-    colours = options.colours.view if origins["colours"] == "flag" else None
+    colours = options.colours.view if origins.get("colours") == "flag" else None
     tab = TabOptions(
         model, options.decoding(), options.system, options.debug, theme, folder_name, dict(origins), colours
     )

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from decoding import (
     AutoregressiveDecoder,
+    FinishReason,
     JacobiDecoder,
     JacobiIteration,
     LookaheadConfig,
@@ -22,6 +23,7 @@ from lade_chat.engine.detokenizer import Detokenizer
 from lade_chat.engine.inspection import Inspector
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol import Event, Explained, ExplainFinished
 from lade_chat.walks import (
     Beginning,
@@ -72,7 +74,7 @@ class _Walks:
     def over(self, question: str) -> Iterator[Walk]:
         asked = self._loaded.tokenizer(question, add_special_tokens=False)["input_ids"]
         yield Beginning(self._words(asked))
-        yield Convergence(tuple(self._iterations()))
+        yield self._convergence()
         for _ in self._look_ahead():
             if len(self._looked) == COLLECTING_STEPS and self._looked[-1][0] == len(self._steps) - 1:
                 yield self._collection()
@@ -81,17 +83,22 @@ class _Walks:
         yield self._verification()
         yield self._comparison()
 
-    def _iterations(self) -> Iterator[Iteration]:
+    def _convergence(self) -> Convergence:
         """Jacobi iteration over the first tokens of the reply, until the block is settled."""
+        begun, iterations = list[str](), list[Iteration]()
         taken: list[JacobiIteration] = []
         decoder = JacobiDecoder(self._loaded.model, BLOCK_SIZE, on_iteration=taken.append)
         # Beside the block the prompt gives one token, and the last iteration one: so no guess is added from behind.
-        for _step in decoder.generate(self._prompt.ids, max_new_tokens=BLOCK_SIZE + 2, should_stop=self._stopped):
+        for step in decoder.generate(self._prompt.ids, max_new_tokens=BLOCK_SIZE + 2, should_stop=self._stopped):
+            if step.prefill:
+                begun += self._words(step.tokens)
             for each in taken:
                 groups: list[tuple[Group, int]] = [("input", 1), ("guesses", len(each.before))]
                 mask = _mask(each.position - 1, groups, each.visible)
-                yield Iteration(self._words(each.before), self._words(each.after), each.settled, mask)
+                iterations.append(Iteration(self._words(each.before), self._words(each.after), each.settled, mask))
             taken.clear()
+        template = has_chat_template(self._loaded.tokenizer)
+        return Convergence("".join(begun), len(self._prompt.ids), template, tuple(iterations))
 
     def _look_ahead(self) -> Iterator[None]:
         """The reply by lookahead; after each step it stands among those taken."""
@@ -141,7 +148,12 @@ class _Walks:
             )
         )
         return Comparison(
-            self._said(plain), self._said(self._steps), len(plain), len(self._steps), _ids(plain) == _ids(self._steps)
+            self._said(plain),
+            self._said(self._steps),
+            len(plain),
+            len(self._steps),
+            identical=_ids(plain) == _ids(self._steps),
+            ended=bool(self._steps) and self._steps[-1].finish_reason is FinishReason.EOS,
         )
 
     def _said(self, steps: Sequence[Step]) -> tuple[Said, ...]:

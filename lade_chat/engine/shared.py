@@ -14,7 +14,7 @@ from threading import Condition
 from typing import Any, Protocol
 
 from lade_chat.engine.process import Engine, Work, cancelled, one_line
-from lade_chat.protocol import Event, Failed, Load, Loaded, LoadFailed, ModelInfo, Race, Reply, Waiting
+from lade_chat.protocol import Event, Failed, Load, Loaded, LoadFailed, ModelInfo, Reply, Waiting
 
 MOST_CACHED = 4
 """Conversations whose KV cache is kept; the others read their prompt again, which is slower and nothing else."""

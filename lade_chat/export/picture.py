@@ -35,11 +35,20 @@ WRITERS: dict[str, Writer] = {".html": html_page, ".svg": svg_card, ".cast": cas
 NEEDS_PILLOW = frozenset({".gif", ".png"})
 
 
+class PictureFormatError(LadeChatError):
+    """A file's name does not end in that of a format."""
+
+
 def check_picture(path: Path) -> None:
-    """Raises LadeChatError if no picture could be written there: better before the reply than after."""
+    """Raises LadeChatError if no picture could be written there (PictureFormatError for its name alone).
+
+    Better before the reply than after.
+    """
     suffix = path.suffix.lower()
     if suffix not in WRITERS:
-        raise LadeChatError(f"A picture is written as {', '.join(WRITERS)}, and {path.name or path} is none of these.")
+        raise PictureFormatError(
+            f"A picture is written as {', '.join(WRITERS)}, and {path.name or path} is none of these."
+        )
     if path.is_dir():
         raise LadeChatError(f"{path} cannot be written: it is a folder.")
     if not path.parent.is_dir():

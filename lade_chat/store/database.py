@@ -43,13 +43,15 @@ class Database:
         self._guard = Guard(self.path.with_suffix(".lock"))
         self._lock = threading.RLock()
         self._queue: list[Sequence[Statement]] = []
+        self._refused = False
+        """Whether the last ``add`` failed: what it was to write is with the caller still."""
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
 
     @property
     def unsaved(self) -> bool:
-        """Whether anything waits to be written."""
-        return bool(self._queue)
+        """Whether anything waits to be written, here or with a caller of ``add``."""
+        return bool(self._queue) or self._refused
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What ``work`` gives back. Raises StoreError; what waits to be written is tried first, in silence."""
@@ -64,7 +66,7 @@ class Database:
         With ``flush`` they are on the disk itself. Without, a killed program loses nothing, but a power cut might.
         """
         with self._lock:
-            flush = flush or self.unsaved
+            flush = flush or bool(self._queue)
             self._queue.append(statements)
             self.save(flush=flush)
 
@@ -73,7 +75,9 @@ class Database:
         with self._lock:
             waiting = len(self._queue)
             changes = [*self._queue, statements]
+            self._refused = True
             self._attempt(lambda connection: _apply(connection, changes, flush=waiting > 0))
+            self._refused = False
             del self._queue[:waiting]
 
     def save(self, *, flush: bool = True) -> None:
@@ -82,6 +86,7 @@ class Database:
             if self._queue:
                 self._attempt(lambda connection: _apply(connection, self._queue, flush=flush))
                 self._queue.clear()
+                self._refused = False
 
     def close(self) -> None:
         """Write what waits and let the file go; the next call opens it again. Raises StoreError."""

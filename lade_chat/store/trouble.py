@@ -18,18 +18,25 @@ _KEPT = "What is not saved yet stays in memory and is tried again"
 class StoreError(LadeChatError):
     """A conversation cannot be read or saved. What was to be saved is kept in memory and tried again."""
 
+    def __init__(self, reason: str, way_on: str = "") -> None:
+        super().__init__(f"{reason} {way_on}".rstrip())
+        self.reason = reason
+        """What is wrong, without what will be tried and what to do."""
+
 
 def explain(error: Exception, path: Path) -> StoreError:
     """The line for an error of SQLite or of the system about the file at ``path``."""
     folder, text = path.parent, str(error)
-    if is_full(error) or (not is_locked(error) and _room(folder) < _NO_ROOM):
-        return StoreError(f"There is no room left on the disk of {folder}. {_KEPT}: make room.")
+    told = isinstance(error, OSError) or is_locked(error)  # the reason is the error's own
+    if is_full(error) or (not told and _room(folder) < _NO_ROOM):
+        return StoreError(f"There is no room left on the disk of {folder}.", f"{_KEPT}: make room.")
     if is_locked(error):
-        return StoreError(f"Another program keeps {path} locked. {_KEPT}.")
+        return StoreError(f"Another program keeps {path} locked.", f"{_KEPT}.")
     if "readonly" in text or isinstance(error, OSError) or not os.access(_nearest(folder), os.W_OK):
         way_on = "make the folder writable, or choose another with --data-dir"
-        return StoreError(f"Conversations cannot be saved in {folder}. {_KEPT}: {way_on}.")
-    return StoreError(f"The conversations in {path} cannot be read or saved ({summary(error)}). {_KEPT}.")
+        why = error.strerror if isinstance(error, OSError) and error.strerror else summary(error)
+        return StoreError(f"Conversations cannot be saved in {folder} ({why}).", f"{_KEPT}: {way_on}.")
+    return StoreError(f"The conversations in {path} cannot be read or saved ({summary(error)}).", f"{_KEPT}.")
 
 
 def is_full(error: Exception) -> bool:
@@ -52,9 +59,10 @@ def is_corrupt(error: Exception) -> bool:
 
 def _room(folder: Path) -> int:
     try:
-        return shutil.disk_usage(_nearest(folder)).free
+        disk = shutil.disk_usage(_nearest(folder))
     except OSError:
         return _NO_ROOM
+    return disk.free if disk.total else _NO_ROOM  # /proc and its kin have none, and are not full
 
 
 def _nearest(folder: Path) -> Path:

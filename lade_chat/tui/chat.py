@@ -362,7 +362,7 @@ class Chat(ConversationMoves):
 
     def tick(self) -> None:
         """Once a second: what came of a running reply goes to the disk, and what could not be written before."""
-        if self.phase is Phase.REPLYING or self._keeper.trouble:
+        if self.phase is Phase.REPLYING or self._keeper.store.unsaved:
             self.conversation.save()
 
     # --- sampling ----------------------------------------------------------------------------------------------

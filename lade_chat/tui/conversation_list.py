@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len, set_cell_size
@@ -23,6 +23,7 @@ from lade_chat.tui.key_footer import KeyFooter
 from lade_chat.tui.talk import Talk
 
 PAGE = 50
+TITLE = "Conversations"
 NOTHING = "No conversations yet: they are kept from their first question on."
 
 
@@ -31,7 +32,9 @@ class ConversationList(ModalScreen[str | None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", priority=True),
+        Binding("escape", "give_up", "Cancel", priority=True),
         Binding("enter", "resume", "Resume", priority=True),
+        Binding("enter", "keep_title", "Rename", priority=True),
         Binding("f2", "rename", "Rename", priority=True),
         Binding("ctrl+d", "delete", "Delete", priority=True),
         Binding("ctrl+z", "undo", "Undo", priority=True),
@@ -50,13 +53,17 @@ class ConversationList(ModalScreen[str | None]):
         self._shown: list[Summary] = []
         self._asked = 0
         self._complete = False
+        self._waiting = False
+        """Whether the list may not show yet what was asked for."""
+        self._then: list[Callable[[], None]] = []
+        """What is to be done as soon as it does."""
         self._done = False
         """Whether the last line tells what was done since the search was typed."""
         self._renaming: Summary | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
-            dialog.border_title = "Conversations"
+            dialog.border_title = TITLE
             yield Input(self._search, placeholder="Search titles and texts", compact=True, id="search")
             yield Input(compact=True, id="title")
             yield OptionList(compact=True)
@@ -77,10 +84,8 @@ class ConversationList(ModalScreen[str | None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        if event.input.id == "search" and event.value != self._search:
-            self._search, self._done = event.value, False
-            self._say("")
-            self._look()
+        if event.input.id == "search":
+            self._search_for(event.value)
 
     def on_resize(self) -> None:
         self._draw(self._list.highlighted)
@@ -93,25 +98,57 @@ class ConversationList(ModalScreen[str | None]):
         if event.option_index >= len(self._shown) - 5 and not self._complete:
             self._look(after=self._shown[-1])
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("give_up", "keep_title"):
+            return self._renaming is not None
+        return self._renaming is None or action not in ("leave", "resume", "rename", "delete", "undo", "move")
+
     def action_leave(self) -> None:
-        if self._renaming is None:
-            self.dismiss(None)
-        else:
-            self._end_renaming()
+        self.dismiss(None)
 
     def action_resume(self) -> None:
-        if self._renaming is not None:
-            self._rename(self._renaming, self.query_one("#title", Input).value)
-        elif (chosen := self._chosen) is not None:
-            self.dismiss(chosen.id)
+        self._when_shown(self._resume)
+
+    def action_rename(self) -> None:
+        self._when_shown(self._begin_renaming)
+
+    def action_delete(self) -> None:
+        self._when_shown(self._delete)
+
+    def action_give_up(self) -> None:
+        self._end_renaming()
+
+    def action_keep_title(self) -> None:
+        # By way of the field's own queue: it may not have read yet what was typed last.
+        self.query_one("#title", Input).call_later(self._rename)
 
     def action_move(self, direction: str) -> None:
         getattr(self._list, f"action_{'cursor_' if direction in ('up', 'down') else ''}{direction}")()
 
-    def action_rename(self) -> None:
+    # --- what is done about a conversation -----------------------------------------------------------------------
+
+    def _when_shown(self, act: Callable[[], None]) -> None:
+        """Have ``act`` called when the list shows what matches all that has been typed before."""
+
+        def read() -> None:
+            self._search_for(self.query_one("#search", Input).value)
+            if self._waiting:
+                self._then.append(act)
+            else:
+                act()
+
+        self.query_one("#search", Input).call_later(read)
+
+    def _resume(self) -> None:
+        if (chosen := self._chosen) is not None:
+            self.dismiss(chosen.id)
+
+    def _begin_renaming(self) -> None:
         if (chosen := self._chosen) is None:
             return
         self._renaming = chosen
+        self.query_one(".dialog").border_title = "Rename"
+        self.refresh_bindings()
         title = self.query_one("#title", Input)
         title.value = chosen.title
         title.display = True
@@ -119,11 +156,11 @@ class ConversationList(ModalScreen[str | None]):
         title.focus()
         self._say("A new title, then Enter. Without one, the first question is the title again.")
 
-    def action_delete(self) -> None:
-        chosen = self._chosen
-        if chosen is None or self._renaming is not None:
+    def _delete(self) -> None:
+        if (chosen := self._chosen) is None:
             return
         self._deleted.append(chosen.id)
+        self._waiting = True
         self._keeper.change(lambda: self._keeper.store.delete(chosen.id), self._look)
         self._done = True
         self._say(f"“{printable(chosen.title)}” is deleted. Ctrl+Z brings it back.")
@@ -136,7 +173,11 @@ class ConversationList(ModalScreen[str | None]):
         self._keeper.change(lambda: self._keeper.store.restore(back), self._look)
         self._say("It is back.")
 
-    def _rename(self, conversation: Summary, title: str) -> None:
+    def _rename(self) -> None:
+        if (conversation := self._renaming) is None:
+            return
+        title = self.query_one("#title", Input).value
+        self._waiting = True
         if conversation.id == self._talk.current.id:
             self._talk.rename(title, self._look)
         else:
@@ -145,12 +186,20 @@ class ConversationList(ModalScreen[str | None]):
 
     def _end_renaming(self) -> None:
         self._renaming = None
+        self.query_one(".dialog").border_title = TITLE
+        self.refresh_bindings()
         self.query_one("#title").display = False
         self.query_one("#search").display = True
         self.query_one("#search").focus()
         self._say("")
 
     # --- what is found -----------------------------------------------------------------------------------------
+
+    def _search_for(self, text: str) -> None:
+        if text != self._search:
+            self._search, self._done = text, False
+            self._say("")
+            self._look()
 
     def _look(self, after: Summary | None = None) -> None:
         """Look up what matches; an answer to an earlier search comes too late and is not shown."""
@@ -161,8 +210,12 @@ class ConversationList(ModalScreen[str | None]):
             if asked == self._asked and self.is_attached:
                 self._found(found, after)
 
-        self._complete = False
-        self._keeper.look_up(lambda: self._keeper.store.page(search, after=after, size=PAGE), show)
+        def failed() -> None:
+            if asked == self._asked:
+                self._waiting, self._then = False, []
+
+        self._complete, self._waiting = False, True
+        self._keeper.look_up(lambda: self._keeper.store.page(search, after=after, size=PAGE), show, failed)
 
     def _found(self, found: Sequence[Summary], after: Summary | None) -> None:
         place = self._list.highlighted
@@ -171,6 +224,9 @@ class ConversationList(ModalScreen[str | None]):
         self._draw(place)
         if not self._shown and not self._done:
             self._say("Nothing found." if self._search.strip() else NOTHING)
+        self._waiting = False
+        while self._then and not self._waiting:
+            self._then.pop(0)()
 
     def _draw(self, place: int | None) -> None:
         width = max(self._list.scrollable_content_region.width - 2, 20)  # for the scrollbar, there or not

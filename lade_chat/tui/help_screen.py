@@ -80,7 +80,8 @@ class HelpScreen(ModalScreen[None]):
         event.stop()
         matching = tuple(page for page in self._pages if page.holds(self._words))
         shown = self._shown
-        self._list(matching, shown if shown in matching else next(iter(matching), None))
+        defining = next((page for page in matching if page.defines(self._typed)), None)
+        self._list(matching, defining or (shown if shown in matching else next(iter(matching), None)))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
@@ -112,9 +113,13 @@ class HelpScreen(ModalScreen[None]):
     # --- what is shown -----------------------------------------------------------------------------------------
 
     @property
+    def _typed(self) -> str:
+        return " ".join(self.query_one(Input).value.lower().split())
+
+    @property
     def _words(self) -> tuple[str, ...]:
         """What is searched for: all that was typed as it stands somewhere, else each of its words."""
-        typed = " ".join(self.query_one(Input).value.lower().split())
+        typed = self._typed
         return (typed,) if typed and any(page.holds([typed]) for page in self._pages) else tuple(typed.split())
 
     @property
@@ -146,16 +151,17 @@ class HelpScreen(ModalScreen[None]):
             self.query_one(".page").scroll_home(animate=False)
 
     def _mark(self) -> None:
-        """Show where the words stand that are searched for."""
-        self._found = []
+        """Show where the words stand that are searched for; where they are defined is the first place."""
+        self._found, defining = [], list[Widget]()
         words = re.compile("|".join(map(re.escape, self._words)) or r"(?!)", re.IGNORECASE)
         for widget in self.query_one(Markdown).walk_children(Static):
             if isinstance(widget.content, Content) and widget.content.plain:
                 bare = Content(widget.content.plain, [span for span in widget.content.spans if span.style != FOUND])
                 if words.search(bare.plain):
-                    self._found.append(widget)
+                    (defining if bare.plain.strip().lower() == self._typed else self._found).append(widget)
                 if words.search(bare.plain) or bare.spans != widget.content.spans:
                     widget.update(bare.highlight_regex(words, style=FOUND))
+        self._found = [*defining, *self._found]
 
     def _bring_up(self, widget: Widget) -> None:
         self.call_after_refresh(self.query_one(".page").scroll_to_widget, widget, animate=False, top=True)

@@ -62,7 +62,10 @@ class Keeper:
         self._do(work, then, lambda _result: failed() if failed is not None else None)
 
     def close(self) -> bool:
-        """Finish what was asked for, and let the store go. False if the disk takes too long over it."""
+        """Finish what was asked for, and let the store go; ``trouble`` is then why that failed.
+
+        False if the disk takes too long over it.
+        """
         thread, self._thread, self._closed = self._thread, None, True
         self._deliver = lambda _call: None
         if thread is None:
@@ -117,6 +120,6 @@ class Keeper:
         try:
             self.store.close()
         except StoreError as error:
-            self.trouble = str(error)
+            self.trouble = error.reason
         else:
             self.trouble = ""

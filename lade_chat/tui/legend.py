@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from textual.content import Content
@@ -20,6 +21,11 @@ def bear_legend(widget: Widget) -> None:
     def show(view: ColourView) -> None:
         widget.border_subtitle = legend(view)
 
+    follow_view(widget, show)
+
+
+def follow_view(widget: Widget, show: Callable[[ColourView], object]) -> None:
+    """Have ``show`` called with the view that is in force, and whenever another one is."""
     show(view_of(widget))
     cast("Colouring", widget.app).colours_changed.subscribe(widget, show)
 

@@ -43,6 +43,11 @@ class ManualPage(NamedTuple):
         text = self.text.lower()
         return all(word in text for word in words)
 
+    def defines(self, term: str) -> bool:
+        """Whether the term, in lower case, has a row in a table, or is a heading."""
+        text = self.text.lower()
+        return f"| **{term}** |" in text or re.search(rf"^#+ {re.escape(term)}$", text, re.MULTILINE) is not None
+
 
 def manual_pages(keys: KeyNames, model: ModelInfo | None = None) -> tuple[ManualPage, ...]:
     """All pages, with these keys, and what is to be said of the model that is loaded."""

@@ -17,10 +17,9 @@ class TabDriver(WebDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._output = Output(
-            self.fileno, lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit)
-        )
-        self._write = self._output.write
+        self._output = Output(self.fileno, lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit))
+        # Also what tells the server of things other than pictures goes this way.
+        self._write = self._output.write  # type: ignore[assignment]
 
     def write(self, data: str) -> None:
         payload = data.encode("utf-8")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import selectors
+import sys
 from codecs import getincrementaldecoder
+from typing import TextIO
 
 from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
@@ -28,13 +30,13 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         app = self._app
         self._output = Output(
-            self._file.fileno(), lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit)
+            _terminal().fileno(), lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit)
         )
-        super().start_application_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def write(self, data: str) -> None:
         if self._output is not None:
-            self._output.write(data.encode(self._file.encoding, "replace"), picture=is_picture(data))
+            self._output.write(data.encode(_terminal().encoding, "replace"), picture=is_picture(data))
 
     def close(self) -> None:
         super().close()
@@ -66,3 +68,9 @@ class TerminalDriver(LinuxDriver):
                             self.process_message(event)
                 for event in parser.tick():
                     self.process_message(event)
+
+
+def _terminal() -> TextIO:
+    """What LinuxDriver draws on; the command line has seen to it that it is a terminal."""
+    assert sys.__stderr__ is not None
+    return sys.__stderr__

@@ -144,9 +144,7 @@ class Transcript(FollowScroll):
                 widgets.append(Notice(UNANSWERED))
         return widgets
 
-    def fold(
-        self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]
-    ) -> None:
+    def fold(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
         """Have the oldest of the conversation's ``turns`` give way if many stand there and nobody reads back."""
         children = list(self.column.children)
         many = sum(isinstance(child, ReplyTurn) for child in children) > MOST_STANDING

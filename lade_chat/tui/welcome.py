@@ -11,7 +11,9 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from lade_chat.colours import ColourView
 from lade_chat.tui.key_names import keys_of
+from lade_chat.tui.legend import follow_view, legend
 from lade_chat.tui.tint import VERIFIED
 
 EXAMPLES = (
@@ -40,8 +42,8 @@ class Welcome(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Static(ABOUT, markup=False, classes="about")
-        yield Static(self._legend(), markup=False, classes="legend")
-        yield Static("Try one (click, or Tab and Enter):", markup=False, classes="try")
+        yield Static(markup=False, classes="legend")
+        yield Static("/explain shows how. Try one (click, or Tab and Enter):", markup=False, classes="try")
         yield OptionList(*(Option(Content(text)) for text in EXAMPLES), compact=True)
         yield Static(
             keys_of(self).put_into("{toggle_lookahead} lookahead on or off, any time · {race} race · {help} help"),
@@ -49,13 +51,16 @@ class Welcome(Vertical):
             classes="keys",
         )
 
-    def _legend(self) -> Content:
-        return Content.assemble(
-            ("guessed and verified", VERIFIED),
-            ("  ·  ", "$text-muted"),
-            "plain: one token a step",
-        )
+    def on_mount(self) -> None:
+        follow_view(self, lambda view: self.query_one(".legend", Static).update(_legend(view)))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.post_message(self.Picked(EXAMPLES[event.option_index]))
+
+
+def _legend(view: ColourView) -> Content:
+    """In words for a newcomer; by source, where there are more, as the border has it."""
+    if view == "sources":
+        return legend(view)
+    return Content.assemble(("guessed and verified", VERIFIED), ("  ·  ", "$text-muted"), "plain: one token a step")

@@ -129,7 +129,9 @@ def test_a_folder_that_becomes_read_only(disk: Path) -> None:
     say(conversation, "before", "b")
     store.close()
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    with pytest.raises(StoreError, match=r"cannot be saved in .*/data\. .*make the folder writable, or .*--data-dir"):
+    with pytest.raises(
+        StoreError, match=r"cannot be saved in .*/data \(.*\)\. .*make the folder writable, or .*--data-dir"
+    ):
         conversation.ask("question", MODEL)
     with pytest.raises(StoreError, match="cannot be saved"):
         answer(conversation, "answer")

@@ -1,4 +1,4 @@
-"""A chat in a pseudo-terminal, over an engine that talks until it is stopped: ``python -m tests.tui.terminal FOLDER``."""
+"""A chat in a pseudo-terminal, over an engine that talks on and on: ``python -m tests.tui.terminal FOLDER``."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -187,6 +188,32 @@ async def test_a_conversation_is_renamed_deleted_and_brought_back(engine: Script
         await pilot.press("ctrl+z")
         await wait_until(pilot, lambda: len(Store(folder).page()) == 2)
         await sees(pilot, "orchard  ")
+
+
+async def test_the_list_acts_on_what_was_typed_however_slow_the_disk(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, "apples", "pears")  # the newest, pears, is the first
+    async with opened(engine, store=store) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples  ")
+        gate = threading.Event()
+        app.chat_screen.keeper.look_up(gate.wait, lambda _result: None)
+        await pilot.press(*"apple", "ctrl+d", "ctrl+d")
+        gate.set()
+        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        await sees(pilot, "“apples” is deleted")
+        assert [each.title for each in Store(folder).page()] == ["pears"]
+
+
+async def test_a_renaming_says_so(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, "apples")) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "apples  ", "⏎ Resume")
+        await pilot.press("f2")
+        await sees(pilot, "⏎ Rename", "esc Cancel")
+        assert app.screen.query_one(".dialog").border_title == "Rename"
+        await pilot.press("escape")
+        await sees(pilot, "⏎ Resume")
+        assert app.screen.query_one(".dialog").border_title == "Conversations"
 
 
 async def test_the_last_one_that_is_deleted_can_be_brought_back_too(engine: ScriptedEngine, folder: Path) -> None:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from textual.widgets import Static
 
+from lade_chat.laid_open import Candidate, Inspection
 from lade_chat.protocol import (
     EngineLost,
     Explain,
@@ -18,15 +19,26 @@ from lade_chat.protocol import (
 )
 from lade_chat.tui.app import ChatApp
 from lade_chat.tui.explain import screen as explain_screen
+from lade_chat.tui.explain.comparison import comparison_pages
 from lade_chat.tui.explain.jacobi import jacobi_pages
-from lade_chat.tui.explain.mask import draw_mask, mask_height, mask_width
+from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask_width
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.page import Page, Room
 from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
-from lade_chat.tui.explain.verification import comparison_pages, verification_pages
+from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.help_screen import HelpScreen
 from lade_chat.tui.phase import Phase
-from lade_chat.walks import Collection, Comparison, Convergence, Mask, Said, Verification, Walk
+from lade_chat.walks import (
+    Collection,
+    Comparison,
+    Convergence,
+    Iteration,
+    LookaheadStep,
+    Mask,
+    Said,
+    Verification,
+    Walk,
+)
 from tests.tui.driving import opened, say, status, wait_until
 from tests.tui.explained import explaining, pages, said, sees, shown, until, walks
 from tests.tui.scripted import MODEL, ScriptedEngine
@@ -50,6 +62,9 @@ async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matter
         "An n-gram is a run of n tokens",
         "A guess is verified if it is the very token that the model says there",
         "This is why the text cannot change",
+        "The guess “↵” was right, so the place behind it settles, too: two at once.",
+        "Here three in a row are, so they are accepted. The rest is dropped.",
+        "in the pool and in the chat so far",
         "Plain decoding took 60 steps for this text, lookahead decoding 42",
     ):
         assert words in whole
@@ -126,7 +141,7 @@ async def test_who_is_faster_than_the_model_waits_for_it(engine: ScriptedEngine)
         await pilot.press("space", "space")
         await sees(pilot, MOMENT)
         engine.tell(events[1])
-        await sees(pilot, "1 of 3", "guesses for the next six tokens")
+        await sees(pilot, "1 of 3", "guesses for the next six")
         assert MOMENT not in shown(pilot)
 
 
@@ -192,11 +207,67 @@ class TestOtherReplies:
         for steps in ((), collection.steps[:2]):
             assert "ended before any n-gram could be collected" in self.told(ngram_pages(Collection(steps)))
 
+    def test_one_guess_accepted(self) -> None:
+        candidate = Candidate("on", 0, "trajectory", True)
+        step = LookaheadStep(Inspection(9, "and", ("on", "and"), (candidate,)), ("on", "and"), MASK)
+        told = self.told(verification_pages(Verification("and", step)))
+        assert "Here one is, so it is accepted. Behind the last accepted guess" in told
+
     def test_no_block_to_settle(self) -> None:
-        assert jacobi_pages(Convergence(())) == []
+        assert jacobi_pages(Convergence("", 1, False, ())) == []
+
+    @pytest.mark.parametrize(
+        ("chosen", "words"),
+        [
+            (("a", "b", "z", "z", "z"), "“a” and “b” were right, so the place behind them settles, too: three"),
+            (("a", "b", "c", "z", "z"), "“a” to “c” were right. Now all five places are settled."),
+        ],
+    )
+    def test_several_guesses_that_were_right_are_named(self, chosen: tuple[str, ...], words: str) -> None:
+        guesses = ("a", "b", "c", "d")
+        right = next((number for number in range(4) if chosen[number] != guesses[number]), 4)
+        first = Iteration(("q",) * 5, ("o", *guesses, "y"), 1, MASK)
+        rest = Iteration(("u",) * (3 - right), ("v",) * (4 - right), 4 - right, MASK)
+        iterations = (first, Iteration(guesses, chosen, right + 1, MASK), *([rest] if right < 4 else []))
+        assert words in self.told(jacobi_pages(Convergence("o", 4, True, iterations)))
+
+    @pytest.mark.parametrize(
+        ("template", "words"), [(True, "17 tokens, those of the question and of the chat template"), (False, "User:")]
+    )
+    def test_what_else_than_the_question_stands_before_the_reply(self, template: bool, words: str) -> None:
+        walk = walk_of(Convergence)
+        assert isinstance(walk, Convergence)
+        page = jacobi_pages(msgspec.structs.replace(walk, template=template))[0]
+        lines = [line.plain for line in page.draw(Room(80, 12))]
+        assert lines[0] == "reply  ```"
+        assert words in lines[-1]
+
+    @pytest.mark.parametrize(
+        ("origins", "steps", "ended", "words"),
+        [
+            ("ppp", 3, False, "0 of the 3 tokens were | added 3: one a step."),
+            ("pgp", 2, True, "1 of the 3 tokens was | added 2: one a step. The last one ends the reply"),
+            ("pgg", 2, True, "2 of the 3 tokens were | one a step, but in the last a guess was already the unseen"),
+            ("pgg", 2, False, "2 of the 3 tokens were | one a step, but in the last a guess was already the last"),
+        ],
+    )
+    def test_the_figures_of_the_whole_reply_add_up(self, origins: str, steps: int, ended: bool, words: str) -> None:
+        said = tuple(Said("a", "plain" if origin == "p" else "context") for origin in origins)
+        page = comparison_pages(Comparison(said, said, 3, steps, True, ended))[0]
+        share, own = words.split(" | ")
+        assert share in page.says
+        assert own in page.draw(Room(200, 12))[-1].plain
+
+    def test_of_a_reply_that_is_too_long_the_end_is_seen(self) -> None:
+        said = tuple(Said(f"{number}\n", "plain") for number in range(30))
+        page = comparison_pages(Comparison(said, said, 30, 30, True, False))[0]
+        lines = [line.plain for line in page.draw(Room(40, 9))]
+        assert len(lines) == 9
+        assert lines[0] == "…"
+        assert "29" in lines
 
     def test_two_texts_that_part(self) -> None:
-        told = self.told(comparison_pages(Comparison((Said("a", "plain"),), (Said("b", "plain"),), 1, 1, False)))
+        told = self.told(comparison_pages(Comparison((Said("a", "plain"),), (Said("b", "plain"),), 1, 1, False, False)))
         assert "so near a tie that rounding decided" in told
         assert "token for token" not in told
 
@@ -281,6 +352,18 @@ class TestMask:
             "█████ ██ ████   ",
             "█████ ██      ██",
         ]
+
+    @pytest.mark.parametrize(
+        ("height", "tall", "lines"),
+        [
+            (5, False, ["", "i: input, the last token", "c: candidates", "w: window", "cache: the 7 tokens before"]),
+            (3, True, ["", "in: input, the last token", "c: candidates"]),
+            (2, False, ["", "i: input, the last token"]),
+            (1, False, []),
+        ],
+    )
+    def test_the_legend_repeats_the_short_names(self, height: int, tall: bool, lines: list[str]) -> None:
+        assert [line.plain for line in draw_legend(MASK, 30, height, tall=tall)] == lines
 
     @pytest.mark.parametrize("labelled", [False, True])
     @pytest.mark.parametrize("tall", [False, True])

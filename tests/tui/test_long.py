@@ -21,13 +21,16 @@ SHORT: Script = (("A", " word"), (".",))
 LISTED: Script = (("1.", " one", "\n"), ("2.", " two"))
 
 
+def is_answered(app: ChatApp, number: int) -> bool:
+    chat = app.chat_screen.chat
+    return chat.phase is Phase.READY and len(chat.conversation.current.path) == number + 1
+
+
 async def talk(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, turns: range, script: Script = SHORT) -> None:
     for number in turns:
         await say(app, pilot, f"question {number}")
         engine.tell(*streamed(script), finished(script))
-        path = app.chat_screen.chat.conversation
-        await wait_until(pilot, lambda number=number: len(path.current.path) == number + 1)  # type: ignore[misc]
-        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await wait_until(pilot, lambda number=number: is_answered(app, number))  # type: ignore[misc]
 
 
 async def test_the_oldest_turns_give_way_and_come_back(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,14 @@ async def test_typing_searches_all_pages(engine: ScriptedEngine) -> None:
         assert len(app.screen.query_one("PageList").options) == len(NAMES)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(("term", "heading"), [("verified", "Lookahead decoding"), ("tok/s", "Colours and figures")])
+async def test_a_term_is_found_where_it_is_defined(engine: ScriptedEngine, term: str, heading: str) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("f1", *term)
+        await wait_until(pilot, lambda: shown_page(app).startswith(heading))
+        await sees(pilot, term)
+
+
 async def test_enter_goes_to_the_next_place_and_then_to_the_next_page(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("f1", *"seed")

@@ -8,9 +8,22 @@ from typing import NamedTuple
 from textual.content import Content
 
 from lade_chat.sanitize import printable
-from lade_chat.tui.explain.page import MUTED, NEW, POINTED_OUT, Cell, Grid, Page, Room, counted, in_words
+from lade_chat.tui.explain.page import (
+    LABEL,
+    MUTED,
+    NEW,
+    POINTED_OUT,
+    WIDEST,
+    Cell,
+    Grid,
+    Page,
+    Room,
+    counted,
+    in_words,
+)
+from lade_chat.tui.inspector_view import shown
 from lade_chat.tui.tint import VERIFIED
-from lade_chat.walks import Convergence, Group
+from lade_chat.walks import Convergence, Group, Iteration
 
 TITLE = "1 of 3 · Guesses settle"
 LIT: frozenset[Group] = frozenset({"guesses"})
@@ -34,9 +47,9 @@ def jacobi_pages(walk: Convergence) -> list[Page]:
     pages = [
         Page(
             TITLE,
-            f"Here are guesses for the next {counted(size, 'token')} of the reply."
+            f"Reading the prompt gave the reply's first token. Here are guesses for the next {in_words(size)}."
             " They can be anything at first: these were drawn at random from the prompt.",
-            partial(block.draw, 0),
+            block.beginning,
             first.mask,
             unseen=True,
         ),
@@ -77,7 +90,7 @@ class _Block:
     """The rows of the walk: the first guesses, then what each iteration said, settled tokens standing on the left."""
 
     def __init__(self, walk: Convergence) -> None:
-        self._iterations = walk.iterations
+        self._walk, self._iterations = walk, walk.iterations
         self.size = len(walk.iterations[0].guesses)
         self._final = tuple(token for each in walk.iterations for token in each.chosen[: each.settled])[: self.size]
 
@@ -90,10 +103,22 @@ class _Block:
             settled += iteration.settled
         return rows
 
+    def beginning(self, room: Room) -> list[Content]:
+        """The first guesses, and what stands before them."""
+        others = "of the chat template" if self._walk.template else "of the names (User:, Assistant:)"
+        prompt = f"Before the reply: {self._walk.prompt_tokens} tokens, those of the question and {others} around it."
+        return [*self.draw(0, room), Content(""), Content.styled(prompt, MUTED)]
+
     def draw(self, rows: int, room: Room, *, settling: bool = False, mark: _Stray | None = None) -> list[Content]:
-        """The first guesses and ``rows`` iterations; what the last one settled shows only when ``settling``."""
+        """The reply so far, the first guesses and ``rows`` iterations.
+
+        What the last one settled shows only when ``settling``.
+        """
         grid = Grid(self._rows, room.width)
-        lines = [grid.row("guess", [(token, MUTED) for token in self._iterations[0].guesses])]
+        lines = [
+            Content.assemble((f"{'reply':<{LABEL}}", MUTED), shown(self._walk.begun)),
+            grid.row("guess", [(token, MUTED) for token in self._iterations[0].guesses]),
+        ]
         settled = 0
         for number, iteration in enumerate(self._iterations[:rows], start=1):
             new = iteration.settled if settling or number < rows else 0
@@ -111,15 +136,17 @@ class _Block:
     def said_of(self, number: int) -> str:
         """The sentence for an iteration after the first."""
         settled = sum(each.settled for each in self._iterations[:number])
-        new = self._iterations[number - 1].settled
+        iteration = self._iterations[number - 1]
         if number == 2:
             begin = "Now what the model said are the guesses, and it speaks again."
         else:
             begin = f"Step {number}: its tokens are the guesses again."
+        right = _right(iteration)
         if settled >= self.size:
-            return f"{begin} Now all {in_words(self.size)} places are settled."
-        if new > 1:
-            return f"{begin} A guess was right, so the place behind it settles, too: {in_words(new)} at once."
+            return f"{begin}{right and f' {right}.'} Now all {in_words(self.size)} places are settled."
+        if right:
+            behind = "it" if iteration.settled == 2 else "them"
+            return f"{begin} {right}, so the place behind {behind} settles, too: {in_words(iteration.settled)} at once."
         return f"{begin} One place more is settled: it now has true text before it."
 
     def ending(self, title: str) -> list[Page]:
@@ -158,3 +185,13 @@ class _Block:
                     found.append(_Stray(number, column, belongs[0], text))
             settled += iteration.settled
         return max(found, key=lambda stray: len(stray.text), default=None)
+
+
+def _right(iteration: Iteration) -> str:
+    """Which guesses an iteration found to be right, as the beginning of a sentence; empty if none was."""
+    right = [f"“{shown(token, WIDEST)}”" for token in iteration.guesses[: iteration.settled - 1]]
+    if not right:
+        return ""
+    if len(right) == 1:
+        return f"The guess {right[0]} was right"
+    return f"The guesses {right[0]} {'and' if len(right) == 2 else 'to'} {right[-1]} were right"

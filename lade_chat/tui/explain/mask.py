@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TypeAlias
 
 from rich.cells import set_cell_size
 from textual.content import Content
 
+from lade_chat.figures import counted
 from lade_chat.walks import Group, Mask
 
 LABEL = 11
@@ -20,6 +22,8 @@ FORMS: dict[Group, tuple[str, ...]] = {
     "window": ("window", "win.", "w"),
 }
 SEEN, LIT, UNSEEN = "$foreground 45%", "$success", "on $foreground 7%"
+MEANINGS: dict[Group, str] = {"input": "input, the last token"}
+"""What a name means that does not say it by itself."""
 _HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
 
 _Part: TypeAlias = tuple[str, str]
@@ -42,7 +46,8 @@ def draw_mask(mask: Mask, lit: frozenset[Group], *, labelled: bool, tall: bool) 
     Without ``tall`` two rows share a line, so that the squares are as high as they are wide.
     """
     cell = 2 if tall else 1
-    names = [set_cell_size("cache", CACHE)] + [_fitted(FORMS[name], cell * count) for name, count in mask.groups]
+    names = [set_cell_size("cache", CACHE)]
+    names += [set_cell_size(_heading(name, count, tall), cell * count) for name, count in mask.groups]
     lines = [Content.styled(" " * LABEL * labelled + " ".join(names), "$foreground-muted")]
     first = 0
     for name, count in mask.groups:
@@ -56,6 +61,26 @@ def draw_mask(mask: Mask, lit: frozenset[Group], *, labelled: bool, tall: bool) 
                 Content.assemble(*shown, *_line(mask, rows[number : number + step], cell, LIT if name in lit else SEEN))
             )
     return lines
+
+
+def draw_legend(mask: Mask, width: int, height: int, *, tall: bool) -> list[Content]:
+    """What the short names above the columns mean, behind a gap, as far as that fits into ``height`` lines."""
+    names = [(_heading(name, count, tall), MEANINGS.get(name, name)) for name, count in mask.groups]
+    meanings = [f"{short}: {meaning}" for short, meaning in names if len(short) <= 2 or short not in meaning]
+    meanings.append(f"cache: the {counted(mask.cached, 'token')} before")
+    lines = [""]
+    for meaning in meanings:
+        broken = textwrap.wrap(meaning, width)
+        if len(lines) + len(broken) > height:
+            break
+        lines += broken
+    return [Content.styled(line, "$foreground-muted") for line in lines] if len(lines) > 1 else []
+
+
+def _heading(name: Group, count: int, tall: bool) -> str:
+    """A group's name, as much of it as fits above its columns."""
+    width = 2 * count if tall else count
+    return next((form for form in FORMS[name] if len(form) <= width), "")
 
 
 def _line(mask: Mask, rows: Sequence[str], cell: int, style: str) -> list[_Part]:
@@ -80,8 +105,3 @@ def _line(mask: Mask, rows: Sequence[str], cell: int, style: str) -> list[_Part]
 def _with_ground(style: str, grounded: bool) -> str:
     """The style on a ground that lets the squares be seen that are not filled."""
     return f"{style} {UNSEEN}" if grounded else style
-
-
-def _fitted(forms: Sequence[str], width: int) -> str:
-    """The longest of the forms that fits, to the full width."""
-    return set_cell_size(next((form for form in forms if len(form) <= width), ""), width)

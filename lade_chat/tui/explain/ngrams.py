@@ -27,11 +27,11 @@ def ngram_pages(walk: Collection) -> list[Page]:
     window, mask = _Window(steps), steps[full].mask
     idea = (
         f"An n-gram is a run of n tokens; here n is {in_words(size)}."
-        " Lookahead decoding collects n-grams that the model itself makes up while it answers."
+        " Lookahead decoding collects n-grams while it answers, and tries them later as guesses."
     )
     means = (
         f"For that it keeps a window of guesses, here {in_words(columns)} side by side."
-        " At first they are drawn at random again."
+        " The first are drawn at random again; from then on the model's own answers are the guesses."
     )
     end = (
         "None of these steps was extra."
@@ -118,7 +118,7 @@ def _cells(row: Sequence[str], style: str, *, pointed_out: bool) -> list[Cell]:
 
 
 def _example(step: LookaheadStep, room: Room) -> list[Content]:
-    return [Content.styled("Some that it made up just now:", MUTED), Content(""), *_ngrams(step, room)]
+    return [Content.styled("Some that it has just collected:", MUTED), Content(""), *_ngrams(step, room)]
 
 
 def _written(steps: Sequence[LookaheadStep], room: Room) -> list[Content]:

@@ -15,16 +15,17 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, Static
 
-from lade_chat.figures import SEPARATOR, counted
+from lade_chat.figures import SEPARATOR
 from lade_chat.protocol import EngineLost, Event, Explained, ExplainFinished, Failed, ModelInfo
 from lade_chat.sanitize import printable
 from lade_chat.tui.explain.beginning import beginning_pages
+from lade_chat.tui.explain.comparison import comparison_pages
 from lade_chat.tui.explain.jacobi import jacobi_pages
-from lade_chat.tui.explain.mask import draw_mask, mask_height, mask_width
+from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask_width
 from lade_chat.tui.explain.ngrams import ngram_pages
-from lade_chat.tui.explain.page import MUTED, Page, Room
-from lade_chat.tui.explain.verification import comparison_pages, verification_pages
-from lade_chat.walks import Beginning, Collection, Comparison, Convergence, Mask, Verification, Walk
+from lade_chat.tui.explain.page import Page, Room
+from lade_chat.tui.explain.verification import verification_pages
+from lade_chat.walks import Beginning, Collection, Comparison, Convergence, Verification, Walk
 
 PLAY_SECONDS = 6.0
 """How long a page stays while all are played: two sentences are read in that time."""
@@ -174,7 +175,8 @@ class ExplainScreen(Screen[None]):
             taken = max(mask_width(each, labelled=labelled, tall=tall) for each in masks)
             mask.styles.width = taken
             drawn = draw_mask(page.mask, page.lit, labelled=labelled, tall=tall)
-            mask.update(_with_caption(page.mask, drawn, body.height if labelled else 0))
+            legend = draw_legend(page.mask, taken, body.height - len(drawn), tall=tall)
+            mask.update(Content("\n").join([*drawn, *legend]))
             width -= taken + MARGIN
         picture = Content("\n").join(page.draw(Room(max(1, width), body.height)))
         self.query_one("#explain-picture", Static).update(picture)
@@ -185,11 +187,3 @@ class ExplainScreen(Screen[None]):
         right = f"{playing}{where}"
         room = max(1, self.size.width - 2 - len(right))
         return Content(f"{page.title:<{room}}{right}")
-
-
-def _with_caption(mask: Mask, lines: list[Content], height: int) -> Content:
-    """The drawing, and below it what two of its names mean if there is room."""
-    meanings = (f"cache: the {counted(mask.cached, 'token')} before", "input: the last token")
-    if len(lines) + 1 + len(meanings) <= height:
-        lines = [*lines, Content(""), *(Content.styled(meaning, MUTED) for meaning in meanings)]
-    return Content("\n").join(lines)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import NamedTuple
@@ -10,10 +9,10 @@ from typing import NamedTuple
 from textual.content import Content
 
 from lade_chat.protocol import Candidate
-from lade_chat.tui.explain.page import LABEL, MUTED, NEW, Cell, Grid, Page, Room, counted, in_words
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, Cell, Grid, Page, Room, in_words
 from lade_chat.tui.inspector_view import shown
 from lade_chat.tui.tint import VERIFIED
-from lade_chat.walks import Comparison, Group, LookaheadStep, Said, Verification
+from lade_chat.walks import Group, LookaheadStep, Verification
 
 TITLE = "3 of 3 · Guesses are verified"
 LIT: frozenset[Group] = frozenset({"candidates"})
@@ -72,23 +71,6 @@ def verification_pages(walk: Verification) -> list[Page]:
     return [*pages, Page(TITLE, says, partial(tree.draw, judged=True, written=True), step.mask, LIT)]
 
 
-def comparison_pages(walk: Comparison) -> list[Page]:
-    """The two ways side by side, and the whole in three lines."""
-    steps = f"Plain decoding took {walk.plain_steps} steps for this text, lookahead decoding {walk.lookahead_steps}."
-    if walk.identical:
-        same = "Both wrote the same, token for token."
-    else:
-        same = "Where the two part, two tokens were so near a tie that rounding decided."
-    return [
-        Page("The whole reply", f"{steps} {same}", partial(_tinted, walk.lookahead)),
-        Page(
-            "The whole in three lines",
-            "That is all of it. In the chat, tinted tokens are guesses that were verified.",
-            _recap,
-        ),
-    ]
-
-
 class _Branch(NamedTuple):
     """A run of candidates from the last token to a leaf, by their numbers."""
 
@@ -117,7 +99,8 @@ class _Tree:
     def sources(self) -> str:
         """Where the candidates come from."""
         origins = {candidate.origin for candidate in self._candidates}
-        places = [place for origin, place in (("trajectory", "the pool"), ("context", "the text")) if origin in origins]
+        known = (("trajectory", "the pool"), ("context", "the chat so far"))
+        places = [place for origin, place in known if origin in origins]
         return f"What has followed it, in {' and in '.join(places)}, may follow again: these are the candidates."
 
     def verdict(self) -> str:
@@ -128,8 +111,8 @@ class _Tree:
                 " all guesses are dropped, and its own token is written."
             )
         rest = " The rest is dropped." if self.accepted < len(self._candidates) else ""
-        here = "One guess is" if self.accepted == 1 else f"{in_words(self.accepted).capitalize()} in a row are"
-        return f"A guess is verified if it is the very token that the model says there. {here}: accepted.{rest}"
+        here = "one is, so it is" if self.accepted == 1 else f"{in_words(self.accepted)} in a row are, so they are"
+        return f"A guess is verified if it is the very token that the model says there. Here {here} accepted.{rest}"
 
     def draw(self, room: Room, *, models: bool = True, judged: bool = False, written: bool = False) -> list[Content]:
         """The text and the branches; with ``models`` what the model says beneath, with ``judged`` what came of it."""
@@ -148,7 +131,7 @@ class _Tree:
 
     def _label(self, branch: _Branch) -> str:
         origins = {self._candidates[number - 1].origin for number in branch.numbers}
-        return "pool" if "trajectory" in origins else "text"
+        return "pool" if "trajectory" in origins else "chat"
 
     def _words(self, branch: _Branch) -> tuple[list[str], list[str]]:
         """The guesses of a branch; and what the model says at the place of each, and at the one behind the last."""
@@ -182,24 +165,3 @@ class _Tree:
         if len(before) > left:
             before = "…" + before[len(before) - max(left - 1, 0) :]
         return Content.assemble((f"{'reply':<{LABEL}}", MUTED), before, *tokens)
-
-
-def _tinted(said: Sequence[Said], room: Room) -> list[Content]:
-    """The reply as it reads, verified tokens tinted."""
-    share = sum(token.origin != "plain" for token in said)
-    text = Content.assemble(*((token.text, "" if token.origin == "plain" else VERIFIED) for token in said))
-    return [
-        text,
-        Content(""),
-        Content.styled(f"{counted(share, 'token')} of {len(said)} were guessed and verified.", MUTED),
-    ]
-
-
-def _recap(room: Room) -> list[Content]:
-    rows = (
-        ("n-gram", "n tokens in a row, kept as a guess"),
-        ("verified", "a guess that is the model's own choice"),
-        ("the text", "the model's own choices, and nothing else"),
-    )
-    lines = [Content.assemble((f"{name:<{LABEL + 3}}", "bold"), words) for name, words in rows]
-    return [line for each in lines for line in (each, Content(""))]
