@@ -41,7 +41,7 @@ def test_every_budget_says_what_generate_says(family, monkeypatch):
             said = list(budgeted(model, seconds).generate(prompt, max_new_tokens=LENGTH, session=session))
             assert tokens_of(said) == text, seconds
             steps += said
-        assert sum(step.verified for step in steps) > LENGTH / 2
+        assert sum(step.verified for step in steps) > LENGTH / 4
         assert any(step.window_size for step in steps) == (seconds is NEARLY_FREE)
 
 

@@ -181,7 +181,7 @@ class ChatScreen(ChatKeys):
             self.transcript.fold(talk.current.path, talk.shown)
 
     def give_back(self, question: str) -> None:
-        if not self.prompt.text:
+        if question and not self.prompt.text:
             self.prompt.put(question)
 
     def stopping(self) -> None:

@@ -36,10 +36,11 @@ class ConversationMoves:
         if self.phase is Phase.REPLYING:
             self._after_this(lambda: self.new_conversation(then))
             return
-        self._queue.clear()
+        waiting = self._waiting()
         self.conversation.begin()
         self._turn_to(None)
         self.view.cleared()
+        self.view.give_back(waiting)
         if then is not None:
             then()
 
@@ -48,10 +49,17 @@ class ConversationMoves:
         if self.phase is Phase.REPLYING:
             self._after_this(lambda: self.open(conversation))
             return
-        self._queue.clear()
+        waiting = self._waiting()
         self.conversation.adopt(conversation)
         self._turn_to(conversation.last.statistics if conversation.last is not None else None)
         self.view.conversation_opened()
+        self.view.give_back(waiting)
+
+    def _waiting(self) -> str:
+        """What was said and not asked yet, such as while a conversation was being looked up; it waits no longer."""
+        said = "\n".join(asked.question for asked in self._queue if asked.question is not None)
+        self._queue.clear()
+        return said
 
     def branch(self, turn: int | None) -> None:
         """Have the next question follow this turn, or none at all; what follows it now stays as an alternative."""

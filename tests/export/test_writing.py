@@ -10,6 +10,7 @@ import pytest
 
 from lade_chat.cli.ask import ask
 from lade_chat.cli.compare import compare
+from lade_chat.cli.usage import USAGE_ERROR
 from lade_chat.errors import LadeChatError
 from lade_chat.export.picture import WRITERS, check_picture, write_picture
 from lade_chat.protocol import DecodingOptions, ModelOptions
@@ -126,6 +127,6 @@ def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_bad_export_is_told_before_a_model_is_loaded(tmp_path: Path) -> None:
     engine = ScriptedEngine()
     for run in (ask, compare):
-        with pytest.raises(LadeChatError, match="none of these"):
+        with pytest.raises(USAGE_ERROR, match="none of these"):
             run(QUESTION, ModelOptions(), DecodingOptions(), exports=[tmp_path / "reply.bmp"], engine=engine)
     assert engine.commands == []

@@ -12,10 +12,11 @@ from textual.pilot import Pilot
 from lade_chat.protocol import Failed, Message, Reply
 from lade_chat.store.store import Store
 from lade_chat.tui.app import ChatApp
+from lade_chat.tui.phase import Phase
 from lade_chat.tui.reply_turn import ReplyTurn
 from lade_chat.tui.start import Start
 from tests.tui.driving import MEMORY, opened, say, sees, status, wait_until
-from tests.tui.scripted import ScriptedEngine, finished, streamed
+from tests.tui.scripted import MODEL, ScriptedEngine, finished, streamed
 from tests.tui.test_conversations import answered, assistant, last_messages, talked, user
 
 
@@ -85,7 +86,20 @@ async def test_a_system_prompt_of_the_command_line_counts_for_a_resumed_conversa
     conversation.break_off()
     start = Start(wanted=conversation.id, system=said)
     async with opened(engine, store=Store(folder), start=start, system=said) as (app, pilot):
-        await sees(pilot, "one")
+        await sees(pilot, "You   one")
         await say(app, pilot, "two")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         assert last_messages(engine)[0] == Message("system", said or "Be kind.")
+
+
+async def test_what_waits_for_the_model_is_given_back_by_another_conversation(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    async with opened(engine, store=Store(folder), model=None) as (app, pilot):
+        await say(app, pilot, "for later")
+        await wait_until(pilot, lambda: not app.chat_screen.prompt.text)
+        await pilot.press("ctrl+n")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "for later")
+        engine.load(MODEL)
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        assert not engine.sent_of(Reply)
