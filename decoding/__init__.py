@@ -4,7 +4,7 @@ from decoding.autoregressive import AutoregressiveDecoder
 from decoding.candidates.tables import Tables
 from decoding.config import LookaheadConfig
 from decoding.cost import StepCost
-from decoding.cost_probe import measure_step_cost, step_cost
+from decoding.cost_probe import measure_step_cost, step_cost, still_holds
 from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.detail import Outlook, StepDetail
 from decoding.hf import generate
@@ -40,4 +40,5 @@ __all__ = [
     "plain_step_seconds",
     "prefill",
     "step_cost",
+    "still_holds",
 ]

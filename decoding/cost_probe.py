@@ -26,6 +26,10 @@ tokens can take longer than one over 6."""
 LEAST_SIZES = 3
 """So many are measured however long it takes."""
 PROBE_SECONDS = 0.5
+CHECKED_SIZES = (1, 8, 16)
+CHECK_SECONDS = 0.1
+AGREEMENT = 0.2
+"""How far what is remembered may be from what a few steps cost now, as a share."""
 PROBE_PREFIX = 200
 MOST_REPEATS = 9
 LARGE = 48
@@ -49,7 +53,11 @@ def step_cost(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCo
 
 
 def measure_step_cost(
-    model: PreTrainedModel, seconds: float = PROBE_SECONDS, *, compiled: bool | str = False
+    model: PreTrainedModel,
+    seconds: float = PROBE_SECONDS,
+    *,
+    compiled: bool | str = False,
+    sizes: Sequence[int] = SIZES,
 ) -> StepCost:
     """Time steps over a few sizes, in turns, for about so many seconds; on a large model, three sizes once.
 
@@ -57,6 +65,7 @@ def measure_step_cost(
         model: one that takes steps over several branches: see :func:`decoding.lookahead_support`.
         seconds: of timing; compiling comes before.
         compiled: as the session's that the steps are of.
+        sizes: tokens of the steps, what tells most first; 1 among them. Those that there is no room for are left out.
     """
     gate = gate_of(model)
     room = gate.position_limit or 4 * PROBE_PREFIX
@@ -64,7 +73,7 @@ def measure_step_cost(
     assert isinstance(prefix, KVPrefix), "such a model takes no steps over several branches"
     prefix.read_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
-    sizes = [size for size in SIZES if length + size <= room] or [1]
+    sizes = [size for size in sizes if length + size <= room] or [1]
     # What only the first steps pay for, plain and of several tokens.
     prefix.read_logits([0])
     prefix.rewind(length)
@@ -92,6 +101,19 @@ def measure_step_cost(
         # A stair: whatever is padded to a size costs what that size costs.
         least |= {fewest_padded_to(size): value for size, value in least.items()}
     return StepCost(least)
+
+
+def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str = False) -> bool:
+    """Whether a few steps, timed now, agree with what steps are said to cost.
+
+    What was measured while the machine was busy with something else may say that guessing never pays, and then no live
+    step would ever show that it does.
+    """
+    now = measure_step_cost(model, CHECK_SECONDS, compiled=compiled, sizes=CHECKED_SIZES)
+    return all(
+        abs(now.seconds(size) / now.seconds(1) * cost.seconds(1) / cost.seconds(size) - 1) <= AGREEMENT
+        for size in CHECKED_SIZES
+    )
 
 
 def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:

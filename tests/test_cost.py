@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decoding import StepCost, measure_step_cost, step_cost
+from decoding import StepCost, cost_probe, measure_step_cost, step_cost, still_holds
 from decoding.cost import MOST_CANDIDATES
 from decoding.cost_probe import LEAST_SIZES, SIZES
 from tests.models import random_model
@@ -187,3 +187,20 @@ def test_a_model_is_measured_once() -> None:
     model, other = random_model("gpt2", positions=20), random_model("gpt2", positions=20)
     assert step_cost(model) is step_cost(model)
     assert step_cost(model) is not step_cost(other)
+
+
+@pytest.mark.parametrize(
+    ("now", "holds"),
+    [
+        ({1: 1.0, 8: 1.3, 16: 1.6}, True),
+        ({1: 3.0, 8: 3.9, 16: 4.8}, True),  # all of the machine is slower
+        ({1: 1.0, 8: 1.4, 16: 1.6}, True),
+        ({1: 1.0, 8: 2.3, 16: 2.6}, False),
+        ({1: 1.0, 8: 1.3, 16: 1.1}, False),
+    ],
+)
+def test_what_is_remembered_holds_while_steps_keep_their_proportions(
+    monkeypatch: pytest.MonkeyPatch, now: dict[int, float], holds: bool
+) -> None:
+    monkeypatch.setattr(cost_probe, "measure_step_cost", lambda *_args, **_options: StepCost(now))
+    assert still_holds(random_model("llama"), StepCost({1: 0.01, 8: 0.013, 16: 0.016, 64: 0.03})) is holds

@@ -46,6 +46,7 @@ def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setattr(step_costs, "_file", lambda: path)
     monkeypatch.setattr("decoding.StepCost", Cost)
     monkeypatch.setattr("decoding.measure_step_cost", Cost.measure)
+    monkeypatch.setattr("decoding.still_holds", lambda _model, _cost, *, compiled: True)
     monkeypatch.setattr(Cost, "measured", 0)
     return path
 
@@ -61,6 +62,14 @@ def test_it_is_measured_once(loaded: LoadedModel, file: Path) -> None:
     assert with_step_cost(loaded).step_cost is not None
     assert Cost.measured == 1
     assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_what_holds_no_longer_is_measured_anew(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember(loaded, Cost(2.5))  # type: ignore[arg-type]
+    monkeypatch.setattr("decoding.still_holds", lambda _model, cost, *, compiled: cost.level != 2.5)
+    assert step_cost_for(loaded).as_dict() == {"level": 1.0}
+    assert step_cost_for(loaded).as_dict() == {"level": 1.0}
+    assert Cost.measured == 1
 
 
 def test_what_live_steps_have_taught_is_found_at_the_next_start(loaded: LoadedModel) -> None:

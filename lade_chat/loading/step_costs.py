@@ -35,13 +35,15 @@ def with_step_cost(loaded: LoadedModel) -> LoadedModel:
 
 
 def step_cost_for(loaded: LoadedModel) -> StepCost:
-    """What a step costs: as remembered, else measured now (half a second at most) and remembered."""
-    from decoding import StepCost, measure_step_cost
+    """What a step costs: as remembered, if that still holds, else measured now (half a second) and remembered."""
+    from decoding import StepCost, measure_step_cost, still_holds
 
     known = _read().get(_key(loaded))
     if isinstance(known, dict):
         with suppress(ValueError):
-            return StepCost.from_dict(known)
+            remembered = StepCost.from_dict(known)
+            if still_holds(loaded.model, remembered, compiled=loaded.info.compiled):
+                return remembered
     cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
     remember(loaded, cost)
     return cost
