@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from decoding import StepCost
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.protocol import (
     DecodingOptions,
@@ -309,3 +310,32 @@ def test_what_live_steps_have_taught_is_written_down_now_and_then(folder, monkey
     assert Cost.written == 2
     list(engine.handle(load))
     assert Cost.written > 2
+
+
+def test_a_cost_that_lets_no_guess_pay_is_looked_at_again_after_a_reply(folder, monkeypatch):
+    """It may have been measured while the machine was busy, and no live step would show it."""
+    dear, measured = StepCost({1: 1.0, 2: 50.0}), StepCost({1: 1.0, 64: 1.1})
+    checks = []
+    monkeypatch.setattr("lade_chat.loading.step_costs.step_cost_for", lambda loaded: dear)
+    monkeypatch.setattr("lade_chat.loading.step_costs.remember", lambda loaded, cost: None)
+    monkeypatch.setattr("lade_chat.engine.chat_engine.remember", lambda loaded, cost: None)
+    monkeypatch.setattr("decoding.still_holds", lambda model, cost, *, compiled: checks.append(cost))
+    monkeypatch.setattr("decoding.measure_step_cost", lambda model, *, compiled: measured)
+    engine = ChatEngine()
+    list(engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    auto = msgspec.structs.replace(OPTIONS, sizes=None)
+    for options in (
+        OPTIONS,
+        msgspec.structs.replace(auto, lookahead=False),
+        msgspec.structs.replace(auto, max_new_tokens=5),
+    ):
+        assert isinstance(list(engine.handle(Reply(user("one"), options)))[-1], ReplyFinished)
+    assert not checks
+    plain = list(engine.handle(Reply(user("one"), auto)))
+    assert not any(piece.origin != "plain" for piece in pieces_of(plain))
+    assert checks == [dear]
+    assert engine._loaded.step_cost is measured
+    guessed = list(engine.handle(Reply(user("one"), auto)))
+    assert any(piece.origin != "plain" for piece in pieces_of(guessed))
+    assert text_of(guessed) == text_of(plain)
+    assert checks == [dear]

@@ -16,7 +16,7 @@ from lade_chat.tui.app import ChatApp
 
 PROMPTS = (
     "Write a Python function that returns the sum of a list.",
-    "Tell me a short story about a fox and a river.",
+    "Count from 3 to 30.",
     "What is 17 plus 25?",
 )
 RACE_PROMPT = "Count from 3 to 30."

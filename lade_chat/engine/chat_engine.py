@@ -25,7 +25,7 @@ from lade_chat.engine.turns import Turns, fresh
 from lade_chat.errors import LadeChatError, is_out_of_memory
 from lade_chat.loading.compiling import with_compiled_steps
 from lade_chat.loading.model import LoadedModel, Report, load
-from lade_chat.loading.step_costs import remember, with_step_cost
+from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
 from lade_chat.protocol import (
     Event,
     Explain,
@@ -37,10 +37,15 @@ from lade_chat.protocol import (
     ModelOptions,
     Race,
     Reply,
+    ReplyFinished,
     ReplyStarted,
     Stage,
+    Statistics,
 )
 
+CHECK_SECONDS = 30.0
+"""What steps cost is looked at again no more often than this, and after no reply shorter than ``LONG_REPLY`` tokens."""
+LONG_REPLY = 24
 REMEMBER_SECONDS = 30.0
 """How often at most what live steps have taught of their cost is written down."""
 OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
@@ -60,6 +65,7 @@ class ChatEngine:
         self._pace = Pace()
         self._lookahead = True
         self._inspecting = False
+        self._checked = -math.inf
         self._remembered = -math.inf
         self._ranks = Ranks()
 
@@ -180,7 +186,22 @@ class ChatEngine:
         for event in run.events():
             if event is not None:
                 yield event
+            if isinstance(event, ReplyFinished):
+                self._check_step_cost(event.statistics)
         self._remember_step_cost(after=REMEMBER_SECONDS)
+
+    def _check_step_cost(self, reply: Statistics) -> None:
+        """After a reply in which no guess paid, see whether the cost was measured while the machine was busy.
+
+        It would stay as it is: only steps over several tokens show what such steps cost. The reply is told by now, so
+        nobody waits for this.
+        """
+        guessed = reply.verified_tokens or reply.generated_tokens < LONG_REPLY or reply.sizes is not None
+        if self._loaded is None or self._loaded.step_cost is None or not reply.lookahead or guessed:
+            return
+        if monotonic() - self._checked >= CHECK_SECONDS:
+            self._loaded = with_checked_step_cost(self._loaded)
+            self._checked = monotonic()
 
     def _remember_step_cost(self, after: float) -> None:
         """Write down what live steps have taught, unless that was done less than ``after`` seconds ago."""

@@ -34,6 +34,17 @@ def with_step_cost(loaded: LoadedModel) -> LoadedModel:
     return replace(loaded, step_cost=step_cost_for(loaded))
 
 
+def with_checked_step_cost(loaded: LoadedModel) -> LoadedModel:
+    """The model with the cost that it has if that still holds, else with one measured now and remembered."""
+    from decoding import measure_step_cost, still_holds
+
+    if loaded.step_cost is None or still_holds(loaded.model, loaded.step_cost, compiled=loaded.info.compiled):
+        return loaded
+    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
+    remember(loaded, cost)
+    return replace(loaded, step_cost=cost)
+
+
 def step_cost_for(loaded: LoadedModel) -> StepCost:
     """What a step costs: as remembered, if that still holds, else measured now (half a second) and remembered."""
     from decoding import StepCost, measure_step_cost, still_holds

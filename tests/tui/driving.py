@@ -83,9 +83,10 @@ async def driven(
 
 
 async def say(app: ChatApp, pilot: Pilot[None], text: str) -> None:
-    """Put ``text`` into the prompt and press Enter."""
+    """Put ``text`` into the prompt and press Enter; what waits for the disk before it is asked has been asked then."""
     app.chat_screen.prompt.put(text)
     await pilot.press("enter")
+    await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
 
 
 def screen_text(app: object) -> str:

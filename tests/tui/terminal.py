@@ -128,7 +128,8 @@ def terminal(folder: Path) -> Iterator[Terminal]:
     try:
         opened.sees("ready")
         opened.say("short\r")
-        opened.sees("word-1", "end of reply")
+        # A question is taken only then.
+        opened.sees("word-1", "end of reply", "ready")
         opened.say("go on\r")
         opened.sees("word-40")
         yield opened
