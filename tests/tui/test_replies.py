@@ -69,7 +69,9 @@ async def test_lookahead_is_switched_in_mid_reply(engine: ScriptedEngine) -> Non
         await wait_until(pilot, lambda: "lookahead OFF" in status(app))
         engine.tell(finished(FUNCTION, lookahead=False))
         await sees(pilot, "switched OFF after 25 tokens")
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         await say(app, pilot, "Again.")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
         again = engine.sent_of(Reply)[-1]
         assert isinstance(again, Reply)
         assert not again.options.lookahead
