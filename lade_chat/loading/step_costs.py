@@ -36,18 +36,16 @@ def with_step_cost(loaded: LoadedModel) -> LoadedModel:
 
 def with_checked_step_cost(loaded: LoadedModel) -> LoadedModel:
     """The model with the cost that it has if that still holds, else with one measured now and remembered."""
-    from decoding import measure_step_cost, still_holds
+    from decoding import still_holds
 
     if loaded.step_cost is None or still_holds(loaded.model, loaded.step_cost, compiled=loaded.info.compiled):
         return loaded
-    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
-    remember(loaded, cost)
-    return replace(loaded, step_cost=cost)
+    return replace(loaded, step_cost=_measured(loaded))
 
 
 def step_cost_for(loaded: LoadedModel) -> StepCost:
     """What a step costs: as remembered, if that still holds, else measured now (half a second) and remembered."""
-    from decoding import StepCost, measure_step_cost, still_holds
+    from decoding import StepCost, still_holds
 
     known = _read().get(_key(loaded))
     if isinstance(known, dict):
@@ -55,6 +53,13 @@ def step_cost_for(loaded: LoadedModel) -> StepCost:
             remembered = StepCost.from_dict(known)
             if still_holds(loaded.model, remembered, compiled=loaded.info.compiled):
                 return remembered
+    return _measured(loaded)
+
+
+def _measured(loaded: LoadedModel) -> StepCost:
+    """What a step costs now, which is remembered."""
+    from decoding import measure_step_cost
+
     cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
     remember(loaded, cost)
     return cost

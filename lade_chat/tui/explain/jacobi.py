@@ -39,6 +39,7 @@ class _Stray(NamedTuple):
 
 
 def jacobi_pages(walk: Convergence) -> list[Page]:
+    """The first walk: a block of guesses settles from the left; no pages where no iteration was taken."""
     if not walk.iterations:
         return []
     block = _Block(walk)

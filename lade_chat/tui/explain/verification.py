@@ -21,6 +21,7 @@ LINES = 3
 
 
 def verification_pages(walk: Verification) -> list[Page]:
+    """The third walk: the guesses of one step beside what the model says."""
     step = walk.step
     if step is None:
         says = "No n-gram of the pool began with a token that was just written, so there was nothing to verify yet."
