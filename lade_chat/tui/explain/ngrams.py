@@ -16,7 +16,7 @@ LIT: frozenset[Group] = frozenset({"window"})
 
 
 def ngram_pages(walk: Collection) -> list[Page]:
-    """The second walk: the window's columns become n-grams; no pages where it never filled."""
+    """The second walk: the window's columns become n-grams; one page that says so where none came."""
     steps = walk.steps
     full = next((number for number, step in enumerate(steps) if step.laid_open.ngrams), None)
     if full is None:
