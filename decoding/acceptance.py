@@ -13,10 +13,6 @@ DECAY = 0.98
 SOURCE_DECAY = 0.99
 SETTLED_EVERY = 8
 """Steps after which what is expected of kinds seldom tried is brought up to date."""
-TRUST_DECAY = 0.95
-"""What a step's promise still weighs after one more."""
-TRUST_PRIOR = 2.0
-"""How many candidates promised outweigh the trust that there is beforehand."""
 PRIOR_TRIALS = 4.0
 """How many trials of its own outweigh what is expected of a kind beforehand."""
 
@@ -75,8 +71,6 @@ class Acceptance:
 
     Attributes:
         estimates: by kind, the probability that such a candidate is what the model chooses, its parent being chosen.
-        trust: how much of what was expected of the candidates taken has come true of late, at most 1. It is less than
-            the estimates by kind have it, since whatever takes the likeliest takes those that are overestimated.
     """
 
     def __init__(self) -> None:
@@ -87,8 +81,6 @@ class Acceptance:
         self._promised = dict.fromkeys(Origin, 0.0)
         self._kept = dict.fromkeys(Origin, 0.0)
         self._steps = 0
-        self.trust = 1.0
-        self._expected, self._came = 0.0, 0.0
         self._settle()
 
     def learn(self, trials: Iterable[tuple[Kind, bool]]) -> None:
@@ -104,21 +96,11 @@ class Acceptance:
         if self._steps % SETTLED_EVERY == 0:
             self._settle()
 
-    def compare(self, expected: float, came: int) -> None:
-        """Hold what was expected of the candidates that a step took against how many were accepted.
-
-        Steps that took none let go of what was learnt before, so that it is tried again.
-        """
-        self._expected = self._expected * TRUST_DECAY + expected
-        self._came = self._came * TRUST_DECAY + came
-        self.trust = min(1.0, (self._came + TRUST_PRIOR) / (self._expected + TRUST_PRIOR))
-
     def copy(self) -> Acceptance:
         """Counts of their own, the same so far."""
         other = Acceptance()
         other.estimates, other._steps = self.estimates.copy(), self._steps
         other._trials, other._successes = self._trials.copy(), self._successes.copy()
-        other._expected, other._came, other.trust = self._expected, self._came, self.trust
         other._promised, other._kept = self._promised.copy(), self._kept.copy()
         return other
 

@@ -9,17 +9,16 @@ from decoding.candidates.tree import CandidateTree
 from decoding.cost import CostCurve
 
 
-def select(growth: Growth, curve: CostCurve, deepest: int, trust: float = 1.0) -> CandidateTree:
+def select(growth: Growth, curve: CostCurve, deepest: int) -> CandidateTree:
     """Take the likeliest candidates, as many as maximise the tokens expected for the time of the step.
 
     With candidates in order of their path's probability p, that is the count k that maximises
-    (1 + t (p₁ + … + pₖ)) / cost(k), t being the trust in them.
+    (1 + p₁ + … + pₖ) / cost(k).
 
     Args:
         growth: what could follow the text.
         curve: what the step costs with 0, 1, 2 … candidates, window and all.
         deepest: how many tokens a continuation has at most.
-        trust: what share of the probabilities promised has come true.
 
     Returns:
         The candidates taken, likeliest first.
@@ -39,7 +38,7 @@ def select(growth: Growth, curve: CostCurve, deepest: int, trust: float = 1.0) -
         if not waiting:
             break
         # The next is the likeliest of all that are left, so if it cannot raise the ratio, nothing can.
-        probability = -waiting[0][0] * trust
+        probability = -waiting[0][0]
         if probability <= best * slopes[len(taken)]:
             break
         node = heappop(waiting)[2]

@@ -113,8 +113,7 @@ class BudgetedPlan:
         if not self._awake:
             return CandidateTree()
         self._growth = Growth(self._tables, self._session.ids)
-        curve, trust = self._cost.curve(1 + self._window_tokens), self._tables.acceptance.trust
-        tree = select(self._growth, curve, min(depth, DEEPEST), trust)
+        tree = select(self._growth, self._cost.curve(1 + self._window_tokens), min(depth, DEEPEST))
         self._usual_candidates += 0.05 * (len(tree) - self._usual_candidates)
         return tree
 
@@ -125,7 +124,6 @@ class BudgetedPlan:
             token = candidates.tokens[row - 1] if row else self._session.ids[-1]
             self._tables.successors.learn(token, choices.likeliest[row], choices.logits[row])
         self._growth.learn([choices.tokens[row] for row in true_rows])
-        self._tables.acceptance.compare(sum(node.probability for node in self._growth.taken), len(accepted))
         self._accepted = accepted
         if accepted:
             self._idle, self._next_rest = 0, IDLE_STEPS
@@ -135,7 +133,6 @@ class BudgetedPlan:
         self._accepted = ()
         if self._awake and self._growth.root.children:
             self._growth.learn([chosen])
-            self._tables.acceptance.compare(0.0, 0)
             # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
             self._idle += 1
 

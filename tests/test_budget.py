@@ -328,28 +328,3 @@ def test_nothing_follows_the_end_of_an_earlier_text() -> None:
     index.extend([4, 3])
     assert [(length, index.following(place)) for length, place in index.matches([4, 3])] == [(2, None), (1, None)]
     assert [index.following(place) for _, place in index.matches([2])] == [3]
-
-
-def test_what_does_not_come_true_is_trusted_less_until_it_has_not_been_tried_for_long() -> None:
-    acceptance, costs = Acceptance(), CostCurve([1 + 0.2 * count for count in range(40)])
-    taken = [len(select(certain_growth(), costs, 12, trust)) for trust in (1.0, 0.7, 0.3, 0.1)]
-    assert taken == sorted(taken, reverse=True)
-    assert taken[0] > taken[-1] == 0
-    for _ in range(30):
-        acceptance.compare(2.0, 0)
-    lost = acceptance.trust
-    assert lost < 0.2
-    assert acceptance.copy().trust == lost
-    for _ in range(30):
-        acceptance.compare(0.0, 0)
-    assert lost < acceptance.trust < 1
-    for _ in range(100):
-        acceptance.compare(1.0, 3)
-    assert acceptance.trust == 1
-
-
-def certain_growth() -> Growth:
-    """After a text that has stood there before, with a likely continuation."""
-    tables, text = Tables(), [1, 2, 3, 4, 5, 6, 7, 8] * 3
-    tables.context.extend(text)
-    return Growth(tables, text)

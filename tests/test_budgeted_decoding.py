@@ -52,9 +52,9 @@ def watched(
     """Steps after the prompt's, and whether candidates were looked for in each."""
     looks, steps, awake = list[Growth](), list[Step](), list[bool]()
 
-    def look(growth: Growth, curve: CostCurve, deepest: int, trust: float) -> CandidateTree:
+    def look(growth: Growth, curve: CostCurve, deepest: int) -> CandidateTree:
         looks.append(growth)
-        return select(growth, curve, deepest, trust)
+        return select(growth, curve, deepest)
 
     monkeypatch.setattr(plan_module, "select", look)
     for step in budgeted(model, seconds).generate(prompt, max_new_tokens=count):
