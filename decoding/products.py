@@ -1,56 +1,92 @@
-"""Products: the faster way to multiply a few rows by a model's matrices, on CPUs in float32.
+"""Products: the fastest way to multiply a few rows by a model's matrices on the CPU.
 
 A step over several tokens multiplies a few rows x by every weight W. BLAS libraries are made for many rows or for one:
-`F.linear`, which asks for x Wᵀ, can take three times as long for two rows as the same product asked for as (W xᵀ)ᵀ, and
-for twelve it may be the other way round. So both are timed, by the number of rows, when a model is first met. One row,
-plain decoding's own product, is left as it is.
+`F.linear`, which asks for x Wᵀ, can take three times as long for two rows as the same product asked for as (W xᵀ)ᵀ,
+and for a few more both are far from what a processor can do. oneDNN comes near it where W was laid out for it
+beforehand (*packed*), which takes a second copy of the weights. Which way is the fastest depends on the matrix, the
+number of rows and the machine: all are timed when a model is first met. One row, plain decoding's own product, is left
+as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import Enum
+from itertools import pairwise
 from statistics import median
 from time import perf_counter
-from typing import TypeGuard
+from typing import TypeAlias, TypeGuard
 from weakref import WeakKeyDictionary
 
+import psutil
 import torch
 from torch import nn
 from torch.nn import functional
 from transformers import PreTrainedModel
 
-ROWS = (2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32)
-"""Numbers of rows that are timed; those between go by the one below."""
-SAMPLE_BYTES = 12_000_000
-"""Weights multiplied for a timing: few, but more than lie in the nearest caches, as in a real step."""
-PROBE_SECONDS = 0.3
-REPEATS = 5
+DTYPES = (torch.float32, torch.bfloat16)
+ROWS = (4, 8, 2, 16, 6, 3, 5, 12, 10, 32, 24, 64)
+"""Numbers of rows that are timed, what tells most first; those between go by the one below."""
+MOST_ROWS = 128
+SAMPLE_BYTES = 64_000_000
+"""Weights multiplied for a timing: more than lie in most processors' caches, as in a real step."""
+MOST_ELEMENTS = 4_000_000
+"""Of one weight in a timing; the first rows stand for a larger one."""
+PROBE_SECONDS = 0.4
+REPEATS = 4
+HOPELESS = 1.5
+"""A way that takes so many times the best one's time is not timed again."""
 GAIN = 0.95
-"""What the other way must take of the usual one's time to be taken."""
+"""What another way must take of the usual one's time to be taken."""
+PACKED_FOR = 8
+"""Rows that oneDNN lays weights out for; that of one row is slow for all others."""
+PACKED_SHARE = 0.25
+"""Packed copies take no more than this share of the memory that is free."""
+WITNESSES = 64
+"""Elements of a weight by which a change is noticed that PyTorch does not count, as one through ``weight.data``."""
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+class Way(Enum):
+    """How x Wᵀ is asked for."""
+
+    USUAL = "usual"
+    TURNED = "turned"
+    PACKED = "packed"
+
+
+Ways: TypeAlias = Mapping[Shape, Mapping[int, Way]]
+"""By a weight's shape and the number of rows; whatever is missing goes the usual way."""
 
 _known: WeakKeyDictionary[PreTrainedModel, Products] = WeakKeyDictionary()
 
 
 class Products:
-    """Which way each number of rows is multiplied.
+    """How a model's matrices are multiplied.
 
     Attributes:
-        turned: the numbers of rows for which W xᵀ is the faster way.
+        ways: by shape and number of rows.
+        threads: of torch's, with which they were timed.
     """
 
-    def __init__(self, model: nn.Module, turned: frozenset[int]) -> None:
-        self.turned = turned
-        layers = [layer for layer in model.modules() if _is_plain(layer)]
+    def __init__(self, model: nn.Module, ways: Ways, threads: int) -> None:
+        self.ways, self.threads = ways, threads
+        layers = [layer for layer in _plain_layers(model) if ways.get(tuple(layer.weight.shape))]
+        # By the weight: layers may share one.
+        self._packed = {id(layer.weight): _Packed() for layer in layers}
         # Straight into the instances: a module's own way of setting an attribute takes longer than the product.
         self._instances = [(vars(layer), self._forward(layer)) for layer in layers]
 
+    @property
+    def packed_bytes(self) -> int:
+        """What the packed copies take, those that have been needed so far."""
+        return sum(packed.bytes for packed in self._packed.values())
+
     @contextmanager
     def faster(self) -> Iterator[None]:
-        """While this lasts, the model multiplies any number of rows the faster way."""
-        if not self.turned:
-            yield
-            return
+        """While this lasts, the model multiplies any number of rows the fastest way."""
         try:
             for attributes, forward in self._instances:
                 attributes["forward"] = forward
@@ -59,66 +95,152 @@ class Products:
             for attributes, _ in self._instances:
                 attributes.pop("forward", None)
 
+    def look_again(self) -> None:
+        """Drop the packed copies of weights that were changed behind PyTorch's back."""
+        for packed in self._packed.values():
+            packed.look_again()
+
     def _forward(self, layer: nn.Linear) -> Callable[[torch.Tensor], torch.Tensor]:
+        ways, packed = self.ways[tuple(layer.weight.shape)], self._packed[id(layer.weight)]
+
         def forward(rows: torch.Tensor) -> torch.Tensor:
             weight, bias = layer.weight, layer.bias
-            if rows.dim() != 3 or len(rows) != 1 or rows.shape[1] not in self.turned or not _is_plain_weight(weight):
-                return functional.linear(rows, weight, bias)
-            columns = rows[0].t()
-            product = torch.mm(weight, columns) if bias is None else torch.addmm(bias[:, None], weight, columns)
-            return product.t()[None]
+            way = ways.get(rows.shape[1]) if rows.dim() == 3 and len(rows) == 1 and _is_plain_weight(weight) else None
+            if way is Way.PACKED:
+                return _packed_product(rows, packed.copy_of(weight), bias)
+            if way is Way.TURNED:
+                return _turned_product(rows, weight, bias)
+            return functional.linear(rows, weight, bias)
 
         return forward
 
 
 def products_of(model: PreTrainedModel) -> Products:
-    """The faster ways with this model here; timed the first time, and kept for the model's lifetime."""
-    known = _known.get(model)
-    if known is None:
-        weights = _sample(model)
-        known = _known[model] = Products(model, measure(weights) if weights else frozenset())
+    """The fastest ways with this model here; timed the first time, and kept while torch has as many threads."""
+    known, threads = _known.get(model), torch.get_num_threads()
+    if known is None or known.threads != threads:
+        known = _known[model] = Products(model, _ways(model), threads)
     return known
 
 
+def look_again(model: PreTrainedModel) -> None:
+    """Notice what was done to the model's weights since the last text (an adapter merged, say)."""
+    if (known := _known.get(model)) is not None:
+        known.look_again()
+
+
+class _Packed:
+    """A weight's packed copy, made when it is first needed and made anew when the weight has changed."""
+
+    def __init__(self) -> None:
+        self._weight: torch.Tensor | None = None
+        self._copy: torch.Tensor | None = None
+        self._version = 0
+        self._witnesses: torch.Tensor | None = None
+
+    @property
+    def bytes(self) -> int:
+        return 0 if self._weight is None else self._weight.nbytes
+
+    def copy_of(self, weight: torch.Tensor) -> torch.Tensor:
+        if self._copy is None or self._weight is not weight or self._version != _version(weight):
+            self._weight, self._copy = weight, _packed(weight)
+            self._version, self._witnesses = _version(weight), _witnesses(weight).clone()
+        return self._copy
+
+    def look_again(self) -> None:
+        if self._weight is None or self._witnesses is None:
+            return
+        if not torch.equal(_witnesses(self._weight), self._witnesses):
+            self._weight = self._copy = self._witnesses = None
+
+
 @torch.inference_mode()
-def measure(weights: Sequence[torch.Tensor]) -> frozenset[int]:
-    """The numbers of rows, from 2 to 32, for which W xᵀ is the faster way to multiply by these weights."""
-    begun, turned = perf_counter(), set[int]()
-    for rows, following in zip(ROWS, (*ROWS[1:], ROWS[-1] + 1), strict=True):
-        inputs = {weight.shape[1]: weight.new_ones(rows, weight.shape[1]) for weight in weights}
-        usual, other = [], []
-        for _ in range(REPEATS):
-            usual.append(_seconds(functional.linear, inputs, weights))
-            other.append(_seconds(_turned, inputs, weights))
-        if median(other) < GAIN * median(usual):
-            turned.update(range(rows, following))
-        if perf_counter() - begun > PROBE_SECONDS:
-            break
-    return frozenset(turned)
+def measure(
+    weights: Sequence[tuple[Shape, torch.Tensor]], *, packable: bool = True, seconds: float = PROBE_SECONDS
+) -> Ways:
+    """The fastest ways to multiply a few rows by these weights, each in its turn as in a step.
 
-
-def _seconds(
-    product: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-    inputs: dict[int, torch.Tensor],
-    weights: Sequence[torch.Tensor],
-) -> float:
-    begun = perf_counter()
-    for weight in weights:
-        product(inputs[weight.shape[1]], weight)
-    return perf_counter() - begun
-
-
-def _sample(model: PreTrainedModel) -> list[torch.Tensor]:
-    """Some of the model's weights, if this is about them at all."""
-    found: list[torch.Tensor] = []
-    for layer in model.modules():
-        if _is_plain(layer):
-            weight = layer.weight
-            if weight.device.type != "cpu" or weight.dtype != torch.float32 or not weight.is_contiguous():
-                return []
-            if sum(one.nbytes for one in found) < SAMPLE_BYTES:
-                found.append(weight)
+    Args:
+        weights: what each is known by, and the weight, shape (out, in).
+        packable: whether there is room for packed copies.
+        seconds: to spend on timing, about.
+    """
+    ways = [Way.USUAL, Way.TURNED, *([Way.PACKED] if packable and _can_pack(weights[0][1]) else [])]
+    copies = [_packed(weight) for _, weight in weights] if Way.PACKED in ways else []
+    begun, times = perf_counter(), dict[int, _Times]()
+    for repeat in range(REPEATS):
+        for rows in ROWS:
+            if perf_counter() - begun > seconds and times:
+                break
+            of_rows = times.setdefault(rows, _Times(ways))
+            inputs = {weight.shape[1]: weight.new_ones(1, rows, weight.shape[1]) for _, weight in weights}
+            for way in of_rows.in_play:
+                laid_out = copies if way is Way.PACKED else [weight for _, weight in weights]
+                if repeat == 0:
+                    # What the first of a kind alone takes; timed together with others, or it would lie in the caches.
+                    for (_, weight), matrix in zip(weights, laid_out, strict=True):
+                        _PRODUCTS[way](inputs[weight.shape[1]], matrix, None)
+                for (shape, weight), matrix in zip(weights, laid_out, strict=True):
+                    started = perf_counter()
+                    _PRODUCTS[way](inputs[weight.shape[1]], matrix, None)
+                    of_rows.seconds[way].setdefault(shape, []).append(perf_counter() - started)
+            of_rows.drop_the_hopeless()
+    fastest = {rows: times[rows].fastest() for rows in sorted(times)}
+    found: dict[Shape, dict[int, Way]] = {}
+    # Fewer rows than were timed, if time was short, go by the fewest that were.
+    for rows, (first, following) in zip(fastest, pairwise((2, *list(fastest)[1:], MOST_ROWS + 1)), strict=True):
+        for shape, way in fastest[rows].items():
+            found.setdefault(shape, {}).update(dict.fromkeys(range(first, following), way))
     return found
+
+
+class _Times:
+    """Timings of the ways with one number of rows."""
+
+    def __init__(self, ways: Iterable[Way]) -> None:
+        self.seconds: dict[Way, dict[Shape, list[float]]] = {way: {} for way in ways}
+        self.in_play = list(self.seconds)
+
+    def drop_the_hopeless(self) -> None:
+        totals = {way: sum(median(each) for each in self.seconds[way].values()) for way in self.in_play}
+        least = min(totals.values())
+        self.in_play = [way for way in self.in_play if totals[way] < HOPELESS * least]
+
+    def fastest(self) -> dict[Shape, Way]:
+        """By shape; the usual one unless another wins clearly."""
+        found = {}
+        for shape, usual in self.seconds[Way.USUAL].items():
+            medians = {way: median(seconds[shape]) for way, seconds in self.seconds.items()}
+            way = min(medians, key=lambda way: medians[way])
+            found[shape] = way if medians[way] < GAIN * median(usual) else Way.USUAL
+        return found
+
+
+def _ways(model: nn.Module) -> Ways:
+    layers = _plain_layers(model)
+    if not layers or any(not _is_timed(layer.weight) for layer in layers):
+        return {}
+    distinct = {id(layer.weight): layer.weight.nbytes for layer in layers}
+    packable = sum(distinct.values()) <= PACKED_SHARE * psutil.virtual_memory().available
+    return measure(_sample(layers), packable=packable)
+
+
+def _sample(layers: Sequence[nn.Linear]) -> list[tuple[Shape, torch.Tensor]]:
+    """Weights enough for a timing, with every shape among them."""
+    sample: list[tuple[Shape, torch.Tensor]] = []
+    size, shapes = 0, set[Shape]()
+    for layer in layers:
+        shape = tuple(layer.weight.shape)
+        if size < SAMPLE_BYTES or shape not in shapes:
+            part = layer.weight.detach()[: max(1, MOST_ELEMENTS // shape[1])]
+            sample.append((shape, part))
+            size, shapes = size + part.nbytes, shapes | {shape}
+    return sample
+
+
+def _plain_layers(model: nn.Module) -> list[nn.Linear]:
+    return [layer for layer in model.modules() if _is_plain(layer)]
 
 
 def _is_plain(layer: nn.Module) -> TypeGuard[nn.Linear]:
@@ -130,5 +252,54 @@ def _is_plain_weight(weight: torch.Tensor) -> bool:
     return type(weight) in (nn.Parameter, torch.Tensor)
 
 
-def _turned(rows: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    return torch.mm(weight, rows.t()).t()
+def _is_timed(weight: torch.Tensor) -> bool:
+    return weight.device.type == "cpu" and weight.dtype in DTYPES and weight.is_contiguous() and weight.numel() > 0
+
+
+def _can_pack(weight: torch.Tensor) -> bool:
+    """Whether this build of PyTorch, on this processor, multiplies packed weights, and rightly.
+
+    The operations are those that torch.compile's own freezing uses; they are no documented interface.
+    """
+    if not torch.backends.mkldnn.is_available():
+        return False
+    rows = weight.new_ones(1, PACKED_FOR, weight.shape[1])
+    try:
+        product = _packed_product(rows, _packed(weight), None)
+    except (AttributeError, RuntimeError):
+        return False
+    return torch.allclose(product, functional.linear(rows, weight), rtol=0.05, atol=0.05)
+
+
+def _packed(weight: torch.Tensor) -> torch.Tensor:
+    copy: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), PACKED_FOR)
+    return copy
+
+
+def _packed_product(rows: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    product: torch.Tensor = torch.ops.mkldnn._linear_pointwise.default(rows, packed, bias, "none", [], "")
+    return product
+
+
+def _turned_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    columns = rows[0].t()
+    product = torch.mm(weight, columns) if bias is None else torch.addmm(bias[:, None], weight, columns)
+    # Laid out as the usual product is: what a model does with it next is slow on anything else.
+    return product.t().contiguous()[None]
+
+
+_PRODUCTS: Mapping[Way, Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]] = {
+    Way.USUAL: functional.linear,
+    Way.TURNED: _turned_product,
+    Way.PACKED: _packed_product,
+}
+
+
+def _version(weight: torch.Tensor) -> int:
+    """PyTorch's count of the changes to a tensor, which it does not keep for tensors made in inference mode."""
+    return 0 if weight.is_inference() else weight._version
+
+
+def _witnesses(weight: torch.Tensor) -> torch.Tensor:
+    elements = weight.detach().view(-1)
+    return elements[:: max(1, len(elements) // WITNESSES)]

@@ -12,6 +12,7 @@ from decoding.candidates.tables import Tables
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
 from decoding.prefix import KVPrefix, OpaquePrefix
+from decoding.products import look_again
 from decoding.static_prefix import prefix_of
 
 
@@ -60,6 +61,7 @@ class Session:
     def adopt(self, input_ids: Sequence[int]) -> None:
         """Make this the text: keep what the model has read of it, forget the rest; the tables stay."""
         self.turn += 1
+        look_again(self.model)
         shared = _common_prefix(self.ids, input_ids)
         if shared < len(self.ids) or shared < len(input_ids):
             self.emitted = 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MOST_ENTRIES = 50
 """Models and machines remembered; the one that was written longest ago goes first."""
-_MEASURED_HOW = 3
+_MEASURED_HOW = 4
 """Raised when steps are taken in another way than before, so that what was measured then is measured anew."""
 _NOT_OF_THE_SHAPE = ("_name_or_path", "transformers_version")
 
