@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from itertools import pairwise
+from math import inf
 from statistics import median
 from time import perf_counter
 from typing import TypeAlias, TypeGuard
@@ -181,11 +182,14 @@ def measure(
                     # What the first of a kind alone takes; timed together with others, or it would lie in the caches.
                     for (_, weight), matrix in zip(weights, laid_out, strict=True):
                         _PRODUCTS[way](inputs[weight.shape[1]], matrix, None)
+                of_round: dict[Shape, list[float]] = {}
                 for (shape, weight), matrix in zip(weights, laid_out, strict=True):
                     started = perf_counter()
                     _PRODUCTS[way](inputs[weight.shape[1]], matrix, None)
-                    of_rows.seconds[way].setdefault(shape, []).append(perf_counter() - started)
-            of_rows.drop_the_hopeless()
+                    of_round.setdefault(shape, []).append(perf_counter() - started)
+                of_rows.note(way, of_round)
+            if repeat > 0:
+                of_rows.drop_the_hopeless()
     fastest = {rows: times[rows].fastest() for rows in sorted(times)}
     found: dict[Shape, dict[int, Way]] = {}
     # Fewer rows than were timed, if time was short, go by the fewest that were.
@@ -199,21 +203,27 @@ class _Times:
     """Timings of the ways with one number of rows."""
 
     def __init__(self, ways: Iterable[Way]) -> None:
-        self.seconds: dict[Way, dict[Shape, list[float]]] = {way: {} for way in ways}
-        self.in_play = list(self.seconds)
+        self.in_play = list(ways)
+        # The least of the rounds: whatever else the machine does can only make one longer.
+        self._least: dict[Way, dict[Shape, float]] = {way: {} for way in self.in_play}
+
+    def note(self, way: Way, seconds: Mapping[Shape, Sequence[float]]) -> None:
+        """Take in the times of one round, those of each shape's weights."""
+        least = self._least[way]
+        for shape, of_shape in seconds.items():
+            least[shape] = min(median(of_shape), least.get(shape, inf))
 
     def drop_the_hopeless(self) -> None:
-        totals = {way: sum(median(each) for each in self.seconds[way].values()) for way in self.in_play}
+        totals = {way: sum(self._least[way].values()) for way in self.in_play}
         least = min(totals.values())
         self.in_play = [way for way in self.in_play if totals[way] < HOPELESS * least]
 
     def fastest(self) -> dict[Shape, Way]:
         """By shape; the usual one unless another wins clearly."""
         found = {}
-        for shape, usual in self.seconds[Way.USUAL].items():
-            medians = {way: median(seconds[shape]) for way, seconds in self.seconds.items()}
-            way = min(medians, key=lambda way: medians[way])
-            found[shape] = way if medians[way] < GAIN * median(usual) else Way.USUAL
+        for shape, usual in self._least[Way.USUAL].items():
+            way = min(self._least, key=lambda way: self._least[way][shape])
+            found[shape] = way if self._least[way][shape] < GAIN * usual else Way.USUAL
         return found
 
 

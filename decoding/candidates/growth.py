@@ -104,6 +104,16 @@ class Growth:
         estimates, depth = self._estimates, node.depth + 1
         deep = DEEP if depth > 1 else 0
         least = LEAST_LIKELY / node.probability
+        if not node.matches and not node.tails:
+            # Most nodes are in no table but the successors', which names no token twice.
+            return _scaled(
+                [
+                    Node(token, node, depth, kind + deep, estimate)
+                    for token, kind in self._tables.successors.after(node.token)
+                    if (estimate := estimates[kind + deep]) >= least
+                ],
+                node.probability,
+            )
         children: dict[int, Node] = {}
         for token, kind, matches, tails in self._proposals(node):
             kind += deep
@@ -118,12 +128,7 @@ class Growth:
                     child.best, child.probability = kind, estimate
             child.matches, child.tails = child.matches or matches, child.tails or tails
 
-        found = list(children.values())
-        total = sum(child.probability for child in found)
-        scale = node.probability * (MOST_LIKELY / total if total > MOST_LIKELY else 1.0)
-        for child in found:
-            child.probability *= scale
-        return found
+        return _scaled(list(children.values()), node.probability)
 
     def _proposals(self, node: Node) -> Iterator[tuple[int, Kind, Matches, Tails]]:
         """What each source proposes after a node, a token once a source, and where that stands in its tables."""
@@ -142,3 +147,12 @@ class Growth:
             yield token, TRAJECTORY, (), [rest for rest in rests if rest]
         for token, kind in self._tables.successors.after(node.token):
             yield token, kind, (), ()
+
+
+def _scaled(children: list[Node], probability: float) -> list[Node]:
+    """A node's children with probabilities that count in the node's own, and sum to no more than can be."""
+    total = sum([child.probability for child in children])
+    scale = probability * (MOST_LIKELY / total if total > MOST_LIKELY else 1.0)
+    for child in children:
+        child.probability *= scale
+    return children
