@@ -120,9 +120,13 @@ class BudgetedPlan:
     def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
         # The true text's rows last: where a token stands in several, they are to be remembered.
         true_rows = (ROOT, *accepted)
-        for row in (*(row for row in range(1 + len(candidates)) if row not in true_rows), *true_rows):
-            token = candidates.tokens[row - 1] if row else self._session.ids[-1]
-            self._tables.successors.learn(token, choices.likeliest[row], choices.logits[row])
+        rows = [*(row for row in range(1 + len(candidates)) if row not in true_rows), *true_rows]
+        read = (self._session.ids[-1], *candidates.tokens)
+        self._tables.successors.learn_rows(
+            [read[row] for row in rows],
+            [choices.likeliest[row] for row in rows],
+            [choices.logits[row] for row in rows],
+        )
         self._growth.learn([choices.tokens[row] for row in true_rows])
         self._accepted = accepted
         if accepted:

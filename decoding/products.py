@@ -17,7 +17,7 @@ from itertools import pairwise
 from math import inf
 from statistics import median
 from time import perf_counter
-from typing import TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard
 from weakref import WeakKeyDictionary
 
 import psutil
@@ -76,9 +76,12 @@ class Products:
         self.ways, self.threads = ways, threads
         layers = [layer for layer in _plain_layers(model) if ways.get(tuple(layer.weight.shape))]
         # By the weight: layers may share one.
-        self._packed = {id(layer.weight): _Packed() for layer in layers}
+        self._packed = {id(layer.weight): _Packed(layer.weight) for layer in layers}
+        self._matrices = [
+            _Matrix(layer, self._packed[id(layer.weight)], ways[tuple(layer.weight.shape)]) for layer in layers
+        ]
         # Straight into the instances: a module's own way of setting an attribute takes longer than the product.
-        self._instances = [(vars(layer), self._forward(layer)) for layer in layers]
+        self._instances = [(vars(matrix.layer), matrix.product) for matrix in self._matrices]
 
     @property
     def packed_bytes(self) -> int:
@@ -89,31 +92,19 @@ class Products:
     def faster(self) -> Iterator[None]:
         """While this lasts, the model multiplies any number of rows the fastest way."""
         try:
-            for attributes, forward in self._instances:
-                attributes["forward"] = forward
+            for attributes, product in self._instances:
+                attributes["forward"] = product
             yield
         finally:
             for attributes, _ in self._instances:
                 attributes.pop("forward", None)
 
     def look_again(self) -> None:
-        """Drop the packed copies of weights that were changed behind PyTorch's back."""
+        """Notice weights that were changed or replaced; their packed copies are made anew when they are needed."""
+        for matrix in self._matrices:
+            matrix.look_again()
         for packed in self._packed.values():
             packed.look_again()
-
-    def _forward(self, layer: nn.Linear) -> Callable[[torch.Tensor], torch.Tensor]:
-        ways, packed = self.ways[tuple(layer.weight.shape)], self._packed[id(layer.weight)]
-
-        def forward(rows: torch.Tensor) -> torch.Tensor:
-            weight, bias = layer.weight, layer.bias
-            way = ways.get(rows.shape[1]) if rows.dim() == 3 and len(rows) == 1 and _is_plain_weight(weight) else None
-            if way is Way.PACKED:
-                return _packed_product(rows, packed.copy_of(weight), bias)
-            if way is Way.TURNED:
-                return _turned_product(rows, weight, bias)
-            return functional.linear(rows, weight, bias)
-
-        return forward
 
 
 def products_of(model: PreTrainedModel) -> Products:
@@ -125,35 +116,64 @@ def products_of(model: PreTrainedModel) -> Products:
 
 
 def look_again(model: PreTrainedModel) -> None:
-    """Notice what was done to the model's weights since the last text (an adapter merged, say)."""
+    """Notice what was done to the model's weights since the last text (a training step, an adapter merged)."""
     if (known := _known.get(model)) is not None:
         known.look_again()
 
 
-class _Packed:
-    """A weight's packed copy, made when it is first needed and made anew when the weight has changed."""
+class _Matrix:
+    """One layer's product. A step calls dozens, so whatever can be looked at between texts is."""
 
-    def __init__(self) -> None:
-        self._weight: torch.Tensor | None = None
-        self._copy: torch.Tensor | None = None
-        self._version = 0
-        self._witnesses: torch.Tensor | None = None
+    __slots__ = ("_packed", "_parameters", "_ways", "layer")
+
+    def __init__(self, layer: nn.Linear, packed: _Packed, ways: Mapping[int, Way]) -> None:
+        self.layer, self._packed, self._ways = layer, packed, ways
+        self._parameters: Mapping[str, Any] = layer._parameters
+
+    def product(self, rows: torch.Tensor) -> torch.Tensor:
+        """As ``layer.forward``."""
+        shape, parameters = rows.shape, self._parameters
+        way = self._ways.get(shape[1]) if len(shape) == 3 and shape[0] == 1 else None
+        if way is Way.PACKED:
+            copy = self._packed.copy
+            return _packed_product(rows, self._packed.pack() if copy is None else copy, parameters["bias"])
+        product = _turned_product if way is Way.TURNED else functional.linear
+        return product(rows, parameters["weight"], parameters["bias"])
+
+    def look_again(self) -> None:
+        weight = self._parameters.get("weight")
+        if weight is not self._packed.weight or not _is_timed(weight):
+            # Replaced, perhaps by what is no plain matrix any more, or moved: what was timed says nothing of it.
+            self._ways = {}
+
+
+class _Packed:
+    """A weight's packed copy, made when it is first needed.
+
+    Attributes:
+        weight: the weight.
+        copy: None before it is made, and after the weight has changed.
+    """
+
+    def __init__(self, weight: torch.Tensor) -> None:
+        self.weight = weight
+        self.copy: torch.Tensor | None = None
+        self._state, self._witnesses = _state(weight), weight.new_empty(0)
 
     @property
     def bytes(self) -> int:
-        return 0 if self._weight is None else self._weight.nbytes
+        return 0 if self.copy is None else self.weight.nbytes
 
-    def copy_of(self, weight: torch.Tensor) -> torch.Tensor:
-        if self._copy is None or self._weight is not weight or self._version != _version(weight):
-            self._weight, self._copy = weight, _packed(weight)
-            self._version, self._witnesses = _version(weight), _witnesses(weight).clone()
-        return self._copy
+    def pack(self) -> torch.Tensor:
+        self.copy = _packed(self.weight)
+        self._state, self._witnesses = _state(self.weight), _witnesses(self.weight).clone()
+        return self.copy
 
     def look_again(self) -> None:
-        if self._weight is None or self._witnesses is None:
-            return
-        if not torch.equal(_witnesses(self._weight), self._witnesses):
-            self._weight = self._copy = self._witnesses = None
+        if self.copy is not None and (
+            self._state != _state(self.weight) or not torch.equal(_witnesses(self.weight), self._witnesses)
+        ):
+            self.copy = None
 
 
 @torch.inference_mode()
@@ -305,9 +325,9 @@ _PRODUCTS: Mapping[Way, Callable[[torch.Tensor, torch.Tensor, torch.Tensor | Non
 }
 
 
-def _version(weight: torch.Tensor) -> int:
-    """PyTorch's count of the changes to a tensor, which it does not keep for tensors made in inference mode."""
-    return 0 if weight.is_inference() else weight._version
+def _state(weight: torch.Tensor) -> tuple[int, int]:
+    """Where it lies, and PyTorch's count of its changes, which is not kept for tensors made in inference mode."""
+    return weight.data_ptr(), 0 if weight.is_inference() else weight._version
 
 
 def _witnesses(weight: torch.Tensor) -> torch.Tensor:

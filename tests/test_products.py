@@ -19,6 +19,7 @@ CHANGES: dict[str, Callable[[nn.Linear], object]] = {
     "in place": lambda layer: torch.no_grad()(layer.weight.mul_)(2),
     "through data": lambda layer: layer.weight.data.mul_(2),
     "replaced": lambda layer: setattr(layer, "weight", nn.Parameter(layer.weight.detach() * 2)),
+    "moved": lambda layer: setattr(layer.weight, "data", layer.weight.data * 2),
 }
 
 
@@ -33,7 +34,8 @@ class Layers(nn.Module):
         self.normed = nn.utils.parametrizations.weight_norm(nn.Linear(48, 48))
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        return self.normed(self.biased(self.one(rows) + self.other(rows)))
+        found: torch.Tensor = self.normed(self.biased(self.one(rows) + self.other(rows)))
+        return found
 
 
 def everywhere(way: Way) -> dict[tuple[int, ...], dict[int, Way]]:
@@ -79,6 +81,19 @@ def test_packed_copies_follow_their_weights(change: Callable[[nn.Linear], object
     products.look_again()
     with products.faster():
         torch.testing.assert_close(layer(rows), functional.linear(rows, layer.weight, layer.bias))
+
+
+@needs_onednn
+@torch.no_grad()
+def test_a_model_in_another_dtype_is_multiplied_in_it() -> None:
+    layer = nn.Linear(48, 96)
+    products = Products(layer, everywhere(Way.PACKED), 1)
+    for dtype in (torch.float32, torch.bfloat16, torch.float64):
+        layer.to(dtype)
+        products.look_again()
+        rows = torch.randn(1, 4, 48, dtype=dtype)
+        with products.faster():
+            torch.testing.assert_close(layer(rows), functional.linear(rows, layer.weight, layer.bias))
 
 
 @needs_onednn

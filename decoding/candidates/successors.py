@@ -43,11 +43,22 @@ class SuccessorTable:
             successors: the likeliest next tokens, the likeliest first.
             logits: theirs.
         """
-        self._unread.pop(token, None)
-        self._entries.pop(token, None)
-        self._seen[token] = (successors, logits)
-        self._seen.move_to_end(token)
-        self._bound()
+        self.learn_rows([token], [successors], [logits])
+
+    def learn_rows(
+        self, tokens: Sequence[int], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
+    ) -> None:
+        """As :meth:`learn`, for one token after another."""
+        seen, unread, entries = self._seen, self._unread, self._entries
+        for token, of_token, of_logits in zip(tokens, successors, logits, strict=True):
+            if token in unread:
+                del unread[token]
+            if token in entries:
+                del entries[token]
+            seen[token] = (of_token, of_logits)
+            seen.move_to_end(token)
+        while len(seen) + len(unread) > MAX_TOKENS and seen:
+            self._drop_oldest()
 
     def learn_later(self, token: int, logits: torch.Tensor) -> None:
         """As :meth:`learn`, but nothing is looked for until the token is met again.
@@ -84,8 +95,11 @@ class SuccessorTable:
 
     def _bound(self) -> None:
         if len(self._seen) + len(self._unread) > MAX_TOKENS and self._seen:
-            oldest, _ = self._seen.popitem(last=False)
-            self._entries.pop(oldest, None)
+            self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        oldest, _ = self._seen.popitem(last=False)
+        self._entries.pop(oldest, None)
 
 
 def _entry(successors: Sequence[int], logits: Sequence[float]) -> Entry:
