@@ -10,6 +10,7 @@ from decoding.detail import Outlook, StepDetail
 from decoding.hf import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
+from decoding.products import packed_weight_bytes
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.static_prefix import compile_support
@@ -37,6 +38,7 @@ __all__ = [
     "generate",
     "lookahead_support",
     "measure_step_cost",
+    "packed_weight_bytes",
     "plain_step_seconds",
     "prefill",
     "step_cost",

@@ -15,6 +15,7 @@ from decoding.cost import StepCost
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
 from decoding.prefix import KVPrefix
+from decoding.products import look_again
 from decoding.static_inputs import fewest_padded_to, padded_size
 from decoding.static_prefix import StaticPrefix, prefix_of
 from decoding.step import Origin
@@ -67,6 +68,7 @@ def measure_step_cost(
         compiled: as the session's that the steps are of.
         sizes: tokens of the steps, what tells most first; 1 among them. Those that there is no room for are left out.
     """
+    look_again(model)
     gate = gate_of(model)
     room = gate.position_limit or 4 * PROBE_PREFIX
     prefix = prefix_of(model, gate, compiled)

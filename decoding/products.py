@@ -74,6 +74,7 @@ class Products:
 
     def __init__(self, model: nn.Module, ways: Ways, threads: int) -> None:
         self.ways, self.threads = ways, threads
+        self._seen = _looks_of(model)
         layers = [layer for layer in _plain_layers(model) if ways.get(tuple(layer.weight.shape))]
         # By the weight: layers may share one.
         self._packed = {id(layer.weight): _Packed(layer.weight) for layer in layers}
@@ -99,10 +100,12 @@ class Products:
             for attributes, _ in self._instances:
                 attributes.pop("forward", None)
 
+    def concerns(self, model: nn.Module) -> bool:
+        """Whether the model's matrices are still those that it had, where and as they were."""
+        return self._seen == _looks_of(model)
+
     def look_again(self) -> None:
-        """Notice weights that were changed or replaced; their packed copies are made anew when they are needed."""
-        for matrix in self._matrices:
-            matrix.look_again()
+        """Notice weights that were changed; their packed copies are made anew when they are needed."""
         for packed in self._packed.values():
             packed.look_again()
 
@@ -116,9 +119,20 @@ def products_of(model: PreTrainedModel) -> Products:
 
 
 def look_again(model: PreTrainedModel) -> None:
-    """Notice what was done to the model's weights since the last text (a training step, an adapter merged)."""
-    if (known := _known.get(model)) is not None:
+    """Notice what was done to the model since the last text: a training step, an adapter merged, layers replaced."""
+    known = _known.get(model)
+    if known is None:
+        return
+    if known.concerns(model):
         known.look_again()
+    else:
+        del _known[model]
+
+
+def packed_weight_bytes(model: PreTrainedModel) -> int:
+    """The memory that copies of a model's weights take, laid out for steps over several tokens; 0 without any."""
+    known = _known.get(model)
+    return 0 if known is None else known.packed_bytes
 
 
 class _Matrix:
@@ -139,12 +153,6 @@ class _Matrix:
             return _packed_product(rows, self._packed.pack() if copy is None else copy, parameters["bias"])
         product = _turned_product if way is Way.TURNED else functional.linear
         return product(rows, parameters["weight"], parameters["bias"])
-
-    def look_again(self) -> None:
-        weight = self._parameters.get("weight")
-        if weight is not self._packed.weight or not _is_timed(weight):
-            # Replaced, perhaps by what is no plain matrix any more, or moved: what was timed says nothing of it.
-            self._ways = {}
 
 
 class _Packed:
@@ -271,6 +279,11 @@ def _sample(layers: Sequence[nn.Linear]) -> list[tuple[Shape, torch.Tensor]]:
 
 def _plain_layers(model: nn.Module) -> list[nn.Linear]:
     return [layer for layer in model.modules() if _is_plain(layer)]
+
+
+def _looks_of(model: nn.Module) -> list[tuple[nn.Linear, int, torch.dtype, torch.device]]:
+    """A model's plain layers, and all about their weights that timings go by."""
+    return [(layer, id(layer.weight), layer.weight.dtype, layer.weight.device) for layer in _plain_layers(model)]
 
 
 def _is_plain(layer: nn.Module) -> TypeGuard[nn.Linear]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
-from decoding.products import MOST_ROWS, Products, Way, measure, products_of
+from decoding.products import MOST_ROWS, Products, Way, look_again, measure, products_of
 from tests.models import random_model, random_prompt
 
 needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
@@ -18,7 +19,6 @@ ALL_WAYS = (Way.USUAL, Way.TURNED, pytest.param(Way.PACKED, marks=needs_onednn))
 CHANGES: dict[str, Callable[[nn.Linear], object]] = {
     "in place": lambda layer: torch.no_grad()(layer.weight.mul_)(2),
     "through data": lambda layer: layer.weight.data.mul_(2),
-    "replaced": lambda layer: setattr(layer, "weight", nn.Parameter(layer.weight.detach() * 2)),
     "moved": lambda layer: setattr(layer.weight, "data", layer.weight.data * 2),
 }
 
@@ -83,17 +83,23 @@ def test_packed_copies_follow_their_weights(change: Callable[[nn.Linear], object
         torch.testing.assert_close(layer(rows), functional.linear(rows, layer.weight, layer.bias))
 
 
-@needs_onednn
-@torch.no_grad()
-def test_a_model_in_another_dtype_is_multiplied_in_it() -> None:
-    layer = nn.Linear(48, 96)
-    products = Products(layer, everywhere(Way.PACKED), 1)
-    for dtype in (torch.float32, torch.bfloat16, torch.float64):
-        layer.to(dtype)
-        products.look_again()
-        rows = torch.randn(1, 4, 48, dtype=dtype)
-        with products.faster():
-            torch.testing.assert_close(layer(rows), functional.linear(rows, layer.weight, layer.bias))
+REPLACEMENTS: dict[str, Callable[[Any], object]] = {
+    "another weight": lambda model: setattr(model.lm_head, "weight", nn.Parameter(model.lm_head.weight.detach() * 2)),
+    "another dtype": lambda model: model.to(torch.bfloat16),
+    "a dtype that is not timed": lambda model: model.double(),
+    "another layer": lambda model: setattr(model, "lm_head", nn.Linear(model.lm_head.in_features, 300)),
+}
+
+
+@pytest.mark.parametrize("replace", REPLACEMENTS.values(), ids=REPLACEMENTS.keys())
+def test_a_model_whose_matrices_were_replaced_is_timed_anew(replace: Callable[[Any], object]) -> None:
+    model = random_model("llama").float()
+    products = products_of(model)
+    look_again(model)
+    assert products_of(model) is products
+    replace(model)
+    look_again(model)
+    assert products_of(model) is not products
 
 
 @needs_onednn

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rich import filesize
 from rich.console import Console
 from rich.table import Table
 
@@ -44,7 +45,16 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             loaded = compile_steps(loaded, line)
         line.show("waiting for the other processes …" if model_options.processes > 1 else "")
         loaded = ranks.attach_all(loaded)
-        from lade_chat.engine.tune import ACCEPTANCES, WINDOWS, best_chain, measure, step_times, sweep, window_cost
+        from lade_chat.engine.tune import (
+            ACCEPTANCES,
+            WINDOWS,
+            best_chain,
+            copied_bytes,
+            measure,
+            step_times,
+            sweep,
+            window_cost,
+        )
 
         line.show("measuring what a step costs …")
         loaded = ranks.with_shared_cost(replace(loaded, step_cost=measure(loaded)))
@@ -62,6 +72,7 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             info = loaded.info
             model = {"model": info.name, "device": info.device, "dtype": info.dtype, "compiled": info.compiled}
             model |= {"lookahead_workers": info.lookahead_workers, "tensor_parallel": info.tensor_parallel}
+            model |= {"copied_weight_bytes": copied_bytes(loaded)}
             parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
                 "steps": times,
                 "chains": chains,
@@ -73,6 +84,9 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             console = Console(file=out, highlight=False, markup=False)
             console.print(_heading(loaded.info))
             _print(console, times, chains, windows, outcomes)
+            if copied := copied_bytes(loaded):
+                copies = filesize.decimal(copied)
+                console.print(f"\nSteps over several tokens have copies of the weights, laid out for them: {copies}.")
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, measure_step_cost
+from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, measure_step_cost, packed_weight_bytes
 from lade_chat.engine.conversation import build_prompt
 from lade_chat.engine.reply import config_of, lookahead_decoder
 from lade_chat.figures import sizes_name
@@ -67,6 +67,11 @@ def measure(loaded: LoadedModel) -> StepCost:
     cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
     remember(loaded, cost)
     return cost
+
+
+def copied_bytes(loaded: LoadedModel) -> int:
+    """The memory that the weights' second copies take, laid out for steps over several tokens."""
+    return packed_weight_bytes(loaded.model)
 
 
 def step_times(cost: StepCost) -> list[StepTime]:
