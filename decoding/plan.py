@@ -25,6 +25,8 @@ DEEPEST = 12
 IDLE_STEPS = 8
 """After so many steps in which nothing was worth verifying, the sources rest."""
 LONGEST_REST = 64
+PLAIN_STEPS = 8
+"""Plain steps are told to the choice of the window so many at a time: each should take no longer than need be."""
 
 
 class Plan(Protocol):
@@ -104,6 +106,7 @@ class BudgetedPlan:
         self._resting, self._next_rest, self._idle = 0, IDLE_STEPS, 0
         self._usual_candidates = 4.0
         self._window_tokens, self._awake = 0, True
+        self._plain_steps = 0
         self._accepted: Sequence[int] = ()
 
     def candidates(self, depth: int) -> CandidateTree:
@@ -150,7 +153,11 @@ class BudgetedPlan:
 
         choice = self._tables.window_choice
         if total == 1:
-            choice.note(1, 1.0, 1, 1.0)
+            self._plain_steps += 1
+            if self._plain_steps < PLAIN_STEPS:
+                return
+            choice.note_plain(self._plain_steps)
+            self._plain_steps = 0
         else:
             # What the step would have been without the branch, and without the candidates that only the branch gave.
             cost, plain = self._cost.seconds, self._cost.seconds(1)

@@ -61,6 +61,14 @@ class WindowChoice:
         self._rate.add(tokens, cost, weight)
         self._rate_without.add(tokens_without, cost_without, weight)
 
+    def note_plain(self, steps: int) -> None:
+        """As :meth:`note` for so many steps over one token alone."""
+        self._steps += steps
+        self._spent += steps
+        weight = max(1 - (1 - WEIGHT) ** steps, min(1.0, steps / self._steps))
+        self._rate.add(1.0, 1.0, weight)
+        self._rate_without.add(1.0, 1.0, weight)
+
     def consider(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
         """Change the size if that is likely to pay.
 
