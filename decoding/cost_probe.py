@@ -68,7 +68,7 @@ def measure_step_cost(
         compiled: as the session's that the steps are of.
         sizes: tokens of the steps, what tells most first; 1 among them. Those that there is no room for are left out.
     """
-    look_again(model)
+    look_again(model, closely=True)
     gate = gate_of(model)
     room = gate.position_limit or 4 * PROBE_PREFIX
     prefix = prefix_of(model, gate, compiled)

@@ -74,8 +74,8 @@ class Products:
 
     def __init__(self, model: nn.Module, ways: Ways, threads: int) -> None:
         self.ways, self.threads = ways, threads
-        self._seen = _looks_of(model)
-        layers = [layer for layer in _plain_layers(model) if ways.get(tuple(layer.weight.shape))]
+        self._seen = _plain_layers(model)
+        layers = [layer for layer in self._seen if ways.get(tuple(layer.weight.shape))]
         # By the weight: layers may share one.
         self._packed = {id(layer.weight): _Packed(layer.weight) for layer in layers}
         self._matrices = [
@@ -101,13 +101,18 @@ class Products:
                 attributes.pop("forward", None)
 
     def concerns(self, model: nn.Module) -> bool:
-        """Whether the model's matrices are still those that it had, where and as they were."""
-        return self._seen == _looks_of(model)
+        """Whether the model's layers are still those that it had."""
+        return self._seen == _plain_layers(model)
 
-    def look_again(self) -> None:
-        """Notice weights that were changed; their packed copies are made anew when they are needed."""
-        for packed in self._packed.values():
-            packed.look_again()
+    def look_again(self) -> bool:
+        """Notice weights that were changed: their packed copies are made anew when they are needed.
+
+        Returns:
+            False if some are not where and what they were, so that all this says nothing of them any more.
+        """
+        return all(matrix.is_as_it_was for matrix in self._matrices) and all(
+            packed.look_again() for packed in self._packed.values()
+        )
 
 
 def products_of(model: PreTrainedModel) -> Products:
@@ -118,14 +123,14 @@ def products_of(model: PreTrainedModel) -> Products:
     return known
 
 
-def look_again(model: PreTrainedModel) -> None:
-    """Notice what was done to the model since the last text: a training step, an adapter merged, layers replaced."""
+def look_again(model: PreTrainedModel, *, closely: bool = False) -> None:
+    """Notice what was done to the model's weights since the last text: a training step, an adapter merged.
+
+    Args:
+        closely: whether layers may have been added or taken away.
+    """
     known = _known.get(model)
-    if known is None:
-        return
-    if known.concerns(model):
-        known.look_again()
-    else:
+    if known is not None and not (known.look_again() and (not closely or known.concerns(model))):
         del _known[model]
 
 
@@ -143,6 +148,11 @@ class _Matrix:
     def __init__(self, layer: nn.Linear, packed: _Packed, ways: Mapping[int, Way]) -> None:
         self.layer, self._packed, self._ways = layer, packed, ways
         self._parameters: Mapping[str, Any] = layer._parameters
+
+    @property
+    def is_as_it_was(self) -> bool:
+        """Whether the layer has the weight that it had."""
+        return self._parameters.get("weight") is self._packed.weight
 
     def product(self, rows: torch.Tensor) -> torch.Tensor:
         """As ``layer.forward``."""
@@ -166,7 +176,11 @@ class _Packed:
     def __init__(self, weight: torch.Tensor) -> None:
         self.weight = weight
         self.copy: torch.Tensor | None = None
-        self._state, self._witnesses = _state(weight), weight.new_empty(0)
+        self._place, self._version = weight.data_ptr(), _version(weight)
+        # A view, so that its memory is not another's as long as this is about it.
+        elements = weight.detach().view(-1)
+        self._witnesses = elements[:: max(1, len(elements) // WITNESSES)]
+        self._testimony = self._witnesses.clone()
 
     @property
     def bytes(self) -> int:
@@ -174,14 +188,16 @@ class _Packed:
 
     def pack(self) -> torch.Tensor:
         self.copy = _packed(self.weight)
-        self._state, self._witnesses = _state(self.weight), _witnesses(self.weight).clone()
         return self.copy
 
-    def look_again(self) -> None:
-        if self.copy is not None and (
-            self._state != _state(self.weight) or not torch.equal(_witnesses(self.weight), self._witnesses)
-        ):
-            self.copy = None
+    def look_again(self) -> bool:
+        """Forget the copy if the weight has changed; False if it now lies elsewhere."""
+        if self.weight.data_ptr() != self._place:
+            return False
+        version = _version(self.weight)
+        if version != self._version or not torch.equal(self._witnesses, self._testimony):
+            self.copy, self._version, self._testimony = None, version, self._witnesses.clone()
+        return True
 
 
 @torch.inference_mode()
@@ -281,11 +297,6 @@ def _plain_layers(model: nn.Module) -> list[nn.Linear]:
     return [layer for layer in model.modules() if _is_plain(layer)]
 
 
-def _looks_of(model: nn.Module) -> list[tuple[nn.Linear, int, torch.dtype, torch.device]]:
-    """A model's plain layers, and all about their weights that timings go by."""
-    return [(layer, id(layer.weight), layer.weight.dtype, layer.weight.device) for layer in _plain_layers(model)]
-
-
 def _is_plain(layer: nn.Module) -> TypeGuard[nn.Linear]:
     """Whether a layer multiplies by a plain matrix; what is quantised, offloaded or hooked is another's business."""
     return type(layer) is nn.Linear and "forward" not in vars(layer) and _is_plain_weight(layer.weight)
@@ -338,11 +349,6 @@ _PRODUCTS: Mapping[Way, Callable[[torch.Tensor, torch.Tensor, torch.Tensor | Non
 }
 
 
-def _state(weight: torch.Tensor) -> tuple[int, int]:
-    """Where it lies, and PyTorch's count of its changes, which is not kept for tensors made in inference mode."""
-    return weight.data_ptr(), 0 if weight.is_inference() else weight._version
-
-
-def _witnesses(weight: torch.Tensor) -> torch.Tensor:
-    elements = weight.detach().view(-1)
-    return elements[:: max(1, len(elements) // WITNESSES)]
+def _version(weight: torch.Tensor) -> int:
+    """PyTorch's count of the changes to a tensor, which it does not keep for those made in inference mode."""
+    return 0 if weight.is_inference() else weight._version
