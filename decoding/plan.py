@@ -25,6 +25,8 @@ DEEPEST = 12
 IDLE_STEPS = 8
 """After so many steps in which nothing was worth verifying, the sources rest."""
 LONGEST_REST = 64
+LEAST_GAIN = 0.03
+"""A step that promises no more than this over a plain one counts as idle unless it keeps more: looking costs as much."""
 PLAIN_STEPS = 8
 """Plain steps are told to the choice of the window so many at a time: each should take no longer than need be."""
 
@@ -106,7 +108,7 @@ class BudgetedPlan:
         self._resting, self._next_rest, self._idle = 0, IDLE_STEPS, 0
         self._usual_candidates = 4.0
         self._window_tokens, self._awake = 0, True
-        self._plain_steps = 0
+        self._plain_steps, self._promising = 0, False
         self._accepted: Sequence[int] = ()
 
     def candidates(self, depth: int) -> CandidateTree:
@@ -116,7 +118,10 @@ class BudgetedPlan:
         if not self._awake:
             return CandidateTree()
         self._growth = Growth(self._tables, self._session.ids)
-        tree = select(self._growth, self._cost.curve(1 + self._window_tokens), min(depth, DEEPEST))
+        curve = self._cost.curve(1 + self._window_tokens)
+        tree = select(self._growth, curve, min(depth, DEEPEST))
+        expected = 1 + sum([node.probability for node in self._growth.taken])
+        self._promising = expected * curve.costs[0] > (1 + LEAST_GAIN) * curve.costs[len(tree)]
         self._usual_candidates += 0.05 * (len(tree) - self._usual_candidates)
         return tree
 
@@ -134,6 +139,8 @@ class BudgetedPlan:
         self._accepted = accepted
         if accepted:
             self._idle, self._next_rest = 0, IDLE_STEPS
+        elif not self._promising:
+            self._idle += 1
 
     def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
         self._tables.successors.learn_later(self._session.ids[-1], logits)

@@ -86,7 +86,7 @@ class Products:
 
     @property
     def packed_bytes(self) -> int:
-        """What the packed copies take, those that have been needed so far."""
+        """What the packed copies take, those that there are so far."""
         return sum(packed.bytes for packed in self._packed.values())
 
     @contextmanager
@@ -99,6 +99,11 @@ class Products:
         finally:
             for attributes, _ in self._instances:
                 attributes.pop("forward", None)
+
+    def pack(self) -> None:
+        """Make the packed copies now, so that no step has to wait for them."""
+        for matrix in self._matrices:
+            matrix.pack()
 
     def concerns(self, model: nn.Module) -> bool:
         """Whether the model's layers are still those that it had."""
@@ -120,6 +125,7 @@ def products_of(model: PreTrainedModel) -> Products:
     known, threads = _known.get(model), torch.get_num_threads()
     if known is None or known.threads != threads:
         known = _known[model] = Products(model, _ways(model), threads)
+        known.pack()
     return known
 
 
@@ -153,6 +159,10 @@ class _Matrix:
     def is_as_it_was(self) -> bool:
         """Whether the layer has the weight that it had."""
         return self._parameters.get("weight") is self._packed.weight
+
+    def pack(self) -> None:
+        if self._packed.copy is None and Way.PACKED in self._ways.values():
+            self._packed.pack()
 
     def product(self, rows: torch.Tensor) -> torch.Tensor:
         """As ``layer.forward``."""
