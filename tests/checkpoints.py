@@ -125,6 +125,12 @@ def make_gpt2(folder: Path, **options: Any) -> Path:
     return _with_byte_level(folder, transformers.GPT2Config, None, sizes=sizes, **options)
 
 
+def make_gpt_neox(folder: Path, **options: Any) -> Path:
+    """GPT-NeoX, as Pythia: its configuration says that it is no decoder, which means nothing."""
+    sizes = {name: size for name, size in _SIZES.items() if name != "num_key_value_heads"}
+    return _with_byte_level(folder, transformers.GPTNeoXConfig, CHATML, sizes=sizes, **options)
+
+
 def make_mamba(folder: Path, **options: Any) -> Path:
     """Mamba, which is recurrent: lookahead cannot serve it."""
     sizes = {"hidden_size": 32, "state_size": 4, "num_hidden_layers": 2}

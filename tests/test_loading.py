@@ -15,6 +15,7 @@ from checkpoints import (
     edit_json,
     every_causal,
     make_bert,
+    make_gpt_neox,
     make_llama_tokenizer_model,
     make_pickled,
     make_qwen2,
@@ -220,6 +221,18 @@ def test_an_empty_path_is_told() -> None:
 def test_a_file_in_place_of_a_folder_is_told(tmp_path: Path) -> None:
     folder = make_qwen2(tmp_path / "qwen2")
     assert "folder" in refusal(folder / "config.json")
+
+
+def test_a_decoder_whose_configuration_says_it_is_none_is_loaded(tmp_path: Path) -> None:
+    loaded = load(make_gpt_neox(tmp_path / "neox"))
+    assert loaded.model.config.is_decoder is False
+    assert loaded.info.lookahead_supported
+
+
+def test_an_encoder_that_is_not_told_to_be_a_decoder_is_refused(tmp_path: Path) -> None:
+    folder = make_bert(tmp_path / "bert")
+    edit_json(folder / "config.json", architectures=["BertLMHeadModel"])
+    assert "no causal language model but BertLMHeadModel" in refusal(folder)
 
 
 @pytest.mark.parametrize(

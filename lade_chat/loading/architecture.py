@@ -67,6 +67,15 @@ def _check_code(name: str, declared: dict[str, Any], *, trust_remote_code: bool)
         )
 
 
+_DECODERS_IF_TOLD = frozenset(
+    ("bert", "bert-generation", "big_bird", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert")
+    + ("reformer", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta")
+    + ("xlm-roberta-xl", "xmod")
+)
+"""They read in both directions unless their configuration says otherwise, and count as causal language models all the
+same. (GPT-NeoX's configuration says that it is no decoder either, and nothing reads that.)"""
+
+
 def _check_causal(name: str, config: Any) -> None:
     """Raises ModelError unless the architecture writes text from left to right."""
     from transformers.models.auto.modeling_auto import (
@@ -79,8 +88,7 @@ def _check_causal(name: str, config: Any) -> None:
     causal = (
         config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
         and not getattr(config, "is_encoder_decoder", False)
-        # BERT and its kin are in the mapping too, and read in both directions unless they say otherwise.
-        and getattr(config, "is_decoder", True)
+        and (config.model_type not in _DECODERS_IF_TOLD or config.is_decoder)
         and (not classes or any(name in known for name in classes))
     )
     if not causal:
