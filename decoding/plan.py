@@ -26,7 +26,7 @@ IDLE_STEPS = 8
 """After so many steps in which nothing was worth verifying, the sources rest."""
 LONGEST_REST = 64
 LEAST_GAIN = 0.03
-"""A step that promises no more than this over a plain one counts as idle unless it keeps more: looking costs as much."""
+"""A step that promises no more than this over a plain one counts as idle if it keeps nothing: looking costs as much."""
 PLAIN_STEPS = 8
 """Plain steps are told to the choice of the window so many at a time: each should take no longer than need be."""
 

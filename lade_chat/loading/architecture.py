@@ -68,9 +68,11 @@ def _check_code(name: str, declared: dict[str, Any], *, trust_remote_code: bool)
 
 
 _DECODERS_IF_TOLD = frozenset(
-    ("bert", "bert-generation", "big_bird", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert")
-    + ("reformer", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta")
-    + ("xlm-roberta-xl", "xmod")
+    {
+        *("bert", "bert-generation", "big_bird", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert"),
+        *("reformer", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta"),
+        *("xlm-roberta-xl", "xmod"),
+    }
 )
 """They read in both directions unless their configuration says otherwise, and count as causal language models all the
 same. (GPT-NeoX's configuration says that it is no decoder either, and nothing reads that.)"""
