@@ -45,7 +45,7 @@ PACKED_FOR = 8
 PACKED_SHARE = 0.25
 """Packed copies take no more than this share of the memory that is free."""
 WITNESSES = 64
-"""Elements of a weight by which a change is noticed that PyTorch does not count, as one through ``weight.data``."""
+"""Elements of a weight that are remembered beside sums, to notice changes by."""
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -188,16 +188,15 @@ class _Packed:
         self.copy: torch.Tensor | None = None
         self._place, self._version = weight.data_ptr(), _version(weight)
         # A view, so that its memory is not another's as long as this is about it.
-        elements = weight.detach().view(-1)
-        self._witnesses = elements[:: max(1, len(elements) // WITNESSES)]
-        self._testimony = self._witnesses.clone()
+        self._matrix = weight.detach()
+        self._testimony: tuple[torch.Tensor, ...] = ()
 
     @property
     def bytes(self) -> int:
         return 0 if self.copy is None else self.weight.nbytes
 
     def pack(self) -> torch.Tensor:
-        self.copy = _packed(self.weight)
+        self.copy, self._testimony = _packed(self.weight), _testimony(self._matrix)
         return self.copy
 
     def look_again(self) -> bool:
@@ -205,8 +204,11 @@ class _Packed:
         if self.weight.data_ptr() != self._place:
             return False
         version = _version(self.weight)
-        if version != self._version or not torch.equal(self._witnesses, self._testimony):
-            self.copy, self._version, self._testimony = None, version, self._witnesses.clone()
+        if version == self._version and self.copy is None:
+            return True
+        testimony = _testimony(self._matrix)
+        if version != self._version or not all(map(torch.equal, testimony, self._testimony)):
+            self.copy, self._version, self._testimony = None, version, testimony
         return True
 
 
@@ -357,6 +359,20 @@ _PRODUCTS: Mapping[Way, Callable[[torch.Tensor, torch.Tensor, torch.Tensor | Non
     Way.TURNED: _turned_product,
     Way.PACKED: _packed_product,
 }
+
+
+@torch.inference_mode()
+def _testimony(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """By what a change is noticed that PyTorch does not count, as one through ``weight.data``.
+
+    Returns:
+        The sum of each row's bits, so that no change of some elements goes by, and a few elements, so that none of all
+        columns does. Taken in a fraction of a plain step.
+    """
+    width = matrix.shape[1] * matrix.element_size()
+    bits = matrix.view(torch.int64 if width % 8 == 0 else torch.int32 if width % 4 == 0 else torch.int16)
+    elements = matrix.view(-1)
+    return bits.sum(dim=1), elements[:: max(1, len(elements) // WITNESSES)].clone()
 
 
 def _version(weight: torch.Tensor) -> int:

@@ -19,6 +19,11 @@ ALL_WAYS = (Way.USUAL, Way.TURNED, pytest.param(Way.PACKED, marks=needs_onednn))
 CHANGES: dict[str, Callable[[nn.Linear], object]] = {
     "in place": lambda layer: torch.no_grad()(layer.weight.mul_)(2),
     "through data": lambda layer: layer.weight.data.mul_(2),
+    "one element": lambda layer: layer.weight.data[70, 31].add_(5),
+    "a block": lambda layer: layer.weight.data[7:47, 9:40].add_(1),
+    "a row turned round": lambda layer: layer.weight.data[41].mul_(-1),
+    "rows exchanged": lambda layer: layer.weight.data.copy_(layer.weight.data.roll(1, 0)),
+    "columns exchanged": lambda layer: layer.weight.data.copy_(layer.weight.data.roll(1, 1)),
 }
 
 
