@@ -117,6 +117,7 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
     ("arguments", "code", "words"),
     [
         (["--suites", "poems"], 1, "no suite 'poems'"),
+        (["--suites", " , "], 2, "names nothing"),
         (["--methods", "magic"], 1, "no method 'magic'"),
         (["--methods", "hf-assisted"], 1, "--assistant-model"),
         (["--pad-cost", "large"], 1, "no number of parameters"),

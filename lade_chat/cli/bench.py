@@ -117,7 +117,7 @@ def bench(
     with_each = _seeds(seeds)
     plan = Plan(
         suites=_suites(prompts or [], suites, limit),
-        methods=tuple(_listed(methods) or default_names(assistant=assistant_model is not None)),
+        methods=tuple(_listed(methods, "--methods") or default_names(assistant=assistant_model is not None)),
         options=replace(options, seed=next(iter(with_each), None)).decoding(),
         model=options.model(),
         assistant_model=assistant_model,
@@ -134,17 +134,21 @@ def bench(
     _run(plan, plot, as_json=as_json)
 
 
-def _listed(text: str | None) -> list[str]:
-    return [name.strip() for name in (text or "").split(",") if name.strip()]
+def _listed(text: str | None, flag: str) -> list[str]:
+    """The names between commas; none where the flag was not given."""
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    if text is not None and not names:
+        raise typer.BadParameter(f"'{text}' names nothing: leave {flag} out for the usual ones", param_hint=flag)
+    return names
 
 
 def _suites(files: list[Path], names: str | None, limit: int | None) -> tuple[Suite, ...]:
     suites = [suite for path in files for suite in read_suites(path)] if files else bundled_suites()
-    return tuple(choose(suites, _listed(names), limit))
+    return tuple(choose(suites, _listed(names, "--suites"), limit))
 
 
 def _seeds(text: str | None) -> tuple[int, ...]:
-    found = dict.fromkeys(_listed(text))
+    found = dict.fromkeys(_listed(text, "--seeds"))
     wrong = next((seed for seed in found if not seed.isdecimal() or int(seed) >= 2**64), None)
     if wrong is not None:
         raise typer.BadParameter(f"'{wrong}' is no whole number from 0 to 2⁶⁴ - 1", param_hint="--seeds")

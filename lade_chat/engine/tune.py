@@ -13,7 +13,7 @@ from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import remember
 from lade_chat.protocol import Message, Sizes
 
-STEP_TOKENS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+STEP_TOKENS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 64)
 ACCEPTANCES = (0.2, 0.4, 0.6, 0.8)
 WINDOWS = ((4, 4), (7, 5), (15, 5))
 FIXED = (Sizes(0, 5, 7), Sizes(4, 4, 4), Sizes(7, 5, 7), Sizes(10, 5, 10), Sizes(15, 5, 15))
