@@ -11,7 +11,8 @@ from torch import nn
 from torch.nn import functional
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
-from decoding.products import MOST_ROWS, Products, Way, look_again, measure, products_of
+from decoding.products import Products, look_again, products_of
+from decoding.ways import MOST_ROWS, Way, measure
 from tests.models import random_model, random_prompt
 
 needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
@@ -105,6 +106,21 @@ def test_a_model_whose_matrices_were_replaced_is_timed_anew(replace: Callable[[A
     replace(model)
     look_again(model, closely=True)
     assert products_of(model) is not products
+
+
+@needs_onednn
+@pytest.mark.parametrize("width", [46, 47, 48])
+@torch.no_grad()
+def test_a_weight_within_a_larger_one_is_followed_too(width: int) -> None:
+    layer = nn.Linear(width, 96, bias=False).to(torch.bfloat16)
+    layer.weight = nn.Parameter(torch.randn(1 + 96 * width, dtype=torch.bfloat16)[1:].view(96, width))
+    products = Products(layer, {(96, width): {4: Way.PACKED}}, 1)
+    rows = torch.randn(1, 4, width, dtype=torch.bfloat16)
+    for _ in range(2):
+        layer.weight.data[3].mul_(-1)
+        assert products.look_again()
+        with products.faster():
+            torch.testing.assert_close(layer(rows), functional.linear(rows, layer.weight))
 
 
 @needs_onednn

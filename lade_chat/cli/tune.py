@@ -86,7 +86,7 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             _print(console, times, chains, windows, outcomes)
             if copied := copied_bytes(loaded):
                 copies = filesize.decimal(copied)
-                console.print(f"\nSteps over several tokens have copies of the weights, laid out for them: {copies}.")
+                console.print(f"\nCopies of the weights, laid out for steps over several tokens: {copies}.")
     return 0
 
 
