@@ -95,8 +95,10 @@ def test_two_methods_of_transformers_race_each_other_and_leave_its_settings_alon
 
 
 def test_a_race_with_transformers_can_be_stopped(engine: ChatEngine) -> None:
+    # Long enough not to end by itself before the first batch of tokens, however fast the machine.
+    long = msgspec.structs.replace(OPTIONS, max_new_tokens=1000)
     events = []
-    for event in engine.handle(Race(user("Stop me."), OPTIONS, Contender("hf-generate"), Contender("plain"))):
+    for event in engine.handle(Race(user("Stop me."), long, Contender("hf-generate"), Contender("plain"))):
         events.append(event)
         if isinstance(event, Tokens):
             engine.stop()
