@@ -13,7 +13,7 @@ import torch
 from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.generation.logits_process import LogitsProcessor
 
-from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind
+from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind, eos_of
 from decoding.choose import Chooser, Greedy, Processed
 from decoding.detail import Observe
 from decoding.gate import vocabulary_size, warn_of_dropout
@@ -67,7 +67,8 @@ class Decoder(ABC):
             input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1.
             max_new_tokens: how many tokens to emit at most, at least 1. Where the model has learnt positions, no
                 more than it has positions for; other models go on past the length they were trained for.
-            eos_token_ids: ids that end the reply; the ending one is emitted. None or empty for no such id.
+            eos_token_ids: ids that end the reply; the ending one is emitted. None for those of the model's generation
+                config, ``()`` for no such id.
             sampling: how tokens are chosen; None for the likeliest always (greedy). With one seed the text is the same,
                 however it is decoded and wherever it was stopped: a draw depends on the seed and on the token's
                 place in the text alone. It is not the stream of `generate`.
@@ -105,7 +106,7 @@ class Decoder(ABC):
             raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
         request = Request(
             count if room is None else min(count, room),
-            as_eos(eos_token_ids),
+            as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids),
             chooser_of(sampling, logits_processor),
             StoppingCriteriaList(stopping_criteria),
             input_device(self.model),
