@@ -1,5 +1,6 @@
 """Exact lookahead decoding for any causal language model of transformers. Token ids in, steps out."""
 
+from decoding.asynchronous import GenerationOptions
 from decoding.autoregressive import AutoregressiveDecoder
 from decoding.candidates.tables import Tables
 from decoding.config import LookaheadConfig
@@ -7,6 +8,7 @@ from decoding.cost import StepCost
 from decoding.cost_probe import measure_step_cost, step_cost, still_holds
 from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.detail import Outlook, StepDetail
+from decoding.detokenizer import Detokenizer
 from decoding.hf import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
@@ -14,13 +16,17 @@ from decoding.products import packed_weight_bytes
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.static_prefix import compile_support
+from decoding.stats import GenerationStats
 from decoding.step import FinishReason, Origin, Step
 from decoding.support import Support, lookahead_support
 
 __all__ = [
     "AutoregressiveDecoder",
     "Decoder",
+    "Detokenizer",
     "FinishReason",
+    "GenerationOptions",
+    "GenerationStats",
     "JacobiDecoder",
     "JacobiIteration",
     "LookaheadConfig",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 from time import perf_counter
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.generation.logits_process import LogitsProcessor
 
 from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind, eos_of
+from decoding.asynchronous import GenerationOptions, on_a_thread
 from decoding.choose import Chooser, Greedy, Processed
 from decoding.detail import Observe
 from decoding.gate import vocabulary_size, warn_of_dropout
@@ -22,6 +24,11 @@ from decoding.request import Request
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.step import Origin, Step
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from decoding.support import Support
 
 PREFILL_CHUNK = 512
 """Tokens of the prompt read in one forward pass, so that progress shows and a stop is soon obeyed."""
@@ -115,6 +122,45 @@ class Decoder(ABC):
         steps = self._generate(session, ids, request, on_prefill or (lambda read, total: None))
         return self._timed(session, steps, should_stop or (lambda: False))
 
+    def agenerate(
+        self,
+        input_ids: InputIds,
+        *,
+        max_new_tokens: int,
+        should_stop: Callable[[], bool] | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> AsyncGenerator[Step, None]:
+        """Decode after a text, for ``async for``: as :meth:`generate`, on a thread beside the event loop.
+
+        A task that is cancelled in the middle of a step ends once the forward pass under way has; its tokens, which
+        nobody was given, are in the session's ``ids`` then. The session is whole, as after every step, and can be
+        gone on from. What is passed to be called (``should_stop``, ``on_prefill``, ``observe``, the processors and
+        criteria) is called on that thread.
+
+        Args:
+            input_ids, max_new_tokens, should_stop, options: as for :meth:`generate`.
+
+        Yields:
+            The steps of :meth:`generate`.
+
+        Raises:
+            ValueError: an argument is out of range, before anything is awaited.
+        """
+        cancelled = threading.Event()
+
+        def stopped() -> bool:
+            return cancelled.is_set() or (should_stop is not None and should_stop())
+
+        steps = self.generate(input_ids, max_new_tokens=max_new_tokens, should_stop=stopped, **options)
+        return on_a_thread(steps, cancelled.set)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join([type(self.model).__name__, *self._described()])})"
+
+    def _described(self) -> list[str]:
+        """The settings that its representation shows behind the model."""
+        return []
+
     @abstractmethod
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         """Steps from a session whose text is read but for its last token, until one finishes."""
@@ -164,6 +210,11 @@ class Decoder(ABC):
             if step is not None:
                 yield replace(step, seconds=seconds)
                 seconds = 0.0
+
+
+def plainly(support: Support) -> list[str]:
+    """Why a decoder decodes plainly, for its representation; nothing where it does not."""
+    return [] if support.supported else [f"decodes plainly: {support.reason}"]
 
 
 def chooser_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Chooser:

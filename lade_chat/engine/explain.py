@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from decoding import (
     AutoregressiveDecoder,
+    Detokenizer,
     FinishReason,
     JacobiDecoder,
     JacobiIteration,
@@ -19,7 +20,6 @@ from decoding import (
     StepDetail,
 )
 from lade_chat.engine.conversation import Prompt
-from lade_chat.engine.detokenizer import Detokenizer
 from lade_chat.engine.inspection import Inspector
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
