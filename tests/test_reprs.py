@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
 from decoding import (
     AutoregressiveDecoder,
@@ -13,6 +14,7 @@ from decoding import (
     SamplingConfig,
     Session,
 )
+from decoding.cache import KVCache
 from tests.models import random_model, random_prompt
 
 NAMES = {"LookaheadConfig": LookaheadConfig, "SamplingConfig": SamplingConfig}
@@ -52,7 +54,9 @@ def test_a_session_shows_its_model_and_how_much_it_holds() -> None:
     assert repr(session) == f"Session(LlamaForCausalLM, 17 tokens, 16 cached, {grams} n-grams)"
     known = len(session.tables.successors)
     assert repr(session.tables) == f"Tables({grams} n-grams, 17 tokens of context, {known} tokens with successors)"
-    assert repr(session.prefix.cache) == "KVCache(16 tokens, 3 layers)"
+    cache = KVCache()
+    model(torch.tensor([random_prompt(9)]), past_key_values=cache)
+    assert repr(cache) == "KVCache(9 tokens, 3 layers)"
     assert repr(Session(random_model("mamba"))).startswith("Session(MambaForCausalLM, 0 tokens")
 
 
