@@ -1,4 +1,13 @@
-"""Steps for asyncio: each is taken on a thread, so that the event loop runs while the model does."""
+"""Steps for asyncio: each is taken on a thread, so that the event loop runs while the model does.
+
+>>> import asyncio
+>>> async def reply(ids: list[int]) -> list[int]:
+...     return [token async for step in decoder.agenerate(ids, max_new_tokens=8) for token in step.tokens]
+>>> asyncio.run(reply([5, 6, 7])) == [
+...     token for step in decoder.generate([5, 6, 7], max_new_tokens=8) for token in step.tokens
+... ]
+True
+"""
 
 from __future__ import annotations
 

@@ -16,10 +16,12 @@ _LONGEST_WINDOW = 64
 class Detokenizer:
     """The text of one reply, piece by piece.
 
-        text = Detokenizer(tokenizer, ids)
-        for step in decoder.generate(ids, max_new_tokens=64):
-            print(text.push(*step.tokens), end="", flush=True)
-        print(text.finish())
+    >>> text = Detokenizer(tokenizer)
+    >>> pieces = [text.push(token) for token in tokenizer("naïve 🙂").input_ids]
+    >>> "".join(pieces) + text.finish()
+    'naïve 🙂'
+    >>> "�" in tokenizer.decode(tokenizer("🙂").input_ids[-1:]), "�" in "".join(pieces)
+    (True, False)
 
     The pieces, ``finish`` included, join to what decoding the prompt and the reply together gives after the
     prompt: special tokens skipped, spaces left alone. Ids are decoded in a short window, because what a token

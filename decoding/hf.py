@@ -49,13 +49,19 @@ def generate(
 ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
     """Decode as `model.generate` would, in fewer steps.
 
-    It may be called in three ways, each with all the arguments of `model.generate`::
+    It may be called in three ways, each with all the arguments of `model.generate`:
 
-        decoding.generate(model, **inputs, max_new_tokens=64)
-        model.generate(**inputs, max_new_tokens=64, custom_generate=decoding.generate)
-        model.generate(**inputs, max_new_tokens=64, custom_generate="a/folder", trust_remote_code=True)
+    >>> import decoding
+    >>> expected = model.generate(**inputs, max_new_tokens=8)
+    >>> folder = "assets/examples/custom_generate_folder"
+    >>> for output in (
+    ...     decoding.generate(model, **inputs, max_new_tokens=8),
+    ...     model.generate(**inputs, max_new_tokens=8, custom_generate=decoding.generate),
+    ...     model.generate(**inputs, max_new_tokens=8, custom_generate=folder, trust_remote_code=True),
+    ... ):
+    ...     assert output.tolist() == expected.tolist()
 
-    where the folder's ``custom_generate/generate.py`` says ``from decoding import generate``. All that `generate` knows
+    The folder's ``custom_generate/generate.py`` says ``from decoding import generate``. All that `generate` knows
     of processors, warpers and stopping criteria holds, its streamer's too. Greedy, the text is that of plain
     `generate`; drawn, it is from the same distribution.
 

@@ -12,10 +12,11 @@ from decoding.step import Origin, Step
 class GenerationStats:
     """Running totals over steps, of one generation or of several.
 
-        stats = GenerationStats()
-        for step in decoder.generate(ids, max_new_tokens=64):
-            stats.add(step)
-        print(stats)
+    >>> stats = GenerationStats.of(decoder.generate([5, 6, 7], max_new_tokens=20, eos_token_ids=()))
+    >>> stats.tokens, sum(stats.by_origin.values())
+    (20, 20)
+    >>> stats.tokens_per_step >= 1
+    True
 
     Attributes:
         by_origin: emitted tokens by where they came from; every origin is a key.

@@ -1,8 +1,13 @@
 """lade: the interface of the original implementation, so that its users change one import.
 
-    from decoding import lade
-    lade.augment_all()
-    lade.config_lade(LEVEL=5, WINDOW_SIZE=7, GUESS_SET_SIZE=7, DEBUG=0)
+>>> from decoding import lade
+>>> lade.augment_all()
+>>> lade.config_lade(LEVEL=5, WINDOW_SIZE=7, GUESS_SET_SIZE=7, DEBUG=1)
+>>> output = model.generate(**inputs, max_new_tokens=8)
+<BLANKLINE>
+==========================ACCELERATION===SUMMARY======================================
+Generated tokens:  ... Total steps:  ...  Compression ratio:  ...
+======================================================================================
 
 From then on `model.generate(**inputs)` is sped up for every causal language model of transformers, greedy and sampled,
 with every logits processor, stopping criterion and streamer. What lookahead decoding cannot serve (beams, batches, …)
