@@ -1,5 +1,25 @@
-"""Exact lookahead decoding for any causal language model of transformers. Token ids in, steps out."""
+"""Exact lookahead decoding for any causal language model of transformers. Token ids in, steps out.
 
+>>> from transformers import AutoModelForCausalLM, AutoTokenizer
+>>> from decoding import Detokenizer, GenerationStats, LookaheadDecoder, Session
+>>> tokenizer = AutoTokenizer.from_pretrained("assets/model")
+>>> model = AutoModelForCausalLM.from_pretrained("assets/model")
+>>> decoder, session = LookaheadDecoder(model), Session(model)
+
+>>> question = [{"role": "user", "content": "What is 17 plus 25?"}]
+>>> ids = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_dict=False)
+>>> text, stats, reply = Detokenizer(tokenizer, ids), GenerationStats(), ""
+>>> for step in decoder.generate(ids, max_new_tokens=64, session=session):
+...     stats.add(step)
+...     reply += text.push(*step.tokens)
+>>> reply += text.finish()
+>>> stats.tokens == len(session.ids) - len(ids)
+True
+>>> print(stats)  # doctest: +SKIP
+30 tokens in 15 forward passes, 2.00 each: 14 plain, 5 context, 11 successor; 0.81 s, 36.8 tokens/s
+"""
+
+from decoding.asynchronous import GenerationOptions
 from decoding.autoregressive import AutoregressiveDecoder
 from decoding.candidates.tables import Tables
 from decoding.config import LookaheadConfig
@@ -7,6 +27,7 @@ from decoding.cost import StepCost
 from decoding.cost_probe import measure_step_cost, step_cost, still_holds
 from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.detail import Outlook, StepDetail
+from decoding.detokenizer import Detokenizer
 from decoding.hf import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
@@ -14,13 +35,17 @@ from decoding.products import packed_weight_bytes
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.static_prefix import compile_support
+from decoding.stats import GenerationStats
 from decoding.step import FinishReason, Origin, Step
 from decoding.support import Support, lookahead_support
 
 __all__ = [
     "AutoregressiveDecoder",
     "Decoder",
+    "Detokenizer",
     "FinishReason",
+    "GenerationOptions",
+    "GenerationStats",
     "JacobiDecoder",
     "JacobiIteration",
     "LookaheadConfig",

@@ -35,14 +35,18 @@ def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
     return ids
 
 
+def eos_of(model: Any) -> EosTokenIds:
+    """The end-of-sequence ids of the model's generation config; none where it names none."""
+    declared: EosTokenIds = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    return () if declared is None else declared
+
+
 def as_eos(eos_token_ids: Any) -> frozenset[int]:
-    """The ids that end a text, given as one id, several in any sequence or tensor, or None for none."""
+    """The ids that end a text, given as one id or several in any sequence or tensor."""
     if isinstance(eos_token_ids, (torch.Tensor, np.ndarray)):
         eos_token_ids = eos_token_ids.tolist()
     if isinstance(eos_token_ids, (str, Mapping)):
         raise ValueError(f"eos_token_ids must be token ids, not {eos_token_ids!r}")
-    if eos_token_ids is None:
-        return frozenset()
     several = eos_token_ids if isinstance(eos_token_ids, Iterable) else [eos_token_ids]
     return frozenset(_whole(token, "an eos token id") for token in several if token is not None)
 

@@ -112,6 +112,9 @@ class KVCache(Cache):
     def __init__(self) -> None:
         super().__init__(layer_class_to_replicate=BufferedLayer)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.length} tokens, {len(self.layers)} layers)"
+
     @property
     def length(self) -> int:
         """How many tokens are held; after a failed forward pass, how many every layer holds at least."""

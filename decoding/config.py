@@ -31,6 +31,12 @@ class LookaheadConfig:
         """The default: every step is budgeted from what it costs and what it is likely to win, nothing included."""
         return cls(window_size=15, ngram_size=5, guess_set_size=15, automatic=True)
 
+    def __repr__(self) -> str:
+        if self == LookaheadConfig.auto():
+            return "LookaheadConfig.auto()"
+        sizes = f"window_size={self.window_size}, ngram_size={self.ngram_size}, guess_set_size={self.guess_set_size}"
+        return f"LookaheadConfig({sizes}{', automatic=True' if self.automatic else ''})"
+
     def __post_init__(self) -> None:
         for name, symbol, least in (("window_size", "W", 0), ("ngram_size", "N", 2), ("guess_set_size", "G", 0)):
             value = getattr(self, name)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import replace
 from statistics import median
 from time import perf_counter
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.generation.logits_process import LogitsProcessor
 
-from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind
+from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind, eos_of
+from decoding.asynchronous import GenerationOptions, on_a_thread
 from decoding.choose import Chooser, Greedy, Processed
 from decoding.detail import Observe
 from decoding.gate import vocabulary_size, warn_of_dropout
@@ -22,6 +24,11 @@ from decoding.request import Request
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.step import Origin, Step
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from decoding.support import Support
 
 PREFILL_CHUNK = 512
 """Tokens of the prompt read in one forward pass, so that progress shows and a stop is soon obeyed."""
@@ -67,7 +74,8 @@ class Decoder(ABC):
             input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1.
             max_new_tokens: how many tokens to emit at most, at least 1. Where the model has learnt positions, no
                 more than it has positions for; other models go on past the length they were trained for.
-            eos_token_ids: ids that end the reply; the ending one is emitted. None or empty for no such id.
+            eos_token_ids: ids that end the reply; the ending one is emitted. None for those of the model's generation
+                config, ``()`` for no such id.
             sampling: how tokens are chosen; None for the likeliest always (greedy). With one seed the text is the same,
                 however it is decoded and wherever it was stopped: a draw depends on the seed and on the token's
                 place in the text alone. It is not the stream of `generate`.
@@ -105,7 +113,7 @@ class Decoder(ABC):
             raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
         request = Request(
             count if room is None else min(count, room),
-            as_eos(eos_token_ids),
+            as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids),
             chooser_of(sampling, logits_processor),
             StoppingCriteriaList(stopping_criteria),
             input_device(self.model),
@@ -113,6 +121,45 @@ class Decoder(ABC):
         )
         steps = self._generate(session, ids, request, on_prefill or (lambda read, total: None))
         return self._timed(session, steps, should_stop or (lambda: False))
+
+    def agenerate(
+        self,
+        input_ids: InputIds,
+        *,
+        max_new_tokens: int,
+        should_stop: Callable[[], bool] | None = None,
+        **options: Unpack[GenerationOptions],
+    ) -> AsyncGenerator[Step, None]:
+        """Decode after a text, for ``async for``: as :meth:`generate`, on a thread beside the event loop.
+
+        A task that is cancelled in the middle of a step ends once the forward pass under way has; its tokens, which
+        nobody was given, are in the session's ``ids`` then. The session is whole, as after every step, and can be
+        gone on from. What is passed to be called (``should_stop``, ``on_prefill``, ``observe``, the processors and
+        criteria) is called on that thread.
+
+        Args:
+            input_ids, max_new_tokens, should_stop, options: as for :meth:`generate`.
+
+        Yields:
+            The steps of :meth:`generate`.
+
+        Raises:
+            ValueError: an argument is out of range, before anything is awaited.
+        """
+        cancelled = threading.Event()
+
+        def stopped() -> bool:
+            return cancelled.is_set() or (should_stop is not None and should_stop())
+
+        steps = self.generate(input_ids, max_new_tokens=max_new_tokens, should_stop=stopped, **options)
+        return on_a_thread(steps, cancelled.set)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join([type(self.model).__name__, *self._described()])})"
+
+    def _described(self) -> list[str]:
+        """The settings that its representation shows behind the model."""
+        return []
 
     @abstractmethod
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
@@ -163,6 +210,11 @@ class Decoder(ABC):
             if step is not None:
                 yield replace(step, seconds=seconds)
                 seconds = 0.0
+
+
+def plainly(support: Support) -> list[str]:
+    """Why a decoder decodes plainly, for its representation; nothing where it does not."""
+    return [] if support.supported else [f"decodes plainly: {support.reason}"]
 
 
 def chooser_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Chooser:

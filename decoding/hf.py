@@ -1,16 +1,14 @@
-"""generate: lookahead decoding within `model.generate(..., custom_generate=decoding.generate)`."""
+"""generate: lookahead decoding in place of `model.generate`, or within it as its ``custom_generate``."""
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
 
 import torch
 from transformers import (
     GenerationConfig,
-    GenerationMixin,
     PreTrainedModel,
     PreTrainedTokenizerBase,
     StoppingCriteria,
@@ -20,20 +18,27 @@ from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.streamers import BaseStreamer
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
+from decoding.arguments import check_kind
+from decoding.calling_frame import arguments_of_caller
 from decoding.config import LookaheadConfig
 from decoding.handed_over import HandedOver
 from decoding.lookahead import LookaheadDecoder
 from decoding.session import Session
 from decoding.streaming import Feed
 
+_Prepared: TypeAlias = tuple[Sequence[LogitsProcessor], Sequence[StoppingCriteria], GenerationConfig]
+_ABSENT: Any = object()
+"""Stands for an argument that `generate` passes on even if nobody gave it."""
+
 
 def generate(
     model: PreTrainedModel,
-    input_ids: torch.LongTensor,
-    logits_processor: Sequence[LogitsProcessor],
-    stopping_criteria: Sequence[StoppingCriteria],
-    generation_config: GenerationConfig,
+    input_ids: torch.LongTensor | None = None,
+    logits_processor: Sequence[LogitsProcessor] | None = None,
+    stopping_criteria: Sequence[StoppingCriteria] | None = None,
+    generation_config: GenerationConfig | None = None,
     *,
+    inputs: torch.LongTensor | None = _ABSENT,
     lookahead_config: LookaheadConfig | None = None,
     seed: int | None = None,
     session: Session | None = None,
@@ -42,23 +47,34 @@ def generate(
     tokenizer: PreTrainedTokenizerBase | None = None,
     **model_kwargs: Any,
 ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
-    """Decode as `generate` would, in fewer steps: ``model.generate(**inputs, custom_generate=decoding.generate)``.
+    """Decode as `model.generate` would, in fewer steps.
 
-    All that `generate` knows of processors, warpers and stopping criteria holds, its streamer's too. What follows may
-    be passed to `generate` along with its own arguments. Greedy, the text is that of plain `generate`; drawn, it is
-    from the same distribution.
+    It may be called in three ways, each with all the arguments of `model.generate`:
+
+    >>> import decoding
+    >>> expected = model.generate(**inputs, max_new_tokens=8)
+    >>> folder = "assets/examples/custom_generate_folder"
+    >>> for output in (
+    ...     decoding.generate(model, **inputs, max_new_tokens=8),
+    ...     model.generate(**inputs, max_new_tokens=8, custom_generate=decoding.generate),
+    ...     model.generate(**inputs, max_new_tokens=8, custom_generate=folder, trust_remote_code=True),
+    ... ):
+    ...     assert output.tolist() == expected.tolist()
+
+    The folder's ``custom_generate/generate.py`` says ``from decoding import generate``. All that `generate` knows
+    of processors, warpers and stopping criteria holds, its streamer's too. Greedy, the text is that of plain
+    `generate`; drawn, it is from the same distribution.
 
     Args:
-        model, input_ids, logits_processor, stopping_criteria, generation_config, model_kwargs: what `generate` hands
-            over. One text of shape (1, n); padding on its left is allowed.
+        model, input_ids, logits_processor, stopping_criteria, generation_config, inputs, model_kwargs: as of
+            `generate`. One text of shape (1, n); padding on its left is allowed.
         lookahead_config: W, N and G; None for :meth:`LookaheadConfig.auto`.
         seed: of the draws where tokens are drawn, a whole number; None to take it from torch's generator, so that
             `torch.manual_seed` decides the text.
         session: a session of this model to go on from, so that what it has read is not read again.
-        streamer: for use through `functools.partial` alone; pass a streamer to `generate` itself.
+        streamer: told of the prompt, of every token once, and of the end.
         stop_strings: texts that end the text, as of `generate`; they need its ``tokenizer``. Those of a generation
-            config are refused by `generate` itself when a method not its own decodes: pass them here, or a
-            ``StopStringCriteria`` among the ``stopping_criteria``.
+            config are refused by `generate` itself where a callable decodes: pass them here.
         tokenizer: the model's.
 
     Returns:
@@ -70,56 +86,104 @@ def generate(
         ValueError: an argument is out of range or of another kind, or names two streamers.
         NotImplementedError: what is asked for is not served; the message names it. Beams, batches, several return
             sequences, assistants, caches of the caller's or other than dynamic, embeddings as input, encoder-decoders,
-            scores, logits, attentions and hidden states.
+            token healing, scores, logits, attentions and hidden states.
     """
-    _check("lookahead_config", lookahead_config, LookaheadConfig)
-    _check("session", session, Session)
-    told = _told_to_generate(model)
-    criteria = [*stopping_criteria, *_stop_strings(stop_strings, tokenizer or told.get("tokenizer"))]
-    handed_over = HandedOver(
-        model, input_ids, logits_processor, criteria, generation_config, {**model_kwargs, **_unserved(told)}
-    )
-    refusal = handed_over.refusal()
-    if refusal is not None:
-        raise refusal
-    own = told.get("streamer")
-    if own is not None and streamer is not None and streamer is not own:
+    check_kind(lookahead_config, LookaheadConfig, "lookahead_config")
+    check_kind(session, Session, "session")
+    own = _Own(lookahead_config, seed, session, streamer, stop_strings, tokenizer)
+    given = logits_processor, stopping_criteria, generation_config
+    # A folder's function is given `inputs` always, and a callable never.
+    told = arguments_of_caller(model) if inputs is _ABSENT and all(each is not None for each in given) else None
+    if told is not None:
+        return _as_decoding_method(
+            own, told, model, cast(torch.Tensor, input_ids), cast(_Prepared, given), model_kwargs
+        )
+    texts = {"inputs": None if inputs is _ABSENT else inputs}
+    if input_ids is not None:
+        texts["input_ids"] = input_ids
+    names = ("logits_processor", "stopping_criteria", "generation_config")
+    return _by_generate(own, model, {**model_kwargs, **texts, **dict(zip(names, given, strict=True))})
+
+
+@dataclass(frozen=True)
+class _Own:
+    """Arguments that `model.generate` does not know, or does not hand over."""
+
+    lookahead_config: LookaheadConfig | None
+    seed: int | None
+    session: Session | None
+    streamer: BaseStreamer | None
+    stop_strings: str | Sequence[str] | None
+    tokenizer: PreTrainedTokenizerBase | None
+
+    def decode(
+        self, call: HandedOver, streamer: BaseStreamer | None, *, prompt_told: bool
+    ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+        """Decode, and feed the streamer. Raises what :func:`generate` raises."""
+        refusal = call.refusal()
+        if refusal is not None:
+            raise refusal
+        feed = None if streamer is None else Feed(streamer, call.input_ids[0].tolist(), prompt_told=prompt_told)
+        result = call.decode(
+            LookaheadDecoder(call.model, self.lookahead_config),
+            seed=self.seed,
+            session=self.session,
+            on_step=None if feed is None else lambda step: feed.put(step.tokens),
+        )
+        if feed is not None:
+            feed.end()
+        return result
+
+
+def _as_decoding_method(
+    own: _Own,
+    told: Mapping[str, Any],
+    model: PreTrainedModel,
+    input_ids: torch.Tensor,
+    prepared: _Prepared,
+    model_kwargs: Mapping[str, Any],
+) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+    """Decode what the `generate` that is calling has prepared."""
+    streamer = told["streamer"]
+    if streamer is not None and own.streamer is not None and own.streamer is not streamer:
         raise ValueError("streamer was passed twice, to generate and to decoding.generate")
-    streamer = streamer or own
-    # `generate` has given its own streamer the prompt already.
-    feed = None if streamer is None else Feed(streamer, input_ids[0].tolist(), prompt_told=own is not None)
-    result = handed_over.decode(
-        LookaheadDecoder(model, lookahead_config),
-        seed=seed,
-        session=session,
-        on_step=None if feed is None else lambda step: feed.put(step.tokens),
-    )
-    if feed is not None:
-        feed.end()
+    processors, criteria, config = prepared
+    ends = _stop_criteria(own.stop_strings, own.tokenizer or told["tokenizer"])
+    call = HandedOver(model, input_ids, processors, [*criteria, *ends], config, {**model_kwargs, **_unserved(told)})
+    # Its own streamer `generate` has given the prompt already.
+    return own.decode(call, own.streamer or streamer, prompt_told=streamer is not None)
+
+
+def _by_generate(
+    own: _Own, model: PreTrainedModel, arguments: Mapping[str, Any]
+) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+    """Have `model.generate` prepare everything, and decode then."""
+    config = arguments["generation_config"]
+    if _asks_for_healing(model, config, arguments):
+        raise NotImplementedError("lookahead decoding serves no token_healing")
+    ends = _stop_criteria(own.stop_strings or _stop_strings_of(model, config), own.tokenizer)
+    unserved = _unserved(arguments)
+
+    def prepared(
+        model: PreTrainedModel,
+        input_ids: torch.LongTensor,
+        logits_processor: Sequence[LogitsProcessor],
+        stopping_criteria: Sequence[StoppingCriteria],
+        generation_config: GenerationConfig,
+        **model_kwargs: Any,
+    ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+        criteria, given = [*stopping_criteria, *ends], {**model_kwargs, **unserved}
+        call = HandedOver(model, input_ids, logits_processor, criteria, generation_config, given)
+        return own.decode(call, own.streamer, prompt_told=False)
+
+    # The stop strings are among the criteria; `generate` would want the tokenizer for them, and drops it.
+    known = {name: value for name, value in arguments.items() if name not in unserved} | {"stop_strings": None}
+    whole: Any = model
+    result: torch.LongTensor | GenerateDecoderOnlyOutput = whole.generate(**known, custom_generate=prepared)
     return result
 
 
-def _told_to_generate(model: PreTrainedModel) -> Mapping[str, Any]:
-    """The arguments of the `generate` that is calling, of which it hands over only some.
-
-    It keeps the streamer to itself, has given it the prompt and would never end it: whoever reads from the streamer
-    would wait forever. So it is looked up in the caller's frame. The tokenizer it loses on its way; the decorator
-    around it (`torch.no_grad`) still has it.
-    """
-    code = inspect.unwrap(GenerationMixin.generate).__code__
-    frame = sys._getframe(1)
-    while frame is not None:
-        if frame.f_code is code and frame.f_locals.get("self") is model:
-            around = frame.f_back.f_locals.get("kwargs") if frame.f_back is not None else None
-            lost = around if isinstance(around, Mapping) else {}
-            return {**frame.f_locals, "tokenizer": lost.get("tokenizer")}
-        if frame.f_back is None:
-            break
-        frame = frame.f_back
-    return {}
-
-
-def _stop_strings(strings: str | Sequence[str] | None, tokenizer: Any) -> list[StoppingCriteria]:
+def _stop_criteria(strings: str | Sequence[str] | None, tokenizer: Any) -> list[StoppingCriteria]:
     if not strings:
         return []
     if tokenizer is None:
@@ -127,9 +191,19 @@ def _stop_strings(strings: str | Sequence[str] | None, tokenizer: Any) -> list[S
     return [StopStringCriteria(tokenizer, strings if isinstance(strings, str) else list(strings))]
 
 
-def _check(name: str, value: Any, kind: type) -> None:
-    if value is not None and not isinstance(value, kind):
-        raise ValueError(f"{name} must be a {kind.__name__}, not {value!r}")
+def _configs(model: PreTrainedModel, config: GenerationConfig | None) -> list[GenerationConfig]:
+    """The generation configs that hold, the one passed before the model's own."""
+    return [each for each in (config, model.generation_config) if each is not None]
+
+
+def _stop_strings_of(model: PreTrainedModel, config: GenerationConfig | None) -> str | Sequence[str] | None:
+    return next((each.stop_strings for each in _configs(model, config) if each.stop_strings), None)
+
+
+def _asks_for_healing(model: PreTrainedModel, config: GenerationConfig | None, given: Mapping[str, Any]) -> bool:
+    """Whether the prompt's last token would be chosen anew, which takes the tokenizer that `generate` drops."""
+    asked = [given.get("token_healing"), *(each.token_healing for each in _configs(model, config))]
+    return next((bool(value) for value in asked if value is not None), False)
 
 
 def _unserved(told: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 
 from decoding.arguments import as_count
 from decoding.candidates.tree import CandidateTree
-from decoding.decoder import Decoder, plain_step
+from decoding.decoder import Decoder, plain_step, plainly
 from decoding.inputs import StepInputs
 from decoding.request import Request
 from decoding.session import Session
@@ -81,6 +81,9 @@ class JacobiDecoder(Decoder):
         self.block_size = as_count(block_size, "block_size", least=1)
         self.on_iteration = on_iteration
         self.support = lookahead_support(model)
+
+    def _described(self) -> list[str]:
+        return [f"block_size={self.block_size}", *plainly(self.support)]
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         no_window = JacobiWindow(0, 2, ())

@@ -28,7 +28,7 @@ from decoding.choose import Choices
 from decoding.config import LookaheadConfig
 from decoding.cost import StepCost
 from decoding.cost_probe import step_cost
-from decoding.decoder import Decoder, plain_step
+from decoding.decoder import Decoder, plain_step, plainly
 from decoding.detail import Observe, ObservedPlan
 from decoding.inputs import StepInputs
 from decoding.plan import BudgetedPlan, FixedPlan, Plan
@@ -65,6 +65,9 @@ class LookaheadDecoder(Decoder):
         self.config = LookaheadConfig.auto() if config is None else config
         self.support = lookahead_support(model)
         self._cost = cost
+
+    def _described(self) -> list[str]:
+        return [repr(self.config), *plainly(self.support)]
 
     def _plan(self, session: Session, observe: Observe | None) -> Plan:
         plan: Plan

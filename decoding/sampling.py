@@ -113,6 +113,16 @@ class SamplingConfig:
         temperature = 1.0 if config.temperature is None else config.temperature
         return cls(temperature=temperature, seed=seed, **{**_UNSET, **settings})
 
+    def __repr__(self) -> str:
+        # Only what was asked for: of fourteen settings few are.
+        usual: dict[str, Any] = {each.name: each.default for each in fields(self)}
+        usual |= {"logit_bias": {}, "sequence_bias": {}}
+        usual |= {"temperature": 0.0, "seed": 0} if self.is_greedy else {}
+        asked = ", ".join(
+            f"{name}={value!r}" for name, default in usual.items() if (value := getattr(self, name)) != default
+        )
+        return f"SamplingConfig{'.greedy' if self.is_greedy else ''}({asked})"
+
     @property
     def is_greedy(self) -> bool:
         """Whether the likeliest token is always taken."""

@@ -48,6 +48,10 @@ class Session:
         self.turn = 0
         self.prefix: KVPrefix | OpaquePrefix = prefix_of(model, self.gate, compiled)
 
+    def __repr__(self) -> str:
+        held = f"{len(self.ids)} tokens, {self.cached} cached, {len(self.tables.trajectory)} n-grams"
+        return f"Session({type(self.model).__name__}, {held})"
+
     @property
     def cached(self) -> int:
         """How many tokens of the text the model has read."""

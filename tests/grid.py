@@ -60,4 +60,6 @@ def with_few_tokens(family: str) -> Any:
     torch.manual_seed(1)
     config: Any = {**CONFIGS, **PLAIN_ONLY}[family]()
     config.vocab_size = FEW
-    return hf.AutoModelForCausalLM.from_config(config).eval().double()
+    model = hf.AutoModelForCausalLM.from_config(config).eval().double()
+    model.generation_config.eos_token_id = None
+    return model

@@ -18,7 +18,8 @@ COMMON: dict[str, Any] = {
     "num_key_value_heads": 2,
     "max_position_embeddings": 256,
     "bos_token_id": 1,
-    "eos_token_id": 2,
+    # None, so that a text of random weights has the length that was asked for.
+    "eos_token_id": None,
     "pad_token_id": 0,
 }
 ONE_HEAD_EACH = {key: value for key, value in COMMON.items() if key != "num_key_value_heads"}
@@ -38,7 +39,7 @@ CONFIGS: dict[str, Callable[[], hf.PretrainedConfig]] = {
     "gemma3": lambda: hf.Gemma3TextConfig(**COMMON, head_dim=8, sliding_window=SLIDING),
     "phi3": lambda: hf.Phi3Config(**COMMON),
     "phi3-sliding": lambda: hf.Phi3Config(**COMMON, sliding_window=SLIDING),
-    "gpt2": lambda: hf.GPT2Config(**GPT2, bos_token_id=1, eos_token_id=2),
+    "gpt2": lambda: hf.GPT2Config(**GPT2, bos_token_id=1, eos_token_id=None),
     "gpt_neox": lambda: hf.GPTNeoXConfig(**ONE_HEAD_EACH),
     "olmo2": lambda: hf.Olmo2Config(**COMMON),
     "smollm3": lambda: hf.SmolLM3Config(**COMMON),
@@ -88,6 +89,7 @@ def random_model(family: str, seed: int = 0, attention: str | None = None, posit
         config.max_position_embeddings = positions
     model = hf.AutoModelForCausalLM.from_config(config, attn_implementation=attention)
     model = model.eval().double()
+    model.generation_config.eos_token_id = None
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:

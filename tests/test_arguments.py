@@ -55,6 +55,20 @@ def test_ending_ids_in_any_form(eos):
     assert last.finish_reason is FinishReason.EOS
 
 
+@pytest.mark.parametrize("declared", [12, [90, 12]])
+def test_the_models_own_ending_ids_hold_unless_others_are_given(declared):
+    model = successor_model({10: 11, 11: 12, 12: 13, 13: 14})
+    model.generation_config.eos_token_id = declared
+    for decoder in (AutoregressiveDecoder(model), LookaheadDecoder(model)):
+        *_, last = decoder.generate([10], max_new_tokens=4)
+        assert (last.tokens[-1], last.finish_reason) == (12, FinishReason.EOS)
+        *_, last = decoder.generate([10], max_new_tokens=4, eos_token_ids=13)
+        assert (last.tokens[-1], last.finish_reason) == (13, FinishReason.EOS)
+        for none in ((), [], torch.tensor([], dtype=torch.long)):
+            *_, last = decoder.generate([10], max_new_tokens=4, eos_token_ids=none)
+            assert (last.tokens[-1], last.finish_reason) == (14, FinishReason.LENGTH)
+
+
 @pytest.mark.parametrize("eos", ["19", True, [1.5], {"eos": 1}])
 def test_what_is_no_ending_id_is_refused(eos):
     with pytest.raises(ValueError, match="eos"):

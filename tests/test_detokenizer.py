@@ -11,7 +11,7 @@ import pytest
 import transformers
 from checkpoints import byte_level_tokenizer, llama_tokenizer, sentencepiece_model
 
-from lade_chat.engine.detokenizer import Detokenizer
+from decoding import Detokenizer
 
 TEXT = "naïve café 你好 🙂👨‍👩‍👧!\n\ndef f(x):\n    if x:\n\t\treturn  [x]\n"
 
@@ -100,6 +100,16 @@ def test_what_is_pending_is_what_decode_would_add_now(tokenizer: Any) -> None:
         assert text + detokenizer.pending == expected(tokenizer, prompt, ids[:count])
     assert text + detokenizer.finish() == expected(tokenizer, prompt, ids)
     assert detokenizer.pending == ""
+
+
+def test_the_tokens_of_a_step_may_be_given_together(tokenizer: Any) -> None:
+    prompt, ids = encode(tokenizer, "x"), encode(tokenizer, TEXT)
+    detokenizer = Detokenizer(tokenizer, prompt)
+    text = "".join(detokenizer.push(*ids[start : start + 5]) for start in range(0, len(ids), 5))
+    assert text + detokenizer.finish() == expected(tokenizer, prompt, ids)
+    assert detokenizer.push() == ""
+    alone = Detokenizer(tokenizer)
+    assert alone.push(*ids) + alone.finish() == decode(tokenizer, ids)
 
 
 def test_special_and_unknown_ids_give_no_text(tokenizer: Any) -> None:

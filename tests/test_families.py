@@ -86,7 +86,7 @@ def test_an_encoder_that_is_not_told_to_be_a_decoder_is_found_out(model_type):
     config.max_position_embeddings = 600
     model = transformers.AutoModelForCausalLM.from_config(config).eval().double()
     text = random_prompt(550)
-    steps = AutoregressiveDecoder(model).generate(text, max_new_tokens=8)
+    steps = AutoregressiveDecoder(model).generate(text, max_new_tokens=8, eos_token_ids=())
     assert [token for step in steps for token in step.tokens] == hf_greedy(model, text, 8)
 
 

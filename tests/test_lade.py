@@ -11,6 +11,8 @@ import torch
 import transformers as hf
 
 from decoding import LookaheadConfig, LookaheadDecoder, lade, lookahead_support
+from decoding.lade import utils
+from decoding.lade.decoding import CONFIG_MAP
 from tests.models import hf_greedy, random_model, random_prompt, successor_model
 
 ROOT = Path(__file__).parents[1]
@@ -23,12 +25,27 @@ CYCLE = [10, 11, 12, 13, 14, 15]
 @pytest.fixture(autouse=True)
 def _own_state(monkeypatch):
     """transformers and the configuration as they were, whatever a test did."""
-    monkeypatch.setattr(lade, "_settings", lade._Settings())
-    monkeypatch.setattr(lade, "_warned", set())
-    monkeypatch.setattr(lade, "_history", [])
-    monkeypatch.delenv("USE_LADE", raising=False)
+    monkeypatch.setattr(utils, "_warned", set())
+    for name in ("USE_LADE", "CHAT", "COLOR_PRINT", "NO_COLOR", "LOCAL_RANK"):
+        monkeypatch.delenv(name, raising=False)
+    CONFIG_MAP.clear()
     yield
+    CONFIG_MAP.clear()
     lade.restore()
+
+
+def summary(generated, steps, ratio=None):
+    """What the original implementation prints, and people parse."""
+    ratio = round(generated / steps, 2) if ratio is None else ratio
+    return (
+        "\n==========================ACCELERATION===SUMMARY======================================\n"
+        f"Generated tokens:  {generated} Total steps:  {steps}  Compression ratio:  {ratio}\n"
+        "======================================================================================\n"
+    )
+
+
+def log():
+    return CONFIG_MAP.get("log", [])
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +81,11 @@ def test_three_lines_speed_up_the_bundled_model(bundled, capsys):
     assert torch.equal(model.generate(**inputs, max_new_tokens=40), expected)
     torch.manual_seed(7)
     sampled = model.generate(**inputs, max_new_tokens=40, do_sample=True, temperature=0.7)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
-    for line, output in zip(lines, (expected, sampled), strict=True):
-        generated = output.shape[1] - inputs["input_ids"].shape[1]
-        assert line.startswith(f"lade: {generated} tokens in ")
-        assert "compression ratio 1." in line
+    assert [generated for generated, *_ in log()] == [
+        output.shape[1] - inputs["input_ids"].shape[1] for output in (expected, sampled)
+    ]
+    assert all(1 < ratio == round(generated / steps, 2) for generated, steps, ratio in log())
+    assert capsys.readouterr().out == "".join(summary(generated, steps) for generated, steps, _ in log())
     torch.manual_seed(7)
     again = model.generate(**inputs, max_new_tokens=40, do_sample=True, temperature=0.7)
     assert torch.equal(again, sampled)
@@ -85,24 +101,28 @@ def test_greedy_it_says_what_generate_says(family, sizes):
     lade.config_lade(**sizes)
     assert torch.equal(asked(model), expected[0])
     assert torch.equal(asked(model, **settings), expected[1])
-    assert len(lade._history) == 2
+    assert len(log()) == 2
 
 
 def test_sizes_are_those_of_the_paper_and_left_out_they_stay():
-    assert lade._settings.lookahead() == LookaheadConfig.auto()
+    assert lade.decoding.lookahead_config() == LookaheadConfig.auto()
     lade.config_lade(LEVEL=4, WINDOW_SIZE=9)
     lade.config_lade(GUESS_SET_SIZE=3, DEBUG=1)
-    assert lade._settings.lookahead() == LookaheadConfig(window_size=9, ngram_size=4, guess_set_size=3)
+    assert lade.decoding.lookahead_config() == LookaheadConfig(window_size=9, ngram_size=4, guess_set_size=3)
+    assert CONFIG_MAP == {"WINDOW_SIZE": 9, "LEVEL": 4, "GUESS_SET_SIZE": 3, "DEBUG": 1, "log": []}
+    CONFIG_MAP["LEVEL"] = 6
+    assert lade.decoding.lookahead_config().ngram_size == 6
     with pytest.raises(ValueError, match="ngram_size"):
         lade.config_lade(LEVEL=1)
-    assert lade._settings.lookahead() == LookaheadConfig(window_size=9, ngram_size=4, guess_set_size=3)
+    assert CONFIG_MAP["LEVEL"] == 6
 
 
 def test_fewer_steps_are_taken(capsys):
     model = successor_model(dict(zip(CYCLE, [*CYCLE[1:], CYCLE[0]], strict=True)))
     started(LEVEL=4)
     asked(model, torch.tensor([CYCLE * 3]), max_new_tokens=13)
-    assert capsys.readouterr().out == "lade: 13 tokens in 4 steps, compression ratio 3.25\n"
+    assert capsys.readouterr().out == summary(13, 4, 3.25)
+    assert log() == [[13, 4, 3.25]]
 
 
 def test_all_calls_may_be_repeated_in_any_order(llama, capsys):
@@ -116,7 +136,7 @@ def test_all_calls_may_be_repeated_in_any_order(llama, capsys):
         lade.augment_all()
         lade.augment_all()
         assert torch.equal(asked(llama), expected)
-        assert capsys.readouterr().out.count("compression") == 1
+        assert capsys.readouterr().out.count("Compression ratio: ") == 1
         lade.restore()
         lade.restore()
         assert [getattr(hf.GenerationMixin, name) for name in METHODS] == originals
@@ -134,11 +154,11 @@ def test_switched_off_it_is_the_original(llama, monkeypatch, capsys, value):
     torch.manual_seed(5)
     assert torch.equal(asked(llama, **sampled), expected[0])
     assert torch.equal(asked(llama, num_beams=2), expected[1])
-    assert (capsys.readouterr().out, lade._history) == ("", [])
+    assert (capsys.readouterr().out, log()) == ("", [])
     monkeypatch.setenv("USE_LADE", "1")
     torch.manual_seed(5)
     assert not torch.equal(asked(llama, **sampled), expected[0])
-    assert len(lade._history) == 1
+    assert len(log()) == 1
 
 
 @pytest.mark.parametrize(
@@ -211,22 +231,22 @@ def test_stop_strings_end_the_text_where_generate_ends_it(bundled):
 def test_the_log_is_told_saved_and_begun_anew(llama, capsys, tmp_path):
     started(DEBUG=0)
     lade.log_history()
-    assert capsys.readouterr().out == "lade: 0 generations, 0 tokens in 0 steps, compression ratio 0.00\n"
+    assert capsys.readouterr().out == "LADE LOG - OVERALL GEN:  0  STEPS:  0  AVG COMPRESS RATIO:  0\n"
     asked(llama)
     asked(llama, max_new_tokens=5)
     assert capsys.readouterr().out == ""
     lade.save_log(tmp_path / "log.pt")
     saved = torch.load(tmp_path / "log.pt")
-    assert [generated for generated, _ in saved] == [LENGTH, 5]
-    steps = sum(count for _, count in saved)
+    assert [generated for generated, _, _ in saved] == [LENGTH, 5]
+    steps = sum(count for _, count, _ in saved)
     lade.log_history(clear=True)
-    line = f"lade: 2 generations, 35 tokens in {steps} steps, compression ratio {35 / steps:.2f}\n"
+    line = f"LADE LOG - OVERALL GEN:  35  STEPS:  {steps}  AVG COMPRESS RATIO:  {35 / steps}\n"
     assert capsys.readouterr().out == line
     lade.log_history()
-    assert "0 generations" in capsys.readouterr().out
+    assert "OVERALL GEN:  0 " in capsys.readouterr().out
     asked(llama, max_new_tokens=5)
     lade.config_lade()
-    assert lade._history == []
+    assert log() == []
 
 
 @pytest.mark.parametrize(
@@ -248,6 +268,93 @@ def test_a_flag_without_meaning_says_so_once(flag):
         warnings.simplefilter("error")
         lade.config_lade(**flag)
         lade.config_lade(POOL_FROM_PROMPT=True, DIST_WORKERS=1, LEVEL=5)
+
+
+def test_the_names_of_the_original_are_there(llama, monkeypatch):
+    originals = [getattr(hf.GenerationMixin, name) for name in METHODS]
+    lade.augment_llama()
+    assert [getattr(hf.GenerationMixin, name) for name in METHODS] == originals
+    lade.augment_generate()
+    assert [getattr(hf.GenerationMixin, name) for name in METHODS] != originals
+    assert (lade.get_device(), lade.distributed()) == (0, False)
+    lade.config_lade(DIST_WORKERS=1)
+    assert (lade.get_device(), lade.distributed()) == (0, False)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    with pytest.warns(UserWarning, match="DIST_WORKERS"):
+        lade.config_lade(DIST_WORKERS=4)
+    assert (lade.get_device(), lade.distributed()) == (3, True)
+    for name in ("augment_all", "augment_generate", "augment_llama", "config_lade", "log_history", "save_log"):
+        assert getattr(utils, name) is getattr(lade, name)
+
+
+def test_only_the_first_rank_prints(llama, monkeypatch, capsys):
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    with pytest.warns(UserWarning, match="DIST_WORKERS"):
+        started(DIST_WORKERS=2)
+    asked(llama)
+    assert capsys.readouterr().out == ""
+    assert len(log()) == 1
+
+
+def test_get_model_loads_the_model_with_its_tokenizer():
+    path = str(ROOT / "assets" / "model")
+    model, tokenizer = utils.get_model(path, "", torch.float32, "cpu", "", False)
+    assert (model.dtype, model.device.type, model.training) == (torch.float32, "cpu", False)
+    assert model.tokenizer is tokenizer
+    assert utils.get_model(path, None, "bfloat16", "cpu", None, False)[0].dtype is torch.bfloat16
+    for asked_for in ({"quant": "awq"}, {"use_ds": True}, {"native_offload": True}):
+        arguments = {"quant": "", "dtype": None, "device": "cpu", "cache_dir": "", "use_ds": False, **asked_for}
+        with pytest.raises(NotImplementedError, match=next(iter(asked_for))):
+            utils.get_model(path, **arguments)
+
+
+QUESTION = "<|user|>\nWrite a Python function that adds two numbers.<|end|>\n<|assistant|>\n"
+
+
+@pytest.fixture
+def chatting(bundled, monkeypatch):
+    """The bundled model with its tokenizer at hand, and replies that are printed as they come."""
+    model, tokenizer = bundled
+    monkeypatch.setattr(model, "tokenizer", tokenizer, raising=False)
+    monkeypatch.setenv("CHAT", "1")
+    inputs = tokenizer(QUESTION, return_tensors="pt")
+    text = tokenizer.decode(model.generate(**inputs, max_new_tokens=40)[0, inputs["input_ids"].shape[1] :])
+    return model, {**inputs, "max_new_tokens": 40, "do_sample": False}, text.removesuffix("<|end|>")
+
+
+@pytest.mark.parametrize("use", ["1", "0"])
+def test_chat_prints_the_reply_as_it_comes(chatting, capsys, monkeypatch, use):
+    model, arguments, text = chatting
+    monkeypatch.setenv("USE_LADE", use)
+    started(DEBUG=0)
+    streamer = Recorder()
+    said = model.generate(**arguments, streamer=streamer)[0].tolist()
+    assert capsys.readouterr().out == text
+    assert [token for (token,) in streamer.given[1:-1]] == said[arguments["input_ids"].shape[1] :]
+    assert streamer.given[-1] == "end"
+    lade.config_lade(DEBUG=1)
+    model.generate(**arguments)
+    said = capsys.readouterr().out
+    assert said.startswith(f"{text}\n=====")
+    assert said.endswith(f"Compression ratio:  {'N/A ' if use == '0' else log()[-1][2]}\n{86 * '='}\n")
+
+
+def test_chat_colours_what_was_accepted(chatting, capsys, monkeypatch):
+    model, arguments, text = chatting
+    started(DEBUG=0, LEVEL=5, WINDOW_SIZE=7, GUESS_SET_SIZE=7)
+    monkeypatch.setenv("COLOR_PRINT", "1")
+    model.generate(**arguments)
+    said = capsys.readouterr().out
+    assert said.replace("\033[34m", "").replace("\033[0m", "") == text
+    assert said.count("\033[34m") == said.count("\033[0m") > 1
+
+
+def test_chat_without_a_tokenizer_says_what_is_missing(llama, capsys, monkeypatch):
+    monkeypatch.setenv("CHAT", "1")
+    started(DEBUG=0)
+    with pytest.warns(UserWarning, match="model.tokenizer"):
+        asked(llama)
+    assert capsys.readouterr().out == ""
 
 
 def test_lookahead_decoding_needs_no_patch(llama):
@@ -285,6 +392,6 @@ def test_the_example_runs(environment, lines, monkeypatch, capsys):
     example = runpy.run_path(str(ROOT / "assets" / "examples" / "minimal.py"))
     example["main"](max_new_tokens=24)
     said = capsys.readouterr().out
-    assert said.count("compression ratio") == lines
+    assert said.count("Compression ratio") == lines
     assert said.count("24 tokens, ") == 2
     assert "def " in said

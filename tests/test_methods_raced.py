@@ -204,6 +204,9 @@ class TestTransformersDecoder:
         eos = hf_greedy(model, prompt, 12)[-1]
         with own_settings_aside(model):
             steps = list(TransformersDecoder(model).generate(prompt, max_new_tokens=30, eos_token_ids=[eos]))
+            model.generation_config.eos_token_id = eos
+            own = list(TransformersDecoder(model).generate(prompt, max_new_tokens=30))
+            assert [step.tokens for step in own] == [step.tokens for step in steps]
         assert steps[-1].tokens[-1] == eos
         assert steps[-1].finish_reason is FinishReason.EOS
 

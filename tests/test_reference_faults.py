@@ -23,6 +23,7 @@ from decoding import (
     Session,
     lade,
 )
+from decoding.lade.decoding import CONFIG_MAP
 from decoding.window import JacobiWindow
 from tests.models import hf_greedy, random_model, random_prompt, successor_model
 
@@ -40,11 +41,12 @@ def cycling():
 
 @pytest.fixture
 def augmented(monkeypatch):
-    monkeypatch.setattr(lade, "_settings", lade._Settings())
+    CONFIG_MAP.clear()
     monkeypatch.delenv("USE_LADE", raising=False)
     lade.augment_all()
     lade.config_lade(LEVEL=4, WINDOW_SIZE=4, GUESS_SET_SIZE=4)
     yield
+    CONFIG_MAP.clear()
     lade.restore()
 
 
@@ -144,7 +146,7 @@ def test_batches_and_other_families_than_llama_are_answered(augmented):
     for row, prompt in zip(both.tolist(), prompts, strict=True):
         assert row[9:] == hf_greedy(model, prompt.tolist(), 12)
         assert asked(model, prompt[None])[0].tolist() == row
-    assert len(lade._history) >= 2
+    assert len(CONFIG_MAP["log"]) >= 2
 
 
 def test_plain_generate_runs_beside_it_and_afterwards(augmented, monkeypatch):

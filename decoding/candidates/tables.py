@@ -21,6 +21,10 @@ class Tables:
     acceptance: Acceptance = field(default_factory=Acceptance)
     window_choice: WindowChoice = field(default_factory=WindowChoice)
 
+    def __repr__(self) -> str:
+        held = f"{len(self.trajectory)} n-grams, {len(self.context)} tokens of context"
+        return f"Tables({held}, {len(self.successors)} tokens with successors)"
+
     def copy(self) -> Tables:
         """Tables of their own with the same contents."""
         return Tables(

@@ -17,7 +17,8 @@ from lade_chat.bench.plan import Plan
 from lade_chat.bench.plots import check_plot
 from lade_chat.cli.numbers import whole
 from lade_chat.cli.options import SharedOptions, with_some_options
-from lade_chat.suites.prompts import bundled_suites, choose, read_suites
+from lade_chat.suites.files import read_suites
+from lade_chat.suites.prompts import bundled_suites, choose
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Progress, Result
@@ -111,7 +112,9 @@ def bench(
     replies. Lookahead is measured twice: warm, its tables having seen the suite's earlier prompts as in a long
     chat, and cold. All suites with all methods take a while: choose.
 
-    FILE holds a prompt a line (\\n breaks a line within one), or JSON lines of MT-Bench, Spec-Bench, HumanEval, GSM8K.
+    FILE holds a prompt a line (\\n breaks a line within one); JSON lines or a JSON array, as of MT-Bench, Spec-Bench,
+    HumanEval, GSM8K, ShareGPT, Alpaca or chat messages; CSV with a header; each packed by gzip, too; or Parquet, with
+    pyarrow installed. Of a chat the user's turns are asked.
     """
     # All that can be wrong with the command line is told before torch is imported, which takes seconds.
     with_each = _seeds(seeds)

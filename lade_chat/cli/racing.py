@@ -11,7 +11,8 @@ from lade_chat.cli.numbers import whole
 from lade_chat.cli.usage import usage
 from lade_chat.methods import NAMES, contender
 from lade_chat.protocol import Contender, Sizes
-from lade_chat.suites.prompts import BUNDLED, Suite, bundled_suites, choose, read_suites
+from lade_chat.suites.files import read_suites
+from lade_chat.suites.prompts import BUNDLED, Suite, bundled_suites, choose
 
 _METHODS = f"{', '.join(NAMES)}; or W,N,G, as 7,5,7"
 

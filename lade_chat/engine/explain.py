@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from decoding import (
     AutoregressiveDecoder,
+    Detokenizer,
     FinishReason,
     JacobiDecoder,
     JacobiIteration,
@@ -19,7 +20,6 @@ from decoding import (
     StepDetail,
 )
 from lade_chat.engine.conversation import Prompt
-from lade_chat.engine.detokenizer import Detokenizer
 from lade_chat.engine.inspection import Inspector
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
@@ -89,7 +89,10 @@ class _Walks:
         taken: list[JacobiIteration] = []
         decoder = JacobiDecoder(self._loaded.model, BLOCK_SIZE, on_iteration=taken.append)
         # Beside the block the prompt gives one token, and the last iteration one: so no guess is added from behind.
-        for step in decoder.generate(self._prompt.ids, max_new_tokens=BLOCK_SIZE + 2, should_stop=self._stopped):
+        # No id ends it: a block is shown as a whole, also behind a reply's end.
+        for step in decoder.generate(
+            self._prompt.ids, max_new_tokens=BLOCK_SIZE + 2, eos_token_ids=(), should_stop=self._stopped
+        ):
             if step.prefill:
                 begun += self._words(step.tokens)
             for each in taken:

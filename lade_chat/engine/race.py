@@ -44,7 +44,8 @@ def race(
     """
     # Whoever goes first after a pause pays for cold caches: neither side shall.
     warm_up = Session(loaded.model, compiled=loaded.info.compiled)
-    list(AutoregressiveDecoder(loaded.model).generate(prompt.ids[:WARM_UP_TOKENS], max_new_tokens=2, session=warm_up))
+    start = prompt.ids[:WARM_UP_TOKENS]
+    list(AutoregressiveDecoder(loaded.model).generate(start, max_new_tokens=2, eos_token_ids=(), session=warm_up))
     contenders = [in_force(each, command.options.sizes) for each in (command.left, command.right)]
 
     def run(contender: Contender, side: Side) -> ReplyRun:

@@ -8,12 +8,20 @@ from time import perf_counter
 
 import torch
 
-from decoding import AutoregressiveDecoder, Decoder, LookaheadConfig, LookaheadDecoder, Session, Step, prefill
+from decoding import (
+    AutoregressiveDecoder,
+    Decoder,
+    Detokenizer,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Session,
+    Step,
+    prefill,
+)
 from decoding import FinishReason as End
 from decoding import plain_step_seconds as measure_plain_step
 from decoding.parallel import ParallelLookaheadDecoder
 from lade_chat.engine.conversation import Prompt
-from lade_chat.engine.detokenizer import Detokenizer
 from lade_chat.engine.inspection import Inspector
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.pace import Pace

@@ -15,6 +15,7 @@ from transformers import GenerationConfig
 from transformers.generation.streamers import BaseStreamer
 
 from decoding import Decoder, FinishReason, Origin, SamplingConfig, Session, Step
+from decoding.arguments import as_eos, eos_of
 
 
 class TransformersDecoder(Decoder):
@@ -36,14 +37,15 @@ class TransformersDecoder(Decoder):
         input_ids: Sequence[int],
         *,
         max_new_tokens: int,
-        eos_token_ids: Sequence[int] = (),
+        eos_token_ids: Sequence[int] | None = None,
         sampling: SamplingConfig | None = None,
         session: Session | None = None,
         should_stop: Callable[[], bool] = lambda: False,
         observe: None = None,
     ) -> Iterator[Step]:
         """As :meth:`Decoder.generate`; the session is not used, and with sampling only its penalties count."""
-        config = generation_config(eos_token_ids, max_new_tokens, **self._settings)
+        ends = sorted(as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids))
+        config = generation_config(ends, max_new_tokens, **self._settings)
         processors = sampling.processors() if sampling is not None else None
         run = _Run(self.model, list(input_ids), config, processors)
         emitted, done = 0, False
@@ -54,7 +56,7 @@ class TransformersDecoder(Decoder):
                 seconds = perf_counter() - started
                 if not tokens:
                     raise RuntimeError("generate ended before it should have")
-                tokens, reason = _cut(tokens, max_new_tokens - emitted, eos_token_ids)
+                tokens, reason = _cut(tokens, max_new_tokens - emitted, ends)
                 done = reason is not None
                 yield self._step(tokens, reason, seconds, prompt=len(input_ids) if not emitted else 0)
                 emitted += len(tokens)

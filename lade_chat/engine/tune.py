@@ -125,7 +125,7 @@ def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, i
         )
         warm_up = Session(loaded.model, compiled=loaded.info.compiled)
         most = min(WARM_UP_TOKENS, prompt.max_new_tokens)
-        list(decoders["plain"].generate(prompt.ids, max_new_tokens=most, session=warm_up))
+        list(decoders["plain"].generate(prompt.ids, max_new_tokens=most, eos_token_ids=(), session=warm_up))
         for place, name in enumerate(names):
             report(name, turn * len(names) + place, turns * len(names))
             reply = decoders[name].generate(

@@ -1,4 +1,4 @@
-"""Turns a reply's token ids into text as they come: never half a character, joined exactly the whole text."""
+"""Detokenizer: text from token ids as they come, never half a character, joined exactly the whole text."""
 
 from __future__ import annotations
 
@@ -9,19 +9,32 @@ from typing import Any
 _UNFINISHED = "\N{REPLACEMENT CHARACTER}"
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _CONTEXT = 16
-"""How many tokens before the reply are decoded with it; what stands first may lose a space, so the reply must not."""
+"""Tokens before the reply that are decoded with it; what stands first may lose a space, so the reply must not."""
 _LONGEST_WINDOW = 64
 
 
 class Detokenizer:
     """The text of one reply, piece by piece.
 
+    >>> text = Detokenizer(tokenizer)
+    >>> pieces = [text.push(token) for token in tokenizer("naïve 🙂").input_ids]
+    >>> "".join(pieces) + text.finish()
+    'naïve 🙂'
+    >>> "�" in tokenizer.decode(tokenizer("🙂").input_ids[-1:]), "�" in "".join(pieces)
+    (True, False)
+
     The pieces, ``finish`` included, join to what decoding the prompt and the reply together gives after the
     prompt: special tokens skipped, spaces left alone. Ids are decoded in a short window, because what a token
     reads as depends on its neighbours; the window always starts with text already given out.
     """
 
-    def __init__(self, tokenizer: Any, prompt_ids: Sequence[int]) -> None:
+    def __init__(self, tokenizer: Any, prompt_ids: Sequence[int] = ()) -> None:
+        """
+        Args:
+            tokenizer: the model's, of transformers.
+            prompt_ids: the text that the reply follows; without it the reply is decoded as a text of its own, and
+                some tokenizers take the first space off that.
+        """
         self._decode = _decoder(tokenizer)
         self._tokenizer = tokenizer
         # The Rust tokenizers know which ids they lack; some of the slow ones make up a token.
@@ -31,8 +44,11 @@ class Detokenizer:
         self._given = len(self._decode(self._window))
         self._unsettled = False
 
-    def push(self, token_id: int) -> str:
-        """The text that this token completes; empty if it is special or ends inside a character."""
+    def push(self, *token_ids: int) -> str:
+        """Return the text that these tokens complete; empty where they are special or end inside a character."""
+        return "".join(map(self._push, token_ids))
+
+    def _push(self, token_id: int) -> str:
         if self._token(token_id) is None:
             return ""
         self._window.append(token_id)
@@ -54,11 +70,11 @@ class Detokenizer:
 
     @property
     def pending(self) -> str:
-        """What is still held back, as it would read if no token followed; the next one may change it."""
+        """Text still held back, as it would read if no token followed; the next one may change it."""
         return self._decode(self._window)[self._given :] if self._unsettled else ""
 
     def finish(self) -> str:
-        """What was still held back; an unfinished character reads as U+FFFD, as it does in ``decode``."""
+        """Return what was still held back; an unfinished character reads as U+FFFD, as it does in ``decode``."""
         text = self._decode(self._window)
         piece = text[self._given :]
         self._given = max(self._given, len(text))

@@ -1,0 +1,128 @@
+"""Patches of transformers: the methods by which `GenerationMixin.generate` decodes, called with everything prepared."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from transformers import GenerationMixin, PreTrainedModel
+
+from decoding.handed_over import HandedOver
+from decoding.lade.decoding import CONFIG_MAP, lookahead_config
+from decoding.lade.printing import PrintingStreamer, ReplyPrinter, print_reason, print_summary, switched_on
+from decoding.lookahead import LookaheadDecoder
+from decoding.step import Step
+from decoding.streaming import Feed
+from decoding.support import lookahead_support
+
+_SERVED = "_sample"
+"""Greedy decoding goes by this method too."""
+_UNSERVED = {"_beam_search": "beam search", "_assisted_decoding": "an assistant or prompt lookup"}
+
+_originals: dict[str, Callable[..., Any]] = {}
+
+
+def augment_all() -> None:
+    """Have `generate` of every model decode by lookahead; once is enough, and more does no harm."""
+    augment_llama()
+    augment_generate()
+
+
+def augment_llama() -> None:
+    """Do nothing: the models stay as they are. The original implementation replaced Llama's methods."""
+
+
+def augment_generate() -> None:
+    """Have `generate` of every model decode by lookahead: all that :func:`augment_all` does."""
+    if _originals:
+        return
+    for name in (_SERVED, *_UNSERVED):
+        _originals[name] = original = getattr(GenerationMixin, name)
+        replacement = _by_lookahead(original) if name == _SERVED else _left_alone(original, _UNSERVED[name])
+        setattr(GenerationMixin, name, replacement)
+
+
+def restore() -> None:
+    """Give transformers its own methods back. What was configured and logged stays for another `augment_all`."""
+    for name, original in _originals.items():
+        setattr(GenerationMixin, name, original)
+    _originals.clear()
+
+
+def _by_lookahead(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def decode(self: PreTrainedModel, input_ids: torch.LongTensor, **prepared: Any) -> Any:
+        if not _wanted():
+            return _by_the_original(original, self, input_ids, prepared)
+        call, reason = _taken_apart(self, input_ids, prepared)
+        if reason is not None:
+            print_reason(str(reason))
+            return _by_the_original(original, self, input_ids, prepared)
+
+        prompt, streamer = input_ids[0].tolist(), prepared.get("streamer")
+        feed = None if streamer is None else Feed(streamer, prompt, prompt_told=True)
+        printer = ReplyPrinter.wanted(self, prompt)
+        steps: list[Step] = []
+
+        def on_step(step: Step) -> None:
+            steps.append(step)
+            if feed is not None:
+                feed.put(step.tokens)
+            if printer is not None:
+                printer.put(step.tokens, step.origins)
+
+        result = call.decode(LookaheadDecoder(self, lookahead_config()), on_step=on_step)
+        for each in (feed, printer):
+            if each is not None:
+                each.end()
+        _record(sum(len(step.tokens) for step in steps), len(steps))
+        return result
+
+    return decode
+
+
+def _taken_apart(
+    model: PreTrainedModel, input_ids: torch.LongTensor, prepared: Mapping[str, Any]
+) -> tuple[HandedOver, Exception | str | None]:
+    """What `generate` prepared, and why lookahead cannot serve it; None if it can."""
+    given = dict(prepared)
+    processors, criteria = given.pop("logits_processor"), given.pop("stopping_criteria")
+    config, _ = given.pop("generation_config"), given.pop("streamer", None)
+    given["synced_gpus"] = given.get("synced_gpus") or None
+    call = HandedOver(model, input_ids, processors, criteria, config, given)
+    return call, call.refusal() or lookahead_support(model).reason
+
+
+def _by_the_original(
+    original: Callable[..., Any], model: PreTrainedModel, input_ids: torch.LongTensor, prepared: Mapping[str, Any]
+) -> Any:
+    """Decode by transformers alone; with ``CHAT`` one text is printed as it comes all the same."""
+    printer = ReplyPrinter.wanted(model, input_ids[0].tolist()) if len(input_ids) == 1 else None
+    if printer is None:
+        return original(model, input_ids, **prepared)
+    streamer = PrintingStreamer(printer, prepared.get("streamer"))
+    result = original(model, input_ids, **{**prepared, "streamer": streamer})
+    print_summary(streamer.tokens, streamer.tokens, "N/A ")
+    return result
+
+
+def _left_alone(original: Callable[..., Any], reason: str) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def decode(self: PreTrainedModel, *args: Any, **kwargs: Any) -> Any:
+        if _wanted():
+            print_reason(f"lookahead decoding serves no {reason}")
+        return original(self, *args, **kwargs)
+
+    return decode
+
+
+def _record(tokens: int, steps: int) -> None:
+    ratio = round(tokens / steps, 2)
+    CONFIG_MAP.setdefault("log", []).append([tokens, steps, ratio])
+    print_summary(tokens, steps, ratio)
+
+
+def _wanted() -> bool:
+    return switched_on("USE_LADE", unset=True)

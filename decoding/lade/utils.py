@@ -1,0 +1,159 @@
+"""Configuration, log and model loading, with the names and arguments of the original implementation."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from decoding.lade.decoding import CONFIG_MAP, lookahead_config
+from decoding.lade.patching import augment_all, augment_generate, augment_llama
+
+__all__ = [
+    "augment_all",
+    "augment_generate",
+    "augment_llama",
+    "config_lade",
+    "distributed",
+    "get_device",
+    "get_model",
+    "log_history",
+    "save_log",
+]
+
+_MEANINGLESS = {
+    "ALWAYS_FWD_ONE": "a step is one forward pass always",
+    "SPLIT_FLAG": "a step is never split",
+    "DIST_WORKERS": "a text is decoded by one process, so every rank decodes the whole of it",
+    "backend": "a text is decoded by one process",
+    "USE_FLASH": "the attention is the model's own; sdpa and eager take lookahead's masks",
+}
+_warned: set[str] = set()
+
+
+def config_lade(
+    WINDOW_SIZE: int | None = None,  # noqa: N803
+    LEVEL: int | None = None,  # noqa: N803
+    DEBUG: int | bool | None = None,  # noqa: N803
+    GUESS_SET_SIZE: int | None = None,  # noqa: N803
+    ALWAYS_FWD_ONE: int | bool | None = None,  # noqa: N803
+    SPLIT_FLAG: int | bool | None = None,  # noqa: N803
+    DIST_WORKERS: int | None = None,  # noqa: N803
+    POOL_FROM_PROMPT: int | bool | None = None,  # noqa: N803
+    backend: str | None = None,
+    USE_FLASH: int | bool | None = None,  # noqa: N803
+) -> None:
+    """Configure, and begin the log anew. What is left out stays as it was; without any size, each step is budgeted.
+
+    Args:
+        WINDOW_SIZE, LEVEL, GUESS_SET_SIZE: W, N and G of :class:`LookaheadConfig`.
+        DEBUG: print a summary after every `generate`.
+        DIST_WORKERS: several processes do not share a text here; with more than one, each decodes on the device of
+            its ``LOCAL_RANK``, and the first alone prints.
+        POOL_FROM_PROMPT: n-grams of the prompt are candidates here always.
+        ALWAYS_FWD_ONE, SPLIT_FLAG, backend, USE_FLASH: without meaning here; a warning says so, once.
+
+    Raises:
+        ValueError: a size is out of range.
+    """
+    given = {name: value for name, value in locals().items() if value is not None}
+    before = dict(CONFIG_MAP)
+    CONFIG_MAP.update({name: value for name, value in given.items() if name != "backend"})
+    try:
+        # A size out of range is told here, and not in the middle of `generate`.
+        lookahead_config()
+    except ValueError:
+        CONFIG_MAP.clear()
+        CONFIG_MAP.update(before)
+        raise
+    CONFIG_MAP["log"] = []
+    if distributed():
+        CONFIG_MAP["LOCAL_RANK"] = int(os.environ.get("LOCAL_RANK", "0"))
+        if torch.cuda.is_available():
+            torch.cuda.set_device(CONFIG_MAP["LOCAL_RANK"])
+
+    unserved = {
+        "ALWAYS_FWD_ONE": ALWAYS_FWD_ONE is not None,
+        "SPLIT_FLAG": bool(SPLIT_FLAG),
+        "DIST_WORKERS": (DIST_WORKERS or 1) > 1,
+        "backend": backend is not None,
+        "USE_FLASH": bool(USE_FLASH),
+    }
+    for name in (name for name, asked in unserved.items() if asked):
+        _warn_once(name, _MEANINGLESS[name])
+    if POOL_FROM_PROMPT is not None and not POOL_FROM_PROMPT:
+        _warn_once("POOL_FROM_PROMPT=False", "n-grams of the prompt are candidates always")
+
+
+def get_device() -> int:
+    """Return this process's place among those of ``DIST_WORKERS``: the index of its GPU, 0 where it is alone."""
+    return int(CONFIG_MAP.get("LOCAL_RANK", 0))
+
+
+def distributed() -> bool:
+    """Say whether ``DIST_WORKERS`` asked for more than one process."""
+    return int(CONFIG_MAP.get("DIST_WORKERS", 1)) > 1
+
+
+def log_history(clear: bool = False) -> None:
+    """Print how many tokens lookahead has generated since the last `config_lade`, and in how many steps.
+
+    Args:
+        clear: forget them then.
+    """
+    log = CONFIG_MAP.get("log", [])
+    generated, steps = sum(entry[0] for entry in log), sum(entry[1] for entry in log)
+    ratio = generated / steps if steps else 0
+    sys.stdout.write(f"LADE LOG - OVERALL GEN:  {generated}  STEPS:  {steps}  AVG COMPRESS RATIO:  {ratio}\n")
+    if clear:
+        CONFIG_MAP["log"] = []
+
+
+def save_log(log_dir: str | os.PathLike[str]) -> None:
+    """Write the log to this file, a list of [tokens, steps, ratio] for each `generate`; `torch.load` reads it."""
+    torch.save(CONFIG_MAP.get("log", []), Path(log_dir))
+
+
+def get_model(
+    model_path: str,
+    quant: str | None,
+    dtype: torch.dtype | str | None,
+    device: str | int | torch.device,
+    cache_dir: str | None,
+    use_ds: bool,
+    native_offload: bool = False,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a causal language model and its tokenizer, which becomes the model's ``tokenizer``.
+
+    Args:
+        model_path: a folder or an id of the Hugging Face Hub.
+        dtype: of the weights; None for the checkpoint's own.
+        device: where the model goes.
+        cache_dir: where downloads are kept; None or empty for the usual place.
+        quant, use_ds, native_offload: quantisation, DeepSpeed and offloading, none of which is served here.
+
+    Returns:
+        The model, in eval mode, and the tokenizer.
+
+    Raises:
+        NotImplementedError: one of these is asked for.
+    """
+    for name, value in {"quant": quant, "use_ds": use_ds, "native_offload": native_offload}.items():
+        if value:
+            raise NotImplementedError(f"{name}={value!r} is not served: load such a model with transformers")
+    tokenizer = AutoTokenizer.from_pretrained(model_path, cache_dir=cache_dir or None)
+    model: Any = AutoModelForCausalLM.from_pretrained(model_path, dtype=dtype or "auto", cache_dir=cache_dir or None)
+    model.to(device).eval()
+    model.tokenizer = tokenizer
+    return model, tokenizer
+
+
+def _warn_once(flag: str, why: str) -> None:
+    if flag not in _warned:
+        _warned.add(flag)
+        warnings.warn(f"{flag} has no meaning here: {why}", stacklevel=3)

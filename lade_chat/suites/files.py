@@ -1,0 +1,186 @@
+"""Suites of prompts from files, in the formats that people have: text, JSON, tables, Parquet, packed or not."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from lade_chat.errors import LadeChatError
+from lade_chat.suites.prompts import Question, Suite, plain_question
+from lade_chat.suites.records import TEXT_FIELDS, question_of
+
+EXPECTED = (
+    "Expected is a prompt a line, JSON lines or a JSON array (MT-Bench, Spec-Bench, HumanEval, GSM8K, ShareGPT, Alpaca,"
+    " chat messages) or CSV or TSV with a header, each packed by gzip or not; or Parquet"
+)
+_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
+
+
+def read_suites(path: Path) -> list[Suite]:
+    """Read the suites of a file, whose format is found out from what it holds and, for tables, from its name.
+
+    Records are those of MT-Bench and Spec-Bench (``turns``, each a prompt with those before as its history), of
+    HumanEval (``prompt``), GSM8K (``question``), Alpaca (``instruction``, ``input``), ShareGPT (``conversations``), or
+    chats (``messages``), of which the user's turns are taken; suites go by ``category``. They come as JSON lines, as
+    one JSON array, or as rows of Parquet; of a CSV or TSV the header names the fields. Any other text is a prompt a
+    line, in which ``\\n`` stands for a line break.
+
+    Raises:
+        LadeChatError: the file is none of these; the message says where, and what is expected.
+    """
+    data, name = _unpacked(path)
+    stem, suffix = Path(name).stem, Path(name).suffix.lower()
+    suites: dict[str, list[Question]] = {}
+    for place, record in _records(path, data, suffix):
+        try:
+            suite, question = (stem, record) if isinstance(record, Question) else question_of(record, stem)
+        except ValueError as error:
+            raise LadeChatError(f"{path}, {place}: {error}.") from None
+        suites.setdefault(suite, []).append(question)
+    if not suites:
+        raise LadeChatError(f"{path} holds no prompts. {EXPECTED}.")
+    return [Suite(each, tuple(questions)) for each, questions in suites.items()]
+
+
+def _unpacked(path: Path) -> tuple[bytes, str]:
+    """What a file holds, and its name without that of its packing."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise LadeChatError(f"{path} cannot be read: {error.strerror or error}.") from None
+    if not data.startswith(_GZIP):
+        return data, path.name
+    try:
+        return gzip.decompress(data), path.stem if path.suffix.lower() == ".gz" else path.name
+    except (OSError, EOFError, zlib.error) as error:
+        raise LadeChatError(f"{path} cannot be unpacked: {error}.") from None
+
+
+def _records(path: Path, data: bytes, suffix: str) -> Iterator[tuple[str, Any]]:
+    """Each record with its place in the file; a line of plain text is a question."""
+    if data.startswith(_PARQUET):
+        return _rows(path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LadeChatError(f"{path} is no UTF-8 text (byte {error.start}). {EXPECTED}.") from None
+    if suffix in (".csv", ".tsv"):
+        return _table(path, text, "\t" if suffix == ".tsv" else None)
+    start = text.lstrip()[:1]
+    if start == "[":
+        return _array(path, text)
+    if start == "{":
+        return _json_lines(path, text)
+    return ((f"line {number}", plain_question(line)) for number, line in _lines(text))
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    return ((number, line.strip()) for number, line in enumerate(text.splitlines(), start=1) if line.strip())
+
+
+def _json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    lines = list(_lines(text))
+    try:
+        json.loads(lines[0][1])
+    except (ValueError, RecursionError):
+        # One object over several lines, it may be.
+        try:
+            whole = json.loads(text)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            yield "item 1", whole
+            return
+    for number, line in lines:
+        yield f"line {number}", _parsed(path, line, number)
+
+
+def _array(path: Path, text: str) -> Iterator[tuple[str, Any]]:
+    items = _parsed(path, text)
+    return ((f"item {number}", item) for number, item in enumerate(items, start=1))
+
+
+def _parsed(path: Path, text: str, line: int | None = None) -> Any:
+    """A JSON value. ``line`` is where it stands, where it is one of many."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where, why = line or error.lineno, f"{error.msg}, column {error.colno}"
+    except (ValueError, RecursionError) as error:
+        where, why = line or 1, str(error)
+    raise LadeChatError(f"{path}, line {where}: this is not JSON ({why}). {EXPECTED}.") from None
+
+
+def _table(path: Path, text: str, delimiter: str | None) -> Iterator[tuple[str, Any]]:
+    header, _, _ = text.partition("\n")
+    delimiter = delimiter or (";" if ";" in header and "," not in header else ",")
+    reader = csv.DictReader(StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+    try:
+        reader.fieldnames = [name.strip().lower() for name in reader.fieldnames or ()]
+        if reader.fieldnames and not set(TEXT_FIELDS) & set(reader.fieldnames):
+            raise LadeChatError(f"{path}, line 1: the header names none of {', '.join(TEXT_FIELDS)}.")
+        for row in reader:
+            if None in row:
+                raise LadeChatError(
+                    f"{path}, line {reader.line_num}: this has more cells than the header; a cell with the separator in"
+                    " it stands in double quotes."
+                )
+            # What a table cannot hold, lists, is left out.
+            known = (*TEXT_FIELDS, "input", "answer", "category", "task_id")
+            yield f"line {reader.line_num}", {name: row[name] or "" for name in known if name in row}
+    except csv.Error as error:
+        raise LadeChatError(f"{path}, after line {reader.line_num}: this is no CSV ({error}).") from None
+
+
+def _by_pyarrow(path: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = importlib.import_module("pyarrow.parquet").read_table(str(path)).to_pylist()
+    return rows
+
+
+def _by_pandas(path: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = importlib.import_module("pandas").read_parquet(path).to_dict("records")
+    return [{name: _as_list(value) for name, value in row.items()} for row in rows]
+
+
+def _by_duckdb(path: Path) -> list[dict[str, Any]]:
+    table = importlib.import_module("duckdb").read_parquet(str(path))
+    return [dict(zip(table.columns, row, strict=True)) for row in table.fetchall()]
+
+
+PARQUET_READERS: dict[str, Callable[[Path], list[dict[str, Any]]]] = {
+    "pyarrow": _by_pyarrow,
+    "pandas": _by_pandas,
+    "duckdb": _by_duckdb,
+}
+"""Libraries that read Parquet, none of which is a dependency; the first one installed is used."""
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+    for library, read in PARQUET_READERS.items():
+        try:
+            rows = read(path)
+        except ImportError:
+            continue
+        except Exception as error:
+            # Each library has errors of its own.
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise LadeChatError(f"{path} is no Parquet file that {library} can read: {reason}.") from None
+        yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
+        return
+    raise LadeChatError(
+        f"{path} is a Parquet file, and reading it needs a library: pip install pyarrow (pandas or duckdb will do too)."
+    )
+
+
+def _as_list(value: Any) -> Any:
+    """A column's value as JSON would have it; pandas gives arrays for lists."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return [_as_list(item) for item in value] if isinstance(value, list) else value

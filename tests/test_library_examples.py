@@ -1,0 +1,84 @@
+"""The examples of the library's docstrings and of the README: each runs, and says what it claims to say."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import decoding
+from decoding import lade
+
+ROOT = Path(__file__).parents[1]
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.fixture(scope="module")
+def bundled() -> dict[str, Any]:
+    """The names that examples take for granted, as a reader would have them from the package's own example."""
+    names: dict[str, Any] = {}
+    example = doctest.DocTestParser().get_doctest(decoding.__doc__ or "", names, "decoding", None, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        for each in example.examples[:5]:
+            exec(each.source, names)
+    names["inputs"] = names["tokenizer"]("def add(a, b):", return_tensors="pt")
+    return names
+
+
+def examples() -> Iterator[Any]:
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    found = {"decoding": decoding}
+    for module in pkgutil.walk_packages(decoding.__path__, "decoding."):
+        found[module.name] = importlib.import_module(module.name)
+    for name, module in found.items():
+        yield from (pytest.param(each, id=each.name) for each in finder.find(module, name) if each.examples)
+
+
+EXAMPLES = list(examples())
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_an_example_says_what_it_claims(
+    example: doctest.DocTest, bundled: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    example.globs.update(bundled)
+    said: list[str] = []
+    try:
+        failed = doctest.DocTestRunner(optionflags=OPTIONS).run(example, out=said.append, clear_globs=False).failed
+    finally:
+        lade.restore()
+        lade.decoding.CONFIG_MAP.clear()
+    assert not failed, "".join(said)
+
+
+def test_what_a_newcomer_needs_has_an_example() -> None:
+    shown = {parameter.values[0].name for parameter in EXAMPLES}
+    needed = {
+        "decoding",
+        "decoding.asynchronous",
+        "decoding.detokenizer.Detokenizer",
+        "decoding.hf.generate",
+        "decoding.lade",
+        "decoding.stats.GenerationStats",
+    }
+    assert needed <= shown
+
+
+def test_the_readmes_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = readme.partition("\n## The library\n")[2].partition("\n## ")[0]
+    blocks = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    assert blocks
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), names)
+    assert capsys.readouterr().out.strip()
