@@ -9,8 +9,8 @@ from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.detail import Outlook, StepDetail
 from decoding.hf import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
+from decoding.linear_kernels import packed_weight_bytes
 from decoding.lookahead import LookaheadDecoder
-from decoding.products import packed_weight_bytes
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.static_prefix import compile_support

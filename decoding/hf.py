@@ -25,6 +25,7 @@ from decoding.handed_over import HandedOver
 from decoding.lookahead import LookaheadDecoder
 from decoding.session import Session
 from decoding.streaming import Feed
+from decoding.unwrapping import unwrapped
 
 
 def generate(
@@ -76,8 +77,9 @@ def generate(
     _check("session", session, Session)
     told = _told_to_generate(model)
     criteria = [*stopping_criteria, *_stop_strings(stop_strings, tokenizer or told.get("tokenizer"))]
+    inner = unwrapped(model)
     handed_over = HandedOver(
-        model, input_ids, logits_processor, criteria, generation_config, {**model_kwargs, **_unserved(told)}
+        inner, input_ids, logits_processor, criteria, generation_config, {**model_kwargs, **_unserved(told)}
     )
     refusal = handed_over.refusal()
     if refusal is not None:
@@ -89,7 +91,7 @@ def generate(
     # `generate` has given its own streamer the prompt already.
     feed = None if streamer is None else Feed(streamer, input_ids[0].tolist(), prompt_told=own is not None)
     result = handed_over.decode(
-        LookaheadDecoder(model, lookahead_config),
+        LookaheadDecoder(inner, lookahead_config),
         seed=seed,
         session=session,
         on_step=None if feed is None else lambda step: feed.put(step.tokens),

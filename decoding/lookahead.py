@@ -35,7 +35,7 @@ from decoding.plan import BudgetedPlan, FixedPlan, Plan
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.support import lookahead_support
+from decoding.support import Support, lookahead_support
 from decoding.window import JacobiWindow
 
 
@@ -63,8 +63,13 @@ class LookaheadDecoder(Decoder):
         check_kind(config, LookaheadConfig, "config")
         check_kind(cost, StepCost, "cost")
         self.config = LookaheadConfig.auto() if config is None else config
-        self.support = lookahead_support(model)
         self._cost = cost
+        lookahead_support(self.model)
+
+    @property
+    def support(self) -> Support:
+        """Whether lookahead serves the model as it is now."""
+        return lookahead_support(self.model)
 
     def _plan(self, session: Session, observe: Observe | None) -> Plan:
         plan: Plan
