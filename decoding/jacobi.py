@@ -21,10 +21,11 @@ from decoding.arguments import as_count
 from decoding.candidates.tree import CandidateTree
 from decoding.decoder import Decoder, plain_step
 from decoding.inputs import StepInputs
+from decoding.model_state import last_state_of
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.support import Support, lookahead_support
+from decoding.support import Support, lookahead_support, support_as_of
 from decoding.window import JacobiWindow
 
 
@@ -90,7 +91,7 @@ class JacobiDecoder(Decoder):
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         no_window = JacobiWindow(0, 2, ())
         guesses: list[int] = []
-        reason, supported = None, self.support.supported
+        reason, supported = None, support_as_of(self.model, last_state_of(self.model).structure).supported
         while reason is None:
             size = self._size(session, request) if supported else 0
             if size < 1:

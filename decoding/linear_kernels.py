@@ -15,6 +15,7 @@ from torch.nn import functional
 from torch.nn.modules import module as torch_modules
 from transformers import PreTrainedModel
 
+from decoding.fingerprint import version_of
 from decoding.kernel_timing import (
     KernelChoice,
     LinearKernel,
@@ -141,7 +142,7 @@ class _Weight:
     ) -> None:
         # Held, so that its id is not another's.
         self.tensor, self.kernels, self.edition = tensor, kernels, edition
-        self._address, self._version = tensor.data_ptr(), _version(tensor)
+        self._address, self._version = tensor.data_ptr(), version_of(tensor)
         self.packed: torch.Tensor | None = None
         if LinearKernel.PREPACKED in kernels.values():
             unchanged = before is not None and edition is not None and before.edition == edition
@@ -153,7 +154,7 @@ class _Weight:
 
     def is_packed_from(self, weight: torch.Tensor) -> bool:
         """Return whether the copy is of the weight as it is, as far as can be told without reading it."""
-        return weight.data_ptr() == self._address and _version(weight) == self._version
+        return weight.data_ptr() == self._address and version_of(weight) == self._version
 
 
 def _plain_layers(model: nn.Module) -> list[nn.Linear]:
@@ -172,8 +173,3 @@ def _is_changed_globally() -> bool:
         or torch.is_autocast_enabled("cpu")
         or bool(torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks)
     )
-
-
-def _version(weight: torch.Tensor) -> int:
-    """Return PyTorch's count of changes in place, which it does not keep for tensors made in inference mode."""
-    return 0 if weight.is_inference() else weight._version

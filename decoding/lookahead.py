@@ -31,11 +31,12 @@ from decoding.cost_probe import step_cost
 from decoding.decoder import Decoder, plain_step
 from decoding.detail import Observe, ObservedPlan
 from decoding.inputs import StepInputs
+from decoding.model_state import last_state_of
 from decoding.plan import BudgetedPlan, FixedPlan, Plan
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.support import Support, lookahead_support
+from decoding.support import Support, lookahead_support, support_as_of
 from decoding.window import JacobiWindow
 
 
@@ -80,7 +81,8 @@ class LookaheadDecoder(Decoder):
         return plan if observe is None else ObservedPlan(plan, session, observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        plan = self._plan(session, request.observe) if self.support.supported else None
+        supported = support_as_of(self.model, last_state_of(self.model).structure).supported
+        plan = self._plan(session, request.observe) if supported else None
         reason = None
         while reason is None:
             started = perf_counter()

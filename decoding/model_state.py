@@ -1,4 +1,4 @@
-"""ModelState: what a model's answers depend on, looked at between texts, so that nothing is kept that was the old one's.
+"""ModelState: all that a model's answers depend on, compared between texts.
 
 Weights may be trained, replaced, moved or edited, adapters switched, merged or taken off, layers patched and hooked at
 any time. Whatever is kept of a model (what it has read, copies of weights, timings) goes by the state that it was kept
@@ -16,7 +16,7 @@ import torch
 from transformers import PreTrainedModel
 
 from decoding.fingerprint import Fingerprint, fingerprint_of
-from decoding.module_walk import Survey, survey
+from decoding.survey import Survey, survey
 
 _states: WeakKeyDictionary[PreTrainedModel, ModelState] = WeakKeyDictionary()
 

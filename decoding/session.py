@@ -42,7 +42,7 @@ class Session:
                 are changed. Where it cannot be compiled a warning says why, and the steps are as without.
 
         Raises:
-            NotImplementedError: a wrapper adds to the prompt what the model within does not know of.
+            NotImplementedError: a wrapper does to a text what the model within does not know of.
         """
         self.model = model = unwrapped(model)
         self.compiled = compiled

@@ -8,8 +8,8 @@ from transformers import PreTrainedModel
 
 from decoding.gate import gate_of
 from decoding.model_state import last_state_of
-from decoding.module_walk import survey
 from decoding.probe import why_branches_fail
+from decoding.survey import survey
 from decoding.unwrapping import unwrapped
 
 
@@ -29,13 +29,21 @@ def lookahead_support(model: PreTrainedModel) -> Support:
     """Ask the gate, then probe with a few small forward passes.
 
     The answer is kept until the model's modules, their hooks and patches, its configuration, dtype or kind of device
-    are others.
+    are others. A hook runs in those passes too; one that does something to the last row alone is found out by them.
 
     Raises:
-        NotImplementedError: a wrapper adds to the prompt what the model within does not know of.
+        NotImplementedError: a wrapper does to a text what the model within does not know of.
     """
     model = unwrapped(model)
-    structure = survey(model).structure
+    return support_as_of(model, survey(model).structure)
+
+
+def support_as_of(model: PreTrainedModel, structure: tuple[object, ...]) -> Support:
+    """As :func:`lookahead_support`, of a model that has been looked at.
+
+    Args:
+        structure: its state's.
+    """
     known: list[tuple[object, Support]] = last_state_of(model).derived.setdefault("support", [])
     for known_structure, support in known:
         if known_structure == structure:

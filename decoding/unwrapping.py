@@ -14,7 +14,7 @@ def unwrapped(model: Model) -> Model:
     or not. What `torch.compile` has made of a model is not used: ``Session(model, compiled=True)`` compiles steps.
 
     Raises:
-        NotImplementedError: a wrapper adds to the prompt what the model within does not know of.
+        NotImplementedError: a wrapper does to a text what the model within does not know of.
     """
     inner: Any = model
     while True:
@@ -30,9 +30,15 @@ def unwrapped(model: Model) -> Model:
 
 def _check_adapters(model: Any) -> None:
     active = getattr(model, "active_peft_config", None)
+    kind = getattr(active, "peft_type", "adapters")
+    kind = getattr(kind, "value", kind)
     if getattr(active, "is_prompt_learning", False):
-        kind = getattr(active, "peft_type", "prompt learning")
-        raise NotImplementedError(
-            f"{type(model).__name__} with {getattr(kind, 'value', kind)} puts tokens of its own before every text, which"
-            " is not served; adapters within the layers are, such as LoRA's"
-        )
+        does = "puts tokens of its own before every text"
+    elif kind == "XLORA" or getattr(active, "alora_invocation_tokens", None):
+        does = "weighs its adapters anew for every text"
+    else:
+        return
+    raise NotImplementedError(
+        f"{type(model).__name__} with {kind} {does}, which is not served; adapters in force throughout are, such as"
+        " LoRA's: pass get_base_model() to decode without these"
+    )

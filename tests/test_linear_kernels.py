@@ -140,6 +140,20 @@ def test_a_weight_that_is_as_it_was_keeps_its_copy() -> None:
     assert changed[0] is model.model.layers[1].mlp.up_proj.weight
 
 
+@pytest.mark.usefixtures("prepacked_everywhere")
+def test_what_holds_for_all_layers_holds_in_wide_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model("llama").float()
+    fast = ModelWithKernels(model)
+    assert fast.module() is not model
+    with torch.autocast("cpu"):
+        assert fast.module() is model
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda module, args, output: None)
+    assert fast.module() is model
+    handle.remove()
+    monkeypatch.setattr(nn.Linear, "forward", lambda self, rows: rows @ self.weight.t())
+    assert fast.module() is model
+
+
 REPLACEMENTS: dict[str, Callable[[Any], object]] = {
     "another dtype": lambda model: model.to(torch.bfloat16),
     "a dtype that is not timed": lambda model: model.double(),

@@ -67,7 +67,7 @@ def test_every_linear_layer_of_a_family_is_seen_and_nothing_is_changed(family: s
     assert len(output.hidden_states) == len(expected.hidden_states)
     for was, now in zip(before, state_of(model), strict=True):
         # transformers puts its own hooks there as it is first asked for hidden states.
-        changed = {name for name in now if name not in was or now[name] is not was[name] and now[name] != was[name]}
+        changed = {name for name in now if name not in was or (now[name] is not was[name] and now[name] != was[name])}
         assert all("hook" in name for name in changed)
 
 

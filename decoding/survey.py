@@ -13,15 +13,17 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from decoding.fingerprint import has_contents
+from decoding.fingerprint import has_contents, version_of
 from decoding.gate import attention_of, depends_on_length
 
 MAX_DEPTH = 4
 """Lists and dictionaries among a module's attributes are looked into so far."""
-_PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.device)
+_PLAIN = frozenset((bool, int, float, str, type(None), torch.dtype, torch.device))
 _OWN = frozenset(vars(nn.Module())) | {"config", "generation_config"}
 """Attributes that every module has, and configurations: looked at otherwise, or nothing to an answer."""
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks")
+_PASSIVE = ("decoding.parallel.mirror", "transformers.utils.output_capturing")
+"""Where hooks are defined that change nothing of what a module puts out."""
 _PLAIN_TENSORS = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 
@@ -40,7 +42,7 @@ class SurveyedTensor:
     @property
     def identity(self) -> list[tuple[int, int, int]]:
         """What shows that it was replaced or written to, whatever it holds."""
-        return [(id(self.whole), _version(part), _address(part)) for part in self.parts]
+        return [(id(self.whole), version_of(part), _address(part)) for part in self.parts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,9 @@ class _Walk:
         self.tensor_mapping(own.get("_buffers", {}))
         for kind in _HOOKS:
             for hook in own.get(kind, {}).values():
-                self.settings.append(kind)
-                self.function(hook)
+                if getattr(hook, "__module__", None) not in _PASSIVE:
+                    self.settings.append(kind)
+                    self.function(hook)
         for name, value in own.items():
             if name not in _OWN:
                 self.settings.append(name)
@@ -107,7 +110,7 @@ class _Walk:
                 self.module(child)
 
     def value(self, value: object, depth: int) -> None:
-        if isinstance(value, _PLAIN):
+        if type(value) in _PLAIN:
             self.settings.append(value)
         elif isinstance(value, torch.Tensor):
             self.tensor(value)
@@ -122,6 +125,8 @@ class _Walk:
                     self.value(item, depth - 1)
         elif callable(value):
             self.function(value)
+        elif isinstance(value, (int, float, str)):  # an enumeration's
+            self.settings.append(value)
         else:
             self.settings.append(type(value))
 
@@ -129,7 +134,7 @@ class _Walk:
         self.settings.append((type(mapping), len(mapping)))
         if depth:
             for key, value in mapping.items():
-                self.settings.append(key if isinstance(key, _PLAIN) else type(key))
+                self.settings.append(key if type(key) in _PLAIN else type(key))
                 self.value(value, depth - 1)
 
     def tensor_mapping(self, mapping: Mapping[str, torch.Tensor | None]) -> None:
@@ -171,7 +176,7 @@ class _Walk:
                 self.tensor(value)
             else:
                 # Collections are what hooks gather outputs in.
-                self.settings.append(value if isinstance(value, _PLAIN) else type(value))
+                self.settings.append(value if type(value) in _PLAIN else type(value))
 
     def _is_seen(self, thing: object) -> bool:
         seen = id(thing) in self._seen
@@ -186,16 +191,12 @@ def _plain_parts(tensor: torch.Tensor) -> list[torch.Tensor]:
     if type(tensor) in _PLAIN_TENSORS or not hasattr(tensor, "__tensor_flatten__"):
         return [tensor]
     names, _ = tensor.__tensor_flatten__()
-    return [part for name in names for part in _plain_parts(getattr(tensor, name))]
+    inner = [getattr(tensor, name) for name in names]
+    return [part for each in inner if isinstance(each, torch.Tensor) for part in _plain_parts(each)]
 
 
 def _kind_of(tensor: torch.Tensor) -> tuple[object, ...]:
     return type(tensor), tuple(tensor.shape), tensor.dtype, tensor.device
-
-
-def _version(tensor: torch.Tensor) -> int:
-    """Return PyTorch's count of changes in place, which it does not keep for tensors made in inference mode."""
-    return 0 if tensor.is_inference() else tensor._version
 
 
 def _address(tensor: torch.Tensor) -> int:
