@@ -30,8 +30,8 @@ from decoding.detail import Outlook, StepDetail
 from decoding.detokenizer import Detokenizer
 from decoding.hf import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
+from decoding.linear_kernels import packed_weight_bytes
 from decoding.lookahead import LookaheadDecoder
-from decoding.products import packed_weight_bytes
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.static_prefix import compile_support

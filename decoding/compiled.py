@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
 
 import torch
 from transformers import Cache, PreTrainedModel
 
 from decoding.gate import gate_of
+from decoding.model_state import last_state_of
 from decoding.probe import LEAST_TOLERANCE, ROUNDINGS
 from decoding.support import lookahead_support
 
@@ -22,19 +22,23 @@ DEFAULT_BACKEND = "inductor"
 RUNS_TO_RECORD = 3
 """On CUDA the first run of a shape compiles, the second is recorded as a graph, and the third replays it."""
 
-_known: WeakKeyDictionary[PreTrainedModel, dict[str, CompiledForward]] = WeakKeyDictionary()
-
 
 def compiled_forward(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> CompiledForward:
-    """The model's compiled forward pass; nothing is compiled before its first use. Kept for the model's lifetime.
+    """The model's compiled forward pass; nothing is compiled before its first use. Kept while the model's modules,
+    patches and hooks are the same, and its tensors keep their shapes and kinds.
 
     Args:
         backend: what `torch.compile` knows it by.
     """
-    of_model = _known.setdefault(model, {})
+    state = last_state_of(model)
+    structure, of_model = state.derived.get("compiled forwards", (None, {}))
+    if structure != state.structure:
+        of_model = {}
+        state.derived["compiled forwards"] = state.structure, of_model
     if backend not in of_model:
         of_model[backend] = CompiledForward(model, backend)
-    return of_model[backend]
+    found: CompiledForward = of_model[backend]
+    return found
 
 
 class CompiledForward:

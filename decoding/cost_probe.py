@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from weakref import WeakKeyDictionary
 
 from transformers import PreTrainedModel
 
@@ -14,11 +13,12 @@ from decoding.choose import likeliest
 from decoding.cost import StepCost
 from decoding.gate import gate_of
 from decoding.inputs import StepInputs
+from decoding.model_state import last_state_of, observe
 from decoding.prefix import KVPrefix
-from decoding.products import look_again
 from decoding.static_inputs import fewest_padded_to, padded_size
 from decoding.static_prefix import StaticPrefix, prefix_of
 from decoding.step import Origin
+from decoding.unwrapping import unwrapped
 from decoding.window import JacobiWindow
 
 SIZES = (1, 16, 4, 32, 8, 2, 6, 64, 12, 24, 128)
@@ -38,19 +38,19 @@ LARGE = 48
 QUICK_SECONDS = 0.02
 """Steps that take less than this are timed the second time."""
 
-_known: WeakKeyDictionary[PreTrainedModel, dict[bool | str, StepCost]] = WeakKeyDictionary()
-
 
 def step_cost(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
-    """What steps cost with this model; measured the first time, and kept for the model's lifetime.
+    """What steps cost with this model; measured the first time, and kept while its tensors keep their shapes and kinds.
 
     Args:
         compiled: as the session's that the steps are of.
     """
-    of_model = _known.setdefault(model, {})
-    if compiled not in of_model:
-        of_model[compiled] = measure_step_cost(model, compiled=compiled)
-    return of_model[compiled]
+    model = unwrapped(model)
+    cost = _known_costs(model).get(compiled)
+    if cost is None:
+        cost = measure_step_cost(model, compiled=compiled)
+        _known_costs(model)[compiled] = cost
+    return cost
 
 
 def measure_step_cost(
@@ -68,7 +68,8 @@ def measure_step_cost(
         compiled: as the session's that the steps are of.
         sizes: tokens of the steps, what tells most first; 1 among them. Those that there is no room for are left out.
     """
-    look_again(model, closely=True)
+    model = unwrapped(model)
+    observe(model)
     gate = gate_of(model)
     room = gate.position_limit or 4 * PROBE_PREFIX
     prefix = prefix_of(model, gate, compiled)
@@ -116,6 +117,11 @@ def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str 
         abs(now.seconds(size) / now.seconds(1) * cost.seconds(1) / cost.seconds(size) - 1) <= AGREEMENT
         for size in CHECKED_SIZES
     )
+
+
+def _known_costs(model: PreTrainedModel) -> dict[bool | str, StepCost]:
+    costs: dict[bool | str, StepCost] = last_state_of(model).derived.setdefault("step costs", {})
+    return costs
 
 
 def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:

@@ -24,6 +24,7 @@ from decoding.request import Request
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.step import Origin, Step
+from decoding.unwrapping import unwrapped
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -44,6 +45,7 @@ class Decoder(ABC):
         Raises:
             NotImplementedError: the model is an encoder-decoder, or no model of transformers at all.
         """
+        model = unwrapped(model)
         if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
             raise NotImplementedError(f"{type(model).__name__} is no model of transformers")
         if getattr(model.config, "is_encoder_decoder", False):

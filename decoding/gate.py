@@ -74,8 +74,8 @@ class Gate:
 def gate_of(model: PreTrainedModel) -> Gate:
     """Look at a model without running it."""
     config = model.config.get_text_config(decoder=True)
-    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    by_length = "longrope" in str(rope) or "dynamic" in str(rope)
+    rope = _rope_of(config)
+    by_length = _depends_on_length(rope)
     stateful = _why_not_rewindable(model)
     reaches: Reaches | None = None
     reason = stateful or _why_no_branches(model)
@@ -93,6 +93,11 @@ def gate_of(model: PreTrainedModel) -> Gate:
         one_prefill=by_length or _reads_both_ways(model),
         reread_after=_reread_after(model) if by_length else None,
     )
+
+
+def depends_on_length(model: PreTrainedModel) -> bool:
+    """Return whether the model's rotary embedding is another for long texts than for short ones."""
+    return _depends_on_length(_rope_of(model.config.get_text_config(decoder=True)))
 
 
 def vocabulary_size(model: PreTrainedModel) -> int:
@@ -119,6 +124,14 @@ def warn_of_dropout(model: PreTrainedModel) -> None:
         warnings.warn(
             "the model is in training mode, and its dropout changes every answer: call model.eval()", stacklevel=4
         )
+
+
+def _rope_of(config: Any) -> Any:
+    return getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+
+
+def _depends_on_length(rope: Any) -> bool:
+    return "longrope" in str(rope) or "dynamic" in str(rope)
 
 
 def _why_not_rewindable(model: PreTrainedModel) -> str | None:

@@ -25,6 +25,7 @@ from decoding.handed_over import HandedOver
 from decoding.lookahead import LookaheadDecoder
 from decoding.session import Session
 from decoding.streaming import Feed
+from decoding.unwrapping import unwrapped
 
 _Prepared: TypeAlias = tuple[Sequence[LogitsProcessor], Sequence[StoppingCriteria], GenerationConfig]
 _ABSENT: Any = object()
@@ -149,7 +150,8 @@ def _as_decoding_method(
         raise ValueError("streamer was passed twice, to generate and to decoding.generate")
     processors, criteria, config = prepared
     ends = _stop_criteria(own.stop_strings, own.tokenizer or told["tokenizer"])
-    call = HandedOver(model, input_ids, processors, [*criteria, *ends], config, {**model_kwargs, **_unserved(told)})
+    given = {**model_kwargs, **_unserved(told)}
+    call = HandedOver(unwrapped(model), input_ids, processors, [*criteria, *ends], config, given)
     # Its own streamer `generate` has given the prompt already.
     return own.decode(call, own.streamer or streamer, prompt_told=streamer is not None)
 
@@ -158,7 +160,7 @@ def _by_generate(
     own: _Own, model: PreTrainedModel, arguments: Mapping[str, Any]
 ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
     """Have `model.generate` prepare everything, and decode then."""
-    config = arguments["generation_config"]
+    model, config = unwrapped(model), arguments["generation_config"]
     if _asks_for_healing(model, config, arguments):
         raise NotImplementedError("lookahead decoding serves no token_healing")
     ends = _stop_criteria(own.stop_strings or _stop_strings_of(model, config), own.tokenizer)

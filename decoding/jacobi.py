@@ -21,10 +21,11 @@ from decoding.arguments import as_count
 from decoding.candidates.tree import CandidateTree
 from decoding.decoder import Decoder, plain_step, plainly
 from decoding.inputs import StepInputs
+from decoding.model_state import last_state_of
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.support import lookahead_support
+from decoding.support import Support, lookahead_support, support_as_of
 from decoding.window import JacobiWindow
 
 
@@ -80,7 +81,12 @@ class JacobiDecoder(Decoder):
         super().__init__(model)
         self.block_size = as_count(block_size, "block_size", least=1)
         self.on_iteration = on_iteration
-        self.support = lookahead_support(model)
+        lookahead_support(self.model)
+
+    @property
+    def support(self) -> Support:
+        """Whether Jacobi iteration serves the model as it is now."""
+        return lookahead_support(self.model)
 
     def _described(self) -> list[str]:
         return [f"block_size={self.block_size}", *plainly(self.support)]
@@ -88,9 +94,9 @@ class JacobiDecoder(Decoder):
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         no_window = JacobiWindow(0, 2, ())
         guesses: list[int] = []
-        reason = None
+        reason, supported = None, support_as_of(self.model, last_state_of(self.model).structure).supported
         while reason is None:
-            size = self._size(session, request)
+            size = self._size(session, request) if supported else 0
             if size < 1:
                 step = plain_step(session, request)
                 reason = step.finish_reason
@@ -124,8 +130,6 @@ class JacobiDecoder(Decoder):
 
     def _size(self, session: Session, request: Request) -> int:
         """How many positions the next block may have; 0 for a plain step."""
-        if not self.support.supported:
-            return 0
         limit = session.gate.position_limit
         room = self.block_size if limit is None else limit - len(session.ids)
         # Behind the block comes one token more.

@@ -31,11 +31,12 @@ from decoding.cost_probe import step_cost
 from decoding.decoder import Decoder, plain_step, plainly
 from decoding.detail import Observe, ObservedPlan
 from decoding.inputs import StepInputs
+from decoding.model_state import last_state_of
 from decoding.plan import BudgetedPlan, FixedPlan, Plan
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.support import lookahead_support
+from decoding.support import Support, lookahead_support, support_as_of
 from decoding.window import JacobiWindow
 
 
@@ -63,8 +64,13 @@ class LookaheadDecoder(Decoder):
         check_kind(config, LookaheadConfig, "config")
         check_kind(cost, StepCost, "cost")
         self.config = LookaheadConfig.auto() if config is None else config
-        self.support = lookahead_support(model)
         self._cost = cost
+        lookahead_support(self.model)
+
+    @property
+    def support(self) -> Support:
+        """Whether lookahead serves the model as it is now."""
+        return lookahead_support(self.model)
 
     def _described(self) -> list[str]:
         return [repr(self.config), *plainly(self.support)]
@@ -78,7 +84,8 @@ class LookaheadDecoder(Decoder):
         return plan if observe is None else ObservedPlan(plan, session, observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        plan = self._plan(session, request.observe) if self.support.supported else None
+        supported = support_as_of(self.model, last_state_of(self.model).structure).supported
+        plan = self._plan(session, request.observe) if supported else None
         reason = None
         while reason is None:
             started = perf_counter()

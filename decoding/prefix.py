@@ -13,7 +13,7 @@ from transformers import Cache, PreTrainedModel
 from decoding.cache import KVCache
 from decoding.gate import Gate, accepted_arguments
 from decoding.inputs import AttentionReach, StepInputs, additive_mask, position_ids
-from decoding.products import products_of
+from decoding.linear_kernels import ModelWithKernels
 
 
 def input_device(model: PreTrainedModel) -> torch.device:
@@ -59,6 +59,7 @@ class KVPrefix:
 
     def __init__(self, model: PreTrainedModel, gate: Gate, cache: KVCache | None = None) -> None:
         self._model, self._gate = model, gate
+        self._with_kernels = ModelWithKernels(model)
         self._cache = KVCache() if cache is None else cache
         self._device = input_device(model)
         # Asked for once: the model looks through its parameters for it.
@@ -100,8 +101,9 @@ class KVPrefix:
         """One forward pass over both branches; the logits at the rows of ``inputs.read``. Shape (rows, vocabulary)."""
         if len(inputs) == 1:
             return self._forward(inputs.token_ids, inputs.depths, None, inputs.read)
-        with products_of(self._model).faster():
-            return self._forward(inputs.token_ids, inputs.depths, self._masks(inputs), inputs.read)
+        return self._forward(
+            inputs.token_ids, inputs.depths, self._masks(inputs), inputs.read, self._with_kernels.module()
+        )
 
     def _masks(self, inputs: StepInputs) -> torch.Tensor | dict[str, torch.Tensor] | None:
         reaches = self._gate.reaches
@@ -114,7 +116,14 @@ class KVPrefix:
         return additive_mask(inputs, self.length, reach, self._dtype, self._device)
 
     @torch.inference_mode()
-    def _forward(self, token_ids: Sequence[int], depths: Any, mask: Any, read: Sequence[int]) -> torch.Tensor:
+    def _forward(
+        self,
+        token_ids: Sequence[int],
+        depths: Any,
+        mask: Any,
+        read: Sequence[int],
+        module: torch.nn.Module | None = None,
+    ) -> torch.Tensor:
         length = self.length
         arguments: dict[str, Any] = {"attention_mask": mask}
         if self._takes_positions:
@@ -122,7 +131,7 @@ class KVPrefix:
         if self._selects_logits:
             arguments["logits_to_keep"] = torch.tensor(read, device=self._device)
         try:
-            output = self._model(
+            output = (module or self._model)(
                 input_ids=torch.tensor([list(token_ids)], device=self._device),
                 past_key_values=self._cache,
                 use_cache=True,

@@ -9,20 +9,22 @@ from transformers import PreTrainedModel
 
 from decoding.candidates.context import LONGEST_MATCH
 from decoding.candidates.tables import Tables
-from decoding.gate import gate_of
+from decoding.gate import gate_of, vocabulary_size
 from decoding.inputs import StepInputs
+from decoding.model_state import observe
 from decoding.prefix import KVPrefix, OpaquePrefix
-from decoding.products import look_again
 from decoding.static_prefix import prefix_of
+from decoding.unwrapping import unwrapped
 
 
 class Session:
     """One conversation with a model: the committed text, the model's hold of it, and what the sources have learnt.
 
-    Between steps the model has read the whole text but its last token, which the next step reads.
+    Between steps the model has read the whole text but its last token, which the next step reads. If anything about
+    the model has changed by the next text (weights, adapters, hooks, dtype, device), that text is read anew.
 
     Attributes:
-        model: the model; a session belongs to it.
+        model: the model of transformers; a session belongs to it.
         ids: the committed text.
         tables: what the sources of candidates have learnt, from earlier texts too.
         emitted: how many tokens have been emitted since the text was last changed from outside; going on from the
@@ -34,19 +36,26 @@ class Session:
     def __init__(self, model: PreTrainedModel, *, compiled: bool | str = False) -> None:
         """
         Args:
-            model: any causal language model of transformers.
+            model: any causal language model of transformers; one wrapped by PEFT or `torch.compile` is unwrapped.
             compiled: whether steps go through `torch.compile` (and on CUDA its graphs), or the name of the backend to
-                use for that. Compiling takes seconds to minutes, in the first steps. The model must not be changed
-                afterwards. Where it cannot be compiled a warning says why, and the steps are as without.
+                use for that. Compiling takes seconds to minutes, in the first steps, and again when the model's modules
+                are changed. Where it cannot be compiled a warning says why, and the steps are as without.
+
+        Raises:
+            NotImplementedError: a wrapper does to a text what the model within does not know of.
         """
-        self.model = model
+        self.model = model = unwrapped(model)
         self.compiled = compiled
         self.gate = gate_of(model)
         self.ids: list[int] = []
         self.tables = Tables()
+        self._vocabulary = vocabulary_size(model)
         self.emitted = 0
         self.turn = 0
         self.prefix: KVPrefix | OpaquePrefix = prefix_of(model, self.gate, compiled)
+        # Those of the model that the prefix was read with; None before the first text.
+        self._edition: int | None = None
+        self._structure: object = None
 
     def __repr__(self) -> str:
         held = f"{len(self.ids)} tokens, {self.cached} cached, {len(self.tables.trajectory)} n-grams"
@@ -63,9 +72,12 @@ class Session:
         return min(shared, self.gate.keepable(self.cached, len(input_ids)), len(input_ids) - 1)
 
     def adopt(self, input_ids: Sequence[int]) -> None:
-        """Make this the text: keep what the model has read of it, forget the rest; the tables stay."""
+        """Make this the text: keep what the model has read of it, forget the rest; the tables stay.
+
+        If the model has changed since the last text, all of it is forgotten.
+        """
         self.turn += 1
-        look_again(self.model)
+        self._follow_model()
         shared = _common_prefix(self.ids, input_ids)
         if shared < len(self.ids) or shared < len(input_ids):
             self.emitted = 0
@@ -74,6 +86,21 @@ class Session:
             self.tables.context.begin(input_ids[max(0, shared - LONGEST_MATCH) : shared])
         self.tables.context.extend(input_ids[shared:])
         self.ids = list(input_ids)
+
+    def _follow_model(self) -> None:
+        state = observe(self.model)
+        structure = state.layout, state.structure
+        if self._structure not in (None, structure):
+            self.gate = gate_of(self.model)
+            self.prefix = prefix_of(self.model, self.gate, self.compiled)
+        elif self._edition not in (None, state.edition):
+            self.prefix.rewind(0)
+        self._edition, self._structure = state.edition, structure
+        vocabulary = vocabulary_size(self.model)
+        if vocabulary < self._vocabulary:
+            # They may propose tokens that the model no longer has.
+            self.tables = Tables()
+        self._vocabulary = vocabulary
 
     def read(self, count: int) -> torch.Tensor:
         """Have the model read the next ``count`` tokens of the text; returns the logits after them, (vocabulary,)."""
@@ -110,6 +137,7 @@ class Session:
         other = Session(self.model, compiled=self.compiled)
         other.ids, other.emitted = self.ids.copy(), self.emitted
         other.tables, other.prefix = self.tables.copy(), self.prefix.copy()
+        other._edition, other._structure = self._edition, self._structure
         return other
 
     def copy_as_of(self, ids: Sequence[int], tables: Tables, cached: int) -> Session:

@@ -10,10 +10,12 @@ from transformers import PreTrainedModel
 from decoding.compiled import DEFAULT_BACKEND, CompiledForward, Mask, compiled_forward
 from decoding.gate import Gate, gate_of
 from decoding.inputs import AttentionReach, StepInputs, position_ids
+from decoding.model_state import observe
 from decoding.prefix import KVPrefix, OpaquePrefix, own_prefix
 from decoding.static_cache import StaticKVCache
 from decoding.static_inputs import padded, padded_size, single, varying, write_mask
 from decoding.support import Support
+from decoding.unwrapping import unwrapped
 
 
 def prefix_of(model: PreTrainedModel, gate: Gate, compiled: bool | str = False) -> KVPrefix | OpaquePrefix:
@@ -40,6 +42,8 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
     Args:
         backend: what `torch.compile` knows it by.
     """
+    model = unwrapped(model)
+    observe(model)
     forward, gate = compiled_forward(model, backend), gate_of(model)
     if forward.reason is None:
         prefix = StaticPrefix(model, gate, forward)

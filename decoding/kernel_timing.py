@@ -1,0 +1,196 @@
+"""Ways to multiply a few rows by a weight on the CPU, and timing which of them is the fastest here.
+
+BLAS libraries are made for many rows or for one: `F.linear`, which computes x Wᵀ, can take three times as long for two
+rows as the same product computed as (W xᵀ)ᵀ, and for a few more both are far from what a processor can do. oneDNN
+comes near it where W was laid out for it beforehand (*prepacked*), which takes a second copy of the weights. The
+fastest kernel depends on the matrix, the number of rows and the machine, so all are timed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+from itertools import pairwise
+from math import inf
+from statistics import median
+from time import perf_counter
+from typing import TypeAlias
+
+import psutil
+import torch
+from torch import nn
+from torch.nn import functional
+
+DTYPES = (torch.float32, torch.bfloat16)
+ROWS = (4, 8, 2, 16, 6, 3, 5, 12, 10, 32, 24, 64)
+"""Numbers of rows that are timed, what tells most first; those between go by the one below."""
+MAX_ROWS = 128
+SAMPLE_BYTES = 64_000_000
+"""Weights multiplied for a timing: more than lie in most processors' caches, as in a real step."""
+MAX_ELEMENTS = 4_000_000
+"""Of one weight in a timing; the first rows stand for a larger one."""
+PROBE_SECONDS = 0.4
+REPEATS = 4
+SLOW = 1.5
+"""A kernel that takes so many times the best one's time is not timed again."""
+GAIN = 0.95
+"""What another kernel may take of the default's time to be chosen."""
+PREPACKED_ROWS = 8
+"""Rows that oneDNN lays weights out for; its layout for one row is slow for all others."""
+PREPACKED_SHARE = 0.25
+"""Packed copies take no more than this share of the memory that is free."""
+
+Shape: TypeAlias = tuple[int, ...]
+
+
+class LinearKernel(Enum):
+    """A kernel to compute x Wᵀ."""
+
+    DEFAULT = "default"
+    TRANSPOSED = "transposed"
+    PREPACKED = "prepacked"
+
+
+KernelChoice: TypeAlias = Mapping[Shape, Mapping[int, LinearKernel]]
+"""By a weight's shape and the number of rows; whatever is missing takes the default."""
+
+
+@torch.inference_mode()
+def measure(
+    weights: Sequence[tuple[Shape, torch.Tensor]], *, packable: bool = True, seconds: float = PROBE_SECONDS
+) -> KernelChoice:
+    """Time all kernels on these weights, each in its turn as in a step, and return the fastest.
+
+    Args:
+        weights: what each is known by, and the weight, shape (out, in).
+        packable: whether there is room for prepacked copies.
+        seconds: to spend on timing, about.
+    """
+    kernels = [
+        LinearKernel.DEFAULT,
+        LinearKernel.TRANSPOSED,
+        *([LinearKernel.PREPACKED] if packable and _can_pack(weights[0][1]) else []),
+    ]
+    copies = [prepacked(weight) for _, weight in weights] if LinearKernel.PREPACKED in kernels else []
+    begun, times = perf_counter(), dict[int, _Times]()
+    for repeat in range(REPEATS):
+        for rows in ROWS:
+            if perf_counter() - begun > seconds and times:
+                break
+            of_rows = times.setdefault(rows, _Times(kernels))
+            inputs = {weight.shape[1]: weight.new_ones(1, rows, weight.shape[1]) for _, weight in weights}
+            for kernel in of_rows.in_play:
+                laid_out = copies if kernel is LinearKernel.PREPACKED else [weight for _, weight in weights]
+                if repeat == 0:
+                    # What the first of a kind alone takes; timed together with others, or it would lie in the caches.
+                    for (_, weight), matrix in zip(weights, laid_out, strict=True):
+                        _PRODUCTS[kernel](inputs[weight.shape[1]], matrix, None)
+                of_round: dict[Shape, list[float]] = {}
+                for (shape, weight), matrix in zip(weights, laid_out, strict=True):
+                    started = perf_counter()
+                    _PRODUCTS[kernel](inputs[weight.shape[1]], matrix, None)
+                    of_round.setdefault(shape, []).append(perf_counter() - started)
+                of_rows.note(kernel, of_round)
+            if repeat > 0:
+                of_rows.drop_slow()
+    fastest = {rows: times[rows].fastest() for rows in sorted(times)}
+    found: dict[Shape, dict[int, LinearKernel]] = {}
+    # Fewer rows than were timed, if time was short, go by the fewest that were.
+    for rows, (first, following) in zip(fastest, pairwise((2, *list(fastest)[1:], MAX_ROWS + 1)), strict=True):
+        for shape, kernel in fastest[rows].items():
+            found.setdefault(shape, {}).update(dict.fromkeys(range(first, following), kernel))
+    return found
+
+
+class _Times:
+    """Timings of the kernels with one number of rows."""
+
+    def __init__(self, kernels: Iterable[LinearKernel]) -> None:
+        self.in_play = list(kernels)
+        # The least of the rounds: whatever else the machine does can only make one longer.
+        self._least: dict[LinearKernel, dict[Shape, float]] = {kernel: {} for kernel in self.in_play}
+
+    def note(self, kernel: LinearKernel, seconds: Mapping[Shape, Sequence[float]]) -> None:
+        """Take in the times of one round, those of each shape's weights."""
+        least = self._least[kernel]
+        for shape, of_shape in seconds.items():
+            least[shape] = min(median(of_shape), least.get(shape, inf))
+
+    def drop_slow(self) -> None:
+        totals = {kernel: sum(self._least[kernel].values()) for kernel in self.in_play}
+        least = min(totals.values())
+        self.in_play = [kernel for kernel in self.in_play if totals[kernel] < SLOW * least]
+
+    def fastest(self) -> dict[Shape, LinearKernel]:
+        """The fastest kernel by shape; the default unless another wins clearly."""
+        found = {}
+        for shape, default in self._least[LinearKernel.DEFAULT].items():
+            kernel = min(self._least, key=lambda kernel: self._least[kernel][shape])
+            found[shape] = kernel if self._least[kernel][shape] < GAIN * default else LinearKernel.DEFAULT
+        return found
+
+
+def fastest_kernels(layers: Sequence[nn.Linear]) -> KernelChoice:
+    """The fastest kernels for these layers' weights. Empty unless every weight is a supported CPU tensor."""
+    if not layers or any(not is_timed(layer.weight) for layer in layers):
+        return {}
+    distinct = {id(layer.weight): layer.weight.nbytes for layer in layers}
+    packable = sum(distinct.values()) <= PREPACKED_SHARE * psutil.virtual_memory().available
+    return measure(_sample(layers), packable=packable)
+
+
+def _sample(layers: Sequence[nn.Linear]) -> list[tuple[Shape, torch.Tensor]]:
+    """Weights enough for a timing, with every shape among them."""
+    sample: list[tuple[Shape, torch.Tensor]] = []
+    size, shapes = 0, set[Shape]()
+    for layer in layers:
+        shape = tuple(layer.weight.shape)
+        if size < SAMPLE_BYTES or shape not in shapes:
+            part = layer.weight.detach()[: max(1, MAX_ELEMENTS // shape[1])]
+            sample.append((shape, part))
+            size, shapes = size + part.nbytes, shapes | {shape}
+    return sample
+
+
+def is_timed(weight: torch.Tensor) -> bool:
+    """Return whether there is more than one kernel for a weight."""
+    return weight.device.type == "cpu" and weight.dtype in DTYPES and weight.is_contiguous() and weight.numel() > 0
+
+
+def _can_pack(weight: torch.Tensor) -> bool:
+    """Return whether this build of PyTorch, on this processor, multiplies prepacked weights, and rightly.
+
+    The operations are those that torch.compile's own freezing uses; they are no documented interface.
+    """
+    if not torch.backends.mkldnn.is_available():
+        return False
+    rows = weight.new_ones(1, PREPACKED_ROWS, weight.shape[1])
+    try:
+        product = prepacked_product(rows, prepacked(weight), None)
+    except (AttributeError, RuntimeError):
+        return False
+    return torch.allclose(product, functional.linear(rows, weight), rtol=0.05, atol=0.05)
+
+
+def prepacked(weight: torch.Tensor) -> torch.Tensor:
+    copy: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), PREPACKED_ROWS)
+    return copy
+
+
+def prepacked_product(rows: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    product: torch.Tensor = torch.ops.mkldnn._linear_pointwise.default(rows, packed, bias, "none", [], "")
+    return product
+
+
+def transposed_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    columns = rows[0].t()
+    product = torch.mm(weight, columns) if bias is None else torch.addmm(bias[:, None], weight, columns)
+    # Laid out as the default product is: what a model does with it next is slow on anything else.
+    return product.t().contiguous()[None]
+
+
+_PRODUCTS: Mapping[LinearKernel, Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]] = {
+    LinearKernel.DEFAULT: functional.linear,
+    LinearKernel.TRANSPOSED: transposed_product,
+    LinearKernel.PREPACKED: prepacked_product,
+}

@@ -1,0 +1,181 @@
+"""ModuleView: a model run with another way of multiplying in its linear layers, without a change to the model.
+
+The view of a module is an object of a subclass that shares the module's ``__dict__``: parameters, buffers, children,
+hooks and attributes are the module's own, at every moment. All that differs is in the subclass. The view of an
+``nn.Linear`` has another ``forward``, and the view of a module with children hands out the views of its children. So
+nothing is ever written to the model, and a weight, a hook or a ``forward`` that is set on one of its modules holds for
+the view too, at once. Whatever is neither exactly an ``nn.Linear`` nor a module with children is the model's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, ItemsView, Iterator, ValuesView
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
+from weakref import ref
+
+import torch
+from torch import nn
+
+Multiply: TypeAlias = Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]
+"""x Wᵀ + b, from x, W and b, as :func:`torch.nn.functional.linear`."""
+
+
+class ModuleView:
+    """The views of a model's modules.
+
+    Attributes:
+        multiply: what linear layers multiply with. It may be exchanged between two forward passes.
+    """
+
+    def __init__(self, multiply: Multiply) -> None:
+        self.multiply = multiply
+        self._views: dict[int, tuple[type, nn.Module]] = {}
+
+    def of(self, module: nn.Module) -> nn.Module:
+        """Return the view of a module; the module itself where it has none."""
+        kind, view = self._views.get(id(module), (None, module))
+        # An id may be another module's by now, but a dictionary has one owner.
+        if kind is not type(module) or view.__dict__ is not module.__dict__:
+            kind, view = type(module), self._make(module)
+            self._views[id(module)] = kind, view
+        return view
+
+    def clear(self) -> None:
+        """Let go of modules that are no longer the model's."""
+        self._views.clear()
+
+    def _make(self, module: nn.Module) -> nn.Module:
+        module_class: Any = type(module)
+        kind = _view_class(module_class)
+        if kind is None or not (module._modules or module_class is nn.Linear):
+            return module
+        view: nn.Module = object.__new__(kind)
+        object.__setattr__(view, "__dict__", module.__dict__)
+        object.__setattr__(view, "_views", self)
+        object.__setattr__(view, "_viewed", ref(module))
+        return view
+
+
+class _View:
+    """Mixed in before a module's class. Wherever it could be told from the module, it passes for the module."""
+
+    __slots__ = ()
+    _views: ModuleView
+    _viewed: ref[nn.Module]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Keep the model's classes from preparing a subclass that is not theirs."""
+
+    def __getattr__(self, name: str) -> Any:
+        child = self.__dict__["_modules"].get(name)
+        return super().__getattr__(name) if child is None else self._views.of(child)  # type: ignore[misc]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, _module(value))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(_module(self))
+
+    def __eq__(self, other: object) -> bool:
+        return self.__dict__ is getattr(other, "__dict__", None)
+
+    def __hash__(self) -> int:
+        return hash(_module(self))
+
+    @property
+    def _forward_hooks(self) -> dict[int, Callable[..., Any]]:
+        return self._hooks("_forward_hooks")
+
+    @property
+    def _forward_pre_hooks(self) -> dict[int, Callable[..., Any]]:
+        return self._hooks("_forward_pre_hooks")
+
+    def _hooks(self, name: str) -> dict[int, Callable[..., Any]]:
+        """Hooks of the module, given the module when they are called."""
+        hooks: dict[int, Callable[..., Any]] = self.__dict__[name]
+        return {key: partial(_with_module, hook) for key, hook in hooks.items()} if hooks else hooks
+
+    def register_forward_hook(self, *args: Any, **kwargs: Any) -> Any:
+        return _module(self).register_forward_hook(*args, **kwargs)
+
+    def register_forward_pre_hook(self, *args: Any, **kwargs: Any) -> Any:
+        return _module(self).register_forward_pre_hook(*args, **kwargs)
+
+
+class _ListView(_View):
+    """Mixed in before ``nn.ModuleList`` and ``nn.Sequential``, which reach their children by number too."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[nn.Module]:
+        return map(self._views.of, self.__dict__["_modules"].values())
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            some = list(self)[index]
+            return nn.Sequential(*some) if isinstance(self, nn.Sequential) else nn.ModuleList(some)
+        return self._views.of(super().__getitem__(index))  # type: ignore[misc]
+
+
+class _DictView(_View):
+    """Mixed in before ``nn.ModuleDict``."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> nn.Module:
+        return self._views.of(self.__dict__["_modules"][key])
+
+    def items(self) -> ItemsView[str, nn.Module]:
+        return {key: self._views.of(module) for key, module in self.__dict__["_modules"].items()}.items()
+
+    def values(self) -> ValuesView[nn.Module]:
+        return dict(self.items()).values()
+
+
+class _LinearView(_View):
+    """Mixed in before ``nn.Linear``."""
+
+    __slots__ = ()
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        parameters = self.__dict__["_parameters"]
+        try:
+            weight, bias = parameters["weight"], parameters["bias"]
+        except KeyError:  # computed from others, as a pruned weight is
+            return nn.Linear.forward(self, rows)  # type: ignore[arg-type]
+        return self._views.multiply(rows, weight, bias)
+
+
+@lru_cache(maxsize=1024)
+def _view_class(kind: Any) -> Any:
+    """Return the class of views of modules of this class; None where a module is its own view."""
+    if any(getattr(kind, name) is not getattr(nn.Module, name) for name in _READING):
+        return None
+    mixin: type[_View] = _LinearView if kind is nn.Linear else _View
+    for container, of_container, methods in _CONTAINERS:
+        if issubclass(kind, container):
+            if any(getattr(kind, name) is not getattr(container, name) for name in methods):
+                return None
+            mixin = of_container
+    names = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
+    return type(kind)(kind.__name__, (mixin, kind), {"__slots__": ("_viewed", "_views"), **names})
+
+
+_READING = ("__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__eq__", "__hash__")
+"""A class with one of these of its own keeps its attributes in its own way, and no view can share them."""
+_CONTAINERS: tuple[tuple[type[nn.Module], type[_View], tuple[str, ...]], ...] = (
+    (nn.ModuleList, _ListView, ("__iter__", "__getitem__")),
+    (nn.Sequential, _ListView, ("__iter__", "__getitem__")),
+    (nn.ModuleDict, _DictView, ("__getitem__", "items", "values")),
+)
+
+
+def _module(value: Any) -> Any:
+    """Return the module that a view is of; anything else as it is."""
+    return value._viewed() if isinstance(value, _View) else value
+
+
+def _with_module(hook: Callable[..., Any], module: nn.Module, *args: Any) -> Any:
+    return hook(_module(module), *args)

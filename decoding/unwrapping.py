@@ -1,0 +1,44 @@
+"""Unwrapping: the model of transformers within what PEFT and `torch.compile` make of it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+Model = TypeVar("Model")
+
+
+def unwrapped(model: Model) -> Model:
+    """Return the model of transformers that a wrapper calls; anything else as it is.
+
+    PEFT puts its adapters into the model's own layers, so they are in force there too, active or switched off, merged
+    or not. What `torch.compile` has made of a model is not used: ``Session(model, compiled=True)`` compiles steps.
+
+    Raises:
+        NotImplementedError: a wrapper does to a text what the model within does not know of.
+    """
+    inner: Any = model
+    while True:
+        if hasattr(inner, "_orig_mod"):
+            inner = inner._orig_mod
+        elif hasattr(inner, "get_base_model") and hasattr(inner, "peft_config"):
+            _check_adapters(inner)
+            inner = inner.get_base_model()
+        else:
+            found: Model = inner
+            return found
+
+
+def _check_adapters(model: Any) -> None:
+    active = getattr(model, "active_peft_config", None)
+    kind = getattr(active, "peft_type", "adapters")
+    kind = getattr(kind, "value", kind)
+    if getattr(active, "is_prompt_learning", False):
+        does = "puts tokens of its own before every text"
+    elif kind == "XLORA" or getattr(active, "alora_invocation_tokens", None):
+        does = "weighs its adapters anew for every text"
+    else:
+        return
+    raise NotImplementedError(
+        f"{type(model).__name__} with {kind} {does}, which is not served; adapters in force throughout are, such as"
+        " LoRA's: pass get_base_model() to decode without these"
+    )

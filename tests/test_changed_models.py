@@ -1,0 +1,265 @@
+"""A session outlives any change of its model: the next text is read anew, and is what the changed model says."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import nn
+from transformers import LogitsProcessor
+
+from decoding import (
+    AutoregressiveDecoder,
+    Decoder,
+    JacobiDecoder,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Session,
+    generate,
+    lookahead_support,
+)
+from tests.models import COMMON, CONFIGS, PLAIN_ONLY, VOCABULARY, hf_greedy, random_model, random_prompt
+
+DECODERS: dict[str, Callable[[Any], Decoder]] = {
+    "plain": AutoregressiveDecoder,
+    "jacobi": JacobiDecoder,
+    "lookahead": lambda model: LookaheadDecoder(model, LookaheadConfig(3, 3, 3)),
+}
+
+
+def said(decoder: Decoder, ids: list[int], session: Session | None = None, count: int = 12) -> list[int]:
+    return [token for step in decoder.generate(ids, max_new_tokens=count, session=session) for token in step.tokens]
+
+
+class Recording(LogitsProcessor):
+    """Keeps the first scores, those after the prompt."""
+
+    def __init__(self) -> None:
+        self.scores: torch.Tensor | None = None
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        if self.scores is None:
+            self.scores = scores.clone()
+        return scores
+
+
+def scores_of(decoder: Decoder, ids: list[int], session: Session | None = None) -> torch.Tensor:
+    recording = Recording()
+    list(decoder.generate(ids, max_new_tokens=1, session=session, logits_processor=[recording]))
+    assert recording.scores is not None
+    return recording.scores
+
+
+def train(model: Any) -> None:
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    model(torch.tensor([random_prompt(8)]), labels=torch.tensor([random_prompt(8)])).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+def in_inference_mode(model: Any) -> None:
+    with torch.inference_mode():
+        model.model.layers[0].self_attn.v_proj.weight.mul_(3)
+
+
+def load_state_dict(model: Any) -> None:
+    model.load_state_dict(random_model("llama", seed=1).state_dict())
+
+
+def assign_state_dict(model: Any) -> None:
+    model.load_state_dict(random_model("llama", seed=1).state_dict(), assign=True)
+
+
+def exchange_columns(model: Any) -> None:
+    weight = model.model.layers[0].self_attn.v_proj.weight.data
+    weight[:, 2:6] = weight[:, [4, 5, 2, 3]]
+
+
+def edit_one_element(model: Any) -> None:
+    model.model.layers[0].self_attn.v_proj.weight.data[3, 4] += 40
+
+
+def replace_layer(model: Any) -> None:
+    model.model.layers[1] = random_model("llama", seed=2).model.layers[1]
+
+
+def exchange_layers(model: Any) -> None:
+    layers = model.model.layers
+    layers[0], layers[1] = layers[1], layers[0]
+
+
+def patch_layer(model: Any) -> None:
+    layer = model.model.layers[0].self_attn.v_proj
+    layer.forward = lambda rows: 3 * nn.functional.linear(rows, layer.weight)
+
+
+def hook_layer(model: Any) -> None:
+    model.model.layers[0].register_forward_hook(lambda module, args, output: output * 2 - args[0])
+
+
+def set_attribute(model: Any) -> None:
+    model.model.layers[0].self_attn.scaling *= 7
+
+
+def edit_buffer(model: Any) -> None:
+    model.model.rotary_emb.inv_freq.data.mul_(3)
+
+
+def in_single_precision(model: Any) -> None:
+    # Exactly representable in both, so that the two say the same up to rounding.
+    model.float()
+
+
+def smaller_vocabulary(model: Any) -> None:
+    model.resize_token_embeddings(VOCABULARY - 20)
+
+
+def larger_vocabulary(model: Any) -> None:
+    model.resize_token_embeddings(VOCABULARY + 20, mean_resizing=False)
+
+
+CHANGES = [
+    train,
+    in_inference_mode,
+    load_state_dict,
+    assign_state_dict,
+    exchange_columns,
+    edit_one_element,
+    replace_layer,
+    exchange_layers,
+    patch_layer,
+    hook_layer,
+    set_attribute,
+    edit_buffer,
+    in_single_precision,
+    smaller_vocabulary,
+    larger_vocabulary,
+]
+
+
+def short_prompt(seed: int = 0) -> list[int]:
+    """Tokens that a smaller vocabulary has too."""
+    return [token % (VOCABULARY - 30) + 3 for token in random_prompt(14, seed)]
+
+
+@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_session_says_what_the_changed_model_says(change: Callable[[Any], None], name: str) -> None:
+    model, prompt = random_model("llama"), short_prompt()
+    decoder, session = DECODERS[name](model), Session(model)
+    said(decoder, prompt, session)
+    # Of the cached text all but the last few tokens are common.
+    text = [*prompt, 5, 6, 7]
+    change(model)
+    scores = scores_of(AutoregressiveDecoder(model), text)
+    expected = said(AutoregressiveDecoder(model), text)
+    torch.testing.assert_close(scores_of(decoder, text, session), scores)
+    assert said(decoder, text, session) == expected
+    # A decoder and a session of the changed model's own say the same.
+    assert said(DECODERS[name](model), text, Session(model)) == expected
+
+
+@pytest.mark.parametrize("change", [train, exchange_columns, patch_layer, in_single_precision])
+def test_a_recurrent_state_is_dropped_too(change: Callable[[Any], None]) -> None:
+    model, prompt = random_model("mamba"), short_prompt()
+    session, decoder = Session(model), AutoregressiveDecoder(model)
+    said(decoder, prompt, session)
+    text = [*session.ids, 5, 6]
+    mixer = model.backbone.layers[0].mixer
+    if change is train:
+        train(model)
+    elif change is in_single_precision:
+        model.float()
+    else:
+        mixer.in_proj.weight.data[:, 2:6] = mixer.in_proj.weight.data[:, [4, 5, 2, 3]]
+    assert said(decoder, text, session) == said(decoder, text)
+
+
+def test_compiled_steps_follow_the_model_too() -> None:
+    model, prompt = random_model("llama"), short_prompt()
+    del model.model.layers[1:]
+    # Steps of one token alone, so that little is compiled.
+    decoder, session = AutoregressiveDecoder(model), Session(model, compiled="eager")
+    said(decoder, prompt, session)
+    for change in (exchange_columns, patch_layer):
+        change(model)
+        text = [*prompt, 5, 6, 7]
+        assert said(decoder, text, session) == said(AutoregressiveDecoder(model), text)
+
+
+def test_a_session_handed_to_generate_is_read_anew_too() -> None:
+    model, prompt = random_model("llama"), short_prompt()
+    session = Session(model)
+    asked = {"max_new_tokens": 12, "do_sample": False, "custom_generate": generate, "session": session}
+    ids = torch.tensor([prompt])
+    model.generate(ids, attention_mask=torch.ones_like(ids), **asked)
+    load_state_dict(model)
+    found = model.generate(ids, attention_mask=torch.ones_like(ids), **asked)
+    assert found[0, len(prompt) :].tolist() == hf_greedy(model, prompt, 12)
+
+
+def test_a_copy_of_a_session_notices_a_change_by_itself() -> None:
+    model, prompt = random_model("llama"), short_prompt()
+    session, decoder = Session(model), DECODERS["lookahead"](model)
+    said(decoder, prompt, session)
+    other = session.copy()
+    load_state_dict(model)
+    expected = said(AutoregressiveDecoder(model), prompt)
+    assert said(decoder, prompt, session) == expected
+    assert said(decoder, prompt, other) == expected
+
+
+@pytest.mark.parametrize("family", [*CONFIGS, "mamba"])
+def test_a_text_is_no_change_of_a_model(family: str) -> None:
+    """Nothing that decoding does to a model makes it read a text again."""
+    model, prompt = random_model(family), random_prompt(14)
+    session, decoder = Session(model), LookaheadDecoder(model, LookaheadConfig(3, 3, 3))
+    for _ in range(3):
+        said(decoder, [*session.ids, *prompt], session, 6)
+        step = next(decoder.generate([*session.ids, *prompt], max_new_tokens=1, session=session))
+        if family in PLAIN_ONLY:
+            assert step.forward_tokens <= len(prompt) + 1
+        else:
+            assert step.forward_tokens <= len(prompt) + 1 < len(session.ids)
+
+
+def test_rotary_tables_that_grow_with_a_text_are_no_change_either() -> None:
+    torch.manual_seed(0)
+    rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
+    config = transformers.LlamaConfig(**{**COMMON, "max_position_embeddings": 24}, rope_parameters=rope)
+    model = transformers.AutoModelForCausalLM.from_config(config).eval().double()
+    session, decoder = Session(model), AutoregressiveDecoder(model)
+    for _ in range(4):
+        said(decoder, [*session.ids, *random_prompt(5)], session, 6)
+    step = next(decoder.generate([*session.ids, 5, 6], max_new_tokens=1, session=session))
+    assert step.forward_tokens == 3
+
+
+def test_a_hook_that_acts_on_the_last_row_alone_turns_lookahead_off_while_it_is_there() -> None:
+    model, prompt = random_model("llama"), random_prompt(14)
+    decoder = DECODERS["lookahead"](model)
+    expected = said(decoder, prompt)
+
+    def steer(module: nn.Module, args: Any, output: torch.Tensor) -> torch.Tensor:
+        steered = output.clone()
+        steered[:, -1] *= -2
+        return steered
+
+    handle = model.model.layers[1].register_forward_hook(steer)
+    assert not lookahead_support(model).supported
+    assert said(decoder, prompt) == hf_greedy(model, prompt, 12) != expected
+    handle.remove()
+    assert decoder.support.supported
+    assert said(decoder, prompt) == expected
+
+
+def test_a_deep_copy_has_a_state_of_its_own() -> None:
+    model, prompt = random_model("llama"), short_prompt()
+    session, decoder = Session(model), DECODERS["lookahead"](model)
+    before = said(decoder, prompt, session)
+    train(copy.deepcopy(model))
+    assert said(decoder, prompt, session) == before

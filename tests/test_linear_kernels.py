@@ -1,0 +1,217 @@
+"""Linear layers computed by any kernel give what they give by default, up to rounding, and follow their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.utils import prune
+
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
+from decoding.kernel_timing import MAX_ROWS, KernelChoice, LinearKernel, measure
+from decoding.linear_kernels import LinearKernels, ModelWithKernels, linear_kernels_of
+from decoding.model_state import observe
+from decoding.module_view import ModuleView
+from tests.models import random_model, random_prompt
+
+needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
+KERNELS = (LinearKernel.DEFAULT, LinearKernel.TRANSPOSED, pytest.param(LinearKernel.PREPACKED, marks=needs_onednn))
+SHAPES = ((96, 48), (48, 96), (48, 48))
+IDS = torch.tensor([random_prompt(4)])
+
+
+class Layers(nn.Module):
+    """Two layers that share a weight, one of another shape with a bias, and two that are no plain matrix."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = nn.Linear(48, 96, bias=False), nn.Linear(48, 96, bias=False)
+        self.other.weight = self.one.weight
+        self.biased = nn.Linear(96, 48)
+        self.normed = nn.utils.parametrizations.weight_norm(nn.Linear(48, 48))
+        self.pruned = prune.random_unstructured(nn.Linear(48, 48), "weight", amount=0.5)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = self.pruned(self.normed(self.biased(self.one(rows) + self.other(rows))))
+        return found
+
+
+def everywhere(kernel: LinearKernel) -> KernelChoice:
+    return {shape: dict.fromkeys(range(2, MAX_ROWS + 1), kernel) for shape in SHAPES}
+
+
+def computed_by(layers: Layers, kernel: LinearKernel) -> nn.Module:
+    weights = [layers.one.weight, layers.other.weight, layers.biased.weight]
+    return ModuleView(LinearKernels(weights, everywhere(kernel), 1).multiply).of(layers)
+
+
+@pytest.fixture
+def prepacked_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All weights of all models have prepacked copies."""
+
+    def choice(layers: list[nn.Linear]) -> KernelChoice:
+        return {tuple(layer.weight.shape): {4: LinearKernel.PREPACKED} for layer in layers}
+
+    monkeypatch.setattr("decoding.linear_kernels.fastest_kernels", choice)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 17, MAX_ROWS, MAX_ROWS + 1])
+@torch.no_grad()
+def test_every_kernel_gives_the_product(kernel: LinearKernel, count: int) -> None:
+    torch.manual_seed(0)
+    layers = Layers()
+    rows = torch.randn(1, count, 48)
+    expected = layers(rows)
+    found = computed_by(layers, kernel)(rows)
+    torch.testing.assert_close(found, expected)
+    assert found.is_contiguous()
+    assert torch.equal(layers(rows), expected)
+
+
+@torch.no_grad()
+def test_one_row_and_rows_of_other_shapes_take_the_default() -> None:
+    layers = Layers()
+    fast = computed_by(layers, LinearKernel.TRANSPOSED)
+    for rows in (torch.randn(1, 1, 48), torch.randn(2, 3, 48), torch.randn(5, 48)):
+        assert torch.equal(fast(rows), layers(rows))
+
+
+CHANGES: dict[str, Callable[[torch.Tensor], object]] = {
+    "in place": lambda weight: torch.no_grad()(weight.mul_)(2),
+    "through data": lambda weight: weight.data.mul_(2),
+    "one element": lambda weight: weight.data[70, 21].add_(5),
+    "a row turned round": lambda weight: weight.data[41].mul_(-1),
+    "rows exchanged": lambda weight: weight.data.copy_(weight.data.roll(1, 0)),
+    "columns exchanged": lambda weight: weight.data[:, 2:6].copy_(weight.data[:, [4, 5, 2, 3]]),
+}
+
+
+@needs_onednn
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+@pytest.mark.usefixtures("prepacked_everywhere")
+@torch.no_grad()
+def test_prepacked_copies_follow_their_weights(change: Callable[[torch.Tensor], object]) -> None:
+    model = random_model("llama").float()
+    fast = ModelWithKernels(model)
+    observe(model)
+    fast.module()(IDS)
+    change(model.lm_head.weight)
+    observe(model)
+    torch.testing.assert_close(fast.module()(IDS).logits, model(IDS).logits)
+
+
+@needs_onednn
+@pytest.mark.usefixtures("prepacked_everywhere")
+@torch.no_grad()
+def test_a_copy_is_not_used_for_a_weight_changed_within_a_text() -> None:
+    model = random_model("llama").float()
+    fast = ModelWithKernels(model)
+    fast.module()(IDS)
+    for change in (
+        lambda: model.lm_head.weight.mul_(2),
+        lambda: model.model.layers[0].double(),
+        lambda: model.double(),
+    ):
+        change()
+        if model.dtype == model.model.layers[0].mlp.up_proj.weight.dtype:
+            torch.testing.assert_close(fast.module()(IDS).logits, model(IDS).logits)
+
+
+@needs_onednn
+@pytest.mark.usefixtures("prepacked_everywhere")
+def test_a_weight_that_is_as_it_was_keeps_its_copy() -> None:
+    model = random_model("llama").float()
+    observe(model)
+    known = {id(weight.tensor): weight.packed for weight in linear_kernels_of(model)._weights.values()}
+    with torch.no_grad():
+        model.lm_head.weight.mul_(1)
+        model.model.layers[1].mlp.up_proj.weight.mul_(2)
+    observe(model)
+    changed = [
+        weight.tensor
+        for weight in linear_kernels_of(model)._weights.values()
+        if weight.packed is not known[id(weight.tensor)]
+    ]
+    assert len(changed) == 1
+    assert changed[0] is model.model.layers[1].mlp.up_proj.weight
+
+
+@pytest.mark.usefixtures("prepacked_everywhere")
+def test_what_holds_for_all_layers_holds_in_wide_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model("llama").float()
+    fast = ModelWithKernels(model)
+    assert fast.module() is not model
+    with torch.autocast("cpu"):
+        assert fast.module() is model
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda module, args, output: None)
+    assert fast.module() is model
+    handle.remove()
+    monkeypatch.setattr(nn.Linear, "forward", lambda self, rows: rows @ self.weight.t())
+    assert fast.module() is model
+
+
+REPLACEMENTS: dict[str, Callable[[Any], object]] = {
+    "another dtype": lambda model: model.to(torch.bfloat16),
+    "a dtype that is not timed": lambda model: model.double(),
+    "another layer": lambda model: setattr(model, "lm_head", nn.Linear(model.lm_head.in_features, 300)),
+}
+
+
+@pytest.mark.parametrize("replace", REPLACEMENTS.values(), ids=REPLACEMENTS.keys())
+def test_a_model_of_other_matrices_is_timed_anew(replace: Callable[[Any], object]) -> None:
+    model = random_model("llama").float()
+    kernels = linear_kernels_of(model)
+    observe(model)
+    assert linear_kernels_of(model) is kernels
+    replace(model)
+    observe(model)
+    assert linear_kernels_of(model) is not kernels
+
+
+@needs_onednn
+@torch.no_grad()
+def test_layers_that_share_a_weight_share_its_copy() -> None:
+    layers = Layers()
+    kernels = LinearKernels(
+        [layers.one.weight, layers.other.weight, layers.biased.weight], everywhere(LinearKernel.PREPACKED), 1
+    )
+    assert kernels.packed_bytes == layers.one.weight.nbytes + layers.biased.weight.nbytes
+
+
+def test_a_weight_changed_between_two_texts_changes_the_answer() -> None:
+    model = random_model("llama").float()
+    decoder = LookaheadDecoder(model, LookaheadConfig(3, 3, 3))
+    ids = random_prompt(20)
+    list(decoder.generate(ids, max_new_tokens=20))
+    for parameter in model.parameters():
+        parameter.data.mul_(1.7)
+        parameter.data.add_(0.05 * torch.randn_like(parameter))
+    expected = [step.tokens[0] for step in AutoregressiveDecoder(model).generate(ids, max_new_tokens=20)]
+    assert [token for step in decoder.generate(ids, max_new_tokens=20) for token in step.tokens] == expected
+
+
+def test_every_number_of_rows_has_a_kernel_and_without_room_none_is_prepacked() -> None:
+    weights = [((96, 48), torch.randn(96, 48)), ((10**6, 48), torch.randn(200, 48))]
+    for packable in (True, False):
+        choice = measure(weights, packable=packable, seconds=0.05)
+        assert choice.keys() == {(96, 48), (10**6, 48)}
+        for of_shape in choice.values():
+            assert list(of_shape) == list(range(2, MAX_ROWS + 1))
+            assert packable or LinearKernel.PREPACKED not in of_shape.values()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_a_models_kernels_are_timed_once_and_anew_with_other_threads(dtype: torch.dtype) -> None:
+    model, threads = random_model("llama").to(dtype), torch.get_num_threads()
+    kernels = linear_kernels_of(model)
+    assert linear_kernels_of(model) is kernels
+    assert bool(kernels.choice) == (dtype != torch.float64)
+    try:
+        torch.set_num_threads(threads + 1)
+        assert linear_kernels_of(model) is not kernels
+    finally:
+        torch.set_num_threads(threads)
