@@ -111,6 +111,11 @@ def gate_of(model: PreTrainedModel) -> Gate:
     )
 
 
+def depends_on_length(model: PreTrainedModel) -> bool:
+    """Return whether the model's rotary embedding is another for long texts than for short ones."""
+    return length_dependence_of(model.config.get_text_config(decoder=True)) is not None
+
+
 def vocabulary_size(model: PreTrainedModel) -> int:
     """How many token ids the model has embeddings for."""
     weight = model.get_input_embeddings().weight
