@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from decoding.decoder import Decoder, plain_step
+from decoding.decoder import Decoder, plain_steps
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Step
@@ -14,8 +14,4 @@ class AutoregressiveDecoder(Decoder):
     """Plain decoding: what `generate` does, as steps over a session. Serves every causal language model."""
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        while True:
-            step = plain_step(session, request)
-            yield step
-            if step.finish_reason is not None:
-                return
+        return plain_steps(session, request)

@@ -171,6 +171,9 @@ class Decoder(ABC):
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
     ) -> Iterator[Step | None]:
         """All steps; None after a chunk of the prompt that emitted nothing, so that a stop is obeyed there too."""
+        plainly = session.gate.decoded_plainly(len(ids) + request.remaining - 1)
+        if plainly and not session.goes_on(ids):
+            session.prefix.rewind(0)
         for read in prefill(session, ids):
             on_prefill(read, len(ids))
             yield None
@@ -194,7 +197,7 @@ class Decoder(ABC):
                 forward_seconds=forward_seconds,
             )
         if reason is None:
-            yield from self._steps(session, request)
+            yield from plain_steps(session, request) if plainly else self._steps(session, request)
 
     @staticmethod
     def _timed(session: Session, steps: Iterator[Step | None], should_stop: Callable[[], bool]) -> Iterator[Step]:
@@ -259,6 +262,15 @@ def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
         seconds.append(perf_counter() - started)
         session.prefix.rewind(len(session.ids) - 1)
     return median(seconds)
+
+
+def plain_steps(session: Session, request: Request) -> Iterator[Step]:
+    """Steps of plain decoding, until one finishes."""
+    while True:
+        step = plain_step(session, request)
+        yield step
+        if step.finish_reason is not None:
+            return
 
 
 def plain_step(session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None) -> Step:

@@ -18,6 +18,7 @@ from transformers.cache_utils import (
 )
 
 from decoding.inputs import Reaches, reaches_of
+from decoding.rotary import LengthDependence, length_dependence_of
 
 CACHE_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer, DynamicIndexedLayer, DummyLayer)
 """Kinds of a model's own cache layers that are nothing but keys and values, token by token."""
@@ -30,6 +31,8 @@ OWN_WAYS = {
 """Model types that read right only as `generate` has them read, and why."""
 REREADING = ("phi3", "phi4_multimodal", "phimoe")
 """Model types that `generate` has read the whole text anew once it has outgrown their original positions."""
+MIXING = {"doge": "is_moe"}
+"""Model types whose experts' routing mixes the tokens of a forward pass, and the setting that gives them experts."""
 SELECTING = ("index_topk", "keep_window_size")
 """Names by which configurations tell past how many tokens attention picks some of them by a score. Scores may be equal,
 and then which are picked depends on where they stand in the cache."""
@@ -46,10 +49,12 @@ class Gate:
         reason: why not, as the end of a sentence about the model.
         position_limit: positions from here on are never looked ahead into: the model has none, or changes there.
         learnt_positions: how many positions it has embeddings for; None where it computes them.
-        one_prefill: a prompt is read in one piece: the rotary embedding depends on the length of a forward, or the
-            model reads in both directions.
-        reread_after: a longer text than this is read otherwise than a shorter one, from its first token on; None where
-            there is no such length.
+        lengths: the lengths of text at which the rotary frequencies change; None where they never do.
+        reads_ahead: what a token's states are depends on the tokens behind it in a forward pass.
+        reread_after: when a text outgrows this length it is read anew from its first token; None where it never is.
+        ties_after: past this many tokens attention picks some of them by a score that may be equal but for rounding,
+            so that a text that outgrows it is the same only if every forward pass has the same shape: it is decoded
+            plainly from its prompt on. None where there is no such number.
     """
 
     rewindable: bool
@@ -57,13 +62,23 @@ class Gate:
     reason: str | None
     position_limit: int | None
     learnt_positions: int | None
-    one_prefill: bool
+    lengths: LengthDependence | None = None
+    reads_ahead: bool = False
     reread_after: int | None = None
+    ties_after: int | None = None
 
-    def keepable(self, cached: int, length: int) -> int:
-        """How many of the ``cached`` tokens read are still good for a text of this length: all of them or none."""
-        switch = self.reread_after
-        return cached if switch is None or (cached > switch) == (length > switch) else 0
+    @property
+    def one_prefill(self) -> bool:
+        """Whether a prompt has to be read in one piece: in several its states would be others."""
+        return self.lengths is not None or self.reads_ahead or self.ties_after is not None
+
+    def read_anew(self, cached: int, length: int) -> bool:
+        """Whether a text that has grown to this length is now read anew, ``cached`` tokens of it having been read."""
+        return self.reread_after is not None and cached <= self.reread_after < length
+
+    def decoded_plainly(self, length: int) -> bool:
+        """Whether a text of which so many tokens will be read at most is decoded plainly from its prompt on."""
+        return self.ties_after is not None and length > self.ties_after
 
     def room_after(self, length: int) -> int | None:
         """How many tokens can be emitted after a text of this length; None for any number."""
@@ -74,8 +89,7 @@ class Gate:
 def gate_of(model: PreTrainedModel) -> Gate:
     """Look at a model without running it."""
     config = model.config.get_text_config(decoder=True)
-    rope = _rope_of(config)
-    by_length = _depends_on_length(rope)
+    lengths = length_dependence_of(config)
     stateful = _why_not_rewindable(model)
     reaches: Reaches | None = None
     reason = stateful or _why_no_branches(model)
@@ -88,16 +102,18 @@ def gate_of(model: PreTrainedModel) -> Gate:
         rewindable=stateful is None,
         reaches=reaches,
         reason=reason,
-        position_limit=_position_limit(config, rope if by_length else {}),
+        position_limit=_position_limit(config, lengths),
         learnt_positions=_learnt_positions(model),
-        one_prefill=by_length or _reads_both_ways(model),
-        reread_after=_reread_after(model) if by_length else None,
+        lengths=lengths,
+        reads_ahead=_reads_both_ways(model) or _mixes_tokens(model),
+        reread_after=None if lengths is None else _reread_after(model),
+        ties_after=_ties_after(config),
     )
 
 
 def depends_on_length(model: PreTrainedModel) -> bool:
     """Return whether the model's rotary embedding is another for long texts than for short ones."""
-    return _depends_on_length(_rope_of(model.config.get_text_config(decoder=True)))
+    return length_dependence_of(model.config.get_text_config(decoder=True)) is not None
 
 
 def vocabulary_size(model: PreTrainedModel) -> int:
@@ -126,14 +142,6 @@ def warn_of_dropout(model: PreTrainedModel) -> None:
         )
 
 
-def _rope_of(config: Any) -> Any:
-    return getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-
-
-def _depends_on_length(rope: Any) -> bool:
-    return "longrope" in str(rope) or "dynamic" in str(rope)
-
-
 def _why_not_rewindable(model: PreTrainedModel) -> str | None:
     if getattr(model.config, "is_encoder_decoder", False):
         return "it is an encoder-decoder, not a causal language model"
@@ -145,6 +153,9 @@ def _why_not_rewindable(model: PreTrainedModel) -> str | None:
         layers = DynamicCache(config=model.config).layers
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         return f"its KV cache is of a kind not known here ({type(error).__name__})"
+    window = getattr(model.config, "sliding_window", None)
+    if _ties_after(model.config) is not None and isinstance(window, int):
+        return "its attention picks tokens by a score within a sliding window, by their place in its own cache"
     strange = sorted({type(layer).__name__ for layer in layers if type(layer) not in CACHE_LAYERS})
     if strange:
         return f"its state is recurrent, convolutional or compressed, and cannot be rewound ({', '.join(strange)})"
@@ -187,10 +198,23 @@ def _reread_after(model: PreTrainedModel) -> int | None:
     return limit if isinstance(limit, int) else None
 
 
-def _position_limit(config: Any, length_dependent_rope: Any) -> int | None:
+def _mixes_tokens(model: PreTrainedModel) -> bool:
+    """Whether its experts are routed by what other tokens of the forward pass say."""
+    flag = MIXING.get(model.config.model_type)
+    return flag is not None and bool(getattr(model.config, flag, False))
+
+
+def _ties_after(config: Any) -> int | None:
+    """Doge's first layer scores a token by its embedding alone, so that every repetition of one has an equal score."""
+    kept, window = getattr(config, "keep_window_size", None), getattr(config, "sliding_window", None)
+    if not isinstance(kept, int) or kept <= 0:
+        return None
+    # Within a sliding window that is no longer there is nothing to pick.
+    return None if isinstance(window, int) and window <= kept else kept
+
+
+def _position_limit(config: Any, lengths: LengthDependence | None) -> int | None:
     limits = [getattr(config, name, None) for name in ("max_position_embeddings", *SELECTING)]
-    limits.append(getattr(config, "original_max_position_embeddings", None) if length_dependent_rope else None)
-    if isinstance(length_dependent_rope, dict):
-        limits.append(length_dependent_rope.get("original_max_position_embeddings"))
+    limits.append(None if lengths is None else lengths.first_change)
     known = [limit for limit in limits if isinstance(limit, int) and limit > 0]
     return min(known, default=None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,6 +17,7 @@ from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengt
 from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOutput
 
 from decoding.decoder import Decoder
+from decoding.gate import gate_of
 from decoding.prefix import KVPrefix, OpaquePrefix
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
@@ -80,6 +82,7 @@ class HandedOver:
         yield ", ".join(asked) or None
         yield "attention_mask that hides more than padding on the left" if self._hidden_within else None
         yield "position_ids other than 0, 1, 2, …" if self._other_positions else None
+        yield self._padding_that_counts
 
     @property
     def _mask(self) -> torch.Tensor | None:
@@ -102,6 +105,18 @@ class HandedOver:
             return False
         given = positions[..., self._padding :]
         return bool((given != torch.arange(given.shape[-1], device=given.device)).any())
+
+    @property
+    def _padding_that_counts(self) -> str | None:
+        if not self._padding:
+            return None
+        gate, (_, most, _) = gate_of(self.model), self._ends()
+        if not gate.decoded_plainly(most - self._padding - 1):
+            return None
+        return (
+            f"padding before a text of more than {gate.ties_after} tokens: past that the model's attention picks among"
+            " tokens of equal score, and `generate` itself says something else with padding than without"
+        )
 
     def decode(
         self,
@@ -129,26 +144,44 @@ class HandedOver:
             processors = [_PaddedProcessors(processors, padding)] if processors else []
             others = [_PaddedCriteria(others, padding)] if others else []
         session = Session(self.model) if session is None else session
+        # `generate` reads whatever it is given as a prompt, though some of it may have been emitted here.
+        session.emitted = 0
         new: list[int] = []
-        steps = decoder.generate(
-            self.input_ids[:, self._padding :],
-            max_new_tokens=max(1, most - self.input_ids.shape[1]),
-            eos_token_ids=eos,
-            sampling=self._sampling(seed),
-            logits_processor=processors,
-            stopping_criteria=others,
-            session=session,
-        )
-        for step in steps:
-            new.extend(step.tokens)
-            if on_step is not None:
-                on_step(step)
+        with self._as_padded(session):
+            steps = decoder.generate(
+                self.input_ids[:, self._padding :],
+                max_new_tokens=max(1, most - self.input_ids.shape[1]),
+                eos_token_ids=eos,
+                sampling=self._sampling(seed),
+                logits_processor=processors,
+                stopping_criteria=others,
+                session=session,
+            )
+            for step in steps:
+                new.extend(step.tokens)
+                if on_step is not None:
+                    on_step(step)
         sequences = torch.cat([self.input_ids, self.input_ids.new_tensor([new])], dim=-1)
         if self.config.return_dict_in_generate:
             return GenerateDecoderOnlyOutput(
                 sequences=cast(torch.LongTensor, sequences), past_key_values=self._filled_cache(session.prefix)
             )
         return cast(torch.LongTensor, sequences)
+
+    @contextmanager
+    def _as_padded(self, session: Session) -> Iterator[None]:
+        """While this lasts, the session reads a text as `generate` has one read that has padding before it.
+
+        `generate` takes padding for text when it decides when to read a text anew: the two never come out alike, and
+        at that moment the frequencies are still those for short texts. So nothing is ever read otherwise than before.
+        """
+        gate = session.gate
+        if self._padding:
+            session.gate = replace(gate, reread_after=None)
+        try:
+            yield
+        finally:
+            session.gate = gate
 
     def _filled_cache(self, prefix: KVPrefix | OpaquePrefix) -> Cache | None:
         """The cache that `generate` has made, holding what its own would hold; None where it cannot."""

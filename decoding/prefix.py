@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,7 @@ from decoding.cache import KVCache
 from decoding.gate import Gate, accepted_arguments
 from decoding.inputs import AttentionReach, StepInputs, additive_mask, position_ids
 from decoding.linear_kernels import ModelWithKernels
+from decoding.rotary import ReadLengths, RotaryState
 
 
 def input_device(model: PreTrainedModel) -> torch.device:
@@ -50,6 +52,9 @@ class Prefix(Protocol):
     def rewind(self, length: int) -> None:
         """Forget all but the first ``length`` tokens, or more than that where so few cannot be kept."""
 
+    def read_as(self, length: int) -> int:
+        """How many of the tokens read have the states that a prefill of a text of this length would give them."""
+
     def copy(self) -> Prefix:
         """A prefix of its own with the same contents."""
 
@@ -57,10 +62,18 @@ class Prefix(Protocol):
 class KVPrefix:
     """The prefix in a KV cache. Whatever raises in the middle of a forward, the cache is as it was before."""
 
-    def __init__(self, model: PreTrainedModel, gate: Gate, cache: KVCache | None = None) -> None:
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        gate: Gate,
+        cache: KVCache | None = None,
+        read_lengths: ReadLengths | None = None,
+    ) -> None:
         self._model, self._gate = model, gate
         self._with_kernels = ModelWithKernels(model)
         self._cache = KVCache() if cache is None else cache
+        self._read_lengths = ReadLengths(gate.lengths) if read_lengths is None else read_lengths
+        self._rotary = None if gate.lengths is None else RotaryState(model)
         self._device = input_device(model)
         # Asked for once: the model looks through its parameters for it.
         self._dtype = model.dtype
@@ -79,8 +92,11 @@ class KVPrefix:
         """Of what the last look ahead wrote from ``base`` on, keep the tokens at these offsets."""
         self._cache.keep(base, offsets)
 
+    def read_as(self, length: int) -> int:
+        return 0 if self._gate.reads_ahead else self._read_lengths.read_as(length, self.length)
+
     def copy(self) -> KVPrefix:
-        return KVPrefix(self._model, self._gate, self._cache.copy())
+        return KVPrefix(self._model, self._gate, self._cache.copy(), self._read_lengths.copy())
 
     def fill(self, empty: Cache) -> bool:
         """Write copies of what is held into an empty cache of transformers.
@@ -131,16 +147,18 @@ class KVPrefix:
         if self._selects_logits:
             arguments["logits_to_keep"] = torch.tensor(read, device=self._device)
         try:
-            output = (module or self._model)(
-                input_ids=torch.tensor([list(token_ids)], device=self._device),
-                past_key_values=self._cache,
-                use_cache=True,
-                return_dict=True,
-                **arguments,
-            )
+            with nullcontext() if self._rotary is None else self._rotary.original():
+                output = (module or self._model)(
+                    input_ids=torch.tensor([list(token_ids)], device=self._device),
+                    past_key_values=self._cache,
+                    use_cache=True,
+                    return_dict=True,
+                    **arguments,
+                )
         except BaseException:
             self.rewind(length)
             raise
+        self._read_lengths.note(length, length + 1 + max(depths))
         logits: torch.Tensor = output.logits[0]
         return logits if self._selects_logits else logits[list(read)]
 
@@ -148,11 +166,13 @@ class KVPrefix:
 class OpaquePrefix:
     """The prefix in a state that can only read on, as a recurrent model's; for anything else it is read anew."""
 
-    def __init__(self, model: PreTrainedModel) -> None:
-        self._model = model
+    def __init__(self, model: PreTrainedModel, gate: Gate) -> None:
+        self._model, self._gate = model, gate
         self._device = input_device(model)
+        self._rotary = None if gate.lengths is None else RotaryState(model)
         self._state: dict[str, Any] = {}
         self._read: list[int] = []
+        self._read_lengths = ReadLengths(gate.lengths)
 
     @property
     def length(self) -> int:
@@ -162,9 +182,18 @@ class OpaquePrefix:
         if length < len(self._read):
             self._state, self._read = {}, []
 
+    def read_as(self, length: int) -> int:
+        """All of them or none: what follows is read one at a time, and has to come out as in one prefill too."""
+        held, lengths = len(self._read), self._gate.lengths
+        if self._gate.reads_ahead or self._read_lengths.read_as(length, held) < held:
+            return 0
+        one_at_a_time = lengths is None or lengths.frequencies(held + 1) == lengths.frequencies(length)
+        return held if one_at_a_time else 0
+
     def copy(self) -> OpaquePrefix:
-        other = OpaquePrefix(self._model)
+        other = OpaquePrefix(self._model, self._gate)
         other._state, other._read = copy.deepcopy(self._state), self._read.copy()
+        other._read_lengths = self._read_lengths.copy()
         return other
 
     @torch.inference_mode()
@@ -191,7 +220,9 @@ class OpaquePrefix:
             use_cache=True,
             **self._state,
         )
-        output = model(**inputs, return_dict=True)
+        with nullcontext() if self._rotary is None else self._rotary.original():
+            output = model(**inputs, return_dict=True)
+        self._read_lengths.note(len(self._read), len(whole))
         self._state = model._update_model_kwargs_for_generation(output, {})
         self._read = whole
         logits: torch.Tensor = output.logits[0, -1]

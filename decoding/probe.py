@@ -14,6 +14,7 @@ from decoding.candidates.tree import CandidateTree
 from decoding.gate import Gate
 from decoding.inputs import StepInputs
 from decoding.prefix import KVPrefix, input_device
+from decoding.rotary import RotaryState
 from decoding.step import Origin
 from decoding.window import JacobiWindow
 
@@ -47,10 +48,11 @@ def _sees_ahead(model: PreTrainedModel, gate: Gate) -> bool:
     """
     draw = Random(1)
     text = [draw.randrange(_vocabulary(model)) for _ in range(min(PREFIX_TOKENS, _prefix_length(model, gate)))]
-    before = []
+    before, rotary = [], RotaryState(model)
     for last in (text[-1], (text[-1] + 1) % _vocabulary(model)):
         ids = torch.tensor([[*text[:-1], last]], device=input_device(model))
-        before.append(model(input_ids=ids, return_dict=True).logits[0, -2])
+        with rotary.original():
+            before.append(model(input_ids=ids, return_dict=True).logits[0, -2])
     return _distance(*before) > _least_tolerance(model)
 
 

@@ -68,8 +68,15 @@ class Session:
 
     def reusable(self, input_ids: Sequence[int]) -> int:
         """How many of these tokens would not have to be read again."""
-        shared = _common_prefix(self.ids, input_ids)
-        return min(shared, self.gate.keepable(self.cached, len(input_ids)), len(input_ids) - 1)
+        return self._reusable(input_ids, _common_prefix(self.ids, input_ids))
+
+    def _reusable(self, input_ids: Sequence[int], shared: int) -> int:
+        good = self.cached if self.goes_on(input_ids) else self.prefix.read_as(len(input_ids))
+        return min(shared, good, len(input_ids) - 1)
+
+    def goes_on(self, input_ids: Sequence[int]) -> bool:
+        """Whether this is the text as it stands, some of it emitted here; else it is a prompt, read as prompts are."""
+        return self.emitted > 0 and self.ids == list(input_ids)
 
     def adopt(self, input_ids: Sequence[int]) -> None:
         """Make this the text: keep what the model has read of it, forget the rest; the tables stay.
@@ -79,9 +86,9 @@ class Session:
         self.turn += 1
         self._follow_model()
         shared = _common_prefix(self.ids, input_ids)
+        self.prefix.rewind(self._reusable(input_ids, shared))
         if shared < len(self.ids) or shared < len(input_ids):
             self.emitted = 0
-        self.prefix.rewind(min(shared, self.gate.keepable(self.cached, len(input_ids)), len(input_ids) - 1))
         if shared < len(self.ids):
             self.tables.context.begin(input_ids[max(0, shared - LONGEST_MATCH) : shared])
         self.tables.context.extend(input_ids[shared:])
@@ -129,8 +136,8 @@ class Session:
         self.ids.extend(tokens)
         self.tables.context.extend(tokens)
         self.emitted += len(tokens)
-        if self.gate.reread_after is not None:
-            self.prefix.rewind(self.gate.keepable(self.cached, len(self.ids)))
+        if self.gate.read_anew(self.cached, len(self.ids)):
+            self.prefix.rewind(0)
 
     def copy(self) -> Session:
         """A session of its own in the same state, tables included; the model is shared."""
@@ -150,7 +157,7 @@ class Session:
         """
         other = self.copy()
         other.ids, other.tables, other.emitted = list(ids), tables.copy(), 0
-        other.prefix.rewind(min(cached, self.gate.keepable(self.cached, len(ids))))
+        other.prefix.rewind(min(cached, self.prefix.read_as(len(ids))))
         return other
 
 

@@ -26,7 +26,7 @@ def prefix_of(model: PreTrainedModel, gate: Gate, compiled: bool | str = False) 
             cannot be compiled they do not, and a warning says why.
     """
     if not gate.rewindable:
-        return OpaquePrefix(model)
+        return OpaquePrefix(model, gate)
     if (own := own_prefix(model, gate)) is not None:
         return own
     if compiled:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 
-class Origin(str, Enum):
+class Origin(StrEnum):
     """Where an emitted token came from.
 
     PLAIN tokens were chosen by the model behind the accepted run (one a step); the others were proposed by a
@@ -22,7 +22,7 @@ class Origin(str, Enum):
     """A likely next token recycled from logits already computed (budgeted decoding only)."""
 
 
-class FinishReason(str, Enum):
+class FinishReason(StrEnum):
     """Why a generation ended."""
 
     EOS = "eos"

@@ -6,9 +6,13 @@ import re
 import subprocess
 import sys
 import zipfile
+from importlib.metadata import metadata
 from pathlib import Path
 
 import pytest
+import tomlkit
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import lade_chat
 
@@ -64,3 +68,18 @@ def test_the_wheel_has_the_command_and_the_license(wheel: zipfile.ZipFile) -> No
 def test_one_version_everywhere() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert re.search(r'^version = "(.+)"$', project, re.MULTILINE)[1] == lade_chat.__version__  # type: ignore[index]
+
+
+def test_every_dependency_takes_the_oldest_python_that_is_promised() -> None:
+    settings = tomlkit.parse((ROOT / "pyproject.toml").read_text(encoding="utf-8")).unwrap()
+    project = settings["project"]
+    oldest = project["requires-python"].removeprefix(">=")
+    needs = {name: metadata(name)["Requires-Python"] for name in map(_name_of, project["dependencies"])}
+    assert [(name, need) for name, need in needs.items() if need and oldest not in SpecifierSet(need)] == []
+    assert settings["tool"]["ruff"]["target-version"] == f"py{oldest.replace('.', '')}"
+    assert settings["tool"]["mypy"]["python_version"] == oldest
+    assert f"Programming Language :: Python :: {oldest}" in project["classifiers"]
+
+
+def _name_of(dependency: str) -> str:
+    return Requirement(dependency).name

@@ -121,7 +121,12 @@ class MirroredPrefix(KVPrefix):
     def __init__(
         self, mirror: Mirror, model: PreTrainedModel, gate: Gate, source: MirroredPrefix | None = None
     ) -> None:
-        super().__init__(model, gate, None if source is None else source._cache.copy())
+        super().__init__(
+            model,
+            gate,
+            None if source is None else source._cache.copy(),
+            None if source is None else source._read_lengths.copy(),
+        )
         self._mirror, self._number = mirror, mirror.register(self)
         if source is not None:
             mirror.tell(_Act.COPY, self._number, [source._number])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -11,7 +11,7 @@ import typer
 from lade_chat.colours import ColourView, view_named
 
 
-class ColourChoice(str, Enum):
+class ColourChoice(StrEnum):
     """The views of ``lade_chat.colours``, as the command line has them."""
 
     VERIFIED = "verified"

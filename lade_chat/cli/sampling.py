@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
@@ -12,7 +12,7 @@ from lade_chat.cli.numbers import setting
 from lade_chat.protocol import Sampling
 
 
-class Base(str, Enum):
+class Base(StrEnum):
     """What the other flags go over."""
 
     GREEDY = "greedy"
