@@ -145,10 +145,9 @@ class ChatKeys(ConversationKeys):
                 self.edit(turn)
             case "branch":
                 self.chat.branch(self.chat.conversation.whole(turn)[-1].id)
-            case "before":
-                self.chat.switch(turn, -1)
-            case "after":
-                self.chat.switch(turn, 1)
+            case "before" | "after":
+                self.chat.switch(turn, -1 if deed == "before" else 1)
+                return  # who looks through them stays there
         self.prompt.focus()
 
     def edit(self, turn: int | None = None) -> None:
