@@ -117,7 +117,7 @@ class ChatApp(Colouring):
 
     def action_command_palette(self) -> None:
         """Everything that can be done here, to be searched."""
-        if self.use_command_palette and not CommandPalette.is_open(self):
+        if self.use_command_palette and not isinstance(self.screen, CommandPalette):
             self.push_screen(Palette(id="--command-palette"))
 
     def search_themes(self) -> None:

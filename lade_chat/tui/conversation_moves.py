@@ -72,7 +72,7 @@ class ConversationMoves:
     def _move(self, move: Callable[[Job], None]) -> None:
         refusal = self._no_changing()
         if refusal and self.phase is not Phase.UNLOADED:
-            self.view.hint(refusal)
+            self.view.refuse(refusal)
         else:
             move(self.view.conversation_opened)
 

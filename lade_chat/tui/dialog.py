@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from textual.app import AwaitComplete
+from textual.await_complete import AwaitComplete
 from textual.command import CommandList, CommandPalette
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
@@ -17,7 +17,7 @@ class ClosingScreen(Screen[ScreenResultType]):
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close, and give back ``result``; nothing if it is closed already, or another screen covers it."""
         if self.app.screen is not self:
-            return AwaitComplete.nothing()
+            return AwaitComplete()
         return super().dismiss(result)
 
 

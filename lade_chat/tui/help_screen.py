@@ -143,7 +143,7 @@ class HelpScreen(Dialog[None]):
         self._wanted.append(page)
         if not self._drawing:
             self._drawing = True
-            self.run_worker(self._draw_wanted)
+            self.run_worker(self._draw_wanted())
 
     async def _draw_wanted(self) -> None:
         """One page after another: a document whose update is cancelled keeps widgets that never answer."""

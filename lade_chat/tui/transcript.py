@@ -210,10 +210,11 @@ class Transcript(FollowScroll):
             self.column.add(notice)
         return notice
 
-    def fail_model(self, what: str, way_on: str) -> None:
+    def fail_model(self, what: str, way_on: str) -> Notice:
         """Say that there is no model, or not the one that was asked for, in place of an earlier such line."""
         self._forget_of_model("error")
         self._of_model.append(self.note(what, "error", way_on))
+        return self._of_model[-1]
 
     def tell_of_model(self, texts: Sequence[str]) -> None:
         """A model has been loaded: what went wrong before no longer matters, and what was said already is not again."""
@@ -221,6 +222,12 @@ class Transcript(FollowScroll):
         if [notice.what for notice in self._of_model] != list(texts):
             self._forget_of_model("information")
             self._of_model = [self.note(text) for text in texts]
+
+    def forget(self, notice: Notice | None) -> None:
+        """Take back what is no longer true."""
+        if notice is not None and notice in self.column.children:
+            self._of_model = [each for each in self._of_model if each is not notice]
+            self.column.discard(notice)
 
     def _forget_of_model(self, kind: NoticeKind) -> None:
         for notice in [each for each in self._of_model if each.kind == kind]:
