@@ -13,9 +13,10 @@ from typing import ClassVar
 
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
+from textual.command import CommandPalette
 from textual.driver import Driver
 from textual.screen import Screen
-from textual.theme import Theme
+from textual.theme import Theme, ThemeProvider
 
 from lade_chat.colours import view_named
 from lade_chat.figures import part
@@ -28,6 +29,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.chat_keys import ChatKeys
 from lade_chat.tui.chat_screen import ChatScreen
 from lade_chat.tui.colouring import Colouring
+from lade_chat.tui.dialog import Palette
 from lade_chat.tui.engine_link import Engine
 from lade_chat.tui.key_names import KeyNames, named, other_keys, usual_keys
 from lade_chat.tui.model_screen import ModelScreen
@@ -112,6 +114,15 @@ class ChatApp(Colouring):
 
     def on_unmount(self) -> None:
         self._close()
+
+    def action_command_palette(self) -> None:
+        """Everything that can be done here, to be searched."""
+        if self.use_command_palette and not isinstance(self.screen, CommandPalette):
+            self.push_screen(Palette(id="--command-palette"))
+
+    def search_themes(self) -> None:
+        """All themes, to be searched."""
+        self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     async def action_quit(self) -> None:
         """Quit at once, whatever the engine is doing."""

@@ -129,7 +129,7 @@ class Chat(ConversationMoves):
         elif not text.strip():
             refusal = "Nothing to send yet: type a message first."
         if refusal:
-            self.view.hint(refusal)
+            self.view.refuse(refusal)
             return False
         self._take(Asked(text, instead_of))
         if self.phase is Phase.LOST:
@@ -146,9 +146,9 @@ class Chat(ConversationMoves):
 
     def _ask_anew(self, asked: Asked | None, missing: str) -> None:
         if asked is None:
-            self.view.hint(missing)
+            self.view.refuse(missing)
         elif refusal := self._no_changing():
-            self.view.hint(refusal)
+            self.view.refuse(refusal)
         else:
             self._take(asked)
 
@@ -161,7 +161,7 @@ class Chat(ConversationMoves):
 
     def toggle_lookahead(self) -> None:
         if refusal := no_lookahead(self.phase, self.model, self._keys):
-            self.view.hint(refusal)
+            self.view.refuse(refusal)
             return
         enabled = not self.options.lookahead
         self.options = msgspec.structs.replace(self.options, lookahead=enabled)
@@ -185,7 +185,7 @@ class Chat(ConversationMoves):
     def pause(self, *, step: bool = False) -> None:
         """Pause the reply or have it go on; with ``step`` have a paused one take one step."""
         if self.phase is not Phase.REPLYING or self.stopping:
-            self.view.hint("There is no reply to pause just now.")
+            self.view.refuse("There is no reply to pause just now.")
             return
         if step:
             self.pacing.step()
@@ -213,7 +213,7 @@ class Chat(ConversationMoves):
         if not refusal and not text.strip() and self.conversation.last_question is None:
             refusal = "Nothing to race yet: type a message first."
         if refusal:
-            self.view.hint(refusal)
+            self.view.refuse(refusal)
             return
         talk = self.conversation
         messages = talk.messages_for(Asked(text)) if text.strip() else talk.up_to_last_question()
@@ -223,7 +223,7 @@ class Chat(ConversationMoves):
     def race_again(self, left: Contender | None = None, right: Contender | None = None, suite: str = "") -> None:
         """Another race, of other methods where they are given, over the same question or a suite of them."""
         if refusal := no_race(self.phase, self.model, self._keys):
-            self.view.hint(refusal)
+            self.view.refuse(refusal)
             return
         self.races.left, self.races.right = left or self.races.left, right or self.races.right
         if suite:
@@ -245,7 +245,7 @@ class Chat(ConversationMoves):
     def explain(self, question: str) -> None:
         """Have the engine take steps over ``question`` that show how lookahead decoding works."""
         if refusal := no_explaining(self.phase, self.model, self._keys):
-            self.view.hint(refusal)
+            self.view.refuse(refusal)
             return
         self.phase = Phase.EXPLAINING
         self._send(Explain((Message("user", question),)))

@@ -62,6 +62,10 @@ class ChatKeys(ConversationKeys):
     def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
         """A command is carried out; anything else is asked, with the files that it mentions."""
         text = event.text
+        if not text.strip():
+            nothing = "Nothing to send yet: type a message first."
+            self.status.hint(nothing, lambda: not self.prompt.text.strip())
+            return
         if is_command(text):
             self.prompt.clear_all()
             if run(self, text):
@@ -80,6 +84,7 @@ class ChatKeys(ConversationKeys):
 
     def on_text_area_changed(self) -> None:
         self.prompt.offer_completions()
+        self.status.review()
 
     def on_completion_list_chosen(self) -> None:
         self.prompt.complete()
@@ -145,10 +150,9 @@ class ChatKeys(ConversationKeys):
                 self.edit(turn)
             case "branch":
                 self.chat.branch(self.chat.conversation.whole(turn)[-1].id)
-            case "before":
-                self.chat.switch(turn, -1)
-            case "after":
-                self.chat.switch(turn, 1)
+            case "before" | "after":
+                self.chat.switch(turn, -1 if deed == "before" else 1)
+                return  # who looks through them stays there
         self.prompt.focus()
 
     def edit(self, turn: int | None = None) -> None:

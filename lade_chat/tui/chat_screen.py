@@ -31,10 +31,10 @@ from lade_chat.tui.completion_list import CompletionList
 from lade_chat.tui.debug_panel import DebugPanel
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.header_bar import HeaderBar
-from lade_chat.tui.keeper import Keeper
+from lade_chat.tui.keeper import SAVED_AGAIN, Keeper
 from lade_chat.tui.key_footer import KeyFooter
 from lade_chat.tui.legend import view_of
-from lade_chat.tui.notice import NoticeKind
+from lade_chat.tui.notice import Notice, NoticeKind
 from lade_chat.tui.phase import Phase
 from lade_chat.tui.picture_name import PictureName
 from lade_chat.tui.prompt import Prompt
@@ -72,6 +72,9 @@ class ChatScreen(ChatKeys):
         self._statistics: Statistics | None = None
         self._inspection: Inspection | None = None
         self._measuring = False
+        # They stand in the transcript as long as they are true.
+        self._unsaved: Notice | None = None
+        self._engine_gone: Notice | None = None
         self.chat.set_debug(debug)
 
     def compose(self) -> ComposeResult:
@@ -106,11 +109,21 @@ class ChatScreen(ChatKeys):
         self.chat.set_debug(self._debug)
         self._show_debug()
 
+    def refuse(self, text: str) -> None:
+        before = self._situation
+        self.status.hint(text, lambda: self._situation == before)
+
+    @property
+    def _situation(self) -> tuple[object, ...]:
+        """On what it depends what can be done."""
+        return self.chat.phase, self.chat.stopping, self.chat.model, self.chat.conversation.current
+
     # --- what Chat shows (ChatView) ----------------------------------------------------------------------------
 
     def loading_began(self) -> None:
         self._header.show_model(None, "loading the model")
         self.status.show([part(0, "starting the engine")])
+        self.transcript.forget(self._engine_gone)
         self.refresh_bindings()
 
     def load_progressed(self, progress: Loading) -> None:
@@ -138,7 +151,7 @@ class ChatScreen(ChatKeys):
         long = f"the engine is gone: {key}, or your next message, starts it again"
         self.status.show([part(0, long, f"engine gone: {key} or a message restarts it")])
         way_on = f"The conversation is kept. {key}, or your next message, starts the engine and loads the model again."
-        self.transcript.fail_model(message[:1].upper() + message[1:], way_on)
+        self._engine_gone = self.transcript.fail_model(message[:1].upper() + message[1:], way_on)
         self.refresh_bindings()
 
     def user_said(self, text: str | None) -> None:
@@ -274,7 +287,15 @@ class ChatScreen(ChatKeys):
         self.transcript.note(text)
 
     def _told(self, text: str, kind: NoticeKind) -> None:
-        self.transcript.note(text, kind)
+        """What the keeper tells; why not everything is saved stands there until everything is."""
+        if text == SAVED_AGAIN:
+            self.transcript.forget(self._unsaved)
+            self.hint(text)
+            return
+        notice = self.transcript.note(text, kind)
+        if text == self.keeper.trouble:
+            self.transcript.forget(self._unsaved)
+            self._unsaved = notice
 
     def _show_debug(self) -> None:
         if self._debug:
@@ -288,6 +309,8 @@ class ChatScreen(ChatKeys):
     def _running_parts(self) -> list[Part]:
         """The figures of a reply that is being written, or stands still."""
         parts = reply_parts(self._statistics) if self._statistics is not None else []
+        # In one form only: none is to be shortened so that a lesser one has room.
+        parts = [each._replace(forms=each.forms[:1]) for each in parts]
         if self.chat.pacing.paused:
             return [part(0, self.key_names.put_into("paused: {pause} goes on, {step_once} takes one step")), *parts]
         return parts or [part(0, "reading the prompt")]

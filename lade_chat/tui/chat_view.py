@@ -82,5 +82,8 @@ class ChatView(Protocol):
 
     def notice(self, text: str) -> None: ...
 
+    def refuse(self, text: str) -> None:
+        """Why something cannot be done just now: told for a moment, and no longer than things stand so."""
+
     def hint(self, text: str) -> None:
         """A word that goes away by itself."""

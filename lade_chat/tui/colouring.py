@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual.app import App
 from textual.signal import Signal
 
 from lade_chat.colours import ColourView, other
 from lade_chat.settings.kinds import Value
+from lade_chat.tui.key_order import OrderedApp
 from lade_chat.tui.themes import MARKED
 from lade_chat.tui.tint import origin_variables
 
 
-class Colouring(App[None]):
+class Colouring(OrderedApp):
     """Tokens follow by their styles' names; what else depends on the view subscribes to its changes."""
 
     colours: ColourView = "verified"

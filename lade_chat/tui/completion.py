@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lade_chat.tui.manual_pages import NAMES as TOPICS
 from lade_chat.tui.set_option import NAMES as OPTIONS
 from lade_chat.tui.slash import is_command, matching
+from lade_chat.tui.themes import NAMES as THEMES
 
 MOST = 50
 _MOST_READ = 5000
@@ -23,6 +24,7 @@ _ARGUMENTS = {
     "/copy": ("code", "all"),
     "/system": ("off",),
     "/set": OPTIONS,
+    "/theme": THEMES,
     "/lookahead": ("on", "off"),
 }
 """The words that can follow a command."""

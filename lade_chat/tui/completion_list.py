@@ -43,6 +43,10 @@ class CompletionList(OptionList, can_focus=False):
         self.display = False
         return was_open
 
+    def reopen(self) -> None:
+        """Have it come back, if there still is something to choose from."""
+        self.display = bool(self._offered)
+
     @property
     def chosen(self) -> Completion | None:
         """The one that is highlighted, as long as the list is there."""

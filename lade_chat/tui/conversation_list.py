@@ -11,13 +11,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.figures import counted
 from lade_chat.sanitize import printable
 from lade_chat.store.values import Summary
+from lade_chat.tui.dialog import Dialog
 from lade_chat.tui.keeper import Keeper
 from lade_chat.tui.key_footer import KeyFooter
 from lade_chat.tui.talk import Talk
@@ -27,7 +27,7 @@ TITLE = "Conversations"
 NOTHING = "No conversations yet: they are kept from their first question on."
 
 
-class ConversationList(ModalScreen[str | None]):
+class ConversationList(Dialog[str | None]):
     """Gives back the id of the conversation to go on with. ``deleted`` gathers what may be brought back."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

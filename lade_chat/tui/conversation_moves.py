@@ -67,14 +67,12 @@ class ConversationMoves:
 
     def switch(self, turn: int, direction: int) -> None:
         """Go to the alternative of a turn before (-1) or after (1) it."""
-        other = self.conversation.alternative(turn, direction)
-        if other is not None:
-            self._move(lambda then: self.conversation.switch(other, then))
+        self._move(lambda then: self.conversation.switch(turn, direction, then))
 
     def _move(self, move: Callable[[Job], None]) -> None:
         refusal = self._no_changing()
         if refusal and self.phase is not Phase.UNLOADED:
-            self.view.hint(refusal)
+            self.view.refuse(refusal)
         else:
             move(self.view.conversation_opened)
 

@@ -10,12 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Markdown, OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.protocol import ModelInfo
+from lade_chat.tui.dialog import Dialog
 from lade_chat.tui.key_names import keys_of
 from lade_chat.tui.legend import bear_legend
 from lade_chat.tui.manual_pages import ManualPage, manual_pages, page_named
@@ -31,7 +31,7 @@ class PageList(OptionList, can_focus=False):
     """Who chooses by mouse goes on typing in the search."""
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """What is typed is searched for; Esc closes it. ``topic`` is a page's name, or else words to search for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,6 +53,9 @@ class HelpScreen(ModalScreen[None]):
         self._pages: tuple[ManualPage, ...] = ()
         self._listed: tuple[ManualPage, ...] = ()
         self._found: list[Widget] = []
+        self._wanted: list[ManualPage | None] = []
+        """The pages to be shown; only the last of them is."""
+        self._drawing = False
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
@@ -137,13 +140,30 @@ class HelpScreen(ModalScreen[None]):
         self._show(chosen)
 
     def _show(self, page: ManualPage | None) -> None:
-        self.run_worker(self._draw(page), exclusive=True)
+        self._wanted.append(page)
+        if not self._drawing:
+            self._drawing = True
+            self.run_worker(self._draw_wanted())
+
+    async def _draw_wanted(self) -> None:
+        """One page after another: a document whose update is cancelled keeps widgets that never answer."""
+        while self._wanted and self._is_open:
+            page = self._wanted[-1]
+            self._wanted.clear()
+            await self._draw(page)
+        self._drawing = False
+
+    @property
+    def _is_open(self) -> bool:
+        return self in self.app.screen_stack
 
     async def _draw(self, page: ManualPage | None) -> None:
         document = self.query_one(Markdown)
         text = page.text if page is not None else "Nothing found."
         if document.source != text:
             await document.update(text)
+        if not self._is_open:
+            return
         self._mark()
         if self._found:
             self._bring_up(self._found.pop(0))

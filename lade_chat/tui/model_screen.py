@@ -12,12 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widgets import Checkbox, Input, OptionList, Static
 
 from lade_chat.protocol import ModelOptions
 from lade_chat.sanitize import printable
 from lade_chat.settings.models import KnownModel
+from lade_chat.tui.dialog import Dialog
 from lade_chat.tui.model_list import ModelList
 
 
@@ -33,7 +33,7 @@ class Choice(Checkbox):
         super().watch_value()
 
 
-class ModelScreen(ModalScreen[ModelOptions | None]):
+class ModelScreen(Dialog[ModelOptions | None]):
     """Enter in any field loads the model, or the one chosen from the list; Esc leaves everything as it was."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -9,16 +9,16 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from lade_chat.errors import LadeChatError
 from lade_chat.sanitize import printable
+from lade_chat.tui.dialog import Dialog
 
 FORMATS = ".html or .svg, in dark and light · .png · .gif or .cast, in motion"
 
 
-class PictureName(ModalScreen[None]):
+class PictureName(Dialog[None]):
     """Enter writes, and closes it unless that was refused; Esc writes nothing."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Cancel", priority=True)]

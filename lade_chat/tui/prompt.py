@@ -113,7 +113,13 @@ class Prompt(TextArea, inherit_bindings=False):
 
     async def _on_key(self, event: Key) -> None:
         choosing = self.completions is not None and self.completions.display
-        if choosing and event.key in ("tab", "enter") and self.complete(send=event.key == "enter"):
+        if event.key == "tab":  # never leaves for another widget: who writes a message goes on writing
+            event.stop()
+            event.prevent_default()
+            if self.completions is not None:
+                self.completions.reopen()
+            self.complete()
+        elif choosing and event.key == "enter" and self.complete(send=True):
             event.stop()
             event.prevent_default()
         elif choosing and event.key in ("up", "down") and self.completions is not None:

@@ -8,12 +8,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
 from lade_chat.methods import NAMES, in_force, meaning, title
 from lade_chat.protocol import Contender, Sizes
 from lade_chat.suites.prompts import BUNDLED
+from lade_chat.tui.dialog import Dialog
 
 
 class RaceChoice(NamedTuple):
@@ -24,7 +24,7 @@ class RaceChoice(NamedTuple):
     suite: str | None
 
 
-class RaceMenu(ModalScreen[RaceChoice | None]):
+class RaceMenu(Dialog[RaceChoice | None]):
     """Tab or the arrows go from list to list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

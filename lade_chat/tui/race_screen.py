@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.screen import Screen
 from textual.widgets import Static
 
 from lade_chat.export.recording import Recording
@@ -26,6 +25,7 @@ from lade_chat.protocol import (
 )
 from lade_chat.race_words import outcome, sameness
 from lade_chat.sanitize import printable
+from lade_chat.tui.dialog import ClosingScreen
 from lade_chat.tui.key_footer import KeyFooter
 from lade_chat.tui.race_pane import RacePane
 from lade_chat.tui.races import Races
@@ -34,7 +34,7 @@ from lade_chat.tui.tooltips import explain
 SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and each clock runs only in its own steps."
 
 
-class RaceScreen(Screen[None]):
+class RaceScreen(ClosingScreen[None]):
     """Esc stops the race, and once it has ended leaves it; then there may be another, of other methods."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012

@@ -10,13 +10,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import DescendantFocus
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Select, Static
 
 from lade_chat.sanitize import printable
 from lade_chat.settings.catalogue import SAMPLING_SETTINGS, SETTINGS
 from lade_chat.settings.kinds import Switch, Text, Value, as_text
 from lade_chat.settings.settings import parse
+from lade_chat.tui.dialog import Dialog
 from lade_chat.tui.preferences import Preferences
 
 SHOWN = (
@@ -32,7 +32,7 @@ Changes: TypeAlias = Mapping[str, Value | None]
 """Only what is another than before; None for a setting that is to be forgotten."""
 
 
-class SettingsScreen(ModalScreen[Changes | None]):
+class SettingsScreen(Dialog[Changes | None]):
     """Enter in any field, or Ctrl+S, keeps them; Esc leaves everything as it was."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

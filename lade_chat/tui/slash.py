@@ -40,6 +40,20 @@ COMMANDS = (
     SlashCommand("quit", "", "quit"),
 )
 
+NEAR, MAX_NEAR = 0.7, 4
+"""How like a name must be to be suggested, from 0 to 1 (1: the same), and how many are."""
+
+ELSEWHERE = {
+    "exit": "quit",
+    "bye": "quit",
+    "clear": "new",
+    "reset": "new",
+    "history": "resume",
+    "chats": "resume",
+    "regenerate": "retry",
+}
+"""Names that other chats have for some of these."""
+
 
 def is_command(text: str) -> bool:
     """Whether the text is a command; a text that begins with two slashes is none."""
@@ -61,10 +75,20 @@ def parse(text: str) -> tuple[SlashCommand, str]:
     exact = [command for command in begun if command.name == name.lower()]
     if name and (exact or len(begun) == 1):
         return (exact or begun)[0], rest[0].strip() if rest else ""
-    names = [command.name for command in begun]
-    names = names or difflib.get_close_matches(name.lower(), [command.name for command in COMMANDS], cutoff=0.5)
-    meant = " or ".join(f"/{name}" for name in names[:3]) or "/help"
-    raise ValueError(f"No command /{name}. Did you mean {meant}? // sends a slash.")
+    if not name:
+        raise ValueError("Type a command after the slash: /help commands lists them.")
+    names = [command.name for command in begun] or _near(name.lower())
+    if not names:
+        raise ValueError(f"There is no command /{name}. / lists them all; // sends a slash.")
+    *others, last = (f"/{each}" for each in names[:MAX_NEAR])
+    meant = f"{', '.join(others)} or {last}" if others else last
+    raise ValueError(f"There is no command /{name}. Did you mean {meant}? // sends a slash.")
+
+
+def _near(name: str) -> list[str]:
+    if name in ELSEWHERE:
+        return [ELSEWHERE[name]]
+    return difflib.get_close_matches(name, [command.name for command in COMMANDS], n=MAX_NEAR, cutoff=NEAR)
 
 
 def matching(name: str) -> list[SlashCommand]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.timer import Timer
 
@@ -12,6 +13,8 @@ from lade_chat.protocol import Loading, Stage
 from lade_chat.tui.tooltips import ExplainedLine
 
 HINT_SECONDS = 4.0
+BESIDE = "  │  "
+"""Between a hint and the state."""
 
 _STAGES: dict[Stage, str] = {
     "configuration": "reading the configuration",
@@ -31,6 +34,7 @@ class StatusBar(ExplainedLine):
         super().__init__()
         self._share: float | None = None
         self._hint = ""
+        self._holds: Callable[[], bool] = lambda: True
         self._timer: Timer | None = None
 
     def show(self, parts: Sequence[Part]) -> None:
@@ -43,9 +47,9 @@ class StatusBar(ExplainedLine):
     def show_reading(self, done: int, total: int) -> None:
         self._set([Part(0, ("reading the prompt",))], done / total if total else None)
 
-    def hint(self, text: str) -> None:
-        """Show ``text`` for a few seconds in place of the rest."""
-        self._hint = text
+    def hint(self, text: str, holds: Callable[[], bool] = lambda: True) -> None:
+        """Show ``text`` for a few seconds, and no longer than it ``holds``; the state beside it if there is room."""
+        self._hint, self._holds = text, holds
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(HINT_SECONDS, self._end_hint)
@@ -58,8 +62,15 @@ class StatusBar(ExplainedLine):
 
     def render(self) -> Content:
         width = self.size.width
-        if self._hint:
-            return Content.styled(fit([Part(0, (self._hint,))], width), "$text-warning")
+        if not self._hint or not self._holds():
+            return self._state(width)
+        hint = Content.styled(fit([Part(0, (self._hint,))], width), "$text-warning")
+        room = width - hint.cell_length - cell_len(BESIDE)
+        if not self.parts or room < cell_len(min(self.parts, key=lambda part: part.rank).forms[-1]):
+            return hint
+        return Content.assemble(hint, (BESIDE, "$text-muted"), self._state(room))
+
+    def _state(self, width: int) -> Content:
         line = fit(self.parts, width) if self.parts else ""
         if self._share is None:
             return Content(line)
@@ -67,6 +78,12 @@ class StatusBar(ExplainedLine):
 
     def _set(self, parts: list[Part], share: float | None) -> None:
         self.parts, self._share = parts, share
+        self.review()
+
+    def review(self) -> None:
+        """Draw anew: the state is another, or something that a hint is about."""
+        if not self._holds():
+            self._hint = ""
         self.refresh()
 
     def _end_hint(self) -> None:

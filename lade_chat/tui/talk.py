@@ -105,12 +105,6 @@ class Talk:
             told.append(ShownTurn(turn, siblings.index(turn.id) + 1, len(siblings)))
         return tuple(told)
 
-    def alternative(self, turn: int, direction: int) -> int | None:
-        """The id of the next alternative to a turn (the one before, if ``direction`` is -1); None at the end."""
-        siblings = [each.id for each in self.current.siblings(turn)]
-        place = siblings.index(turn) + direction
-        return siblings[place] if 0 <= place < len(siblings) else None
-
     # --- what is said ------------------------------------------------------------------------------------------
 
     def ask(self, asked: Asked, model: Model) -> None:
@@ -166,9 +160,23 @@ class Talk:
         """Have the next question follow this turn."""
         self._keeper.change(partial(self.current.branch, turn), then)
 
-    def switch(self, turn: int, then: Callable[[], None]) -> None:
-        """Go to the branch of this turn, and there to what was said last."""
-        self._keeper.change(partial(self.current.switch, turn), then)
+    def switch(self, turn: int, direction: int, then: Callable[[], None]) -> None:
+        """Go to the alternative before (-1) or after (1) the one of ``turn`` that the path goes through by then.
+
+        There it goes on with what was said last. ``then`` is called if there is such an alternative.
+        """
+        conversation = self.current
+        switched: list[int] = []
+
+        def work() -> None:
+            siblings = [each.id for each in conversation.siblings(turn)]
+            path = {each.id for each in conversation.path}
+            present = next(place for place, each in enumerate(siblings) if each in path)
+            if 0 <= present + direction < len(siblings):
+                conversation.switch(siblings[present + direction])
+                switched.append(present + direction)
+
+        self._keeper.change(work, lambda: then() if switched else None)
 
     def rename(self, title: str, then: Callable[[], None]) -> None:
         self._keeper.change(partial(self.current.rename, title), then)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 _THEMES = (
     Theme(
@@ -70,5 +70,7 @@ _THEMES = (
 
 _UNDERLINED = tuple(replace(theme, name=f"{theme.name}-underlined") for theme in _THEMES[:2])
 THEMES = (*_THEMES, *_UNDERLINED)
+NAMES = tuple(theme.name for theme in THEMES) + tuple(sorted(BUILTIN_THEMES))
+"""All that there is to choose from, these before Textual's own."""
 MARKED = frozenset(theme.name for theme in _UNDERLINED)
 """Those in which verified tokens are marked with lines and letters beside their colours, for whom colours are alike."""

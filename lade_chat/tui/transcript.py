@@ -97,7 +97,8 @@ class Transcript(FollowScroll):
     # --- what was said before ----------------------------------------------------------------------------------
 
     def restore(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
-        """Show a conversation as it was left, its last turns first."""
+        """Show a conversation as it was left, its last turns first; who is at a turn stays at its place."""
+        focused = self.screen.focused
         self.reset()
         self.welcome.display = not turns
         early, late = split(turns, AT_ONCE)
@@ -106,7 +107,21 @@ class Transcript(FollowScroll):
             self.column.add(self._earlier)
         for widget in self._widgets(shown(late)):
             self.column.add(widget)
-        self.call_after_refresh(self.follow)
+        if isinstance(focused, Turn) and (beside := self._beside(focused)) is not None:
+            self.screen.set_focus(beside, scroll_visible=False)
+            self.call_after_refresh(self.scroll_to_widget, beside, animate=False)
+        else:
+            self.call_after_refresh(self.follow)
+
+    def _beside(self, turn: Turn) -> Turn | None:
+        """The turn that now stands where ``turn`` was: itself, or another answer to what was said before it."""
+        while turn.kept is not None:
+            for each in self._turns:
+                if type(each) is type(turn) and each.kept and each.kept.turn.parent == turn.kept.turn.parent:
+                    return each
+            if not self.show_earlier():
+                return None
+        return None
 
     def show_earlier(self) -> bool:
         """Show some more of the turns before the first; False if there are none."""
@@ -172,12 +187,17 @@ class Transcript(FollowScroll):
 
     def step(self, turn: Turn | None, direction: int) -> bool:
         """Go to the turn before or after ``turn``; without one, to the last. False if there is none."""
-        turns = [each for each in self.column.children if isinstance(each, Turn)]
+        turns = self._turns
         place = (turns.index(turn) if turn in turns else len(turns)) + direction
         if 0 <= place < len(turns):
             turns[place].focus()
             return True
         return False
+
+    @property
+    def _turns(self) -> list[Turn]:
+        """Those that stand there, without those that are on their way out."""
+        return [each for each in self.column.children if isinstance(each, Turn) and each.display]
 
     # --- besides -----------------------------------------------------------------------------------------------
 
@@ -190,10 +210,11 @@ class Transcript(FollowScroll):
             self.column.add(notice)
         return notice
 
-    def fail_model(self, what: str, way_on: str) -> None:
+    def fail_model(self, what: str, way_on: str) -> Notice:
         """Say that there is no model, or not the one that was asked for, in place of an earlier such line."""
         self._forget_of_model("error")
         self._of_model.append(self.note(what, "error", way_on))
+        return self._of_model[-1]
 
     def tell_of_model(self, texts: Sequence[str]) -> None:
         """A model has been loaded: what went wrong before no longer matters, and what was said already is not again."""
@@ -201,6 +222,12 @@ class Transcript(FollowScroll):
         if [notice.what for notice in self._of_model] != list(texts):
             self._forget_of_model("information")
             self._of_model = [self.note(text) for text in texts]
+
+    def forget(self, notice: Notice | None) -> None:
+        """Take back what is no longer true."""
+        if notice is not None and notice in self.column.children:
+            self._of_model = [each for each in self._of_model if each is not notice]
+            self.column.discard(notice)
 
     def _forget_of_model(self, kind: NoticeKind) -> None:
         for notice in [each for each in self._of_model if each.kind == kind]:

@@ -9,10 +9,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Key
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from lade_chat.tui.dialog import Dialog
 from lade_chat.tui.talk import ShownTurn
 
 Deed: TypeAlias = Literal["copy", "code", "retry", "edit", "branch", "before", "after"]
@@ -28,7 +28,7 @@ _WORDS: dict[Deed, tuple[str, str]] = {
 """Each with the letter that does it."""
 
 
-class TurnMenu(ModalScreen[Deed | None]):
+class TurnMenu(Dialog[Deed | None]):
     """A letter, a click, or Enter does it; Esc leaves everything as it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]

@@ -43,7 +43,7 @@ class Welcome(Vertical):
     def compose(self) -> ComposeResult:
         yield Static(ABOUT, markup=False, classes="about")
         yield Static(markup=False, classes="legend")
-        yield Static("/explain shows how. Try one (click, or Tab and Enter):", markup=False, classes="try")
+        yield Static("/explain shows how. Try one (click, or Shift+Tab):", markup=False, classes="try")
         yield OptionList(*(Option(Content(text)) for text in EXAMPLES), compact=True)
         yield Static(
             keys_of(self).put_into("{toggle_lookahead} lookahead on or off, any time · {race} race · {help} help"),

@@ -8,6 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from textual.app import App
+from textual.events import Key, Paste
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from lade_chat.protocol import DecodingOptions, ModelInfo, ModelOptions
@@ -87,6 +90,16 @@ async def say(app: ChatApp, pilot: Pilot[None], text: str) -> None:
     app.chat_screen.prompt.put(text)
     await pilot.press("enter")
     await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+
+
+def burst(app: App[None], *keys: str | Paste) -> None:
+    """Press keys as one write of a terminal does: all of them are there before the first is handled."""
+    for key in keys:
+        if isinstance(key, Paste):
+            app.post_message(key)
+        else:
+            character = key if len(key) == 1 else " " if key == "space" else None
+            app.post_message(Key(_character_to_key(key) if len(key) == 1 else key, character))
 
 
 def screen_text(app: object) -> str:

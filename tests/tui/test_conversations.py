@@ -11,16 +11,18 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from lade_chat.protocol import Failed, Message, Reply, Stop
+from lade_chat.protocol import Failed, Message, Piece, Reply, Statistics, Stop, Tokens
 from lade_chat.store.store import Store
 from lade_chat.store.trouble import StoreError
 from lade_chat.tui.app import ChatApp
 from lade_chat.tui.conversation_list import ConversationList
 from lade_chat.tui.phase import Phase
+from lade_chat.tui.reply_turn import ReplyTurn
 from lade_chat.tui.start import Start
 from lade_chat.tui.tinted_text import Chunk
 from lade_chat.tui.turn import UserTurn
-from tests.tui.driving import MEMORY, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from lade_chat.tui.turn_menu import TurnMenu
+from tests.tui.driving import MEMORY, burst, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
 
 SHORT = (("It", " is"), (" 42", "."))
@@ -293,6 +295,59 @@ async def test_retry_keeps_the_reply_so_far_as_an_alternative(engine: ScriptedEn
         await sees(pilot, "1 of 2", "It is 42.")
         await sees_no(pilot, "Forty-two.")
         await wait_until(pilot, lambda: app.chat_screen.chat.conversation.messages[-1] == assistant("It is 42."))
+
+
+async def test_who_goes_through_alternatives_stays_on_the_turn(engine: ScriptedEngine, folder: Path) -> None:
+    from tests.store.replies import say as said
+
+    store = Store(folder)
+    conversation = store.begin()
+    said(conversation, "17 + 25?", "40.")
+    for reply in ("41.", "42."):
+        conversation.retry()
+        conversation.grow(Tokens((Piece(reply, "plain", 1, 0),), Statistics()))
+        conversation.finish(finished(SHORT))
+    said(conversation, "sure?", "yes")
+    async with opened(engine, store=store, start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "3 of 3", "sure?")
+        await pilot.press("shift+tab", "up", "up")
+        for key, place in (("left", "2 of 3"), ("left", "1 of 3"), ("left", "1 of 3"), ("right", "2 of 3")):
+            await pilot.press(key)
+            await sees(pilot, place)
+            assert isinstance(app.screen.focused, ReplyTurn)
+        assert app.screen.focused.kept is not None
+        assert app.screen.focused.kept.place == 2
+        # Leant on, it goes as far as there are some.
+        burst(app, "right", "right", "left", "left", "left", "up", "enter")
+        await wait_until(pilot, lambda: isinstance(app.screen, TurnMenu))
+        await sees(pilot, "The next alternative")
+        await pilot.press("]")
+        await sees(pilot, "2 of 3", "41.")
+        assert isinstance(app.screen.focused, UserTurn)
+        assert not engine.sent_of(Reply)
+
+
+async def test_an_earlier_turn_keeps_the_focus_through_its_alternatives(engine: ScriptedEngine, folder: Path) -> None:
+    from tests.store.replies import say as said
+
+    store = Store(folder)
+    conversation = store.begin()
+    said(conversation, "first", "one")
+    conversation.edit(conversation.path[0].id, "first!")
+    conversation.finish(finished(SHORT))
+    for number in range(15):
+        said(conversation, f"question {number}", f"answer {number}")
+    conversation.switch(conversation.turns[0].id)
+    for number in range(15):
+        said(conversation, f"other {number}", f"answer {number}")
+    async with opened(engine, store=store, start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "other 14")
+        while len(app.screen.query(UserTurn)) < 16:
+            await pilot.press("pageup")
+        app.screen.query(UserTurn).first().focus()
+        await pilot.press("right")
+        await sees(pilot, "first!", "2 of 2")
+        assert app.screen.focused is app.screen.query(UserTurn).first()
 
 
 async def test_an_edited_question_takes_the_place_of_the_old_one(engine: ScriptedEngine) -> None:

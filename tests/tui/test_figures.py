@@ -17,7 +17,7 @@ from lade_chat.tui.header_bar import HeaderBar
 from lade_chat.tui.prompt import Prompt
 from lade_chat.tui.tinted_text import Chunk
 from lade_chat.tui.tooltips import ExplainedLine
-from tests.tui.driving import opened, say, screen_text, sees, wait_until
+from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 
 FIGURE = re.compile(r"\d ?(tok|ms\b|s\b|x\b|×|%|steps?\b|tokens?\b|n-grams?\b)|\d/\d|█|━")
@@ -89,6 +89,21 @@ def test_every_figure_of_a_reply_has_its_words_and_there_are_none_without_a_figu
     assert all(part.figure in MEASURED for part in parts if re.search(r"\d", part.forms[0]))
     with pytest.raises(KeyError):
         measured(["no such figure"])
+
+
+@pytest.mark.parametrize("debug", [True, False])
+async def test_the_status_line_leaves_a_lesser_figure_out_before_it_shortens_another(
+    engine: ScriptedEngine, debug: bool
+) -> None:
+    async with opened(engine, size=(110, 30), debug=debug) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION, debug=debug))
+        await sees(pilot, "tok/s")
+        for width in range(40, 170, 6):
+            await pilot.resize_terminal(width, 30)
+            await wait_until(pilot, lambda width=width: app.chat_screen.status.size.width == width - 4)  # type: ignore[misc]
+            assert "lookahead ON auto" in status(app)
+            assert "…" not in status(app)
 
 
 @pytest.mark.parametrize("width", [30, 50, 66, 80, 100])

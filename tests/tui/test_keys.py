@@ -165,7 +165,7 @@ async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit
     async with opened(engine) as (app, pilot):
         app.chat_screen.prompt.put("two words")
         await pilot.press("ctrl+c")
-        assert status(app) == "Esc stops · Ctrl+Q quits"
+        assert status(app).startswith("Esc stops · Ctrl+Q quits  │  ready")
         assert not app._notifications
         app.chat_screen.prompt.select_all()
         await pilot.press("ctrl+c")

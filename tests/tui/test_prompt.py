@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 
 import pytest
 from textual.app import App
 
-from lade_chat.protocol import Load, Race, Reply, Sampling, SetLookahead
+from lade_chat.protocol import DecodingOptions, Load, ModelOptions, Race, Reply, Sampling, SetLookahead
+from lade_chat.store.store import Store
+from lade_chat.tui.app import ChatApp
 from lade_chat.tui.attachments import MOST_BYTES, AttachmentError, attach, parted
 from lade_chat.tui.completion import completions
 from lade_chat.tui.completion_list import CompletionList
@@ -16,6 +19,7 @@ from lade_chat.tui.model_screen import ModelScreen
 from lade_chat.tui.phase import Phase
 from lade_chat.tui.race_screen import RaceScreen
 from lade_chat.tui.slash import COMMANDS, is_command, literal, parse
+from lade_chat.tui.welcome import EXAMPLES
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 
@@ -48,11 +52,32 @@ def test_what_follows_a_command_is_its_argument() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "near"), [("/retyr", "/retry"), ("/", "/help"), ("/xyzzy", "/help"), ("/re", "/resume or /rename")]
+    ("text", "near"),
+    [
+        ("/retyr", "/retry?"),
+        ("/re", "/resume, /rename or /retry?"),
+        ("/lokahead", "/lookahead?"),
+        ("/exprot x.gif", "/export?"),
+        ("/models", "/model?"),
+        ("/exit", "/quit?"),
+        ("/s", "/save, /system, /set or /settings?"),
+    ],
 )
-def test_an_unknown_command_is_answered_with_the_nearest(text: str, near: str) -> None:
-    with pytest.raises(ValueError, match=f"Did you mean {near}"):
+def test_an_unknown_command_is_answered_with_what_is_near(text: str, near: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"Did you mean {near}")):
         parse(text)
+
+
+@pytest.mark.parametrize("text", ["/foo", "/xyzzy", "/bar", "/etc/passwd", "/hp", "/a"])
+def test_where_nothing_is_near_nothing_is_suggested(text: str) -> None:
+    with pytest.raises(ValueError, match=r"There is no command /\S+\. / lists them all; // sends a slash\.") as refused:
+        parse(text)
+    assert "mean" not in str(refused.value)
+
+
+def test_a_slash_alone_is_told_where_the_commands_are() -> None:
+    with pytest.raises(ValueError, match="/help commands lists"):
+        parse("/")
 
 
 def test_two_slashes_are_a_text() -> None:
@@ -64,7 +89,7 @@ def test_two_slashes_are_a_text() -> None:
 async def test_an_unknown_command_is_sent_to_nobody_and_stays(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/frobnicate")
-        assert "No command /frobnicate" in status(app)
+        assert "There is no command /frobnicate" in status(app)
         assert app.chat_screen.prompt.text == "/frobnicate"
         assert not engine.sent_of(Reply)
         await say(app, pilot, "//frobnicate")
@@ -86,6 +111,35 @@ async def test_commands_are_completed_while_they_are_typed(engine: ScriptedEngin
         await pilot.press("escape")
         await sees_no(pilot, "/help")
         assert app.chat_screen.prompt.text == "/"
+
+
+async def test_tab_completes_and_never_leaves_the_prompt(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("tab", *"a b", "tab", "tab", "c")
+        assert app.chat_screen.prompt.text == "a bc"
+        await pilot.press("ctrl+u", *"/theme ")
+        await sees(pilot, "lade-dark", "lade-light", "lade-paper")
+        await pilot.press(*"lade-pap", "tab", "tab", "enter")
+        assert app.theme == "lade-paper"
+        assert app.screen.focused is app.chat_screen.prompt
+
+
+async def test_a_list_that_esc_closed_is_opened_by_tab_again(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press(*"/rena", "escape", "tab")
+        assert app.chat_screen.prompt.text == "/rename "
+
+
+def test_every_theme_can_be_completed(engine: ScriptedEngine) -> None:
+    app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store())
+    assert {each.text for each in completions("/theme ", first_line=True)} == set(app.available_themes)
+
+
+async def test_an_example_is_reached_and_picked_by_key(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (_app, pilot):
+        await pilot.press("shift+tab", "down", "enter")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        assert asked(engine).messages[-1].content in EXAMPLES
 
 
 async def test_recalling_goes_on_over_a_command(engine: ScriptedEngine) -> None:
@@ -243,6 +297,8 @@ def test_paths_are_completed_folders_first(here: Path) -> None:
         ("/set top", ["top_p", "top_k"]),
         ("/help wi", []),
         ("/help w", ["web"]),
+        ("/theme lade-p", ["lade-paper"]),
+        ("/theme tokyo", ["tokyo-night"]),
         ("/model ./n", ["./notes/"]),
         ("/model org/n", []),
     ],

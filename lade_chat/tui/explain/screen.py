@@ -11,13 +11,13 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Resize
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Footer, Static
 
 from lade_chat.figures import SEPARATOR
 from lade_chat.protocol import EngineLost, Event, Explained, ExplainFinished, Failed, ModelInfo
 from lade_chat.sanitize import printable
+from lade_chat.tui.dialog import ClosingScreen
 from lade_chat.tui.explain.beginning import beginning_pages
 from lade_chat.tui.explain.comparison import comparison_pages
 from lade_chat.tui.explain.jacobi import jacobi_pages
@@ -37,7 +37,7 @@ LABELLED, TALL = 70, 120
 """From these widths on the rows of the mask are named, and each has a line of its own."""
 
 
-class ExplainScreen(Screen[None]):
+class ExplainScreen(ClosingScreen[None]):
     """Space goes on, and leaves behind the last page; Backspace goes back; P plays; Esc leaves."""
 
     CSS_PATH: ClassVar = Path(__file__).with_name("screen.tcss")

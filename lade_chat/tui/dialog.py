@@ -1,0 +1,34 @@
+"""What every screen above the main one is: it closes once, however often it is asked to."""
+
+from __future__ import annotations
+
+from textual.await_complete import AwaitComplete
+from textual.command import CommandList, CommandPalette
+from textual.screen import ModalScreen, Screen, ScreenResultType
+
+
+class ClosingScreen(Screen[ScreenResultType]):
+    """A screen that can be closed.
+
+    Textual's ``dismiss`` takes away whichever screen is on top, and calls back again: asked twice, as by two keys or
+    clicks before it is gone, it closes the screen below too, and the last one with an error.
+    """
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close, and give back ``result``; nothing if it is closed already, or another screen covers it."""
+        if self.app.screen is not self:
+            return AwaitComplete()
+        return super().dismiss(result)
+
+
+# Textual takes styles from a class's first base only.
+class Dialog(ModalScreen[ScreenResultType], ClosingScreen[ScreenResultType]):
+    """The base of all modal screens: what is below it shows through, and gets no keys."""
+
+
+class Palette(CommandPalette, ClosingScreen[None]):
+    """Textual's command palette."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """A list that has just come up has no pages before it is laid out; to turn them then is an error in Textual."""
+        return action != "command_list" or self.query_one(CommandList).size.height > 0

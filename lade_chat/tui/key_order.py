@@ -1,0 +1,115 @@
+"""Keys act in the order in which they were pressed, however fast they come.
+
+Textual 8.2 puts a key into the queue of the focused widget. A letter is inserted there at once, while a key that is
+bound goes up through the queue of every ancestor first and acts when it has come to the application; and one that is
+bound with priority acts in the application at once, before letters that still wait in the widget's queue. So of
+``abc``, Backspace and ``d`` in one read of the terminal, ``d`` comes before Backspace. A screen that a key opens does
+not get the keys behind it either: it has no focused widget yet.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from textual.app import App
+from textual.dom import DOMNode
+from textual.events import Event, Key, Paste
+from textual.screen import Screen
+
+LAPS, MAX_LAPS = 3, 8
+"""After a key, the first lap follows the key itself, the second what it told, and the third what that put off."""
+PATIENCE_SECONDS = 2.0
+"""After so long the next key is handed out in any case: a widget that hangs must not keep Ctrl+Q from quitting."""
+
+
+class KeyOrder:
+    """Hands out one key or paste at a time; the next one when nothing that the one before led to waits any more.
+
+    To know that, a marker takes the way of the key: from the focused widget through the queues of its ancestors to
+    the application. Queues being what they are, whatever was put there before the marker has been handled then.
+    """
+
+    def __init__(self, app: App[None], hand_out: Callable[[Event], Awaitable[None]]) -> None:
+        """``hand_out`` gives a key to whoever is to handle it; called by the application's own message loop."""
+        self._app = app
+        self._hand_out = hand_out
+        self._waiting: deque[Event] = deque()
+        self._number = 0
+        """Of the key that is under way, so that a marker that comes too late is not taken for its own."""
+        self._patience: asyncio.TimerHandle | None = None
+        """There as long as a key is under way."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every key has had its effect."""
+        return self._patience is None
+
+    async def take(self, event: Key | Paste) -> None:
+        """Have the key handled after all that were taken before."""
+        self._waiting.append(event)
+        if self.is_idle:
+            await self._next(self._number)
+
+    async def _next(self, number: int) -> None:
+        if number != self._number:
+            return
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        if not self._waiting:
+            return
+        event = self._waiting.popleft()
+        self._number += 1
+        again = partial(self._app.call_later, self._next, self._number)
+        self._patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, again)
+        start = self._focused
+        await self._hand_out(event)
+        self._lap(start if event.is_forwarded else self._focused, 1, self._app.screen)
+
+    @property
+    def _focused(self) -> DOMNode:
+        return self._app.focused or self._app.screen
+
+    def _lap(self, start: DOMNode, lap: int, screen: Screen[object]) -> None:
+        self._pass(start, partial(self._came_round, self._number, lap, screen))
+
+    def _pass(self, node: DOMNode | None, then: Callable[[], Awaitable[None]]) -> None:
+        """Call ``then`` from the application's queue, after a wait in that of ``node`` and of each of its ancestors."""
+        while node is not None and node is not self._app:
+            # One that is closing takes nothing more.
+            if node.call_later(self._pass, node.parent, then):
+                return
+            node = node.parent
+        self._app.call_later(then)
+
+    async def _came_round(self, number: int, lap: int, before: Screen[object]) -> None:
+        if number != self._number:
+            return
+        screen = self._app.screen
+        # A screen that has come up, or back, is given the time to focus what is to be typed in.
+        if lap < LAPS or (screen is not before and lap < MAX_LAPS):
+            self._lap(self._focused, lap + 1, screen)
+        elif self._waiting and self._app.focused is not None and not self._app.focused.size:
+            # A list that has just come up cannot tell its lines before it is laid out.
+            screen.call_after_refresh(self._app.call_later, self._next, number)
+        else:
+            await self._next(number)
+
+
+class OrderedApp(App[None]):
+    """An application whose keys and pastes act in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.key_order = KeyOrder(self, super().on_event)
+
+    async def on_event(self, event: Event) -> None:
+        if isinstance(event, Key | Paste) and not self.screen_stack:
+            return  # the application is ending
+        if isinstance(event, Key | Paste) and not event.is_forwarded:
+            await self.key_order.take(event)
+        else:
+            await super().on_event(event)

@@ -1,0 +1,150 @@
+"""Bursts of every bound key, at every screen, while the model loads and when it has: the chat goes on."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from textual.app import App
+from textual.pilot import Pilot
+
+from lade_chat.protocol import Command, Explain, Inspect, Load, Loaded, Race, RaceFinished, Reply, SetLookahead, Stop
+from lade_chat.store.store import Store
+from lade_chat.tui.app import ChatApp
+from lade_chat.tui.dialog import Dialog
+from lade_chat.tui.phase import Phase
+from lade_chat.tui.start import Start
+from tests.tui.driving import burst, opened, wait_until
+from tests.tui.explained import walks
+from tests.tui.scripted import MODEL, ScriptedEngine, finished, streamed
+
+REPLY = (("It", " is"), (" 42", "."))
+RACED = ("race", "race menu", "picture", "explanation")
+"""Screens that need a model."""
+WAYS = {
+    "chat": (),
+    "turn": ("shift+tab",),
+    "turn menu": ("shift+tab", "enter"),
+    "conversations": ("ctrl+t",),
+    "renaming": ("ctrl+t", "f2"),
+    "model": ("ctrl+o",),
+    "settings": ("ctrl+s",),
+    "manual": ("f1",),
+    "palette": ("ctrl+p",),
+    "themes": (*"/theme", "enter"),
+    "race": ("ctrl+r",),
+    "race menu": ("ctrl+r", "m"),
+    "picture": ("ctrl+r", "s"),
+    "explanation": (*"/explain", "enter"),
+}
+"""The keys that lead to each screen."""
+
+
+class AnsweringEngine(ScriptedEngine):
+    """Answers at once; but does not load while it is ``loading``."""
+
+    loading = False
+
+    def send(self, command: Command) -> None:
+        super().send(command)
+        match command:
+            case Load() if not self.loading:
+                self.tell(Loaded(MODEL))
+            case Reply():
+                self.tell(*streamed(REPLY), finished(REPLY))
+            case Race():
+                sides = [finished(REPLY, side=side) for side in ("left", "right")]
+                self.tell(*streamed(REPLY), *streamed(REPLY, side="right"), *sides, RaceFinished(2.0, True))
+            case Explain():
+                self.tell(*walks())
+            case Load() | Stop() | SetLookahead() | Inspect() | _:
+                pass
+
+
+@pytest.fixture(autouse=True)
+def _harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written elsewhere, nobody's editor or model is looked for, and nothing ends the chat."""
+
+    async def stays(_app: App[None]) -> None: ...
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("VISUAL", "true")
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.setattr(ChatApp, "action_quit", stays)
+    monkeypatch.setattr(App, "deliver_screenshot", lambda *_args, **_named: None)
+
+
+@pytest.mark.parametrize("loading", [False, True], ids=["loaded", "loading"])
+async def test_a_key_burst_walks_every_screen(tmp_path: Path, loading: bool) -> None:
+    chance, engine = random.Random(7), AnsweringEngine()
+    engine.loading = loading
+    store = Store(tmp_path)
+    for number in range(3):
+        store.begin().ask(f"Question {number}")
+    async with opened(engine, model=None, store=store, start=Start(latest=True)) as (app, pilot):
+        for way in (way for name, way in WAYS.items() if not loading or name not in RACED):
+            await _at_rest(app, pilot)
+            burst(app, *way)
+            await pilot.pause()
+            keys = sorted(set(app.screen.active_bindings) | set("ckr[]"))
+            chance.shuffle(keys)
+            # Some of them several times at once, as keys are that somebody leans on.
+            burst(app, *(key for key in keys for _again in range(chance.choice((1, 1, 1, 3)))))
+            await _settled(app, pilot)
+
+
+@pytest.mark.parametrize("loading", [False, True], ids=["loaded", "loading"])
+async def test_two_keys_before_a_dialog_has_closed_close_nothing_else(tmp_path: Path, loading: bool) -> None:
+    engine = AnsweringEngine()
+    engine.loading = loading
+    store = Store(tmp_path)
+    store.begin().ask("Who are you?")
+    async with opened(engine, model=None, store=store, start=Start(latest=True)) as (app, pilot):
+        for keys in (
+            ("shift+tab", "enter", "c", "c"),
+            ("ctrl+o", "enter", "enter"),
+            ("ctrl+r", "escape", "escape", "escape"),
+            ("ctrl+t", "enter", "enter"),
+            ("f1", "f1", "escape"),
+            ("ctrl+s", "escape", "escape"),
+        ):
+            await _at_rest(app, pilot)
+            burst(app, *keys)
+            await _settled(app, pilot)
+
+
+async def test_a_dialog_closes_once_and_calls_back_once() -> None:
+    results: list[str | None] = []
+    app = App[None]()
+    async with app.run_test() as pilot:
+        below, above = Dialog[str](), Dialog[str]()
+        await app.push_screen(below, results.append)
+        await app.push_screen(above, results.append)
+        below.dismiss("covered")
+        for result in ("first", "second"):
+            above.dismiss(result)
+        await pilot.pause()
+        assert app.screen is below
+        assert results == ["first"]
+
+
+async def _settled(app: ChatApp, pilot: Pilot[None]) -> None:
+    await pilot.pause()  # until the application has taken them
+    await wait_until(pilot, lambda: app.key_order.is_idle and not app.chat_screen.keeper.busy)
+    assert app._exception is None
+    assert app.screen_stack[0] is app.chat_screen
+
+
+async def _at_rest(app: ChatApp, pilot: Pilot[None]) -> None:
+    """Back at the prompt, in a conversation."""
+    while app.screen is not app.chat_screen:
+        app.pop_screen()
+        await pilot.pause()
+    app.chat_screen.prompt.clear_all()
+    app.chat_screen.prompt.focus()
+    chat = app.chat_screen.chat
+    await wait_until(pilot, lambda: chat.phase in (Phase.LOADING, Phase.READY) and not app.chat_screen.keeper.busy)
+    if chat.conversation.last_question is None and chat.phase is Phase.READY:
+        chat.submit("Hello")
+        await wait_until(pilot, lambda: chat.conversation.last_question and chat.phase is Phase.READY)

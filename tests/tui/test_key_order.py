@@ -1,0 +1,136 @@
+"""Keys act in the order in which they were pressed, however fast they come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.events import Paste
+from textual.widgets import Input
+
+from lade_chat.protocol import ModelInfo, Reply, SetLookahead
+from lade_chat.store.store import Store
+from lade_chat.tui.conversation_list import ConversationList
+from lade_chat.tui.model_screen import ModelScreen
+from tests.tui.driving import burst, opened, wait_until
+from tests.tui.scripted import MODEL, ScriptedEngine
+from tests.tui.terminal import Terminal, wait_for
+
+EDITED = (
+    (("abcdef", "backspace*3", "XYZ"), "abcXYZ"),
+    (("abcdef", "left*3", "delete", "X"), "abcXef"),
+    (("bc", "home", "a", "end", "d", "left", "right", "e"), "abcde"),
+    (("one two", "ctrl+w", "three"), "one three"),
+    (("abc", "ctrl+u", "x"), "x"),
+    (("abcdef", "home", "right*2", "ctrl+k", "X"), "abX"),
+    (("abc", "ctrl+a", "x", "end", "y"), "xabcy"),
+    (("abc", "shift+left*2", "x"), "ax"),
+    (("a", Paste("bc"), "backspace", "d"), "abd"),
+)
+"""What is pressed, and what stands there then, in any field."""
+
+
+def pressed(*parts: str | Paste) -> list[str | Paste]:
+    """The keys of a shorthand: letters one by one, a key's name with how often it is pressed."""
+    keys: list[str | Paste] = []
+    for part in parts:
+        if isinstance(part, Paste):
+            keys.append(Paste(part.text))
+            continue
+        name, _, times = part.partition("*")
+        known = "+" in name or name in ("backspace", "left", "right", "delete", "home", "end", "enter", "escape", "tab")
+        keys += [name] * int(times or 1) if known else list(part)
+    return keys
+
+
+@pytest.mark.parametrize("model", [MODEL, None], ids=["loaded", "loading"])
+async def test_the_prompt_is_edited_in_order(engine: ScriptedEngine, model: ModelInfo | None) -> None:
+    async with opened(engine, model=model) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        for parts, expected in (
+            *EDITED,
+            (("a", "ctrl+j", "b", "left", "c", "shift+enter", "d"), "a\nc\ndb"),
+            (("/renam", "tab", "x"), "/rename x"),
+            (("/re", "escape", "tab", "x"), "/resume x"),
+        ):
+            prompt.put("")
+            await pilot.pause()
+            burst(app, *pressed(*parts))
+            await wait_until(pilot, lambda expected=expected: prompt.text == expected)
+
+
+async def test_enter_sends_what_was_typed_before_it_and_nothing_else(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        burst(app, *pressed("hello!", "backspace", "enter", "more"))
+        await wait_until(pilot, lambda: engine.sent_of(Reply) and app.chat_screen.prompt.text == "more")
+        (command,) = engine.sent_of(Reply)
+        assert isinstance(command, Reply)
+        assert command.messages[-1].content == "hello"
+
+
+async def test_a_command_of_one_burst_is_carried_out_before_what_follows(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        burst(app, *pressed("/looka", "enter", "ctrl+l", "x"))
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "x")
+        assert engine.sent[-2:] == [SetLookahead(False), SetLookahead(True)]
+
+
+@pytest.mark.parametrize(
+    ("key", "field"), [("ctrl+t", "#search"), ("ctrl+o", "#path"), ("f1", "Input"), ("ctrl+p", "CommandInput")]
+)
+async def test_fields_of_other_screens_are_edited_in_order(engine: ScriptedEngine, key: str, field: str) -> None:
+    """The key that opens the screen is of the burst, too: what follows it is typed there."""
+    async with opened(engine, model=None) as (app, pilot):
+        for parts, expected in EDITED:
+            burst(app, key, *pressed(*parts))
+
+            def stands(expected: str = expected) -> bool:
+                found = app.screen.query(field)
+                return bool(found) and found.first(Input).value == expected
+
+            await wait_until(pilot, stands)
+            assert not app.chat_screen.prompt.text
+            burst(app, "escape")
+            await wait_until(pilot, lambda: app.screen is app.chat_screen)
+
+
+async def test_a_screen_closed_in_a_burst_gives_the_keys_after_it_back(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        burst(app, *pressed("a", "ctrl+t", "zz", "escape", "b", "ctrl+o", "zz", "escape", "c"))
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "abc")
+        assert app.screen is app.chat_screen
+
+
+async def test_a_conversation_is_resumed_and_talked_to_in_one_burst(engine: ScriptedEngine, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for question in ("About apples", "About pears"):
+        store.begin().ask(question)
+    async with opened(engine, store=store) as (app, pilot):
+        burst(app, *pressed("ctrl+t", "pearx", "backspace", "enter"))
+        await wait_until(pilot, lambda: app.chat_screen.chat.conversation.last_question == "About pears")
+        assert app.screen is app.chat_screen
+
+
+async def test_screens_open_and_close_in_order(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        burst(app, "ctrl+t", "escape", "ctrl+o", "escape", "ctrl+t")
+        await wait_until(pilot, lambda: isinstance(app.screen, ConversationList))
+        burst(app, "escape", "ctrl+o")
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+
+
+def test_a_burst_arrives_in_order_through_a_terminal(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    terminal = Terminal(folder)
+    try:
+        terminal.sees("Say something")
+        terminal.say("abcdef\x7f\x7f\x7fXYZ\x1b[D\x1b[Dx\r")
+        terminal.sees("word-5")
+        latest = Store(folder).latest()
+        assert latest is not None
+        assert latest.path[0].question == "abcXxYZ"
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()
+        wait_for(lambda: True, lambda: None)

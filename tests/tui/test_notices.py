@@ -1,0 +1,82 @@
+"""Notices live as long as they are true, and leave room for the state that they stand beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lade_chat.protocol import EngineLost
+from lade_chat.store.store import Store
+from lade_chat.store.trouble import StoreError
+from lade_chat.tui.keeper import SAVED_AGAIN
+from lade_chat.tui.phase import Phase
+from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
+
+
+async def test_that_the_model_answers_is_told_until_it_is_stopped(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION))
+        await say(app, pilot, "And?")
+        assert "The model is still answering. Esc stops it." in status(app)
+        await pilot.press("escape")
+        assert status(app) == "stopping"
+        engine.tell(finished(FUNCTION, "cancelled"))
+        await sees(pilot, "ready")
+        assert "still answering" not in status(app)
+
+
+async def test_what_was_refused_while_loading_is_not_told_when_the_model_is_there(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        await pilot.press("ctrl+r")
+        assert "The model is still loading." in status(app)
+        engine.load()
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        assert status(app).startswith("ready")
+
+
+async def test_that_there_is_nothing_to_send_is_told_until_something_is_typed(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("enter")
+        assert "type a message first" in status(app)
+        await pilot.press("a")
+        assert "type a message first" not in status(app)
+
+
+async def test_a_hint_stands_beside_the_state_and_not_in_its_place(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION))
+        await say(app, pilot, "And?")
+        await sees(pilot, "The model is still answering. Esc stops it.", "tok/s")
+        await pilot.resize_terminal(50, 24)
+        await wait_until(pilot, lambda: "tok/s" not in status(app))
+        assert status(app) == "The model is still answering. Esc stops it."
+
+
+async def test_that_the_engine_is_gone_is_told_until_it_is_started_again(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        engine.tell(EngineLost("the engine ended"))
+        await sees(pilot, "The engine ended", "starts the engine")
+        await pilot.press("f6")
+        await sees_no(pilot, "The engine ended", "starts the engine")
+        assert app.chat_screen.chat.phase is Phase.LOADING
+
+
+async def test_trouble_with_the_disk_is_told_until_all_is_saved(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    async with opened(engine, store=store) as (app, pilot):
+
+        def full() -> None:
+            raise StoreError("The disk is full.")
+
+        keeper = app.chat_screen.keeper
+        keeper.change(full)
+        await sees(pilot, "The disk is full.")
+        keeper.change(lambda: None)
+        await sees(pilot, SAVED_AGAIN)
+        assert "The disk is full." not in screen_text(app)
