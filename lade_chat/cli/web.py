@@ -9,7 +9,6 @@ import shlex
 import socket
 import subprocess
 import sys
-import tempfile
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,6 +47,7 @@ def serve(
     try:
         from lade_chat.web.engine_process import EngineProcess
         from lade_chat.web.server import WebServer
+        from lade_chat.web.socket_folder import socket_folder
     except ModuleNotFoundError as error:
         raise LadeChatError(
             f"The browser needs a package that is not installed ({error.name}): pip install 'lade-chat[web]'"
@@ -70,7 +70,7 @@ def serve(
         if open_browser:
             webbrowser.open(url)
 
-    with tempfile.TemporaryDirectory(prefix="lade-chat-") as folder:
+    with socket_folder() as folder:
         address = Address.new(folder)
         os.environ.update({**address.environment, TAB: tab.encoded()})
         server = WebServer(_tab_command(), host, port, token, EngineProcess(address, _tell, engine))
