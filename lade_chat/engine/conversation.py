@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lade_chat.errors import PromptError, summary
+from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError, render
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol import Message
 
@@ -140,17 +141,17 @@ def _encode_plain(text: str, tokenizer: Any) -> list[int]:
 
 def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
     """The chat template's ids, with the one BOS that the tokenizer or the template wants."""
-    from jinja2 import TemplateError
-
-    error: Exception | None = None
+    error: PromptError | None = None
     messages, begun = _begun(messages)
     for variant in _variants(messages):
         conversation = [{"role": message.role, "content": message.content} for message in variant]
         try:
-            text = tokenizer.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False)
-        except (TemplateError, TypeError, ValueError, KeyError) as refused:
+            text = render(tokenizer, conversation, generation_prompt=True)
+        except TemplateRefusedError as refused:
             error = error or refused
             continue
+        except TemplateLimitError as limit:
+            raise PromptError(f"The model's chat template is not used, since {limit}: try --raw.") from None
         # A template may refuse a system prompt by silently leaving it out.
         if variant[0].role == "system" and variant[0].content.strip() not in text:
             continue

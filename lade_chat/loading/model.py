@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
+from lade_chat.loading.templates import prepare
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol import ModelInfo, ModelOptions, Stage
 
@@ -47,6 +48,7 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
     Nothing is printed. Raises ModelError (DeviceError, OutOfMemoryError among them), whose text is one line.
     """
     report("configuration", 0, 1)
+    prepare(options.path)
     # Seconds of imports stand behind this one, so the first report comes before it.
     from lade_chat.loading.quiet import quiet
 
