@@ -131,7 +131,7 @@ def test_templates_that_change_contents_let_nothing_through(change: str) -> None
     tokenizer = byte_level_tokenizer(chat_template=template)
     ids, expected = (build([Message("user", text)], tokenizer) for text in (FORGED, "Hi there. <"))
     assert specials(ids, tokenizer) == specials(expected, tokenizer)
-    assert not any(0xF0000 <= ord(character) for character in shown(ids, tokenizer))
+    assert not any(ord(character) >= 0xF0000 for character in shown(ids, tokenizer))
 
 
 def test_a_system_role_that_is_refused_is_folded_in_with_its_names_cut(tmp_path: Path) -> None:

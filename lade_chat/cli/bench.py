@@ -17,6 +17,7 @@ from lade_chat.bench.plan import Plan
 from lade_chat.bench.plots import check_plot
 from lade_chat.cli.numbers import whole
 from lade_chat.cli.options import SharedOptions, with_some_options
+from lade_chat.cli.streams import require_output
 from lade_chat.suites.prompts import bundled_suites, choose, read_suites
 
 if TYPE_CHECKING:
@@ -124,11 +125,12 @@ def bench(
         fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
         repeats=repeats,
         pad_cost=pad_cost,
-        system=options.system,
+        system=None if options.raw else options.system,
         sweep=sweep,
         seeds=with_each,
         random_weights=random_weights,
     )
+    require_output()
     if plot is not None:
         check_plot(plot)
     _run(plan, plot, as_json=as_json)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lade_chat.cli.output import PassingLine, print_json
+from lade_chat.cli.streams import require_output
 from lade_chat.cli.turn import compile_steps, library_output_on_stderr
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
@@ -28,6 +29,7 @@ BAR_WIDTH = 24
 
 def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:
     """Measure, print and return the exit code; ``more`` is a fixed setting for the sweep. Raises LadeChatError."""
+    require_output()
     check_files(model_options.path, allow_pickle=model_options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:

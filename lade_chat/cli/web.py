@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from lade_chat.cli.options import SharedOptions
+from lade_chat.cli.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
 from lade_chat.engine.address import Address, new_secret
 from lade_chat.errors import LadeChatError
@@ -41,6 +42,7 @@ def serve(
 
     ``engine``: ``module:factory`` of another engine than the chat's.
     """
+    require_output()
     model = options.model()
     if model.processes > 1:
         raise LadeChatError("Several processes for one model serve one conversation, not several tabs: leave them out.")

@@ -83,6 +83,8 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read as JSON ({summary(error)}): download it again.") from error
+    except RecursionError:
+        raise ModelError(f"{path} is nested too deeply to be read: download it again.") from None
     if not isinstance(content, dict):
         raise ModelError(f"{path} is not a JSON object: download it again.")
     return content
