@@ -20,7 +20,6 @@ from lade_chat.cli.app import main
 from lade_chat.cli.batch import read_batch
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import read_json
-from lade_chat.suites.prompts import read_suites
 from tests.test_pipes import EchoEngine, data, engine  # noqa: F401 - fixtures
 
 DEEP = "[" * 200_000 + "]" * 200_000
@@ -78,7 +77,7 @@ def test_json_that_is_nested_without_end_is_a_line(
 ) -> None:
     path = tmp_path / "file"
     path.write_text(f'{{"prompt": "x", "id": {DEEP}}}\n')
-    for read in (lambda: read_batch(path, None), lambda: read_suites(path), lambda: read_json(path)):
+    for read in (lambda: read_batch(path, None), lambda: read_json(path)):
         with pytest.raises(LadeChatError, match="nested too deeply") as refused:
             read()
         assert str(path) in str(refused.value)
