@@ -143,6 +143,24 @@ def test_weights_that_are_no_numbers_are_told_when_they_are_loaded(
     assert "NaN" in one_line(capsys)
 
 
+@pytest.mark.parametrize("path", ["a" * 5000, "./" + "a/" * 3000, "a\0b"])
+def test_a_path_that_no_file_can_have_is_a_line(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "Hi", "--no-save", "--model_path", path]) == 1
+    assert len(one_line(capsys)) < 300
+
+
+@pytest.mark.parametrize("arguments", [["bench", "--fixed", "99999999,5,7"], ["tune", "--sweep", "-W", "99999999"]])
+def test_a_window_beyond_the_context_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    short = ["--suites", "code", "--limit", "1"] if arguments[0] == "bench" else []
+    assert main([*arguments, *short]) == 1
+    assert "choose a smaller W" in one_line(capsys)
+
+
+def test_an_empty_host_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["web", "--host", " ", "--port", "0"]) == 2
+    assert "--host" in one_line(capsys)
+
+
 # --- streams and signals ------------------------------------------------------------------------------------------
 
 ASK = """

@@ -21,7 +21,7 @@ from lade_chat.bench.summary import Overall, Row, overall, row_line, summarise
 from lade_chat.bench.values import Difference, Run, SuiteTasks, SweepPoint
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.ties import tie_of
-from lade_chat.errors import is_out_of_memory, summary
+from lade_chat.errors import PromptError, beyond_context, is_out_of_memory, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
 from lade_chat.protocol import Sampling
@@ -83,7 +83,10 @@ def benchmark(
     assistant: LoadedModel | None = None,
     padding: Padding | None = None,
 ) -> Result:
-    """Measure. Raises PromptError if a prompt does not fit the model, and whatever the decoders raise."""
+    """Measure. Raises PromptError if a prompt or a window does not fit the model, and whatever the decoders raise."""
+    for window_size, ngram_size, _ in plan.fixed_sizes if "lookahead-fixed" in plan.methods else ():
+        if problem := beyond_context(window_size, ngram_size, loaded.info.context_window):
+            raise PromptError(problem)
     sampling, seeds = _sampling(plan, loaded)
     setup = Setup(
         loaded.model,

@@ -211,6 +211,8 @@ def web(
     """
     from lade_chat.cli.web import serve
 
+    if not host.strip():
+        raise usage("--host is empty: give an address of this machine, as 127.0.0.1")
     where = origins(context, context.obj)
     own = theme if where["theme"] == "flag" else None  # else that of the settings, as they are when a tab is opened
     raise typer.Exit(serve(options, host, port, theme=own, data_dir=data_dir, origins=where, open_browser=open_browser))
