@@ -37,6 +37,16 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
+def beyond_context(window_size: int, ngram_size: int, context_window: int) -> str | None:
+    """The line for a lookahead window that reaches further than the model's context, if it does."""
+    if window_size + ngram_size <= context_window:
+        return None
+    return (
+        f"The window reaches further than the model's context of {context_window} tokens:"
+        f" choose a smaller W or N than {window_size} and {ngram_size}."
+    )
+
+
 def does_not_fit(what: str) -> str:
     """The line for a model that is too big."""
     return f"{what} does not fit into memory: choose a smaller model, --dtype bfloat16, or another --device."

@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from lade_chat.cli.app import main
@@ -302,8 +303,9 @@ def test_the_chat_gets_every_flag_and_its_engine_is_closed(monkeypatch: pytest.M
     closed: list[bool] = []
     monkeypatch.setattr("lade_chat.engine.client.EngineClient.close", lambda _client: closed.append(True))
     monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: True)
-    assert main([*MODEL_FLAGS, *DECODING_FLAGS, "--system", "Be brief."]) == 1
-    assert seen["options"] == (MODEL, DECODING)
+    flags = [flag for flag in DECODING_FLAGS if flag != "--raw"]  # which goes not with --system
+    assert main([*MODEL_FLAGS, *flags, "--system", "Be brief."]) == 1
+    assert seen["options"] == (MODEL, msgspec.structs.replace(DECODING, raw=False))
     more = seen["more"]
     assert isinstance(more, dict)
     assert (more["system"], more["debug"]) == ("Be brief.", True)

@@ -61,7 +61,7 @@ def test_the_wheel_holds_the_bundled_model(wheel: zipfile.ZipFile) -> None:
 
 def test_the_wheel_has_the_command_and_the_license(wheel: zipfile.ZipFile) -> None:
     info = f"lade_chat-{lade_chat.__version__}.dist-info"
-    assert "lade-chat = lade_chat.cli.app:main" in wheel.read(f"{info}/entry_points.txt").decode()
+    assert "lade-chat = lade_chat.__main__:main" in wheel.read(f"{info}/entry_points.txt").decode()
     assert f"{info}/licenses/LICENSE" in wheel.namelist()
 
 

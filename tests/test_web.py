@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -131,19 +132,48 @@ async def test_the_token_lets_in_and_nothing_else_does(tmp_path: Path) -> None:
             for path in ("/", "/ws", "/static/js/textual.js", "/?token=wrong", f"/ws?token={token}"):
                 async with stranger.get(base + path, allow_redirects=False) as answer:
                     assert answer.status == 403, path
-            async with stranger.get(url, allow_redirects=False) as answer:
-                assert (answer.status, answer.headers["Location"]) == (302, "/")
+            async with stranger.get(f"{url}&fontsize=20", allow_redirects=False) as answer:
+                # A page that moves on by itself: a redirection from another site's link would not bring the cookie.
+                assert answer.status == 200
+                assert 'content="0; url=/?fontsize=20"' in await answer.text()
                 cookie = answer.cookies[next(iter(answer.cookies))]
+            assert token not in str(cookie)
             assert cookie["httponly"]
-            assert cookie["samesite"] == "Lax"
+            assert cookie["samesite"] == "Strict"
             kept = {"Cookie": f"{cookie.key}={cookie.value}"}
             async with stranger.get(base, headers=kept) as answer:
                 assert answer.status == 200
                 assert "http" not in (await answer.text()).replace("https:", "")  # nothing from elsewhere
                 assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
-            for origin, status in (("http://evil.example", 403), ("null", 403)):
+            for origin, status in (("http://evil.example", 403), ("null", 403), ("http://[", 403)):
                 async with stranger.get(f"{base}/ws", headers={**kept, "Origin": origin}) as answer:
                     assert answer.status == status
+
+
+@posix
+async def test_a_cookie_or_a_token_of_any_bytes_is_refused(tmp_path: Path) -> None:
+    cookies = (b"\xff\xfe", "ключ".encode(), b"", b"a" * 6000, b'"\\377')
+    async with served(tmp_path) as (url, process):
+        port = urlsplit(url).port
+        answers = [
+            await _raw_get(port, path, f"lade-chat-{port}=".encode() + cookie)
+            for path in ("/", "/?token=%FF%FE", "/?token=" + "%D0%BA" * 20)
+            for cookie in cookies
+        ]
+        assert {answer.split(b" ")[1] for answer in answers} == {b"403"}
+        process.send_signal(signal.SIGINT)
+        _out, errors = await asyncio.wait_for(process.communicate(), PATIENCE)
+        assert b"Traceback" not in errors
+
+
+async def _raw_get(port: int | None, path: str, cookie: bytes) -> bytes:
+    """The answer to a request whose bytes no client library would send."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    lines = [f"GET {path} HTTP/1.1".encode(), b"Host: 127.0.0.1", b"Connection: close", b"Cookie: " + cookie, b"", b""]
+    writer.write(b"\r\n".join(lines))
+    answer = await asyncio.wait_for(reader.read(), PATIENCE)
+    writer.close()
+    return answer
 
 
 @posix
@@ -156,6 +186,47 @@ async def test_ctrl_c_ends_the_server_and_its_engine(tmp_path: Path) -> None:
         while _alive(engine):
             assert time.monotonic() < deadline
             await asyncio.sleep(0.02)
+
+
+@posix
+async def test_a_killed_server_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    async with served(tmp_path) as (_url, process):
+        engine = await _child_of(process.pid)
+        await _until(lambda: bool(list(tmp_path.glob("lade-chat-*/engine"))))
+        process.kill()
+        await _until(lambda: not _alive(engine))
+        await _until(lambda: not list(tmp_path.glob("lade-chat-*")))
+
+
+@posix
+async def test_a_folder_that_nobody_holds_is_swept_up_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    left, new, others = (tmp_path / f"lade-chat-{name}" for name in ("left", "new", "others"))
+    for folder in (left, new, others):
+        folder.mkdir()
+    (left / "engine").touch()
+    (others / "notes.txt").touch()
+    for folder in (left, others):
+        os.utime(folder, (0, 0))
+    async with served(tmp_path) as (_url, first):
+        own = next(folder for folder in tmp_path.glob("lade-chat-*") if folder not in (new, others))
+        assert not left.exists()
+        os.utime(own, (0, 0))  # as after some days
+        async with served(tmp_path):
+            assert {own, new, others} < set(tmp_path.glob("lade-chat-*"))
+        first.send_signal(signal.SIGHUP)
+        await asyncio.wait_for(first.wait(), PATIENCE)
+    assert set(tmp_path.glob("lade-chat-*")) == {new, others}
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
 
 
 async def _child_of(parent: int) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Protocol
 
 from decoding import SamplingConfig, measure_step_cost
 from lade_chat.bench.decoders import fixed_method
@@ -17,11 +17,11 @@ from lade_chat.bench.padding import Padding
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
 from lade_chat.bench.scaling import PROBE_SECONDS, Scaling, scaling
-from lade_chat.bench.summary import Overall, Row, overall, summarise
+from lade_chat.bench.summary import Overall, Row, overall, row_line, summarise
 from lade_chat.bench.values import Difference, Run, SuiteTasks, SweepPoint
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.ties import tie_of
-from lade_chat.errors import is_out_of_memory, summary
+from lade_chat.errors import PromptError, beyond_context, is_out_of_memory, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
 from lade_chat.protocol import Sampling
@@ -30,8 +30,23 @@ WARM_UP_TOKENS = 8
 SWEEP: tuple[Sizes, ...] = tuple((window, ngram, window) for ngram in (3, 5) for window in (1, 2, 4, 7, 10, 15, 20, 30))
 """W, N and G of the scaling figure; G = W as in the paper."""
 
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and of how much."""
+
+class Progress(Protocol):
+    """Who is told how far a benchmark has come."""
+
+    def step(self, what: str, done: int, total: int) -> None:
+        """A reply more: what is being done, how much of it is done, and of how much."""
+
+    def result(self, line: str) -> None:
+        """A suite measured once, as a line."""
+
+
+@dataclass(frozen=True)
+class BrokenOff:
+    """How many replies count of how many there were to be, where Ctrl+C came before the last."""
+
+    replies: int
+    total: int
 
 
 @dataclass(frozen=True)
@@ -57,6 +72,7 @@ class Result:
     left_out: dict[str, str]
     not_compared: tuple[str, ...]
     scaling: list[Scaling]
+    broken_off: BrokenOff | None = None
 
 
 def benchmark(
@@ -67,7 +83,10 @@ def benchmark(
     assistant: LoadedModel | None = None,
     padding: Padding | None = None,
 ) -> Result:
-    """Measure. Raises PromptError if a prompt does not fit the model, and whatever the decoders raise."""
+    """Measure. Raises PromptError if a prompt or a window does not fit the model, and whatever the decoders raise."""
+    for window_size, ngram_size, _ in plan.fixed_sizes if "lookahead-fixed" in plan.methods else ():
+        if problem := beyond_context(window_size, ngram_size, loaded.info.context_window):
+            raise PromptError(problem)
     sampling, seeds = _sampling(plan, loaded)
     setup = Setup(
         loaded.model,
@@ -83,13 +102,10 @@ def benchmark(
         methods = make(plan.methods, setup)
         suites = _prepared(plan, loaded, methods[0], seeds, progress)
         methods, left_out = _warmed_up(methods, suites[0])
-        runs: list[Run] = []
-        total = count(suites, methods, plan.repeats)
         gc.collect()
-        for run in measure(suites, methods, plan.repeats):
-            runs.append(run)
-            progress(f"{run.suite}: {run.method}", len(runs), total)
-        sweep = _swept(suites, setup, progress) if plan.sweep else []
+        runs, broken_off = _measured(suites, methods, plan.repeats, progress)
+        suites = [suite for suite in suites if any(run.suite == suite.name for run in runs)]
+        sweep = _swept(suites, setup, progress) if plan.sweep and broken_off is None else []
         not_compared = tuple(method.name for method in methods if method.own_draws and seeds != (None,))
         rows = summarise(runs, suites, not_compared)
         compared = [run for run in runs if run.method not in not_compared]
@@ -108,8 +124,40 @@ def benchmark(
         sweep,
         left_out,
         not_compared,
-        _scaling(loaded, runs, rows),
+        _scaling(loaded, runs, rows) if broken_off is None else [],
+        broken_off,
     )
+
+
+def _measured(
+    suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, progress: Progress
+) -> tuple[list[Run], BrokenOff | None]:
+    """All runs, or after Ctrl+C those of the prompts that every method has answered, and how many they are.
+
+    Raises KeyboardInterrupt if there are none.
+    """
+    runs: list[Run] = []
+    total = count(suites, methods, repeats)
+    prompts = count(suites, methods, 1) // sum(len(suite.tasks) for suite in suites)
+    sizes = {suite.name: count([suite], methods, 1) for suite in suites}
+    by_name = {suite.name: suite for suite in suites}
+    order = [(method.name, tables) for method in methods for tables in method.entries]
+    begun = 0
+    try:
+        for run in measure(suites, methods, repeats):
+            runs.append(run)
+            progress.step(f"{run.suite}: {run.method}", len(runs), total)
+            if len(runs) - begun == sizes[run.suite]:
+                in_order = sorted(runs[begun:], key=lambda run: order.index((run.method, run.tables)))
+                rows = summarise(in_order, [by_name[run.suite]])
+                progress.result(row_line(rows, run.repeat, repeats))
+                begun = len(runs)
+    except KeyboardInterrupt:
+        whole = len(runs) - len(runs) % prompts
+        if not whole:
+            raise
+        return runs[:whole], BrokenOff(whole, total)
+    return runs, None
 
 
 def _scaling(loaded: LoadedModel, runs: Sequence[Run], rows: Sequence[Row]) -> list[Scaling]:
@@ -140,7 +188,7 @@ def _prepared(
         def answered(name: str = suite.name) -> None:
             nonlocal done
             done += 1
-            progress(f"{name}: answers to compare with", done, total)
+            progress.step(f"{name}: answers to compare with", done, total)
 
         prepared.append(prepare(suite, loaded, plan.options, plan.system, plain.open, answered, seeds))
     return prepared
@@ -179,7 +227,7 @@ def _swept(suites: Sequence[SuiteTasks], setup: Setup, progress: Progress) -> li
                 for task in tasks:
                     figures.append(reply(task.ids, task.max_new_tokens).figures)
                     done += 1
-                    progress(f"{suite.name}: W, N, G = {sizes}", done, total)
+                    progress.step(f"{suite.name}: W, N, G = {sizes}", done, total)
             steps = sum(each.steps for each in figures)
             if steps:
                 tokens, held = (sum(getattr(each, name) for each in figures) for name in ("tokens", "forward_tokens"))

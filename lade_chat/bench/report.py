@@ -48,6 +48,7 @@ def as_json(result: Result) -> dict[str, Any]:
         "sweep": [asdict(point) for point in result.sweep],
         "scaling": [asdict(each) for each in result.scaling],
         "left_out": result.left_out,
+        "broken_off": None if result.broken_off is None else asdict(result.broken_off),
         "not_compared": result.not_compared,
         "runs": [
             {

@@ -170,6 +170,9 @@ def _sweep(result: Result) -> Table:
 
 
 def _notes(result: Result) -> Iterator[str]:
+    if result.broken_off is not None:
+        done, total = result.broken_off.replies, result.broken_off.total
+        yield f"BROKEN OFF after {done} of {total} replies: these figures are of what was measured until then."
     yield (
         "Times are of whole replies, the prompt's reading included; medians over the repeats with the least and the"
         " greatest. Warm tables have seen the suite's earlier prompts, cold ones none; a method without tables has one"

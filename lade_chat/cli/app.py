@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from io import TextIOWrapper
 from typing import Annotated
 
 import typer
@@ -34,6 +33,7 @@ from lade_chat.cli.prompts import read_prompt
 from lade_chat.cli.racing import Left, Limit, PromptFiles, Right, SuiteNames, contenders, suites_of
 from lade_chat.cli.resuming import Continue, DataDir, Resume, with_value_of_resume
 from lade_chat.cli.settled import origins
+from lade_chat.cli.streams import OutputError, claim_streams, discard_output, is_of_output
 from lade_chat.cli.usage import USAGE_ERROR, usage
 from lade_chat.engine import torchrun
 from lade_chat.settings.catalogue import SAMPLING_SETTINGS
@@ -211,6 +211,8 @@ def web(
     """
     from lade_chat.cli.web import serve
 
+    if not host.strip():
+        raise usage("--host is empty: give an address of this machine, as 127.0.0.1")
     where = origins(context, context.obj)
     own = theme if where["theme"] == "flag" else None  # else that of the settings, as they are when a tab is opened
     raise typer.Exit(serve(options, host, port, theme=own, data_dir=data_dir, origins=where, open_browser=open_browser))
@@ -239,12 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str] | None) -> int:
     wait_briefly()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a character must not end a reply
-    # What would be written to a closed stream goes nowhere.
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    claim_streams()
     try:
         given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments, _command_names())
         code = app(args=given, prog_name="lade-chat", standalone_mode=False)
@@ -261,6 +258,9 @@ def _main(arguments: Sequence[str] | None) -> int:
     except Exception as error:
         if os.environ.get("LADE_CHAT_TRACEBACK"):
             raise
+        if isinstance(error, OSError) and is_of_output(error):
+            discard_output()
+            error = OutputError(f"the output cannot be written: {error.strerror}.")
         return _complain(error)
 
 
@@ -274,8 +274,7 @@ def _reader_gone() -> int:
         if stream is not None:
             with suppress(OSError, ValueError):
                 stream.flush()
-    if sys.__stdout__ is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    discard_output()
     return READER_GONE
 
 
@@ -296,7 +295,8 @@ def _complain(error: Exception) -> int:
         text, code = str(error), FAILURE
     else:
         text, code = f"{one_line(error)} (LADE_CHAT_TRACEBACK=1 shows where)", FAILURE
-    sys.stderr.write(f"error: {printable(' '.join(text.split()))}\n")
+    with suppress(OSError):  # a disk that is full
+        sys.stderr.write(f"error: {printable(' '.join(text.split()))}\n")
     return code
 
 

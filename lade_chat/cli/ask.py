@@ -20,6 +20,7 @@ from lade_chat.cli.output import (
     status_line,
 )
 from lade_chat.cli.pictures import check_exports, write_exports
+from lade_chat.cli.streams import require_output
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
 from lade_chat.colours import ColourView
 from lade_chat.export.content import Content
@@ -50,6 +51,7 @@ def ask(
     picture. ``view``: how tokens are coloured. ``kept``: the turn among the conversations. Raises LadeChatError.
     """
     check_exports(exports)
+    require_output()
     with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
         line.show("starting …")
         engine = engine or make_engine(model_options)

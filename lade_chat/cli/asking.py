@@ -103,5 +103,5 @@ def _kept(
 def _batch(options: SharedOptions, path: Path, output: Path | None, *, as_json: bool, plain: bool) -> int:
     from lade_chat.cli.batch import batch, read_batch
 
-    items = read_batch(path, options.system)
+    items = read_batch(path, None if options.raw else options.system)
     return batch(items, output, options.model(), options.decoding(), all_tokens=as_json, plain=plain)

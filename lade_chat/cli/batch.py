@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from lade_chat.cli.output import Collected, PassingLine, status_line
+from lade_chat.cli.streams import require_output
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
 from lade_chat.errors import LadeChatError
 from lade_chat.figures import SEPARATOR
@@ -77,6 +78,8 @@ def batch(
     Answers that ``output`` holds already are left as they are; a line is on the disk before the next prompt is asked.
     Returns the exit code: 0, 1 if an item failed (its line says why), 130 after Ctrl+C. Raises LadeChatError.
     """
+    if output is None:
+        require_output()
     done = _done(items, output) if output is not None else 0
     with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
         if done == len(items):
@@ -141,6 +144,12 @@ def _record(line: str) -> dict[str, Any]:
         found = json.loads(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON ({error.msg}, column {error.colno})") from None
+    except RecursionError:
+        raise ValueError("this is nested too deeply") from None
+    try:
+        json.dumps(found.get("id"), allow_nan=False)
+    except ValueError:
+        raise ValueError("the id is no JSON value (JSON knows neither NaN nor Infinity)") from None
     assert isinstance(found, dict)  # it begins with a brace
     return found
 
@@ -169,7 +178,7 @@ def _done(items: Sequence[Item], output: Path) -> int:
 
 
 def _answers(line: bytes, item: Item) -> bool:
-    with suppress(ValueError):
+    with suppress(ValueError, RecursionError):
         record = json.loads(line)
         return isinstance(record, dict) and item.about.items() <= record.items()
     return False

@@ -21,7 +21,7 @@ from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import bundled_suites, choose
 
 if TYPE_CHECKING:
-    from lade_chat.bench.benchmark import Progress, Result
+    from lade_chat.bench.benchmark import Result
     from lade_chat.cli.output import PassingLine
     from lade_chat.engine.ranks import Ranks
     from lade_chat.loading.model import LoadedModel
@@ -127,14 +127,14 @@ def bench(
         fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
         repeats=repeats,
         pad_cost=pad_cost,
-        system=options.system,
+        system=None if options.raw else options.system,
         sweep=sweep,
         seeds=with_each,
         random_weights=random_weights,
     )
     if plot is not None:
         check_plot(plot)
-    _run(plan, plot, as_json=as_json)
+    raise typer.Exit(_run(plan, plot, as_json=as_json))
 
 
 def _listed(text: str | None, flag: str) -> list[str]:
@@ -168,11 +168,14 @@ def _sizes(text: str) -> tuple[int, int, int]:
     return window, ngram, guesses
 
 
-def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
-    """Load the models, measure, and tell the result on stdout."""
+def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
+    """Load the models, measure, and tell the result on stdout; the exit code, 130 if Ctrl+C broke it off."""
+    from lade_chat.cli.bench_progress import bench_progress
     from lade_chat.cli.output import PassingLine, print_json
-    from lade_chat.cli.turn import compile_steps, library_output_on_stderr
+    from lade_chat.cli.streams import require_output
+    from lade_chat.cli.turn import INTERRUPTED, compile_steps, library_output_on_stderr
 
+    require_output()
     with library_output_on_stderr() as out:
         with PassingLine(sys.stderr) as line:
             line.show("starting …")
@@ -193,7 +196,7 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
                 loaded = compile_steps(loaded, line)
             line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
             loaded = ranks.attach_all(loaded)
-        with _progress() as progress, _memory_told():
+        with bench_progress() as progress, _memory_told():
             result = benchmark(loaded, plan, progress, assistant=assistant, padding=padding)
         if as_json:
             from lade_chat.bench.report import as_json as report
@@ -205,6 +208,7 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> None:
         from lade_chat.bench.plots import draw
 
         draw(result, plot)
+    return 0 if result.broken_off is None else INTERRUPTED
 
 
 def _ranks(plan: Plan) -> Ranks:
@@ -258,29 +262,6 @@ def _memory_told() -> Iterator[None]:
         if not is_out_of_memory(error):
             raise
         raise OutOfMemoryError(does_not_fit("What the model has to remember")) from error
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar on a terminal's stderr that is gone when all is done; nothing elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    from lade_chat.sanitize import printable
-
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    # Drawn by whoever reports, between two replies: a thread that draws would run on the clock of one of them.
-    bar = Bar(
-        *columns, console=Console(stderr=True), transient=True, auto_refresh=False, disable=not sys.stderr.isatty()
-    )
-    with bar:
-        task = bar.add_task("", total=None)
-
-        def progress(what: str, done: int, total: int) -> None:
-            bar.update(task, description=printable(what), completed=done, total=total, refresh=True)
-
-        yield progress
 
 
 def _print_tables(result: Result, out: TextIO) -> None:

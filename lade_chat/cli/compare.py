@@ -15,6 +15,7 @@ from rich.text import Text
 
 from lade_chat.cli.output import Collected, PassingLine, details, print_json, status_line, style_of
 from lade_chat.cli.pictures import check_exports, write_exports
+from lade_chat.cli.streams import require_output
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
 from lade_chat.colours import ColourView
 from lade_chat.errors import LadeChatError
@@ -64,6 +65,7 @@ def compare(
     where to keep the race as a picture. ``view``: how tokens are coloured.
     """
     check_exports(exports)
+    require_output()
     with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
         line.show("starting …")
         engine = engine or make_engine(model_options)

@@ -10,6 +10,7 @@ import msgspec
 
 from lade_chat.cli.compare import Result, run_race
 from lade_chat.cli.output import print_json, status_line
+from lade_chat.cli.streams import require_output
 from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine
 from lade_chat.protocol import Contender, DecodingOptions, Message, ModelInfo, ModelOptions, Race
 from lade_chat.race_words import Score, sameness
@@ -38,6 +39,7 @@ def compare_suites(
 
     Every race starts from empty tables. A line a race on stdout and the score below, or one object with ``as_json``.
     """
+    require_output()
     score, races = Score(), list[dict[str, Any]]()
     questions = [(suite.name, question.turns[0]) for suite in suites for question in suite.questions]
     result = None

@@ -207,9 +207,9 @@ class SharedOptions:
         return Sizes(**given) if given else None
 
     def messages(self, prompt: str) -> tuple[Message, ...]:
-        """A conversation of one question."""
+        """A conversation of one question; a bare text has no roles, so none of the system's."""
         question = Message("user", prompt)
-        return (Message("system", self.system), question) if self.system else (question,)
+        return (Message("system", self.system), question) if self.system and not self.raw else (question,)
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -250,7 +250,10 @@ def _with_flags(
             values = _handed_on(context, values)
         if context.invoked_subcommand is None:
             given = {**shared, **values}
+            with_system = given.get("system") is not None
             context.obj = settle(context, given, settings)
+            if given.get("raw") and with_system:
+                raise usage("--raw and --system exclude one another: a bare text has no roles")
             shared, values = ({name: given[name] for name in group} for group in (shared, values))
         command(context=context, options=SharedOptions(**shared), **values)
 

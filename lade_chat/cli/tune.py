@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from lade_chat.cli.output import PassingLine, print_json
+from lade_chat.cli.streams import require_output
 from lade_chat.cli.turn import compile_steps, library_output_on_stderr
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, beyond_context
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.loading.model import load
 from lade_chat.protocol import Loading, ModelInfo, ModelOptions, Sizes
@@ -28,6 +29,7 @@ BAR_WIDTH = 24
 
 def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:
     """Measure, print and return the exit code; ``more`` is a fixed setting for the sweep. Raises LadeChatError."""
+    require_output()
     check_files(model_options.path, allow_pickle=model_options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
@@ -39,6 +41,8 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
         loaded = load(model_options, lambda stage, done, total: line.show_event(Loading(stage, done, total)))
         line.clear()
         sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices))
+        if more and (problem := beyond_context(more.window_size, more.ngram_size, loaded.info.context_window)):
+            raise LadeChatError(problem)
         if not loaded.info.lookahead_supported:
             raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
         if model_options.compiled:

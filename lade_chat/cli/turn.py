@@ -29,7 +29,9 @@ def make_engine(options: ModelOptions) -> Engine:
     check_files(options.path, allow_pickle=options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.loading.quiet import quiet
+    from lade_chat.loading.templates import prepare
 
+    prepare(options.path)
     # transformers imports whatever it finds for quantised weights, and that has much to say.
     with quiet():
         from lade_chat.engine.chat_engine import ChatEngine

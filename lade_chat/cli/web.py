@@ -9,12 +9,12 @@ import shlex
 import socket
 import subprocess
 import sys
-import tempfile
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 
 from lade_chat.cli.options import SharedOptions
+from lade_chat.cli.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
 from lade_chat.engine.address import Address, new_secret
 from lade_chat.errors import LadeChatError
@@ -42,12 +42,14 @@ def serve(
 
     ``engine``: ``module:factory`` of another engine than the chat's.
     """
+    require_output()
     model = options.model()
     if model.processes > 1:
         raise LadeChatError("Several processes for one model serve one conversation, not several tabs: leave them out.")
     try:
         from lade_chat.web.engine_process import EngineProcess
         from lade_chat.web.server import WebServer
+        from lade_chat.web.socket_folder import socket_folder
     except ModuleNotFoundError as error:
         raise LadeChatError(
             f"The browser needs a package that is not installed ({error.name}): pip install 'lade-chat[web]'"
@@ -70,7 +72,7 @@ def serve(
         if open_browser:
             webbrowser.open(url)
 
-    with tempfile.TemporaryDirectory(prefix="lade-chat-") as folder:
+    with socket_folder() as folder:
         address = Address.new(folder)
         os.environ.update({**address.environment, TAB: tab.encoded()})
         server = WebServer(_tab_command(), host, port, token, EngineProcess(address, _tell, engine))

@@ -11,6 +11,7 @@ import hmac
 import os
 import secrets
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 
 ADDRESS = "_LADE_CHAT_ENGINE"
@@ -18,6 +19,8 @@ SECRET = "_LADE_CHAT_ENGINE_SECRET"
 """The environment variables that tell a tab where its engine is: what stands in the environment is not listed by ps."""
 SECRET_SECONDS = 5.0
 """Whoever has not said the secret by then is put out."""
+SOCKET = "engine"
+"""The name of the socket in its folder."""
 _LOOPBACK = "127.0.0.1"
 
 
@@ -31,7 +34,7 @@ class Address:
     @classmethod
     def new(cls, folder: str) -> Address:
         """An address that nobody else knows. ``folder`` is one that only the user may enter."""
-        return cls(os.path.join(folder, "engine") if hasattr(socket, "AF_UNIX") else str(_free_port()), new_secret())
+        return cls(os.path.join(folder, SOCKET) if hasattr(socket, "AF_UNIX") else str(_free_port()), new_secret())
 
     @classmethod
     def of_environment(cls) -> Address | None:
@@ -63,6 +66,13 @@ class Address:
             reader, writer = await asyncio.open_unix_connection(self.place, limit=limit)
         writer.write(self.secret.encode() + b"\n")
         return reader, writer
+
+    def remove(self) -> None:
+        """Take the socket away, and its folder if nothing else is in it."""
+        if not self.place.isdecimal():
+            with suppress(OSError):
+                os.unlink(self.place)
+                os.rmdir(os.path.dirname(self.place))
 
     def admits(self, connection: socket.socket) -> bool:
         """Whether whoever has connected says the secret, and soon."""

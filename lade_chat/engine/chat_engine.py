@@ -22,7 +22,7 @@ from lade_chat.engine.ranks import Ranks
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
 from lade_chat.engine.turns import Turns, fresh
-from lade_chat.errors import LadeChatError, is_out_of_memory
+from lade_chat.errors import LadeChatError, beyond_context, is_out_of_memory
 from lade_chat.loading.compiling import with_compiled_steps
 from lade_chat.loading.model import LoadedModel, Report, load
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
@@ -234,11 +234,8 @@ class ChatEngine:
             raise LadeChatError("no model is loaded yet")
         options, context_window = command.options, self._loaded.info.context_window
         sizes = options.sizes
-        if sizes is not None and sizes.window_size + sizes.ngram_size > context_window:
-            raise LadeChatError(
-                f"The window reaches further than the model's context of {context_window} tokens:"
-                f" choose a smaller W or N than {sizes.window_size} and {sizes.ngram_size}."
-            )
+        if sizes is not None and (problem := beyond_context(sizes.window_size, sizes.ngram_size, context_window)):
+            raise LadeChatError(problem)
         prompt = build_prompt(
             command.messages,
             self._loaded.tokenizer,

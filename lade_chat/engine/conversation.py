@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lade_chat.engine.control_tokens import control_tokens, encode
 from lade_chat.errors import PromptError, summary
+from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError, render
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol import Message
 
@@ -40,16 +42,17 @@ def build_prompt(
     """The ids that ask for an answer to the last message; if that is the assistant's, for more of it.
 
     ``raw`` joins the contents to a plain text to be continued. Otherwise the chat template is used, or a plain
-    role format where there is none. Where the whole does not fit beside a reply (a quarter of the window, or
+    role format where there is none; there the names of control tokens in messages are text, in a bare text they are
+    tokens. Where the whole does not fit beside a reply (a quarter of the window, or
     ``max_new_tokens`` if that is less), the oldest turns are left out. Raises PromptError if there is nothing to
     answer, or if the last message alone is longer than the window.
     """
     system, turns = _split(messages, raw=raw)
-    encode = _encode_raw if raw else _encode_template if has_chat_template(tokenizer) else _encode_roles
+    ids_of = _encode_raw if raw else _encode_template if has_chat_template(tokenizer) else _encode_roles
 
     def encoded(first_turn: int) -> list[int]:
         kept = [message for turn in turns[first_turn:] for message in turn]
-        return encode(_merged([*system, *kept]), tokenizer)
+        return ids_of(_merged([*system, *kept]), tokenizer)
 
     room = context_window - min(max_new_tokens, max(1, context_window // 4))
     first, ids = 0, encoded(0)
@@ -64,7 +67,7 @@ def build_prompt(
         ids=tuple(ids),
         dropped_messages=sum(len(turn) for turn in turns[:first]),
         max_new_tokens=min(max_new_tokens, context_window - len(ids)),
-        stop_strings=_ROLE_STOPS if encode is _encode_roles else (),
+        stop_strings=_ROLE_STOPS if ids_of is _encode_roles else (),
     )
 
 
@@ -126,9 +129,11 @@ def _encode_raw(messages: list[Message], tokenizer: Any) -> list[int]:
 
 def _encode_roles(messages: list[Message], tokenizer: Any) -> list[int]:
     """The plain role format. No space after the last colon: it belongs to the reply's first token."""
-    messages, begun = _begun(messages)
+    guarded, mark = control_tokens(tokenizer).guard(messages)
+    messages, begun = _begun(guarded)
     lines = [f"{_ROLES[message.role]}: {message.content.strip()}\n" for message in messages]
-    return _encode_plain("".join(lines) + f"{_ROLES['assistant']}:{begun}", tokenizer)
+    text = "".join(lines) + f"{_ROLES['assistant']}:{begun}"
+    return _encode_plain(text, tokenizer) if mark is None else _one_bos(encode(tokenizer, text, mark), tokenizer)
 
 
 def _encode_plain(text: str, tokenizer: Any) -> list[int]:
@@ -140,21 +145,22 @@ def _encode_plain(text: str, tokenizer: Any) -> list[int]:
 
 def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
     """The chat template's ids, with the one BOS that the tokenizer or the template wants."""
-    from jinja2 import TemplateError
-
-    error: Exception | None = None
-    messages, begun = _begun(messages)
+    error: PromptError | None = None
+    guarded, mark = control_tokens(tokenizer).guard(messages)
+    messages, begun = _begun(guarded)
     for variant in _variants(messages):
         conversation = [{"role": message.role, "content": message.content} for message in variant]
         try:
-            text = tokenizer.apply_chat_template(conversation, add_generation_prompt=True, tokenize=False)
-        except (TemplateError, TypeError, ValueError, KeyError) as refused:
+            text = render(tokenizer, conversation, generation_prompt=True)
+        except TemplateRefusedError as refused:
             error = error or refused
             continue
+        except TemplateLimitError as limit:
+            raise PromptError(f"The model's chat template is not used, since {limit}: try --raw.") from None
         # A template may refuse a system prompt by silently leaving it out.
         if variant[0].role == "system" and variant[0].content.strip() not in text:
             continue
-        return _one_bos(list(tokenizer(text + begun, add_special_tokens=False)["input_ids"]), tokenizer)
+        return _one_bos(encode(tokenizer, text + begun, mark), tokenizer)
     raise PromptError(
         f"The model's chat template refuses this conversation ({summary(error) if error else 'no reason given'}):"
         " start a new one, or use --raw."

@@ -82,11 +82,13 @@ class Hub:
             self._shared.close_tab(tab)
 
 
-def _end_with_stdin() -> None:
+def _end_with_stdin(address: Address) -> None:
+    """Whoever started this process has ended, and may have been killed: nothing of it is left behind."""
     try:
         while sys.stdin.buffer.read(4096):
             pass
     finally:
+        address.remove()
         os._exit(0)
 
 
@@ -105,6 +107,6 @@ def main() -> None:
 
     shared = SharedEngine(make_engine)
     listening = address.listen()
-    threading.Thread(target=_end_with_stdin, daemon=True).start()
+    threading.Thread(target=_end_with_stdin, args=(address,), daemon=True).start()
     threading.Thread(target=Hub(address, shared).accept, args=(listening,), daemon=True).start()
     shared.serve()

@@ -54,10 +54,14 @@ def local_folder(path: str) -> Path | None:
     """The folder that ``path`` names, or None if it can only be a Hub id. Raises ModelError if it is neither."""
     if not path.strip():
         raise ModelError("The model path is empty: give a checkpoint's folder or a Hub id (org/name).")
-    folder = Path(path).expanduser()
-    if folder.is_dir():
+    try:
+        folder = Path(path).expanduser()
+        is_folder, exists = folder.is_dir(), folder.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, a NUL in it, or a home that nobody has
+        raise ModelError(f"{path[:80]} is no path ({summary(error, 40)}): give a checkpoint's folder.") from None
+    if is_folder:
         return folder
-    if folder.exists():
+    if exists:
         raise ModelError(f"{path} is a file: --model_path wants the folder that holds {CONFIG} and the weights.")
     looks_like_path = path.startswith((".", "/", "~")) or "\\" in path or path.count("/") > 1
     if looks_like_path or not _HUB_ID.fullmatch(path):
@@ -83,6 +87,8 @@ def read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read as JSON ({summary(error)}): download it again.") from error
+    except RecursionError:
+        raise ModelError(f"{path} is nested too deeply to be read: download it again.") from None
     if not isinstance(content, dict):
         raise ModelError(f"{path} is not a JSON object: download it again.")
     return content

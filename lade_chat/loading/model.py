@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
+from lade_chat.loading.templates import prepare
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol import ModelInfo, ModelOptions, Stage
 
@@ -47,6 +48,7 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
     Nothing is printed. Raises ModelError (DeviceError, OutOfMemoryError among them), whose text is one line.
     """
     report("configuration", 0, 1)
+    prepare(options.path)
     # Seconds of imports stand behind this one, so the first report comes before it.
     from lade_chat.loading.quiet import quiet
 
@@ -90,6 +92,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
 
     report("probe", 0, 1)
+    _check_numbers(model, tokenizer, what=_what(options))
     supported, reason = _lookahead(model)
     notices.append(reason)
     report("probe", 1, 1)
@@ -129,6 +132,25 @@ def _devices(model: Any) -> str:
     spread = getattr(model, "hf_device_map", None) or {"": model.device}
     names = (f"cuda:{place}" if isinstance(place, int) else str(place) for place in spread.values())
     return ", ".join(dict.fromkeys(names))
+
+
+def _check_numbers(model: Any, tokenizer: Any, *, what: str) -> None:
+    """Raises ModelError if one token is enough for the model to say what is no number."""
+    import torch
+
+    first = tokenizer.bos_token_id or 0
+    try:
+        with torch.inference_mode():
+            logits = model(input_ids=torch.tensor([[first]], device=model.device)).logits
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        if is_out_of_memory(error):
+            raise
+        return  # a model of an unusual kind, which others look at
+    if bool(logits.isnan().any()):
+        raise ModelError(
+            f"{what} answers with what is no number (NaN): its weights are broken, or too large for {model.dtype}."
+            " Download it again, or try --dtype float32."
+        )
 
 
 def _lookahead(model: Any) -> tuple[bool, str | None]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lade_chat.errors import ModelError, summary
+from lade_chat.errors import ModelError, PromptError, summary
 from lade_chat.loading.checkpoint import read_json
+from lade_chat.loading.templates import render
 
 _SAMPLES = ("The quick brown fox, 3 times.", "def f(x):\n    return [x]", "déjà vu – 你好 🙂")
 _SPACED = (" one space", "  two\n\tand a tab", "x  y ")
@@ -151,8 +152,8 @@ def template_problem(tokenizer: Any) -> str | None:
     if not has_chat_template(tokenizer):
         return None
     try:
-        tokenizer.apply_chat_template([{"role": "user", "content": "a"}], add_generation_prompt=True, tokenize=False)
-    except Exception as error:  # a template is a program of the checkpoint's
+        render(tokenizer, [{"role": "user", "content": "a"}], generation_prompt=True)
+    except PromptError as error:
         return summary(error, limit=100)
     return None
 
@@ -167,8 +168,8 @@ def end_of_turn_id(tokenizer: Any) -> int | None:
         return None
     conversation = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _MARK}]
     try:
-        rendered = tokenizer.apply_chat_template(conversation, tokenize=False)
-    except Exception:  # as above; some templates take no reply at the end
+        rendered = render(tokenizer, conversation, generation_prompt=False)
+    except PromptError:  # some templates take no reply at the end
         return None
     _, found, tail = rendered.rpartition(_MARK)
     if not found:

@@ -38,7 +38,7 @@ def read(path: Path) -> dict[str, Any]:
 
     try:
         return parse(text).unwrap()
-    except TOMLKitError as error:
+    except (TOMLKitError, RecursionError) as error:
         raise SettingsError(f"{path} is not used, because it is no TOML: {error}") from None
 
 
@@ -53,7 +53,7 @@ def change(path: Path, values: Mapping[str, Value | None]) -> None:
     text = _text(path)
     try:
         document = parse(text)
-    except TOMLKitError as error:
+    except (TOMLKitError, RecursionError) as error:
         raise SettingsError(f"Nothing was saved: {path} is no TOML ({error}). Mend it, or move it away.") from None
     if not text.strip():
         document.add(comment(_HEADING))

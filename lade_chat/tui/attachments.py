@@ -66,6 +66,8 @@ def _text_of(name: str) -> str | None:
     try:
         if path.is_dir():
             raise AttachmentError(f"{name} is a folder: attach a file in it. {way_on}")
+        if path.exists() and not path.is_file():
+            raise AttachmentError(f"{name} is a pipe or a device, not a file: pipe it in (… | lade-chat ask). {way_on}")
         if not path.is_file():
             if not re.search(r"[./~]", name):
                 return None

@@ -32,10 +32,10 @@ class WebServer(Server):
         return web.Response(text=page, content_type="text/html")
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Serve until SIGINT or SIGTERM; ``ready`` is called when there is something to open. Raises OSError."""
+        """Serve until SIGINT, SIGTERM or SIGHUP; ``ready`` is called when there is a page to open. Raises OSError."""
         ended = asyncio.Event()
         with contextlib.suppress(NotImplementedError):  # where there are no signals Ctrl+C is an exception
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
                 asyncio.get_running_loop().add_signal_handler(number, ended.set)
         app = await self._make_app()
         app.middlewares.append(self._guard.middleware)

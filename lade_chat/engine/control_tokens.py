@@ -1,0 +1,155 @@
+"""Keeps text text: ``<|im_end|>`` in a message is what somebody wrote, not the token that ends a turn.
+
+A tokenizer makes a control token of its name wherever it finds it, so a file or a pipe could end its message and go on
+in another role. Names in messages are cut in two by a mark before the chat template sees them; where marks stand in
+what it has rendered, the text is encoded piece by piece. The template's own names stay whole. Without a name in any
+message nothing is marked, and nothing is encoded in another way than before.
+
+(transformers' ``sanitize_control_tokens`` renders in this process, knows names only that the template spells out, and
+refuses those that are also pieces of the vocabulary.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from lade_chat.errors import PromptError
+from lade_chat.loading.templates import render
+from lade_chat.loading.tokenization import has_chat_template
+from lade_chat.protocol import Message
+
+_MARKS = range(0xF0000, 0xFFFFD)
+"""Characters that mean nothing to anybody; one that no message has is the mark."""
+_UNREADABLE = "\ufffd"
+_PROBES = (("xyzzy1", "xyzzy2", "xyzzy3"), ("xyzzy4", "xyzzy5"))
+
+
+class _Names:
+    """Finds the names of tokens in a text."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        # Not a regular expression of all names: some tokenizers have thousands.
+        self._names = {name for name in names if name and not name.isspace()}
+        self._lengths = sorted({len(name) for name in self._names})
+        first = "".join(sorted(re.escape(character) for character in {name[0] for name in self._names}))
+        self._starts = re.compile(f"[{first}]" if first else "(?!)")
+
+    def cuts(self, text: str) -> set[int]:
+        """Where to cut so that no name stays whole. A name of one character cannot be cut (see :meth:`without`)."""
+        cuts = set()
+        for start in (match.start() for match in self._starts.finditer(text)):
+            for length in self._lengths:
+                name = text[start : start + length]
+                if len(name) == length > 1 and name in self._names:
+                    # Where words begin most tokenizers begin a token anyway.
+                    word = next((i for i, character in enumerate(name) if i and character.isalnum()), 1)
+                    cuts.add(start + word)
+        return cuts
+
+    def without(self, text: str) -> str:
+        """The text without names of one character."""
+        return "".join(_UNREADABLE if character in self._names else character for character in text)
+
+
+class ControlTokens:
+    """The control tokens of one tokenizer with one chat template."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        added = getattr(tokenizer, "added_tokens_decoder", {})
+        special = {str(token) for token in added.values() if token.special} | set(
+            map(str, getattr(tokenizer, "all_special_tokens", ()))
+        )
+        template = tokenizer.get_chat_template() if has_chat_template(tokenizer) else ""
+        around = _around_turns(tokenizer) if template else ""
+        names = [str(token) for token in added.values()]
+        turns = special | {name for name in names if name in around}
+        # A model may have written the others itself, as <think>, and read them as tokens.
+        self._assistants = _Names(turns)
+        self._others = _Names(turns | {name for name in names if name in template})
+        self._normalised = _normalised_ids(tokenizer, special)
+
+    def guard(self, messages: Sequence[Message]) -> tuple[list[Message], str | None]:
+        """The messages with a mark in each name of a control token, and the mark; None where there is no name.
+
+        A token of one character, which cannot be cut, reads as U+FFFD. Raises PromptError for text that is no name
+        but becomes a control token when the tokenizer normalises it.
+        """
+        found = []
+        for message in messages:
+            names = self._assistants if message.role == "assistant" else self._others
+            text = names.without(message.content)
+            found.append((message.role, text, sorted(names.cuts(text))))
+        mark = None
+        if any(cuts for *_, cuts in found):
+            mark = next(sign for sign in map(chr, _MARKS) if all(sign not in text for _, text, _ in found))
+        guarded = [Message(role, _cut(text, cuts, mark)) for role, text, cuts in found]
+        for message in guarded if self._normalised else ():
+            if self._normalised.intersection(encode(self._tokenizer, message.content, mark)):
+                raise PromptError("A message holds what this model's tokenizer takes for a control token: reword it.")
+        return guarded, mark
+
+
+def control_tokens(tokenizer: Any) -> ControlTokens:
+    """The tokenizer's, found out once for each chat template that it has."""
+    template = tokenizer.chat_template if has_chat_template(tokenizer) else None
+    known = _known.get(tokenizer)
+    if known is None or known[0] != template:
+        known = _known[tokenizer] = (template, ControlTokens(tokenizer))
+    return known[1]
+
+
+def encode(tokenizer: Any, text: str, mark: str | None) -> list[int]:
+    """The ids of a text, without a BOS or the like; cut at the marks, which are left out."""
+    if mark is None:
+        return _ids(tokenizer, text)
+    first, *others = text.split(mark)
+    ids, line_break = _ids(tokenizer, first), _ids(tokenizer, "\n")
+    for piece in others:
+        # Behind a line break, since sentencepiece puts a space before what begins a text.
+        behind = _ids(tokenizer, f"\n{piece}")
+        begins = behind[: len(line_break)] == line_break
+        ids += behind[len(line_break) :] if begins else _ids(tokenizer, piece)
+    return ids
+
+
+def _ids(tokenizer: Any, text: str) -> list[int]:
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"]) if text else []
+
+
+def _cut(text: str, cuts: Sequence[int], mark: str | None) -> str:
+    if mark is None:
+        return text
+    ends = [*cuts, len(text)]
+    return mark.join(text[start:end] for start, end in zip([0, *cuts], ends, strict=True))
+
+
+def _around_turns(tokenizer: Any) -> str:
+    """What the template writes around messages, but for what opens a reply: it may put names together."""
+    texts = []
+    for roles, contents in zip((("user", "assistant", "user"), ("system", "user")), _PROBES, strict=True):
+        conversation = [{"role": role, "content": text} for role, text in zip(roles, contents, strict=True)]
+        try:
+            rest = render(tokenizer, conversation, generation_prompt=False)
+        except PromptError:  # a template may take no system role
+            continue
+        for role, content in zip(roles, contents, strict=True):
+            before, _, rest = rest.partition(content)
+            texts += [] if role == "assistant" else [before]
+        texts.append(rest)
+    return "\0".join(texts)
+
+
+def _normalised_ids(tokenizer: Any, special: set[str]) -> frozenset[int]:
+    """Ids of special tokens that other text may become, since they are looked for after normalisation."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None or backend.normalizer is None:
+        return frozenset()
+    found = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.normalized and str(token) in special}
+    return frozenset(found - {tokenizer.unk_token_id})
+
+
+_known: WeakKeyDictionary[Any, tuple[Any, ControlTokens]] = WeakKeyDictionary()

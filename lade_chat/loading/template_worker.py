@@ -1,0 +1,98 @@
+"""The process that renders chat templates: a line of JSON in, a line of JSON out, under limits of time and memory.
+
+A template is a program that comes with a checkpoint. Here it can neither hang the chat nor take its memory: a request
+that needs too much of either ends in an error, or ends this process, which holds nothing and is started again.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any, TextIO
+
+MAX_SECONDS = 5
+"""Of computing, for one rendering; ordinary templates take milliseconds."""
+MAX_MEMORY_BYTES = 512 << 20
+"""On top of what the process takes by itself."""
+MAX_CHARACTERS = 1_000_000
+MAX_GROWTH = 4
+"""A rendering may have ``MAX_CHARACTERS``, and so many times the characters of its conversation on top."""
+
+LIMITED = "limit"
+REFUSED = "refused"
+"""Kinds of errors: another wording of the conversation may be rendered where this one was refused."""
+
+
+def main() -> None:
+    """Render until stdin ends."""
+    requests, answers = sys.stdin, sys.stdout
+    sys.stdout = sys.stderr
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    _limit_memory()
+    _tell(answers, {})
+    for line in requests:
+        _limit_time()
+        try:
+            answer = {"text": _rendered(json.loads(line), render_jinja_template)}
+        except MemoryError:
+            answer = {"error": f"it needs more than {MAX_MEMORY_BYTES >> 20} MiB of memory", "kind": LIMITED}
+        except RecursionError:
+            answer = {"error": "it calls itself too often", "kind": LIMITED}
+        except (OverflowError, _TooLongError) as error:
+            answer = {"error": str(error), "kind": LIMITED}
+        except Exception as error:  # a template may raise whatever it likes
+            answer = {"error": str(error) or type(error).__name__, "kind": REFUSED}
+        _tell(answers, answer)
+
+
+class _TooLongError(Exception):
+    """More was rendered than any prompt has."""
+
+
+def _rendered(request: dict[str, Any], render: Any) -> str:
+    allowed = MAX_CHARACTERS + MAX_GROWTH * sum(len(message["content"]) for message in request["conversation"])
+    texts, _ = render(
+        conversations=[request["conversation"]],
+        chat_template=request["template"],
+        add_generation_prompt=request["generation_prompt"],
+        **request["special_tokens"],
+    )
+    text: str = texts[0]
+    if len(text) > allowed:
+        raise _TooLongError(f"it writes {len(text):,} characters")
+    return text
+
+
+def _tell(answers: TextIO, answer: dict[str, Any]) -> None:
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+
+
+def _limit_memory() -> None:
+    """Not on Windows, nor where the system does not hold to it: there whoever asks keeps watch."""
+    try:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            taken = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (taken + MAX_MEMORY_BYTES,) * 2)
+    except (ImportError, OSError, ValueError):
+        return
+
+
+def _limit_time() -> None:
+    """The limit is of the process: what was used up so far does not count."""
+    try:
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + MAX_SECONDS + 1, hard))
+    except (ImportError, OSError, ValueError):
+        return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""Renders chat templates in a process of its own, so that none can hang the chat or take the machine's memory."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from time import monotonic
+from typing import Any
+
+from lade_chat.errors import ModelError, PromptError, summary
+from lade_chat.loading.checkpoint import bundled_model_path
+from lade_chat.loading.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
+
+START_SECONDS = 120.0
+"""For the process to come up, on a machine that is busy."""
+WALL_SECONDS = 4.0 * MAX_SECONDS
+"""For one rendering: the process limits its own computing, and may have to wait for a processor."""
+_WATCH_SECONDS = 0.05
+_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.loading.template_worker import main; main()"
+
+
+class TemplateLimitError(PromptError):
+    """The template takes more time, memory or characters than any prompt is worth."""
+
+
+class TemplateRefusedError(PromptError):
+    """The template does not take this conversation; it may take another."""
+
+
+def render(tokenizer: Any, conversation: list[dict[str, str]], *, generation_prompt: bool) -> str:
+    """The conversation as the tokenizer's chat template writes it.
+
+    Raises TemplateRefusedError, or TemplateLimitError if the template asks for too much.
+    """
+    from transformers import PreTrainedTokenizerBase
+
+    own_way = type(tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template
+    if own_way or tokenizer.get_chat_template() == _bundled_template():
+        return _render_here(tokenizer, conversation, generation_prompt)
+    return _process.render(
+        {
+            "conversation": conversation,
+            "template": tokenizer.get_chat_template(),
+            "generation_prompt": generation_prompt,
+            "special_tokens": _special_tokens(tokenizer),
+        }
+    )
+
+
+def prepare(path: str | None) -> None:
+    """Have the process start while there is other work to do; the bundled model (None) does not need it."""
+    if path is not None:
+        _process.start()
+
+
+@lru_cache(maxsize=1)
+def _bundled_template() -> str | None:
+    """The one template that is known to be harmless: it comes with this package."""
+    try:
+        return (bundled_model_path() / "chat_template.jinja").read_text(encoding="utf-8")
+    except (ModelError, OSError):
+        return None
+
+
+def _special_tokens(tokenizer: Any) -> dict[str, str | list[str]]:
+    """By their names, as templates know them; a token may be an object that is no string."""
+    return {
+        name: [str(each) for each in value] if isinstance(value, list | tuple) else str(value)
+        for name, value in tokenizer.special_tokens_map.items()
+    }
+
+
+def _render_here(tokenizer: Any, conversation: list[dict[str, str]], generation_prompt: bool) -> str:
+    """Without limits: what can be trusted, and what is a tokenizer's own code, which runs here anyway."""
+    try:
+        text: str = tokenizer.apply_chat_template(conversation, add_generation_prompt=generation_prompt, tokenize=False)
+    except Exception as error:  # whatever that code raises
+        raise TemplateRefusedError(summary(error)) from error
+    return text
+
+
+class _Process:
+    """The rendering process: started when it is needed or prepared for, and again after one that broke a limit."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._child: subprocess.Popen[str] | None = None
+        self._answers: SimpleQueue[str] = SimpleQueue()
+        self._ready = False
+
+    def start(self) -> None:
+        with self._lock:
+            self._start()
+
+    def render(self, request: dict[str, Any]) -> str:
+        with self._lock:
+            answer = self._ask(json.dumps(request) + "\n")
+        if "text" in answer:
+            return str(answer["text"])
+        if answer["kind"] == LIMITED:
+            raise TemplateLimitError(answer["error"])
+        raise TemplateRefusedError(answer["error"])
+
+    def _start(self) -> subprocess.Popen[str]:
+        if self._child is not None and self._child.poll() is None:
+            return self._child
+        self._ready = False
+        self._answers = SimpleQueue()
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", _BOOT.format(path=sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="ascii",
+            env={**os.environ, "TRANSFORMERS_VERBOSITY": "error", "OPENBLAS_NUM_THREADS": "1"},
+            start_new_session=True,  # Ctrl+C in a terminal is not meant for it
+        )
+        Thread(target=_read, args=(self._child, self._answers), daemon=True).start()
+        return self._child
+
+    def _ask(self, request: str) -> dict[str, Any]:
+        child = self._start()
+        if not self._ready:
+            self._answer(child, START_SECONDS)
+            self._ready = True
+        assert child.stdin is not None
+        try:
+            child.stdin.write(request)
+            child.stdin.flush()
+        except OSError:
+            self._ready = False
+        return self._answer(child, WALL_SECONDS)
+
+    def _answer(self, child: subprocess.Popen[str], seconds: float) -> dict[str, Any]:
+        """What it says, unless it takes too long or too much. Raises TemplateLimitError."""
+        deadline = monotonic() + seconds
+        memory = _memory(child.pid)
+        while True:
+            try:
+                line = self._answers.get(timeout=_WATCH_SECONDS)
+            except Empty:
+                pass
+            else:
+                if line:
+                    answer: dict[str, Any] = json.loads(line)
+                    return answer
+                self.close()
+                raise TemplateLimitError(f"rendering it takes more than {MAX_SECONDS} seconds, or breaks the renderer")
+            if monotonic() > deadline:
+                problem = f"rendering it takes more than {seconds:.0f} seconds"
+            elif memory and _memory(child.pid) > memory + 2 * MAX_MEMORY_BYTES:
+                problem = f"it needs more than {MAX_MEMORY_BYTES >> 20} MiB of memory"
+            else:
+                continue
+            self.close()
+            raise TemplateLimitError(problem)
+
+    def close(self) -> None:
+        """End the process, if it runs."""
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+            self._child = None
+
+
+def _read(child: subprocess.Popen[str], answers: SimpleQueue[str]) -> None:
+    assert child.stdout is not None
+    with child.stdout:
+        for line in child.stdout:
+            answers.put(line)
+    answers.put("")
+
+
+def _memory(pid: int) -> int:
+    """Bytes that a process takes; 0 if it is gone."""
+    import psutil
+
+    try:
+        taken: int = psutil.Process(pid).memory_info().rss
+    except psutil.Error:
+        return 0
+    return taken
+
+
+_process = _Process()
+atexit.register(_process.close)

@@ -1,0 +1,239 @@
+"""What goes wrong around the command line: odd files, closed streams, signals at any moment; a line each."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from checkpoints import make_qwen2
+from safetensors.torch import load_file, save_file
+
+from lade_chat.cli.app import main
+from lade_chat.cli.batch import read_batch
+from lade_chat.errors import LadeChatError
+from lade_chat.loading.checkpoint import read_json
+from tests.test_pipes import EchoEngine, data, engine  # noqa: F401 - fixtures
+
+DEEP = "[" * 200_000 + "]" * 200_000
+posix = pytest.mark.skipif(os.name == "nt", reason="it needs a POSIX shell")
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1, told
+    assert "Error:" not in told
+    return told
+
+
+def run(code: str, redirection: str) -> subprocess.CompletedProcess[str]:
+    """A Python program started by a shell with streams redirected."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = ["sh", "-c", f'exec "$0" -c "$1" {redirection}', sys.executable, code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+# --- JSON ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", '{"a": [NaN]}'])
+def test_an_id_that_cannot_be_written_again_is_refused_before_anything_is_asked(
+    engine: EchoEngine,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    value: str,
+) -> None:
+    (tmp_path / "prompts").write_text(f'one\n{{"prompt": "two", "id": {value}}}\n')
+    assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(tmp_path / "answers")]) == 1
+    assert "line 2: the id is no JSON value" in one_line(capsys)
+    assert engine.asked == []
+    assert not (tmp_path / "answers").exists()
+
+
+@pytest.mark.parametrize("value", ["1", "1.5", "null", '"NaN"', '["a", {"b": 1}]', str(10**4000)])
+def test_any_other_id_is_repeated_and_known_again(
+    engine: EchoEngine,  # noqa: F811
+    tmp_path: Path,
+    value: str,
+) -> None:
+    (tmp_path / "prompts").write_text(f'{{"prompt": "one", "id": {value}}}\n')
+    for _ in range(2):
+        assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(tmp_path / "answers")]) == 0
+    assert len(engine.asked) == 1
+    assert json.loads((tmp_path / "answers").read_text())["id"] == json.loads(value)
+
+
+def test_json_that_is_nested_without_end_is_a_line(
+    engine: EchoEngine,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(f'{{"prompt": "x", "id": {DEEP}}}\n')
+    for read in (lambda: read_batch(path, None), lambda: read_json(path)):
+        with pytest.raises(LadeChatError, match="nested too deeply") as refused:
+            read()
+        assert str(path) in str(refused.value)
+    (tmp_path / "prompts").write_text("one\n")
+    assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(path)]) == 1
+    assert "no answer to line 1" in one_line(capsys)
+
+
+def test_settings_that_are_nested_without_end_are_a_warning(
+    engine: EchoEngine,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    file = tmp_path / "settings.toml"
+    monkeypatch.setenv("LADE_CHAT_SETTINGS", str(file))
+    file.write_text(f"a = {DEEP[199_000:-199_000]}\n")
+    assert main(["ask", "Hi"]) == 0
+    assert "no TOML" in one_line(capsys)
+    assert main(["settings", "debug=true"]) == 1
+    assert "no TOML" in capsys.readouterr().err
+
+
+# --- flags and files ----------------------------------------------------------------------------------------------
+
+
+def test_a_bare_text_has_no_system_message(
+    engine: EchoEngine,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for arguments in (["ask", "Hi", "--raw", "--system", "Be brief."], ["--system", "Be brief.", "ask", "Hi", "--raw"]):
+        assert main(arguments) == 2
+        assert "--system" in one_line(capsys)
+    (tmp_path / "settings.toml").write_text('system = "Be brief."\n')
+    monkeypatch.setenv("LADE_CHAT_SETTINGS", str(tmp_path / "settings.toml"))
+    assert main(["ask", "Hi", "--raw"]) == 0
+    assert [message.role for message in engine.asked[0]] == ["user"]
+
+
+@posix
+def test_a_named_pipe_is_called_what_it_is(
+    engine: EchoEngine,  # noqa: F811
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    assert main(["ask", f"Sum up @{tmp_path / 'pipe.txt'}"]) == 1
+    assert "is a pipe or a device" in one_line(capsys)
+    assert engine.asked == []
+
+
+def test_weights_that_are_no_numbers_are_told_when_they_are_loaded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = make_qwen2(tmp_path / "model")
+    weights = load_file(folder / "model.safetensors")
+    weights["model.norm.weight"] = torch.full_like(weights["model.norm.weight"], float("nan"))
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    capsys.readouterr()
+    assert main(["ask", "Hi", "--no-save", "--model_path", str(folder)]) == 1
+    assert "NaN" in one_line(capsys)
+
+
+@pytest.mark.parametrize("path", ["a" * 5000, "./" + "a/" * 3000, "a\0b"])
+def test_a_path_that_no_file_can_have_is_a_line(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "Hi", "--no-save", "--model_path", path]) == 1
+    assert len(one_line(capsys)) < 300
+
+
+@pytest.mark.parametrize("arguments", [["bench", "--fixed", "99999999,5,7"], ["tune", "--sweep", "-W", "99999999"]])
+def test_a_window_beyond_the_context_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    short = ["--suites", "code", "--limit", "1"] if arguments[0] == "bench" else []
+    assert main([*arguments, *short]) == 1
+    assert "choose a smaller W" in one_line(capsys)
+
+
+def test_an_empty_host_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["web", "--host", " ", "--port", "0"]) == 2
+    assert "--host" in one_line(capsys)
+
+
+# --- streams and signals ------------------------------------------------------------------------------------------
+
+ASK = """
+import sys
+import lade_chat.cli.ask, lade_chat.cli.batch
+from tests.test_pipes import EchoEngine
+lade_chat.cli.ask.make_engine = lade_chat.cli.batch.make_engine = lambda options: EchoEngine()
+from lade_chat.cli.app import main
+sys.exit(main({arguments}))
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    "arguments",
+    [["ask", "Hi", "--no-save"], ["settings"], ["web", "--port", "0"], ["bench"]],
+)
+def test_with_stdout_closed_nothing_is_done_in_silence(arguments: list[str]) -> None:
+    finished = run(ASK.format(arguments=arguments), ">&- </dev/null")
+    assert (finished.returncode, finished.stderr) == (1, finished.stderr)
+    assert finished.stderr.startswith("error: standard output is closed")
+    assert finished.stderr.count("\n") == 1
+
+
+@posix
+def test_what_needs_no_stdout_does_without(tmp_path: Path) -> None:
+    (tmp_path / "prompts").write_text("one\n")
+    arguments = ["ask", "--batch", str(tmp_path / "prompts"), "-o", str(tmp_path / "answers")]
+    finished = run(ASK.format(arguments=arguments), ">&- 2>&- <&-")
+    assert finished.returncode == 0
+    assert json.loads((tmp_path / "answers").read_text())["text"] == "ONE"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("buffered", ["", "1"])
+def test_a_full_disk_is_a_line(buffered: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", buffered)
+    arguments = ["ask", "Hi", "--no-save"]
+    finished = run(ASK.format(arguments=arguments), ">/dev/full </dev/null")
+    assert (finished.returncode, finished.stderr) == (
+        1,
+        "error: the output cannot be written: No space left on device.\n",
+    )
+
+
+def _moments() -> Iterator[float]:
+    yield from (0.0, 0.1, 0.4)
+
+
+@posix
+@pytest.mark.parametrize(
+    "how", [["-m", "lade_chat"], ["-c", "import sys; from lade_chat.__main__ import main; sys.exit(main())"]]
+)
+def test_ctrl_c_at_the_start_shows_no_traceback(how: list[str]) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for seconds in _moments():
+        process = subprocess.Popen(
+            [sys.executable, "-X", "importtime", *how, "ask", "Hi", "--no-save"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        told = []
+        for line in process.stderr:  # from when our own code is the one that is imported
+            told.append(line)
+            if "click" in line or "typer" in line:
+                break
+        time.sleep(seconds)
+        process.send_signal(signal.SIGINT)
+        _out, rest = process.communicate(timeout=60)
+        told += [line for line in rest.splitlines() if not line.startswith("import time:")]
+        assert "Traceback" not in "".join(told)
+        assert process.returncode in (130, -signal.SIGINT)

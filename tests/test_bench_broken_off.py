@@ -1,0 +1,82 @@
+"""A benchmark in a pipe or a log: how far it is, what is there already, and what is left when Ctrl+C ends it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+import pytest
+from checkpoints import make_qwen2
+
+from lade_chat.bench import benchmark
+from lade_chat.bench.methods import Method
+from lade_chat.bench.values import Run, SuiteTasks
+from lade_chat.cli import bench_progress
+from lade_chat.cli.app import main
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    model = make_qwen2(tmp_path_factory.mktemp("model") / "tiny")
+    short = ["--max-new-tokens", "6", "--repeats", "2", "--dtype", "float64", "--limit", "2", "--suites", "code,math"]
+    return ["bench", "--model_path", str(model), "--methods", "lookahead", *short]
+
+
+def break_off(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Ctrl+C after so many replies."""
+    whole = benchmark.measure
+
+    def measure(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> Iterator[Run]:
+        for number, run in enumerate(whole(suites, methods, repeats)):
+            if number == after:
+                raise KeyboardInterrupt
+            yield run
+
+    monkeypatch.setattr(benchmark, "measure", measure)
+
+
+def test_in_a_pipe_each_suite_is_told_as_soon_as_it_is_measured(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench_progress, "LINE_SECONDS", 0.0)
+    assert main(command) == 0
+    captured = capsys.readouterr()
+    lines = captured.err.splitlines()
+    rows = [line for line in lines if "tok/s" in line]
+    assert [row.split(" · ")[0] for row in rows] == ["code 1/2", "math 1/2", "code 2/2", "math 2/2"]
+    told = [[part.rsplit(" ", 1)[0] for part in row.replace(" tok/s", "").split(" · ")[1:]] for row in rows]
+    assert told == [["plain", "lookahead warm", "lookahead cold"]] * 4
+    assert "24/24 · math: lookahead" in captured.err
+    assert "\x1b" not in captured.err
+    assert "BROKEN OFF" not in captured.out
+
+
+@pytest.mark.parametrize(("after", "kept"), [(4, 3), (23, 21)])
+def test_ctrl_c_leaves_what_was_measured(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, after: int, kept: int
+) -> None:
+    break_off(monkeypatch, after)
+    assert main([*command, "--json"]) == 130
+    result = json.loads(capsys.readouterr().out)
+    assert result["broken_off"] == {"replies": kept, "total": 24}
+    assert len(result["runs"]) == kept
+    assert len(result["suites"]) == (1 if kept < 6 else 2)
+
+
+def test_ctrl_c_before_the_first_prompt_was_answered_leaves_nothing(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_off(monkeypatch, 2)
+    assert main(command) == 130
+    assert capsys.readouterr().out == ""
+    monkeypatch.undo()
+    break_off(monkeypatch, 3)
+    assert main(command) == 130
+    assert "BROKEN OFF after 3 of 24 replies" in " ".join(capsys.readouterr().out.split())
+
+
+def test_lines_come_now_and_then(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert len(captured.err.splitlines()) < 12
+    assert json.loads(captured.out)["broken_off"] is None

@@ -1,0 +1,100 @@
+"""Chat templates are programs of strangers: none hangs the chat, takes the memory, or floods the prompt."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from checkpoints import CHATML, byte_level_tokenizer
+
+from lade_chat.engine.conversation import build_prompt
+from lade_chat.errors import PromptError
+from lade_chat.loading.templates import render
+from lade_chat.loading.tokenization import end_of_turn_id, template_problem
+from lade_chat.protocol import Message
+
+LOOPS = "{% for a in range(99999) %}" * 3 + "{% endfor %}" * 3
+HOSTILE = {
+    "loops": LOOPS,
+    "a long text": "{{ 'a' * 10**10 }}",
+    "a long number": "{{ 10 ** (10 ** 9) }}",
+    "a macro without end": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
+    "a flood": "{{ 'word ' * 10**6 }}",
+    "doubling": "{% set n = namespace(x='ab') %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}{{ n.x }}",
+}
+
+
+@pytest.fixture
+def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that no test waits for long."""
+    monkeypatch.setattr("lade_chat.loading.templates.WALL_SECONDS", 1.0)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    return byte_level_tokenizer(chat_template=CHATML)
+
+
+@pytest.mark.usefixtures("short_limits")
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_template_that_asks_for_too_much_is_refused_in_a_line(tokenizer: Any, kind: str) -> None:
+    tokenizer.chat_template = CHATML + HOSTILE[kind]
+    with pytest.raises(PromptError, match="template") as refused:
+        build_prompt([Message("user", "Hi")], tokenizer, raw=False, context_window=512, max_new_tokens=16)
+    assert "\n" not in str(refused.value)
+    assert len(str(refused.value)) < 300
+    tokenizer.chat_template = CHATML
+    assert template_problem(tokenizer) is None
+    assert end_of_turn_id(tokenizer) is not None
+
+
+@pytest.mark.usefixtures("short_limits")
+def test_such_a_template_is_found_when_the_model_is_loaded(tokenizer: Any) -> None:
+    tokenizer.chat_template = HOSTILE["a long text"]
+    assert "memory" in str(template_problem(tokenizer))
+    assert end_of_turn_id(tokenizer) is None
+
+
+def test_what_is_rendered_is_what_transformers_renders(tokenizer: Any) -> None:
+    conversation = [
+        {"role": "system", "content": "Be brief. \U0001f642\u2028"},
+        {"role": "user", "content": "  déjà\tvu\n"},
+        {"role": "assistant", "content": "{{ 7 * 7 }}"},
+    ]
+    for template in (CHATML, "{{ messages | tojson }}{{ bos_token }}{{ eos_token }}{{ additional_special_tokens }}"):
+        tokenizer.chat_template = template
+        for prompt in (True, False):
+            expected = tokenizer.apply_chat_template(conversation, add_generation_prompt=prompt, tokenize=False)
+            assert render(tokenizer, conversation, generation_prompt=prompt) == expected
+
+
+def test_a_long_conversation_is_no_flood(tokenizer: Any) -> None:
+    tokenizer.chat_template = CHATML
+    text = "Ada counts apples. " * 200_000
+    assert text in render(tokenizer, [{"role": "user", "content": text}], generation_prompt=True)
+
+
+def test_several_threads_may_render_at_once(tokenizer: Any) -> None:
+    tokenizer.chat_template = CHATML
+    texts: dict[int, str] = {}
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            texts[number] = render(tokenizer, [{"role": "user", "content": f"<{number}>"}], generation_prompt=False)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(f"<{number}>" in texts[number] for number in range(4))
+
+
+def test_a_class_that_renders_in_its_own_way_is_left_to_it(tokenizer: Any) -> None:
+    class Own(type(tokenizer)):  # type: ignore[misc]
+        def apply_chat_template(self, conversation: Any, **_options: Any) -> str:
+            return f"own {conversation[0]['content']}"
+
+    own = Own(tokenizer_object=tokenizer.backend_tokenizer, chat_template=CHATML)
+    assert render(own, [{"role": "user", "content": "Hi"}], generation_prompt=True) == "own Hi"
