@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-import transformers
 from torch import nn
 from transformers import LogitsProcessor
 
@@ -22,7 +21,7 @@ from decoding import (
     generate,
     lookahead_support,
 )
-from tests.models import COMMON, CONFIGS, PLAIN_ONLY, VOCABULARY, hf_greedy, random_model, random_prompt
+from tests.models import CONFIGS, PLAIN_ONLY, VOCABULARY, hf_greedy, random_model, random_prompt
 
 DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "plain": AutoregressiveDecoder,
@@ -225,18 +224,6 @@ def test_a_text_is_no_change_of_a_model(family: str) -> None:
             assert step.forward_tokens <= len(prompt) + 1
         else:
             assert step.forward_tokens <= len(prompt) + 1 < len(session.ids)
-
-
-def test_rotary_tables_that_grow_with_a_text_are_no_change_either() -> None:
-    torch.manual_seed(0)
-    rope = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
-    config = transformers.LlamaConfig(**{**COMMON, "max_position_embeddings": 24}, rope_parameters=rope)
-    model = transformers.AutoModelForCausalLM.from_config(config).eval().double()
-    session, decoder = Session(model), AutoregressiveDecoder(model)
-    for _ in range(4):
-        said(decoder, [*session.ids, *random_prompt(5)], session, 6)
-    step = next(decoder.generate([*session.ids, 5, 6], max_new_tokens=1, session=session))
-    assert step.forward_tokens == 3
 
 
 def test_a_hook_that_acts_on_the_last_row_alone_turns_lookahead_off_while_it_is_there() -> None:
