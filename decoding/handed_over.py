@@ -19,6 +19,7 @@ from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOu
 from decoding.decoder import Decoder
 from decoding.gate import gate_of
 from decoding.prefix import KVPrefix, OpaquePrefix
+from decoding.probe import padding_counts
 from decoding.sampling import SamplingConfig
 from decoding.session import Session
 from decoding.step import Step
@@ -76,7 +77,8 @@ class HandedOver:
         yield f"cache_implementation={kind!r}" if kind not in (None, "dynamic") else None
         yield "use_cache=False" if given.get("use_cache") is False else None
         yield next((f"{name} of the caller's" for name in ALL_CACHE_NAMES if not _fresh(given.get(name))), None)
-        strange = sorted(name for name, value in given.items() if value is not None and name not in _KNOWN)
+        # Models that see pictures too are handed what has been made of them, though there may be none.
+        strange = sorted(name for name, value in given.items() if not _is_empty(value) and name not in _KNOWN)
         yield ", ".join(strange) or None
         asked = [name for name in _RECORDS if config.return_dict_in_generate and getattr(config, name)]
         yield ", ".join(asked) or None
@@ -111,12 +113,15 @@ class HandedOver:
         if not self._padding:
             return None
         gate, (_, most, _) = gate_of(self.model), self._ends()
-        if not gate.decoded_plainly(most - self._padding - 1):
-            return None
-        return (
-            f"padding before a text of more than {gate.ties_after} tokens: past that the model's attention picks among"
-            " tokens of equal score, and `generate` itself says something else with padding than without"
-        )
+        given = self.model_kwargs.get("position_ids") is not None
+        if padding_counts(self.model, gate, self.input_ids[0, : self._padding].tolist(), with_positions=given):
+            return "padding on the left with this model: `generate` itself says something else with it than without"
+        if gate.decoded_plainly(most - self._padding - 1):
+            return (
+                f"padding on the left of a text of more than {gate.ties_after} tokens: past that its attention picks"
+                " among tokens of equal score, and `generate` itself says something else with padding than without"
+            )
+        return None
 
     def decode(
         self,
@@ -175,13 +180,17 @@ class HandedOver:
         `generate` takes padding for text when it decides when to read a text anew: the two never come out alike, and
         at that moment the frequencies are still those for short texts. So nothing is ever read otherwise than before.
         """
-        gate = session.gate
-        if self._padding:
-            session.gate = replace(gate, reread_after=None)
+        switch = session.gate.reread_after if self._padding else None
+        if switch is None:
+            yield
+            return
+        # What there is to see of the model is seen before.
+        session.adopt(self.input_ids[0, self._padding :].tolist())
+        session.gate = replace(session.gate, reread_after=None)
         try:
             yield
         finally:
-            session.gate = gate
+            session.gate = replace(session.gate, reread_after=switch)
 
     def _filled_cache(self, prefix: KVPrefix | OpaquePrefix) -> Cache | None:
         """The cache that `generate` has made, holding what its own would hold; None where it cannot."""
@@ -210,6 +219,10 @@ class HandedOver:
             return SamplingConfig.greedy()
         # The warpers are among the processors. The draw has `torch.manual_seed` decide the text, as in `generate`.
         return SamplingConfig(seed=int(torch.randint(2**62, ())) if seed is None else seed)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, Mapping) and not value)
 
 
 def _fresh(cache: Any) -> bool:

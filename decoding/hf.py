@@ -68,7 +68,7 @@ def generate(
 
     Args:
         model, input_ids, logits_processor, stopping_criteria, generation_config, inputs, model_kwargs: as of
-            `generate`. One text of shape (1, n); padding on its left is allowed.
+            `generate`. One text of shape (1, n); padding on its left is allowed where it changes nothing.
         lookahead_config: W, N and G; None for :meth:`LookaheadConfig.auto`.
         seed: of the draws where tokens are drawn, a whole number; None to take it from torch's generator, so that
             `torch.manual_seed` decides the text.
@@ -87,7 +87,7 @@ def generate(
         ValueError: an argument is out of range or of another kind, or names two streamers.
         NotImplementedError: what is asked for is not served; the message names it. Beams, batches, several return
             sequences, assistants, caches of the caller's or other than dynamic, embeddings as input, encoder-decoders,
-            token healing, scores, logits, attentions and hidden states.
+            token healing, scores, logits, attentions and hidden states; padding that a model does not pass over.
     """
     check_kind(lookahead_config, LookaheadConfig, "lookahead_config")
     check_kind(session, Session, "session")

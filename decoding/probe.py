@@ -5,7 +5,9 @@ The gate cannot see what a model does inside (position biases, local windows by 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel
@@ -19,6 +21,7 @@ from decoding.step import Origin
 from decoding.window import JacobiWindow
 
 PREFIX_TOKENS = 12
+PADDING_TOKENS, PADDED_TOKENS = 3, 24
 LONGEST_WINDOW = 512
 """Local windows up to this length are probed past their end; longer ones would cost seconds on a large model."""
 NOISE_FACTOR = 8.0
@@ -38,6 +41,35 @@ def why_branches_fail(model: PreTrainedModel, gate: Gate) -> str | None:
     except Exception as error:  # a model's own code: anything may come of a mask that it does not know
         return f"its forward fails on a mask over several branches ({type(error).__name__})"
     return None if alike else "a step over several branches gives it other logits than plain reading"
+
+
+@torch.inference_mode()
+def padding_counts(model: PreTrainedModel, gate: Gate, padding: Sequence[int], *, with_positions: bool) -> bool:
+    """Return whether `generate` has the model say something else after a text with masked padding on its left.
+
+    So do recurrent models that take padding for text, and models that count their positions from the padding on.
+
+    Args:
+        padding: the tokens before a text, a few of which are tried.
+        with_positions: whether `generate` gives this model positions.
+    """
+    draw, rotary, padding = Random(2), RotaryState(model), padding[:PADDING_TOKENS]
+    length = min(_prefix_length(model, gate), PADDED_TOKENS)
+    # Tokens of no meaning of their own, as far as that is known; 0 may be the padding's.
+    text = [draw.randrange(1, _vocabulary(model)) for _ in range(length)]
+    after = []
+    for before in ([], padding):
+        ids = torch.tensor([[*before, *text]], device=input_device(model))
+        mask = torch.tensor([[0] * len(before) + [1] * len(text)], device=ids.device)
+        positions = {"position_ids": (mask.cumsum(-1) - 1).clamp(min=0)} if with_positions else {}
+        caller: Any = model
+        inputs = caller.prepare_inputs_for_generation(
+            ids, is_first_iteration=True, attention_mask=mask, use_cache=False, **positions
+        )
+        with rotary.original():
+            after.append(model(**inputs, return_dict=True).logits[0, -1])
+    # Padding may also give no numbers at all.
+    return not _distance(*after) <= _least_tolerance(model)
 
 
 @torch.inference_mode()

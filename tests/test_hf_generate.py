@@ -147,6 +147,12 @@ def test_a_session_is_gone_on_from(llama):
     assert torch.equal(ours(llama, longer, session=session), asked(llama, longer))
 
 
+@pytest.mark.parametrize("family", ["gemma3", "fuyu"])
+def test_a_model_that_sees_pictures_is_served_where_there_are_none(family):
+    model = small_model(family)
+    assert torch.equal(ours(model), asked(model))
+
+
 def test_return_dict_in_generate(llama):
     output = ours(llama, return_dict_in_generate=True)
     assert isinstance(output, hf.generation.GenerateDecoderOnlyOutput)

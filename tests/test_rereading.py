@@ -9,27 +9,15 @@ from typing import Any
 
 import pytest
 import torch
-import transformers as hf
 
 import decoding
 from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder, Session, Step
 from decoding.parallel import ParallelLookaheadDecoder
 from tests.costs import NEARLY_FREE, budgeted
-from tests.models import COMMON, hf_greedy, random_prompt
+from tests.length_models import LENGTHS, OTHERS, REREADING, SWITCH, built, doge
+from tests.models import hf_greedy, random_model, random_prompt
 from tests.ranks import workers_in_threads
 from tests.small_configs import small_config
-
-SWITCH = 32
-FACTORS: dict[str, Any] = {
-    "rope_type": "longrope",
-    "rope_theta": 10000.0,
-    "short_factor": [1.0] * 4,
-    "long_factor": [4.0, 3.0, 2.0, 6.0],
-    "original_max_position_embeddings": SWITCH,
-}
-DYNAMIC: dict[str, Any] = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 64.0}
-DEFAULT: dict[str, Any] = {"rope_type": "default", "rope_theta": 10000.0}
-SHORT: dict[str, Any] = {**COMMON, "max_position_embeddings": SWITCH}
 
 DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "budgeted": lambda model: budgeted(model, NEARLY_FREE),
@@ -39,83 +27,15 @@ DECODERS: dict[str, Callable[[Any], Decoder]] = {
 }
 
 
-def _phimoe() -> hf.PretrainedConfig:
-    # transformers' grouped matrix product for experts knows no float64.
-    sizes = {**COMMON, "original_max_position_embeddings": SWITCH, "num_local_experts": 4}
-    factors = {**FACTORS, "short_mscale": 1.0, "long_mscale": 1.2}
-    return hf.PhimoeConfig(**sizes, experts_implementation="eager", rope_parameters=factors)
-
-
-REREADING: dict[str, Callable[[], hf.PretrainedConfig]] = {
-    "phi3": lambda: hf.Phi3Config(**COMMON, rope_parameters=FACTORS, original_max_position_embeddings=SWITCH),
-    "phimoe": _phimoe,
-}
-"""`generate` has them read the whole text anew when it outgrows their original positions."""
-
-LENGTHS: dict[str, Callable[[], hf.PretrainedConfig]] = {
-    **REREADING,
-    "llama-dynamic": lambda: hf.LlamaConfig(**SHORT, rope_parameters=DYNAMIC),
-    "llama-longrope": lambda: hf.LlamaConfig(**COMMON, rope_parameters=FACTORS),
-    "gemma3-dynamic": lambda: hf.Gemma3TextConfig(
-        **SHORT,
-        head_dim=8,
-        sliding_window=9,
-        layer_types=["full_attention", "sliding_attention", "full_attention"],
-        rope_parameters={"full_attention": DYNAMIC, "sliding_attention": DEFAULT},
-    ),
-}
-"""Their frequencies depend on the length of the text."""
-
-
-def _doge(**settings: Any) -> Any:
-    """A model with attention that picks its tokens by different scores."""
-    config = small_config("doge")
-    for name, value in {"keep_window_size": 16, "sliding_window": None, **settings}.items():
-        setattr(config, name, value)
-    model = _model(config)
-    generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if name.endswith(".A"):
-                parameter.copy_(torch.randn(parameter.shape, generator=generator))
-    return model
-
-
-def _model(config: Any) -> Any:
-    torch.manual_seed(0)
-    model: Any = hf.AutoModelForCausalLM.from_config(config).eval().double()
-    model.generation_config.eos_token_id = None
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.dim() > 1:
-                parameter.mul_(3)
-    return model
-
-
-OTHERS: dict[str, Callable[[], Any]] = {
-    "doge": _doge,
-    "doge-sliding": lambda: _doge(keep_window_size=8, sliding_window=9),
-    "doge-experts": lambda: _doge(is_moe=True),
-    "bert": lambda: _bert(),
-}
-"""Attention that picks tokens by scores that may be equal, and states that depend on what follows."""
-
-
-def _bert() -> Any:
-    config = small_config("bert")
-    config.is_decoder = False
-    return _model(config)
-
-
 @pytest.fixture(scope="module", params=REREADING)
 def model(request: pytest.FixtureRequest) -> Any:
-    return _model(REREADING[request.param]())
+    return built(REREADING[request.param]())
 
 
 @pytest.fixture(scope="module", params=[*LENGTHS, *OTHERS])
 def pristine(request: pytest.FixtureRequest) -> Any:
     """Never run: some remember the longest text that they have read."""
-    return _model(LENGTHS[request.param]()) if request.param in LENGTHS else OTHERS[request.param]()
+    return built(LENGTHS[request.param]()) if request.param in LENGTHS else OTHERS[request.param]()
 
 
 def said(decoder: Decoder, prompt: list[int], count: int, session: Session | None = None) -> list[int]:
@@ -190,34 +110,34 @@ def test_within_generate_a_session_goes_on_as_generate_would(pristine: Any) -> N
 
 @pytest.mark.parametrize("kind", LENGTHS)
 def test_a_prompt_stopped_before_it_was_read_leaves_nothing_read_otherwise(kind: str) -> None:
-    model, text = _model(LENGTHS[kind]()), random_prompt(50)
+    model, text = built(LENGTHS[kind]()), random_prompt(50)
     session, decoder = Session(model), AutoregressiveDecoder(model)
     said(decoder, text[: SWITCH + 10], 2, session)
     other = [*text[:10], *random_prompt(SWITCH, seed=3)]
     list(decoder.generate(other, max_new_tokens=2, session=session, should_stop=lambda: True))
     session.adopt(other)
     prompt = [*other[:10], *random_prompt(6, seed=4)]
-    assert said(decoder, prompt, 8, session) == hf_greedy(_model(LENGTHS[kind]()), prompt, 8)
+    assert said(decoder, prompt, 8, session) == hf_greedy(built(LENGTHS[kind]()), prompt, 8)
 
 
 def test_frequencies_of_a_longer_text_pass_neither_into_another_nor_out_of_it() -> None:
     """transformers keeps them in the model; a text that is not much shorter would be read with them."""
     config = LENGTHS["llama-dynamic"]()
-    model, text = _model(config), random_prompt(60)
-    expected = hf_greedy(_model(config), text[:40], 8)
+    model, text = built(config), random_prompt(60)
+    expected = hf_greedy(built(config), text[:40], 8)
     said(LookaheadDecoder(model), text, 8)
     assert hf_greedy(model, text[:40], 8) == expected
     hf_greedy(model, text, 8)
     longest = float(model.model.rotary_emb.max_seq_len_cached)
     for decoder in DECODERS.values():
         assert said(decoder(model), text[:40], 8) == expected
-        assert said(decoder(model), text[:20], 8) == hf_greedy(_model(config), text[:20], 8)
+        assert said(decoder(model), text[:20], 8) == hf_greedy(built(config), text[:20], 8)
     assert float(model.model.rotary_emb.max_seq_len_cached) == longest
 
 
 @pytest.mark.parametrize("kind", ["llama-dynamic", "llama-longrope"])
 def test_what_was_read_alike_is_kept(kind: str) -> None:
-    model, text = _model(LENGTHS[kind]()), random_prompt(60)
+    model, text = built(LENGTHS[kind]()), random_prompt(60)
     session, decoder = Session(model), LookaheadDecoder(model)
     said(decoder, text[:20], 4, session)
     assert session.reusable([*text[:18], 5, 6]) == 18
@@ -230,13 +150,13 @@ def test_what_was_read_alike_is_kept(kind: str) -> None:
 
 
 def test_experts_routed_by_other_tokens_have_a_prompt_read_in_one_piece() -> None:
-    pristine = _doge(is_moe=True, keep_window_size=2048, max_position_embeddings=2048)
+    pristine = doge(is_moe=True, keep_window_size=2048, max_position_embeddings=2048)
     prompt = random_prompt(600)
     assert said(AutoregressiveDecoder(pristine), prompt, 6) == hf_greedy(pristine, prompt, 6)
 
 
 def test_equal_scores_are_told_apart_as_in_generate_however_long_the_prompt() -> None:
-    model, prompt = _doge(keep_window_size=40, max_position_embeddings=2048), random_prompt(600, seed=1)
+    model, prompt = doge(keep_window_size=40, max_position_embeddings=2048), random_prompt(600, seed=1)
     assert said(LookaheadDecoder(model), prompt, 10) == hf_greedy(model, prompt, 10)
 
 
@@ -253,7 +173,7 @@ def _padded(prompt: list[int], padding: int) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("padding", [1, 4])
 @pytest.mark.parametrize("kind", LENGTHS)
 def test_padding_on_the_left_over_the_switch(kind: str, padding: int) -> None:
-    model = _model(LENGTHS[kind]())
+    model = built(LENGTHS[kind]())
     for length in (SWITCH - 10, SWITCH - padding, SWITCH, SWITCH + 1):
         inputs = _padded((random_prompt(6) * 9)[:length], padding)
         settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": 24, "pad_token_id": 0}
@@ -263,15 +183,27 @@ def test_padding_on_the_left_over_the_switch(kind: str, padding: int) -> None:
 
 
 def test_padding_before_equal_scores_is_refused_where_generate_depends_on_it() -> None:
-    model = _doge()
+    model = doge()
     settings: dict[str, Any] = {"do_sample": False, "pad_token_id": 0, "no_repeat_ngram_size": 2}
     short = _padded(random_prompt(8), 3)
     expected = model.generate(**short, **settings, max_new_tokens=8)
     assert torch.equal(
         model.generate(**short, **settings, max_new_tokens=8, custom_generate=decoding.generate), expected
     )
-    with pytest.raises(NotImplementedError, match="padding before a text of more than 16 tokens"):
+    with pytest.raises(NotImplementedError, match="padding on the left of a text of more than 16 tokens"):
         model.generate(**short, **settings, max_new_tokens=24, custom_generate=decoding.generate)
+
+
+@pytest.mark.parametrize("family", ["rwkv", "bart", "minimax_m3_vl_text"])
+def test_padding_that_is_read_as_text_is_refused(family: str) -> None:
+    """By a recurrent state, by positions counted from it on, or by blocks that attention picks from."""
+    model = random_model(family) if family == "rwkv" else built(small_config(family))
+    inputs, settings = _padded(random_prompt(8), 3), {"do_sample": False, "pad_token_id": 0, "max_new_tokens": 4}
+    with pytest.raises(NotImplementedError, match="serves no padding on the left with this model"):
+        model.generate(**inputs, **settings, custom_generate=decoding.generate)
+    whole = {"input_ids": inputs["input_ids"], "attention_mask": torch.ones_like(inputs["input_ids"])}
+    expected = model.generate(**whole, **settings)
+    assert torch.equal(model.generate(**whole, **settings, custom_generate=decoding.generate), expected)
 
 
 def test_other_ranks_take_no_part(model: Any) -> None:
