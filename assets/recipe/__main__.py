@@ -42,6 +42,8 @@ def _parser() -> argparse.ArgumentParser:
     train = step("train", "train, or go on training from the last checkpoint")
     train.add_argument("--minutes", type=float, help="minutes of training in all, resumed ones included")
     train.add_argument("--steps", type=int, help="optimiser steps in all")
+    train.add_argument("--start", type=Path, help="a model folder whose weights a new run goes on from")
+    train.add_argument("--rate", type=float, default=1.0, help="what the peak learning rates are multiplied by")
     train.add_argument("--compile", action="store_true", help="compile the model (needs a C++ compiler)")
     step("export", "write the last checkpoint as a model folder")
     evaluate = step("evaluate", "examine the exported model on what was held out of training")
@@ -85,7 +87,7 @@ def _run(options: argparse.Namespace) -> None:
 
     torch.set_num_threads(options.threads)
     if options.step == "train":
-        steps.train(options.work, options.seed, options.minutes, options.steps, options.compile)
+        steps.train(options.work, options.seed, options.minutes, options.steps, options.compile, options.start, options.rate)
     elif options.step == "export":
         steps.export_model(options.work, options.out)
     elif options.step == "evaluate":

@@ -10,6 +10,7 @@ from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
 from assets.recipe.skills import (
     application,
+    copying,
     counting,
     declining,
     echo,
@@ -48,6 +49,7 @@ SKILLS = (
     Skill("counting", 11, counting.compose),
     Skill("word lists", 30, word_lists.compose),
     Skill("echo", 17, echo.compose),
+    Skill("copying", 60, copying.compose),
     Skill("letters and case", 30, letters.compose),
     Skill("formats", 15, formats.compose),
     Skill("examples", 5, examples.compose),

@@ -16,7 +16,7 @@ _CLOSINGS = read_topics("closings")
 
 
 def _introduction(draw: Draw) -> list[Exchange]:
-    name = draw.any(words.NAMES)
+    name = draw.name()
     hello = draw.say(("Hello {n}! [How can I help?|What can I do for you?]",
                      "Nice to meet you, {n}. [What shall we do?|How can I help?]",
                       "Hi {n}! What would you like to do?"), n=name)  # fmt: skip

@@ -8,12 +8,12 @@ from __future__ import annotations
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import enumerated, handed_back, short_nonsense
+from assets.recipe.skills.user_words import enumerated, handed_back
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("letter_practice")
 _OTHERS = tuple(dict.fromkeys((*words.ANIMALS, *words.FOODS, *words.OBJECTS, *words.JOBS)))
-_SHORT = tuple(word for word in words.in_one_piece(words.WORDS) if len(word) <= 5)
+_SHORT = tuple(word for word in words.WORDS if len(word) <= 5)
 
 
 def spaced(word: str) -> str:
@@ -26,7 +26,7 @@ def _some(draw: Draw, low: int, high: int) -> list[str]:
     pool = words.WORDS if draw.chance(0.7) else _OTHERS
     items = draw.words(pool, draw.whole(low, high))
     if draw.chance(0.15):
-        items[draw.whole(0, len(items) - 1)] = short_nonsense(draw)
+        items[draw.whole(0, len(items) - 1)] = draw.nonsense(1, 2)
     return list(dict.fromkeys(items))
 
 

@@ -10,20 +10,20 @@ from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw, set_aside
 from assets.recipe.skills import letter_practice
 from assets.recipe.skills.letter_practice import spaced
-from assets.recipe.skills.user_words import handed_back, short_nonsense
+from assets.recipe.skills.user_words import handed_back
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("letters")
 
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
-_SHORT_WORDS = tuple(word for word in words.in_one_piece(words.WORDS) if len(word) <= 5)
+_SHORT_WORDS = tuple(word for word in words.WORDS if len(word) <= 5)
 _PRACTICE_SHARE = 0.5
 _CASES: dict[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.lower, "title": str.title}
 
 
 def _word(draw: Draw) -> str:
     pool = words.WORDS if draw.chance(0.65) else draw.any((words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS))
-    return draw.any(pool) if draw.chance(0.9) else short_nonsense(draw)
+    return draw.any(pool) if draw.chance(0.9) else draw.nonsense(1, 2)
 
 
 def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
@@ -63,7 +63,7 @@ def _case(draw: Draw) -> list[Exchange]:
 
 def _sentence(draw: Draw) -> list[Exchange]:
     for _ in range(50):
-        noun, other = draw.rng.sample(words.in_one_piece(words.WORDS), 2)
+        noun, other = draw.rng.sample(words.WORDS, 2)
         animal, second = draw.rng.sample(words.ANIMALS, 2)
         plain = draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other)
         if set_aside(plain) == draw.held_out:

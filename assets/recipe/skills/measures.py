@@ -166,7 +166,7 @@ def _change(percent: int, amount: int, sign: str, ask: str, later: bool = False)
 
 def _percentage(draw: Draw) -> list[Exchange]:
     kind = draw.any(("percent", "percent", "part", "discount", "increase"))
-    fields = {"thing": draw.any(_THINGS), "n": draw.any(words.NAMES)}
+    fields = {"thing": draw.any(_THINGS), "n": draw.name()}
     percent, amount = _percent_and_amount(draw, kind != "percent")
     ask = draw.ask(_WORDING[kind], _VARIED[kind], p=_shown(draw, percent), a=amount, **fields)
     if kind in ("discount", "increase"):
