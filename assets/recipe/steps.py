@@ -49,7 +49,7 @@ def quick(out: Path, seed: int) -> None:
     """Every step on a tiny model, in seconds: shows that the chain works, not that the model does."""
     work = out / ".work"
     tokenizer.train(work, seed, QUICK.vocabulary, conversations=400)
-    plan = Plan(work, QUICK, Schedule(steps=20, warm_up=5), seed, tokens=1152, long=1152)
+    plan = Plan(work, QUICK, Schedule(steps=20, warm_up=5), seed, tokens=1152)
     Trainer(plan).train()
     export.export(work, out)
     evaluation.evaluate(out, count=1, longest=24, stepped=1)

@@ -36,8 +36,7 @@ class Plan:
     schedule: Schedule
     seed: int = 0
     tokens: int = 3072
-    short: int = 256
-    long: int = 3072
+    longest: int = 2048
     muon_rate: float = 0.004
     adam_rate: float = 1.3e-3
     compiled: bool = False
@@ -85,7 +84,7 @@ class Trainer:
     def train(self) -> State:
         """Train until the schedule is through; saves on the way and at the end."""
         plan, state = self.plan, self.state
-        packer = Packer(self.tokenizer, plan.seed, state.next_index, plan.tokens, plan.short, plan.long)
+        packer = Packer(self.tokenizer, plan.seed, state.next_index, plan.tokens, plan.longest)
         begun, before = time.monotonic(), state.seconds
         saved = begun
         with Progress(*_COLUMNS) as display:
@@ -125,9 +124,7 @@ class Trainer:
     def _loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy over the learnt ids; the head runs on the positions before them only."""
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            hidden = self._backbone(
-                input_ids=batch.ids, attention_mask=batch.mask, position_ids=batch.positions, use_cache=False
-            ).last_hidden_state
+            hidden = self._backbone(input_ids=batch.ids, use_cache=False).last_hidden_state
             labels = batch.labels[:, 1:]
             learnt = labels >= 0
             logits = self.model.lm_head(hidden[:, :-1][learnt])

@@ -100,7 +100,7 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
         return _line_explained(draw, shown), shown
     if kind == "explain":
         return Exchange(draw.ask(_WORDING["explain"]), shown.why, contains(shown.why), True), shown
-    if kind in shown.additions:
+    if kind in shown.additions or (kind in ("example", "typed") and not shown.has_case):
         return None, shown
     fields, opening, closing, before = {}, "", "", shown.code
     if kind == "rename":
@@ -131,7 +131,7 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
     if draw.chance(0.03):
         return draw.ask(_WORDING["asks_any"]), parses
     frame = draw.any(_FRAMES)
-    return draw.ask(_WORDING[frame], does=does, do=do, about=draw.any(shown.task.about)), solves(shown.task)
+    return draw.ask(_WORDING[frame], _WORDING[f"{frame} varied"], does=does, do=do, about=draw.any(shown.task.about)), solves(shown.task)
 
 
 def compose(draw: Draw) -> list[Exchange]:

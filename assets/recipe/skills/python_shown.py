@@ -42,9 +42,21 @@ class Shown:
         return "\n".join(lines)
 
     @property
+    def has_case(self) -> bool:
+        """Whether the task has a case that gives each parameter its value, from which types and a call follow."""
+        head = self.task.ways[self.way].code.partition("\n")[0]
+        count = len([name for name in head.partition("(")[2].removesuffix("):").split(", ") if name])
+        given = self.task.cases[0][0] if self.task.cases else None
+        return given is not None and '"' not in given and "=" not in head and "*" not in head and _count(given) == count
+
+    @property
     def block(self) -> str:
         """The code, fenced."""
         return f"```python\n{self.code}\n```"
+
+
+def _count(given: str) -> int:
+    return len(eval(f"({given},)")) if given else 0
 
 
 def _called(name: str, case: Case) -> str:
