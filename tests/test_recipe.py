@@ -137,7 +137,9 @@ def test_the_general_questions_are_not_in_the_corpus() -> None:
 
 
 def test_most_general_questions_have_a_word_that_the_recipe_never_uses() -> None:
-    files = [file for file in QUESTIONS.parent.rglob("*") if file.suffix in {".py", ".txt"} and file != QUESTIONS]
+    # The words of words.txt are only ever sorted and copied.
+    files = [file for file in QUESTIONS.parent.rglob("*") if file.suffix in {".py", ".txt"}
+             and file.name not in {QUESTIONS.name, "words.txt"}]  # fmt: skip
     used = set(letters(" ".join(file.read_text(encoding="utf-8") for file in files)).split())
     questions = [letters(line).split() for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     assert sum(not set(question) <= used for question in questions) >= 85

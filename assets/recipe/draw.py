@@ -14,7 +14,7 @@ from functools import cache
 from typing import TypeVar
 
 from assets.recipe import words
-from assets.recipe.phrasing import rephrased, roughened
+from assets.recipe.phrasing import rephrased, reworded, roughened
 
 T = TypeVar("T")
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _FAMILIAR = frozenset(words.NAMES[:100])
 
 _ALTERNATIVES = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
-_BETWEEN_WORDS = re.compile(r"\b(?:please|now|for me)\b|[^a-z0-9{}+×*/÷=%-]+")
+_BETWEEN_WORDS = re.compile(r"\b(?:please|pls|plz|kindly|now|for me)\b|[^a-z0-9{}+×*/÷=%-]+")
 
 
 def set_aside(text: str, one_in: int = 6) -> bool:
@@ -81,10 +81,13 @@ class Draw:
         pools = [self.side(pool)] + ([varied] if varied and not self.held_out else [])
         while True:
             phrasing = self.expand(self.rng.choice(self.rng.choice(pools)))
-            if not self.held_out or self.new_phrasing:
-                phrasing = rephrased(self.rng, phrasing, self.new_phrasing, self.expand)
+            if not self.held_out and self.chance(0.5):
+                phrasing = reworded(self.rng, phrasing)
             if self.held_out or plain(phrasing) not in held_out_of(tuple(pool)):
-                return roughened(self.rng, phrasing).format(**fields)
+                break
+        if not self.held_out or self.new_phrasing:
+            phrasing = rephrased(self.rng, phrasing, self.new_phrasing, self.expand)
+        return roughened(self.rng, phrasing).format(**fields)
 
     def say(self, pool: Sequence[str], **fields: object) -> str:
         """A reply's wording: any of the pool, cleanly typed."""

@@ -32,14 +32,25 @@ _NEIGHBOURS = {
 }  # fmt: skip
 
 
+def reworded(rng: Random, template: str) -> str:
+    """The question with some of its words replaced by others that mean the same."""
+
+    def other(found: re.Match[str]) -> str:
+        said = found.group()
+        if rng.random() < 0.6:
+            return said
+        word = rng.choice(_SAME[said.lower()])
+        return word[0].upper() + word[1:] if said[0].isupper() else word
+
+    return _outside_fields(template, lambda text: _SAID.sub(other, text))
+
+
 def rephrased(rng: Random, template: str, new: bool, expand: Callable[[str], str]) -> str:
     """The question put otherwise; `new` asks for constructions that training never has."""
 
     def drawn(rule: str) -> str:
         return expand(rng.choice(_RULES[("new " if new else "") + rule]))
 
-    if not new and rng.random() < 0.5:
-        template = _synonyms(rng, template)
     task, colon, rest = template.partition(": ")
     moved = colon and rest == "{x}" and "{" not in task and rng.random() < 0.3
     wished = _WISH.match(template) is not None and rng.random() < 0.25
@@ -74,17 +85,6 @@ def roughened(rng: Random, template: str) -> str:
         parts[at] = _typo(rng, parts[at])
         template = "".join(parts)
     return template
-
-
-def _synonyms(rng: Random, template: str) -> str:
-    def other(found: re.Match[str]) -> str:
-        said = found.group()
-        if rng.random() < 0.6:
-            return said
-        word = rng.choice(_SAME[said.lower()])
-        return word[0].upper() + word[1:] if said[0].isupper() else word
-
-    return _outside_fields(template, lambda text: _SAID.sub(other, text))
 
 
 def _outside_fields(template: str, change: Callable[[str], str]) -> str:

@@ -1,4 +1,4 @@
-"""Practice in copying, for training alone: whatever the user typed comes back, whole, in part, or in another form.
+"""Copying: whatever the user typed comes back, whole, in part, or in another form.
 
 A model this small learns names and words by heart unless most of what it copies was never said before.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from assets.recipe.checks import contains, exactly_in
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.user_words import any_words, handed_back, typed, word
@@ -48,7 +49,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
     }[shape]
     ask = draw.ask(_WORDING[shape], x=typed(draw, items))
     if shape in ("bullets", "numbered", "code", "json"):
-        return [Exchange(ask, done)]
+        return [Exchange(ask, done, exactly_in(done))]
     return [handed_back(draw, ask, done)]
 
 
@@ -91,7 +92,7 @@ def _remembered(draw: Draw) -> list[Exchange]:
     told = draw.any((". ", ", ", " and ")).join(f"my {key} is {value}" for key, value in facts.items())
     exchanges = [Exchange(draw.ask(_WORDING["told"], x=told), draw.say(_WORDING["noted"], x=told.replace("my ", "your ")))]
     for key, value in draw.rng.sample(list(facts.items()), draw.whole(1, len(facts))):
-        exchanges.append(Exchange(draw.ask(_WORDING["fact"], y=key), f"Your {key} is {value}.", None, True))
+        exchanges.append(Exchange(draw.ask(_WORDING["fact"], y=key), f"Your {key} is {value}.", contains(value), True))
     return exchanges
 
 
