@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     train.add_argument("--steps", type=int, help="optimiser steps in all")
     train.add_argument("--start", type=Path, help="a model folder whose weights a new run goes on from")
     train.add_argument("--rate", type=float, default=1.0, help="what the peak learning rates are multiplied by")
+    train.add_argument("--decay", type=float, default=0.4, help="the share of the run over which the rates fall")
     train.add_argument("--compile", action="store_true", help="compile the model (needs a C++ compiler)")
     step("export", "write the last checkpoint as a model folder")
     evaluate = step("evaluate", "examine the exported model on what was held out of training")
@@ -84,10 +85,12 @@ def _run(options: argparse.Namespace) -> None:
     import torch
 
     from assets.recipe import steps
+    from assets.recipe.schedule import Schedule
 
     torch.set_num_threads(options.threads)
     if options.step == "train":
-        steps.train(options.work, options.seed, options.minutes, options.steps, options.compile, options.start, options.rate)
+        schedule = Schedule(options.minutes, options.steps, decay=options.decay)
+        steps.train(options.work, options.seed, schedule, options.compile, options.start, options.rate)
     elif options.step == "export":
         steps.export_model(options.work, options.out)
     elif options.step == "evaluate":

@@ -10,24 +10,21 @@ from assets.recipe.schedule import Schedule
 from assets.recipe.training import Plan, Trainer
 
 
-def train(
-    work: Path, seed: int, minutes: float | None, steps: int | None, compiled: bool, start: Path | None, rate: float
-) -> None:
-    """Train, or go on from the last checkpoint, until the minutes or steps are used up.
+def train(work: Path, seed: int, schedule: Schedule, compiled: bool, start: Path | None, rate: float) -> None:
+    """Train, or go on from the last checkpoint, until the schedule is through.
 
     Args:
         work: the folder of tokenizer, checkpoint and log.
         seed: of the corpus and of fresh weights.
-        minutes: how long the run lasts, its resumed parts included.
-        steps: how many optimiser steps it has at most.
+        schedule: how long the run lasts, its resumed parts included.
         compiled: whether the model is compiled.
         start: an exported model to go on from, where the folder has no checkpoint yet.
         rate: what both peak learning rates are multiplied by.
     """
-    if minutes is None and steps is None:
+    if schedule.minutes is None and schedule.steps is None:
         raise ValueError("say how long to train: --minutes or --steps")
     rates = {"muon_rate": rate * Plan.muon_rate, "adam_rate": rate * Plan.adam_rate}
-    Trainer(Plan(work, Shape(), Schedule(minutes, steps), seed, compiled=compiled, start=start, **rates)).train()
+    Trainer(Plan(work, Shape(), schedule, seed, compiled=compiled, start=start, **rates)).train()
 
 
 def export_model(work: Path, out: Path) -> None:

@@ -9,7 +9,7 @@ from assets.recipe import words
 from assets.recipe.checks import exactly_in
 from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import enumerated, in_lines, word, words_in_order
+from assets.recipe.skills.user_words import any_words, enumerated, in_lines, word, words_in_order
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("formats")
@@ -152,14 +152,23 @@ def _rows(draw: Draw) -> tuple[list[str], list[list[str]]]:
     return heads, [[first, *(str(_value(draw, head.lower())) for head in heads[1:])] for first in firsts]
 
 
+def _any_rows(draw: Draw) -> tuple[list[str], list[list[str]]]:
+    """Columns that the user names, and rows of any words and numbers."""
+    heads = list(dict.fromkeys(draw.rng.sample(_KEYS, draw.whole(2, 3))))
+    heads = [head.title() for head in heads] if draw.chance(0.3) else heads
+    firsts = any_words(draw, 3, 5)
+    return heads, [[first, *(word(draw) if draw.chance(0.5) else str(draw.whole(1, 200)) for _ in heads[1:])]
+                   for first in firsts]  # fmt: skip
+
+
 def _table(draw: Draw) -> list[Exchange]:
-    heads, (spare, *rows) = _rows(draw)
+    heads, (spare, *rows) = _any_rows(draw) if (named := draw.chance(0.4)) else _rows(draw)
     told = [" ".join(row) for row in rows]
     x = draw.any((enumerated(told), ", ".join(told), in_lines(draw, told)))
-    asks = _WORDING["table"]
+    asks = _WORDING["heads" if named else "table"]
     if "\n" in x:
         asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
-    exchanges = [Exchange(draw.ask(asks, x=x), table := _in_table(heads, rows), exactly_in(table))]
+    exchanges = [Exchange(draw.ask(asks, () if named or "\n" in x else _WORDING["table varied"], x=x, h=enumerated(heads)), table := _in_table(heads, rows), exactly_in(table))]
     if draw.chance(0.45):
         way = draw.any(("add", "remove", "sort_it"))
         row = spare if way == "add" else draw.any(rows)

@@ -17,10 +17,12 @@ _CLOSINGS = read_topics("closings")
 
 def _introduction(draw: Draw) -> list[Exchange]:
     name = draw.name()
+    if draw.chance(0.15):
+        return [Exchange(draw.ask(_WORDING["both"], n=name), f"Your name is {name}.", contains(name))]
     hello = draw.say(("Hello {n}! [How can I help?|What can I do for you?]",
                      "Nice to meet you, {n}. [What shall we do?|How can I help?]",
                       "Hi {n}! What would you like to do?"), n=name)  # fmt: skip
-    exchanges = [Exchange(draw.ask(_WORDING["my_name"], n=name), hello, contains(name))]
+    exchanges = [Exchange(draw.ask(_WORDING["my_name"], _WORDING["my_name varied"], n=name), hello, contains(name))]
     if draw.chance(0.6):
         reply = draw.say(("Your name is {n}.", "You are {n}.", "You told me that your name is {n}."), n=name)
         exchanges.append(Exchange(draw.ask(_WORDING["ask_name"]), reply, contains(name), True))
