@@ -15,11 +15,11 @@ from assets.recipe import corpus
 from assets.recipe.card import write_card
 from assets.recipe.draw import plain, set_aside
 from assets.recipe.evaluation import QUESTIONS
-from assets.recipe.schedule import Schedule
 from assets.recipe.skills import python_code, sums
 from assets.recipe.skills.poems import rhymes
 from assets.recipe.skills.python_task import fill, parses, passes
 from assets.recipe.skills.stories import well_formed
+from assets.recipe.training import Schedule
 
 SHOWCASE = "Write a Python function that returns the sum of a list."
 HARD_TEXTS = (

@@ -10,12 +10,12 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from assets.recipe import loss_picture, speed
+from assets.recipe import loss, speed
 from assets.recipe.evaluation import COLUMNS, GENERAL, NEW, QUESTIONS, RESULTS, Score, Scores, read_scores
-from assets.recipe.export import TRAINING
-from assets.recipe.loss_curve import Point
+from assets.recipe.loss import Point
 from assets.recipe.overlap import overlap
 from assets.recipe.targets import GROUPS, TARGETS, met
+from assets.recipe.training import TRAINING
 
 PICTURE = "training.svg"
 _CARD = Template("""\
@@ -121,7 +121,7 @@ def write_card(folder: Path, note: str = "") -> None:
     curve = [Point(*point) for point in trained["curve"]]
     fields = _model_fields(folder) | _training_fields(trained, curve, note)
     fields |= _score_fields(read_scores(results)) | _speed_fields(results["speed"])
-    (folder / PICTURE).write_text(loss_picture.draw(curve), encoding="utf-8")
+    (folder / PICTURE).write_text(loss.draw(curve), encoding="utf-8")
     (folder / "README.md").write_text(_CARD.substitute(fields), encoding="utf-8")
 
 

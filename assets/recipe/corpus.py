@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
 from assets.recipe.skills import (
-    application,
     copying,
     counting,
     declining,
@@ -41,7 +40,7 @@ class Skill:
 
 SKILLS = (
     Skill("greetings", 10, greetings.compose),
-    Skill("application", 12, application.compose),
+    Skill("application", 12, greetings.compose_application),
     Skill("sums", 17, sums.compose),
     Skill("word problems", 18, word_problems.compose),
     Skill("two-step problems", 19, word_problems.compose_two_steps),

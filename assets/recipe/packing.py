@@ -49,7 +49,7 @@ class Packer:
             Random(first).shuffle(groups)
             for group in groups:
                 ids, labels = zip(*group, strict=True)
-                yield Batch(pad_sequence(ids, True, EOS_ID), pad_sequence(labels, True, _NOT_LEARNT))
+                yield Batch(pad_sequence(list(ids), True, EOS_ID), pad_sequence(list(labels), True, _NOT_LEARNT))
 
     def _row(self, index: int) -> tuple[Tensor, Tensor]:
         ids, learnt = (side[: self._longest] for side in self._tokenizer.chat(corpus.conversation(self._seed, index)))

@@ -25,11 +25,8 @@ _WISH = re.compile(
     r"Turn|Spell|List|Calculate|Compute|Work out|Find|Create|Arrange|Order|Explain|Describe|Change|Join|Remove|Add|"
     r"Type|Print|Keep|Pick|Replace|Number|Translate|Compose|Invent|Name|Rename|Rewrite|Format|Summarise|Draw)\b"
 )
-_NEIGHBOURS = {
-    "a": "sq", "b": "vn", "c": "xv", "d": "sf", "e": "wr", "f": "dg", "g": "fh", "h": "gj", "i": "uo", "j": "hk", "k": "jl",
-    "l": "k", "m": "n", "n": "bm", "o": "ip", "p": "o", "q": "wa", "r": "et", "s": "ad", "t": "ry", "u": "yi", "v": "cb",
-    "w": "qe", "x": "zc", "y": "tu", "z": "x",
-}  # fmt: skip
+_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEIGHBOURS = {row[at]: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _KEYBOARD for at in range(len(row))}
 
 
 def reworded(rng: Random, template: str) -> str:

@@ -18,13 +18,36 @@ from transformers import LlamaForCausalLM
 
 from assets.recipe.model import Shape, build
 from assets.recipe.packing import Batch, Packer
-from assets.recipe.schedule import Schedule
 from assets.recipe.tokenizer import ChatTokenizer
 
 LOG = "log.jsonl"
 TRAINING = "training.json"
 _CHECKPOINT = "checkpoint.pt"
 _COLUMNS = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn())
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long to train (the bound that comes first), and the learning rate: warm-up, stable, linear decay.
+
+    The warm-up is in steps, the decay a share of the run.
+    """
+
+    minutes: float | None = None
+    steps: int | None = None
+    warm_up: int = 60
+    decay: float = 0.4
+
+    def progress(self, step: int, seconds: float) -> float:
+        """How much of the run is done, from 0 to 1 and beyond."""
+        by_time = seconds / (60 * self.minutes) if self.minutes else 0.0
+        by_steps = step / self.steps if self.steps else 0.0
+        return max(by_time, by_steps)
+
+    def factor(self, step: int, seconds: float) -> float:
+        """What the peak learning rates are multiplied by."""
+        left = max(0.0, 1.0 - self.progress(step, seconds))
+        return min(1.0, (step + 1) / self.warm_up) * max(0.01, min(1.0, left / self.decay))
 
 
 @dataclass(frozen=True)

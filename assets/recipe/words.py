@@ -11,7 +11,7 @@ _TEXT = Path(__file__).with_name("texts") / "words.txt"
 def _pools() -> dict[str, tuple[str, ...]]:
     """The pools of words.txt by name."""
     paragraphs = (part.split(":", 1) for part in _TEXT.read_text(encoding="utf-8").split("\n\n") if ":\n" in part)
-    return {name.strip(): tuple(dict.fromkeys(words.split())) for name, words in paragraphs}
+    return {name.strip(): tuple(words.split()) for name, words in paragraphs}
 
 
 _POOLS = _pools()
@@ -19,18 +19,17 @@ NAMES, ANIMALS, OBJECTS, CITIES, JOBS, COLOURS, FOODS, WORDS = (
     _POOLS[name] for name in ("names", "animals", "objects", "cities", "jobs", "colours", "foods", "words")
 )
 
-_ONSETS = "b c d f g h j k l m n p qu r s t v w x y z bl br ch cl cr dr fl fr gr kl kr pl pr sh sk sl sn st th tr".split()
-_VOWELS = "a e i o u a e i o u a e i o u ai ea ee oa oo ou y".split()
-_ENDS = ("", "", "", *"n r l s t k m d b g p x z ck nd rn st sh th".split())
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RARE = "éèüöäñçåøßłšžıðþáíóúαβγδλπωжшдюя東京水山한글🙂🚀"
 
 
 def made_up(rng: Random, low: int = 1, high: int = 4) -> str:
     """A word of so many syllables that may well have no meaning."""
-    count = rng.randint(low, high)
-    return "".join(rng.choice(_ONSETS) + rng.choice(_VOWELS) + (rng.choice(_ENDS) if rng.random() < 0.5 else "")
-                   for _ in range(count))  # fmt: skip
+    onsets, vowels, ends = (_POOLS[name] for name in ("onsets", "vowels", "ends"))
+    made = ""
+    for _ in range(rng.randint(low, high)):
+        made += rng.choice(onsets) + rng.choice(vowels) + (rng.choice(ends) if rng.random() < 0.4 else "")
+    return made
 
 
 def jumble(rng: Random) -> str:

@@ -90,7 +90,9 @@ def _remembered(draw: Draw) -> list[Exchange]:
     """Facts told first and asked for later."""
     facts = {key: word(draw) for key in draw.rng.sample(_WORDING["facts"], draw.whole(1, 3))}
     told = draw.any((". ", ", ", " and ")).join(f"my {key} is {value}" for key, value in facts.items())
-    exchanges = [Exchange(draw.ask(_WORDING["told"], x=told), draw.say(_WORDING["noted"], x=told.replace("my ", "your ")))]
+    exchanges = [
+        Exchange(draw.ask(_WORDING["told"], x=told), draw.say(_WORDING["noted"], x=told.replace("my ", "your ")))
+    ]
     for key, value in draw.rng.sample(list(facts.items()), draw.whole(1, len(facts))):
         exchanges.append(Exchange(draw.ask(_WORDING["fact"], y=key), f"Your {key} is {value}.", contains(value), True))
     return exchanges

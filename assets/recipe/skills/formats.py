@@ -15,11 +15,8 @@ from assets.recipe.wording import read_wording
 _WORDING = read_wording("formats")
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_NUMERIC = ("age", "price", "shoe", "size", "year", "score", "weight", "height", "count", "points", "pages", "level")
-_TEXTUAL = ("name", "friend", "owner", "author", "city", "country", "colour", "color", "email", "title", "street")
-_KEYS = (*_NUMERIC, *_TEXTUAL, "name", "name", "age", "pet", "food", "id", "code", "team", "job", "drink", "hobby", "car",
-         "animal", "language", "shop", "brand", "model", "room", "status", "type", "fruit", "first", "last", "key", "x",
-         "y", "value", "item", "day", "month", "food", "song", "game", "book", "user", "password", "tool")  # fmt: skip
+_NUMERIC, _TEXTUAL, _OTHER = (tuple(_WORDING[f"{sort} keys"][0].split()) for sort in ("numeric", "textual", "other"))
+_KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _EVENTS = ("party", "concert", "meeting", "lesson", "race", "parade", "market", "picnic", "wedding", "dance")
 _GOODS = (*words.FOODS, *words.OBJECTS)
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
@@ -92,7 +89,9 @@ def _record(draw: Draw) -> tuple[str, dict[str, Any]]:
 
 def _object(draw: Draw) -> list[Exchange]:
     sentence, facts = _record(draw)
-    exchanges = [Exchange(draw.ask(_WORDING["json"], _WORDING["json varied"], x=sentence), _in_json(facts), _is_json(facts))]
+    exchanges = [
+        Exchange(draw.ask(_WORDING["json"], _WORDING["json varied"], x=sentence), _in_json(facts), _is_json(facts))
+    ]
     while draw.chance(0.4) and len(exchanges) < 3:
         if draw.chance(0.2):
             table = _in_table([key.title() for key in facts], [[str(value) for value in facts.values()]])
@@ -168,7 +167,13 @@ def _table(draw: Draw) -> list[Exchange]:
     asks = _WORDING["heads" if named else "table"]
     if "\n" in x:
         asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
-    exchanges = [Exchange(draw.ask(asks, () if named or "\n" in x else _WORDING["table varied"], x=x, h=enumerated(heads)), table := _in_table(heads, rows), exactly_in(table))]
+    exchanges = [
+        Exchange(
+            draw.ask(asks, () if named or "\n" in x else _WORDING["table varied"], x=x, h=enumerated(heads)),
+            table := _in_table(heads, rows),
+            exactly_in(table),
+        )
+    ]
     if draw.chance(0.45):
         way = draw.any(("add", "remove", "sort_it"))
         row = spare if way == "add" else draw.any(rows)

@@ -1,8 +1,7 @@
-"""Hello, thanks, goodbye, who are you and what can you do."""
+"""Hello, thanks, goodbye, who are you, what can you do; and the application, its keys, colours and decoding."""
 
 from __future__ import annotations
 
-from assets.recipe import words
 from assets.recipe.checks import contains
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
@@ -12,6 +11,7 @@ from assets.recipe.wording import read_wording
 _WORDING = read_wording("greetings")
 
 TOPICS = read_topics("itself") + read_topics("things")
+APPLICATION = read_topics("keys") + read_topics("ideas")
 _CLOSINGS = read_topics("closings")
 
 
@@ -38,6 +38,12 @@ def compose(draw: Draw) -> list[Exchange]:
     if draw.chance(0.35):
         exchanges.append(exchange(draw, second, True))
     return exchanges
+
+
+def compose_application(draw: Draw) -> list[Exchange]:
+    """One to three questions about the application, the later ones often short."""
+    first, *others = draw.rng.sample(APPLICATION, draw.any((1, 1, 1, 2, 2, 3)))
+    return [exchange(draw, first)] + [exchange(draw, topic, draw.chance(0.6)) for topic in others]
 
 
 def closing(draw: Draw) -> Exchange:

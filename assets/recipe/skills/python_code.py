@@ -8,8 +8,7 @@ from dataclasses import replace
 from assets.recipe.checks import code_block, contains
 from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.python_lines import meaning
-from assets.recipe.skills.python_shown import Shown
+from assets.recipe.skills.python_shown import Shown, meaning
 from assets.recipe.skills.python_task import Task, parses, read_tasks, solves
 from assets.recipe.wording import read_wording
 
@@ -131,7 +130,9 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
     if draw.chance(0.03):
         return draw.ask(_WORDING["asks_any"]), parses
     frame = draw.any(_FRAMES)
-    return draw.ask(_WORDING[frame], _WORDING[f"{frame} varied"], does=does, do=do, about=draw.any(shown.task.about)), solves(shown.task)
+    return draw.ask(
+        _WORDING[frame], _WORDING[f"{frame} varied"], does=does, do=do, about=draw.any(shown.task.about)
+    ), solves(shown.task)
 
 
 def compose(draw: Draw) -> list[Exchange]:
