@@ -14,13 +14,35 @@ from assets.recipe.skills.user_words import any_words, handed_back, typed, word
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("copying")
-_PLACES = ("first", "second", "third", "fourth", "fifth")
+_SMALL = (
+    "the",
+    "a",
+    "and",
+    "of",
+    "in",
+    "to",
+    "with",
+    "at",
+    "is",
+    "on",
+    "for",
+    "by",
+    "who",
+    "then",
+    "I",
+    "my",
+    "7",
+    "12",
+)
+_GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
 def _long(draw: Draw) -> list[Exchange]:
     """Many words of all sorts, some of them several times."""
-    items = [word(draw) for _ in range(draw.any((8, 12, 16, 20, 24, 30)))]
-    text = draw.any((" ", " ", ", ", " - ", "\n")).join(items)
+    items = [draw.any(_SMALL) if draw.chance(0.25) else word(draw) for _ in range(draw.any((6, 8, 10, 12, 16, 20, 26)))]
+    between = draw.any((_GAPS, (" ",), (", ",), ("\n",)))
+    text = items[0] + "".join(draw.any(between) + item for item in items[1:])
+    text += draw.any(("", "", "", "!", "?"))
     exchanges = [handed_back(draw, draw.ask(_WORDING["repeat"], x=text), text)]
     if len(text) < 120 and draw.chance(0.3):
         exchanges.append(handed_back(draw, draw.ask(_WORDING["again"]), text, True))

@@ -15,6 +15,8 @@ from assets.recipe.wording import read_wording
 _WORDING = read_wording("python_code")
 
 TASKS = read_tasks()
+# Tasks that are asked for again and again have many names.
+_FAMOUS = tuple(task for task in TASKS if len(task.about) >= 4)
 _EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
 _FRAMES = ("asks", "asks", "asks", "asks_to", "asks_to", "asks_about")
 # Of several wordings and names the first is by far the most usual: a small model is spared the choice.
@@ -137,7 +139,7 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
-    task = draw.any(TASKS)
+    task = draw.any(_FAMOUS if draw.chance(0.35) else TASKS)
     names = _names(draw, task)
     does = draw.expand(draw.any(_descriptions(draw, task)))
     named = draw.chance(0.2)
