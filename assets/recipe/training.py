@@ -86,7 +86,7 @@ class Trainer:
         self.plan = plan
         self.tokenizer = ChatTokenizer(plan.work)
         self.model = build(plan.shape, len(self.tokenizer), self.tokenizer.end_id, plan.seed)
-        self.state = self.begun = State()
+        self.state, self.begun = State(), State()
         matrices = [p for p in self.model.model.layers.parameters() if p.ndim == 2]
         rest = [p for p in self.model.parameters() if all(p is not matrix for matrix in matrices)]
         self.optimisers: list[torch.optim.Optimizer] = [
