@@ -18,7 +18,8 @@ from assets.recipe.wording import read_wording
 _WORDING = read_wording("letters")
 
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
-_SHORT_WORDS = tuple(word for word in words.WORDS if len(word) <= 5)
+_EVERYDAY = words.WORDS[:420]
+_SHORT_WORDS = tuple(word for word in _EVERYDAY if len(word) <= 5)
 _PRACTICE_SHARE = 0.5
 _CASES: dict[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.lower, "title": str.title}
 _OTHERS = tuple(dict.fromkeys((*words.ANIMALS, *words.FOODS, *words.OBJECTS, *words.JOBS)))
@@ -30,7 +31,7 @@ def spaced(word: str) -> str:
 
 
 def _word(draw: Draw) -> str:
-    pool = words.WORDS if draw.chance(0.65) else draw.any((words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS))
+    pool = _EVERYDAY if draw.chance(0.5) else words.WORDS if draw.chance(0.4) else draw.any((words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS))
     return draw.any(pool) if draw.chance(0.9) else draw.nonsense(1, 2)
 
 
@@ -81,7 +82,7 @@ def _sentence(draw: Draw) -> list[Exchange]:
 
 def _some(draw: Draw, low: int, high: int) -> list[str]:
     """Different words, mostly of the pool from which single ones are asked, now and then a made-up one."""
-    pool = words.WORDS if draw.chance(0.7) else _OTHERS
+    pool = _EVERYDAY if draw.chance(0.5) else words.WORDS if draw.chance(0.5) else _OTHERS
     items = draw.words(pool, draw.whole(low, high))
     if draw.chance(0.15):
         items[draw.whole(0, len(items) - 1)] = draw.nonsense(1, 2)
@@ -119,7 +120,7 @@ def _ends(draw: Draw) -> Exchange:
 
 def _cases_of_some(draw: Draw) -> Exchange:
     """Words in upper case beside the same words in lower case, in either order, or as capitalised words."""
-    items = draw.words(_SHORT_WORDS, draw.whole(3, 7))
+    items = draw.words(_SHORT_WORDS if draw.chance(0.7) else words.WORDS, draw.whole(3, 7))
     way = draw.any(("upper", "upper", "upper", "lower", "lower", "title"))
     shown = [item.upper() for item in items] if way == "lower" else items
     done = _CASES[way]
