@@ -19,6 +19,7 @@ NAMES, ANIMALS, OBJECTS, CITIES, JOBS, COLOURS, FOODS, WORDS = (
     _POOLS[name] for name in ("names", "animals", "objects", "cities", "jobs", "colours", "foods", "words")
 )
 
+NUMBERS, ORDINALS = _POOLS["numbers"], _POOLS["ordinals"]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RARE = "éèüöäñçåøßłšžıðþáíóúαβγδλπωжшдюя東京水山한글🙂🚀"
 
@@ -44,6 +45,11 @@ def jumble(rng: Random) -> str:
     word = list(made_up(rng, 1, 3))
     word[rng.randrange(len(word))] = rng.choice(_RARE)
     return "".join(word)
+
+
+def spelled(number: int) -> str:
+    """The number in words up to twenty, in digits from there."""
+    return NUMBERS[number] if 0 <= number < len(NUMBERS) else str(number)
 
 
 def article(noun: str) -> str:

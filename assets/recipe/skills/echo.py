@@ -10,8 +10,6 @@ from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("echo")
 
-_TIMES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-
 
 def _sentence(draw: Draw) -> str:
     """A plain sentence, of this side of the split."""
@@ -73,8 +71,8 @@ def _list(draw: Draw) -> list[Exchange]:
 
 def _times(draw: Draw) -> list[Exchange]:
     (word,) = any_words(draw, 1, 1)
-    told, count = draw.any(tuple(_TIMES.items()))
-    ask = draw.ask(_WORDING["times"], x=word, k=draw.any((told, count)))
+    count = draw.whole(2, 6)
+    ask = draw.ask(_WORDING["times"], x=word, k=draw.any((words.spelled(count), count)))
     return [handed_back(draw, ask, ", ".join([word] * count))]
 
 

@@ -31,7 +31,13 @@ def spaced(word: str) -> str:
 
 
 def _word(draw: Draw) -> str:
-    pool = _EVERYDAY if draw.chance(0.5) else words.WORDS if draw.chance(0.4) else draw.any((words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS))
+    pool = (
+        _EVERYDAY
+        if draw.chance(0.5)
+        else words.WORDS
+        if draw.chance(0.4)
+        else draw.any((words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS))
+    )
     return draw.any(pool) if draw.chance(0.9) else draw.nonsense(1, 2)
 
 

@@ -11,6 +11,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.python_shown import Shown, meaning
 from assets.recipe.skills.python_task import Task, parses, read_tasks, solves
 from assets.recipe.wording import read_wording
+from assets.recipe.words import ORDINALS
 
 _WORDING = read_wording("python_code")
 
@@ -32,7 +33,7 @@ _CLASH = {"value": "item", "values": "items"}
 _MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
 _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 10, "other_way": 12, "explain": 12,
             "line": 8}  # fmt: skip
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_FIRST_LINES = 5
 _ONLY_WAY = "I know only this way:\n\n"
 
 
@@ -85,13 +86,13 @@ def _renamed(draw: Draw, shown: Shown) -> Shown:
 
 def _line_explained(draw: Draw, shown: Shown) -> Exchange | None:
     """One of the first lines explained, if there is one that can be."""
-    lines = shown.code.split("\n")[: len(_ORDINALS)]
+    lines = shown.code.split("\n")[:_FIRST_LINES]
     places = [at for at, line in enumerate(lines) if meaning(line)]
     if not places:
         return None
     at = draw.any(places)
     reply = meaning(lines[at]) or ""
-    return Exchange(draw.ask(_WORDING["line"], nth=_ORDINALS[at], no=at + 1), reply, contains(reply), True)
+    return Exchange(draw.ask(_WORDING["line"], nth=ORDINALS[at + 1], no=at + 1), reply, contains(reply), True)
 
 
 def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:

@@ -6,22 +6,14 @@ from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.wording import read_wording
+from assets.recipe.words import spelled
 
 _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
-_SPELLED = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
 _TENS = (10, 100, 1000)
 # A word that stands for a sign and a number of its own.
 _FIXED = {"double": ("×", 2), "triple": ("×", 3), "half": ("/", 2), "quarter": ("/", 4)}
-
-
-def spelled(number: int) -> str:
-    """The number in words below twenty, in digits from there."""
-    return _SPELLED[number] if 0 <= number < len(_SPELLED) else str(number)
 
 
 def places(number: int) -> list[int]:

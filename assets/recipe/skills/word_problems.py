@@ -18,8 +18,9 @@ from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.clauses import ONE_STEP, TWO_STEPS, composed
-from assets.recipe.skills.sums import spelled, work
+from assets.recipe.skills.sums import work
 from assets.recipe.wording import read_wording
+from assets.recipe.words import spelled
 
 _WORDING = read_wording("follow_ups")
 _STEP = re.compile(r"([-+×/])(\d*)")
