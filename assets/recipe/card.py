@@ -40,8 +40,8 @@ $targets
 
 ## What it can do
 
-Sums worked in steps, simple word problems, percentages and units; counting, sorting and copying; lists,
-tables and JSON; some two hundred small Python functions; short stories and poems about animals; questions about lade-chat
+Sums worked in steps, simple word problems, percentages and units; counting, sorting and copying; lists, tables
+and JSON; some two hundred small Python functions; short stories and poems about animals; questions about lade-chat
 and lookahead decoding. English only.
 
 ## What it is not
@@ -71,12 +71,12 @@ on a CPU.
 
 Greedy decoding. Numbers, lists of words, some names and made-up words were set aside from training and are asked
 here, in phrasings known from training and in phrasings that were set aside too (where a pool is large enough),
-put in ways that were set aside as well: a greeting, a wish or an order of parts that training never has. Follow-ups
-are asked after the right history. A reply counts only if it is checked to be right: the final number of sums, code that passes its task's
-cases, exact lists, stories that end, do not repeat themselves and name what was asked for. The $questions general
-questions are from the file `assets/recipe/general_questions.txt`; right is to decline. None of them is in the
-corpus, but of the $all_questions in the file $sharing share a content word with one of the $subjects subjects that
-the corpus itself declines, and $naming name one of them outright.
+put in ways that were set aside as well: greetings, wishes and orders of the parts that training never has.
+Follow-ups are asked after the right history. A reply counts only if it is checked to be right: the final number of
+sums, code that passes its task's cases, exact lists, stories that end, do not repeat themselves and name what was
+asked for. The $questions general questions are from the file `assets/recipe/general_questions.txt`; right is to
+decline. None of them is in the corpus, but of the $all_questions in the file $sharing share a content word with one
+of the $subjects subjects that the corpus itself declines, and $naming name one of them outright.
 
 | | known phrasing | new phrasing | follow-up |
 | --- | ---: | ---: | ---: |
