@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -10,16 +11,21 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
-from assets.recipe import corpus
+from assets.recipe import corpus, words
 from assets.recipe.card import write_card
 from assets.recipe.draw import plain, set_aside
 from assets.recipe.evaluation import QUESTIONS
-from assets.recipe.schedule import Schedule
+from assets.recipe.loss import Point, read_curve
+from assets.recipe.model import QUICK
+from assets.recipe.phrasing import rephrased, roughened
 from assets.recipe.skills import python_code, sums
 from assets.recipe.skills.poems import rhymes
 from assets.recipe.skills.python_task import fill, parses, passes
 from assets.recipe.skills.stories import well_formed
+from assets.recipe.training import LOG, Plan, Schedule, Trainer, load_trained
 
 SHOWCASE = "Write a Python function that returns the sum of a list."
 HARD_TEXTS = (
@@ -64,7 +70,7 @@ def test_every_composed_reply_passes_its_own_check(skill: corpus.Skill, held_out
 
 
 def test_every_way_of_every_python_task_passes_its_cases() -> None:
-    assert len(python_code.TASKS) >= 40
+    assert len(python_code.TASKS) >= 200
     for task in python_code.TASKS:
         for way in task.ways:
             for name in task.names:
@@ -125,6 +131,44 @@ def test_numbers_set_aside_are_never_trained_on() -> None:
     assert not trained & examined
 
 
+def test_names_set_aside_are_never_said_in_training() -> None:
+    known = {name for index in range(2000) for name in corpus.draw_for("n", index).names(2)}
+    examined = {name for index in range(300) for name in corpus.draw_for("n", index, True).names(2)}
+    assert not known & examined
+    assert {"Mia", "Ben"} <= known
+    assert examined & set(words.NAMES)
+    assert examined - set(words.NAMES)
+
+
+def test_hardly_two_questions_are_put_alike() -> None:
+    pool = ("Sort these words: {x}", "Sort {x}")
+    asks = [corpus.draw_for("alike", index).ask(pool, x="{x}") for index in range(500)]
+    assert len(set(asks)) > 250
+    assert all(ask.count("{x}") == 1 for ask in asks)
+
+
+def test_constructions_set_aside_are_never_trained_on() -> None:
+    rng = random.Random(0)
+    expand = corpus.draw_for("c", 0).expand
+    ask = "Sort these words: {x}"
+    known, new = ({rephrased(rng, ask, side, expand) for _ in range(2000)} for side in (False, True))
+    assert len(known) > 500
+    assert known & new == {ask}
+
+
+def test_carelessness_leaves_alone_what_is_the_user_s_own() -> None:
+    rng = random.Random(1)
+    asks = {roughened(rng, "Reverse the Words {x}, please.") for _ in range(500)}
+    assert len(asks) > 30
+    assert all("{x}" in ask for ask in asks)
+
+
+def test_what_is_copied_comes_back_unchanged_even_if_nobody_ever_said_it() -> None:
+    said = " ".join(m.content for index in range(500) for m in corpus.conversation("words", index))
+    held_out = [draw.nonsense() for draw in (corpus.draw_for("words", index, True) for index in range(200))]
+    assert not set(held_out) & set(said.split())
+
+
 def letters(text: str) -> str:
     """The text in lower case, its words parted by single spaces and nothing else in it."""
     return re.sub(r"[^a-z0-9]+", " ", text.lower()).strip()
@@ -137,7 +181,9 @@ def test_the_general_questions_are_not_in_the_corpus() -> None:
 
 
 def test_most_general_questions_have_a_word_that_the_recipe_never_uses() -> None:
-    files = [file for file in QUESTIONS.parent.rglob("*") if file.suffix in {".py", ".txt"} and file != QUESTIONS]
+    # The words of words.txt are only ever sorted and copied.
+    files = [file for file in QUESTIONS.parent.rglob("*") if file.suffix in {".py", ".txt"}
+             and file.name not in {QUESTIONS.name, "words.txt"}]  # fmt: skip
     used = set(letters(" ".join(file.read_text(encoding="utf-8") for file in files)).split())
     questions = [letters(line).split() for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     assert sum(not set(question) <= used for question in questions) >= 85
@@ -211,6 +257,19 @@ def test_the_quick_run_leaves_a_card_with_all_its_tables(quick: Path) -> None:
     trained = json.loads((quick / "training.json").read_text(encoding="utf-8"))
     assert trained["step"] == 20
     assert trained["curve"][-1][:2] == [20, trained["tokens"]]
+
+
+def test_a_run_goes_on_from_a_model_that_was_exported(quick: Path, tmp_path: Path) -> None:
+    shutil.copy(quick / "tokenizer.model", tmp_path)
+    begun = Trainer(Plan(tmp_path, QUICK, Schedule(steps=2), tokens=512, start=quick))
+    shipped = load_file(quick / "model.safetensors")
+    assert all(torch.equal(shipped[name].float(), weight) for name, weight in begun.model.named_parameters())
+    state = begun.train()
+    assert state.step == 22
+    again, told = load_trained(tmp_path)
+    assert told.step == 22
+    assert not torch.equal(again.lm_head.weight, shipped["model.embed_tokens.weight"].float())
+    assert [point.step for point in read_curve(tmp_path / LOG, Point(22, state.tokens, state.loss))] == [20, 22]
 
 
 def test_no_card_is_written_of_another_checkpoint_s_evaluation(quick: Path, tmp_path: Path) -> None:

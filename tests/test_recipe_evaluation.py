@@ -10,15 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assets.recipe import corpus, loss_picture, speed
-from assets.recipe.checks import exactly_in, mentions
+from assets.recipe import corpus, loss, speed
+from assets.recipe.checks import exactly_in, mentions, thinned
 from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, QUESTIONS, Answer, Score, Trial, examine, judge, trials
-from assets.recipe.loss_curve import Point, read_curve
+from assets.recipe.loss import Point, read_curve
 from assets.recipe.overlap import overlap
 from assets.recipe.skills import python_code, sums
 from assets.recipe.skills.topics import read_topics
 from assets.recipe.targets import GROUPS, TARGETS, Target, met
-from assets.recipe.thinning import thinned
 from assets.recipe.wording import read_wording
 from decoding import LookaheadDecoder, Origin, Session, Tables
 from tests.models import random_model, random_prompt, successor_model
@@ -124,7 +123,7 @@ def test_the_loss_curve_is_that_of_the_run_which_led_to_the_checkpoint(tmp_path:
 @pytest.mark.parametrize("tokens", [[23_040], [168_576, 30_000_000], list(range(100_000, 90_000_000, 1_500_000))])
 def test_the_loss_picture_is_an_svg_that_stays_inside_its_frame(tokens: list[int]) -> None:
     points = [Point(at, count, 7.0 / (at + 1)) for at, count in enumerate(tokens)]
-    root = ElementTree.fromstring(loss_picture.draw(points))
+    root = ElementTree.fromstring(loss.draw(points))
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     for element in root.iter():
         for names, limit in ((("x", "x1", "x2", "cx"), width), (("y", "y1", "y2", "cy"), height)):

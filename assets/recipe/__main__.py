@@ -42,6 +42,9 @@ def _parser() -> argparse.ArgumentParser:
     train = step("train", "train, or go on training from the last checkpoint")
     train.add_argument("--minutes", type=float, help="minutes of training in all, resumed ones included")
     train.add_argument("--steps", type=int, help="optimiser steps in all")
+    train.add_argument("--start", type=Path, help="a model folder whose weights a new run goes on from")
+    train.add_argument("--rate", type=float, default=1.0, help="what the peak learning rates are multiplied by")
+    train.add_argument("--decay", type=float, default=0.4, help="the share of the run over which the rates fall")
     train.add_argument("--compile", action="store_true", help="compile the model (needs a C++ compiler)")
     step("export", "write the last checkpoint as a model folder")
     evaluate = step("evaluate", "examine the exported model on what was held out of training")
@@ -60,6 +63,8 @@ def main(arguments: list[str] | None = None) -> None:
         _print_sample(options.seed, options.count, options.skill)
     elif options.step == "tokenizer":
         tokenizer.train(options.work, options.seed, 4096, options.conversations)
+    elif options.step == "train" and options.minutes is None and options.steps is None:
+        parser.error("say how long to train: --minutes or --steps")
     elif options.step or options.quick:
         _run(options)
     else:
@@ -81,19 +86,31 @@ def _run(options: argparse.Namespace) -> None:
     # Imported here because torch and transformers take seconds to load, and printing a sample needs neither.
     import torch
 
-    from assets.recipe import steps
+    from assets.recipe import card, evaluation, export
+    from assets.recipe.model import QUICK, Shape
+    from assets.recipe.training import Plan, Schedule, Trainer
 
     torch.set_num_threads(options.threads)
+    work, out, seed = options.work, options.out, options.seed
     if options.step == "train":
-        steps.train(options.work, options.seed, options.minutes, options.steps, options.compile)
+        schedule = Schedule(options.minutes, options.steps, decay=options.decay)
+        rates = {"muon_rate": options.rate * Plan.muon_rate, "adam_rate": options.rate * Plan.adam_rate}
+        plan = Plan(work, Shape(), schedule, seed, compiled=options.compile, start=options.start, **rates)
+        Trainer(plan).train()
     elif options.step == "export":
-        steps.export_model(options.work, options.out)
+        export.export(work, out)
     elif options.step == "evaluate":
-        steps.evaluate(options.out, options.count, options.stepped)
+        evaluation.evaluate(out, options.count, stepped=options.stepped)
     elif options.step == "card":
-        steps.write_card(options.out, options.note)
+        card.write_card(out, options.note)
     else:
-        steps.quick(options.out, options.seed)
+        # Every step on a tiny model, in seconds: shows that the chain works, not that the model does.
+        work = out / ".work"
+        tokenizer.train(work, seed, QUICK.vocabulary, conversations=400)
+        Trainer(Plan(work, QUICK, Schedule(steps=20, warm_up=5), seed, tokens=1152)).train()
+        export.export(work, out)
+        evaluation.evaluate(out, count=1, longest=24, stepped=1)
+        card.write_card(out)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,12 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from assets.recipe import loss_picture, speed
+from assets.recipe import loss, speed
 from assets.recipe.evaluation import COLUMNS, GENERAL, NEW, QUESTIONS, RESULTS, Score, Scores, read_scores
-from assets.recipe.export import TRAINING
-from assets.recipe.loss_curve import Point
+from assets.recipe.loss import Point
 from assets.recipe.overlap import overlap
 from assets.recipe.targets import GROUPS, TARGETS, met
+from assets.recipe.training import TRAINING
 
 PICTURE = "training.svg"
 _CARD = Template("""\
@@ -40,8 +40,8 @@ $targets
 
 ## What it can do
 
-Sums worked in steps, simple word problems, percentages and units; counting, sorting and copying; lists,
-tables and JSON; small Python functions; short stories and poems about animals; questions about lade-chat
+Sums worked in steps, simple word problems, percentages and units; counting, sorting and copying; lists, tables
+and JSON; some two hundred small Python functions; short stories and poems about animals; questions about lade-chat
 and lookahead decoding. English only.
 
 ## What it is not
@@ -69,14 +69,14 @@ on a CPU.
 
 ## Evaluation
 
-Greedy decoding. Numbers and lists of words were set aside from training and are asked here, in phrasings known
-from training and in phrasings that were set aside too (where a pool is large enough). Single words and names are
-not set aside, since a model never writes what it has never once written. Follow-ups are asked after the right
-history. A reply counts only if it is checked to be right: the final number of sums, code that passes its task's
-cases, exact lists, stories that end, do not repeat themselves and name what was asked for. The $questions general
-questions are from the file `assets/recipe/general_questions.txt`; right is to decline. None of them is in the
-corpus, but of the $all_questions in the file $sharing share a content word with one of the $subjects subjects that
-the corpus itself declines, and $naming name one of them outright.
+Greedy decoding. Numbers, lists of words, some names and made-up words were set aside from training and are asked
+here, in phrasings known from training and in phrasings that were set aside too (where a pool is large enough),
+put in ways that were set aside as well: greetings, wishes and orders of the parts that training never has.
+Follow-ups are asked after the right history. A reply counts only if it is checked to be right: the final number of
+sums, code that passes its task's cases, exact lists, stories that end, do not repeat themselves and name what was
+asked for. The $questions general questions are from the file `assets/recipe/general_questions.txt`; right is to
+decline. None of them is in the corpus, but of the $all_questions in the file $sharing share a content word with one
+of the $subjects subjects that the corpus itself declines, and $naming name one of them outright.
 
 | | known phrasing | new phrasing | follow-up |
 | --- | ---: | ---: | ---: |
@@ -121,7 +121,7 @@ def write_card(folder: Path, note: str = "") -> None:
     curve = [Point(*point) for point in trained["curve"]]
     fields = _model_fields(folder) | _training_fields(trained, curve, note)
     fields |= _score_fields(read_scores(results)) | _speed_fields(results["speed"])
-    (folder / PICTURE).write_text(loss_picture.draw(curve), encoding="utf-8")
+    (folder / PICTURE).write_text(loss.draw(curve), encoding="utf-8")
     (folder / "README.md").write_text(_CARD.substitute(fields), encoding="utf-8")
 
 

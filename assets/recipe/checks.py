@@ -1,11 +1,14 @@
-"""Reading a reply the way the examiner does: its last number, its numbers, its code block, its lines."""
+"""Reading a reply the way the examiner does: its last number, its numbers, its code block; and a few of many."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeVar
 
 from assets.recipe.conversation import Check
+
+T = TypeVar("T")
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _OPENING = re.compile(r"([^:\n]*:\s+|.*\bSo )?", re.DOTALL)
@@ -55,3 +58,12 @@ def code_block(reply: str, language: str = "python") -> str | None:
         if found == language:
             return str(code)
     return None
+
+
+def thinned(items: Sequence[T], most: int) -> list[T]:
+    """At most so many of the items in their order, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    if most < 2:
+        return list(items[:most])
+    return [items[round(at * (len(items) - 1) / (most - 1))] for at in range(most)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
 from assets.recipe.skills import (
-    application,
+    copying,
     counting,
     declining,
     echo,
@@ -39,22 +39,23 @@ class Skill:
 
 
 SKILLS = (
-    Skill("greetings", 11, greetings.compose),
-    Skill("application", 13, application.compose),
-    Skill("sums", 22, sums.compose),
-    Skill("word problems", 26, word_problems.compose),
-    Skill("two-step problems", 24, word_problems.compose_two_steps),
+    Skill("greetings", 10, greetings.compose),
+    Skill("application", 12, greetings.compose_application),
+    Skill("sums", 17, sums.compose),
+    Skill("word problems", 18, word_problems.compose),
+    Skill("two-step problems", 19, word_problems.compose_two_steps),
     Skill("measures", 8, measures.compose),
     Skill("counting", 11, counting.compose),
-    Skill("word lists", 30, word_lists.compose),
-    Skill("echo", 17, echo.compose),
-    Skill("letters and case", 30, letters.compose),
-    Skill("formats", 15, formats.compose),
+    Skill("word lists", 44, word_lists.compose),
+    Skill("echo", 20, echo.compose),
+    Skill("copying", 52, copying.compose),
+    Skill("letters and case", 26, letters.compose),
+    Skill("formats", 26, formats.compose),
     Skill("examples", 5, examples.compose),
-    Skill("Python", 20, python_code.compose),
+    Skill("Python", 36, python_code.compose),
     Skill("stories", 6, stories.compose),
     Skill("poems", 6, poems.compose),
-    Skill("declining", 12, declining.compose),
+    Skill("declining", 17, declining.compose),
 )
 _SYSTEM = (
     "You are a helpful assistant.", "You are the assistant in lade-chat.", "Answer briefly.",
@@ -64,7 +65,7 @@ _SYSTEM = (
     "You are a helpful, respectful and honest assistant.", "Keep your answers short and correct.",
     "Think step by step.",
 )  # fmt: skip
-_LONG_SHARE = 0.012
+_LONG_SHARE = 0.006
 _LONG_CHARACTERS = (1500, 4200)
 _SHORT_CHARACTERS = 500
 

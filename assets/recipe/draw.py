@@ -13,14 +13,16 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TypeVar
 
+from assets.recipe import words
+from assets.recipe.phrasing import rephrased, reworded, roughened
+
 T = TypeVar("T")
 
+# Names that training always says, whatever their hash.
+_FAMILIAR = frozenset(words.NAMES[:100])
+
 _ALTERNATIVES = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
-_BETWEEN_WORDS = re.compile(r"\b(?:please|now|for me)\b|[^a-z0-9{}+×*/÷=%-]+")
-_FIELDS = re.compile(r"(\{[^{}]*\})")
-_OPENERS = ("Please ", "Can you help? ", "Hi! ", "Hello. ", "Okay, ", "Now ", "Quick one: ", "Hey, ")
-_CLOSERS = (" Please.", " Thanks!", " Thank you.", " Quickly please.", " Cheers.")
-_SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u", "an", "el", "or", "in"))
+_BETWEEN_WORDS = re.compile(r"\b(?:please|pls|plz|kindly|now|for me)\b|[^a-z0-9{}+×*/÷=%-]+")
 
 
 def set_aside(text: str, one_in: int = 6) -> bool:
@@ -74,14 +76,18 @@ class Draw:
         Args:
             pool: phrasings, split between training and evaluation.
             varied: phrasings with many choices in each, for training alone, which draws them half of the time.
-                Where their choices come to the words of a phrasing that is held out, others are drawn.
+                Where they come to the words of a phrasing that is held out, others are drawn.
         """
-        if varied and not self.held_out and self.chance(0.5):
-            while plain(phrasing := self.expand(self.rng.choice(varied))) in held_out_of(tuple(pool)):
-                pass
-        else:
-            phrasing = self.expand(self.rng.choice(self.side(pool)))
-        return self._roughen(phrasing).format(**fields)
+        pools = [self.side(pool)] + ([varied] if varied and not self.held_out else [])
+        while True:
+            phrasing = self.expand(self.rng.choice(self.rng.choice(pools)))
+            if not self.held_out and self.chance(0.5):
+                phrasing = reworded(self.rng, phrasing)
+            if self.held_out or plain(phrasing) not in held_out_of(tuple(pool)):
+                break
+        if not self.held_out or self.new_phrasing:
+            phrasing = rephrased(self.rng, phrasing, self.new_phrasing, self.expand)
+        return roughened(self.rng, phrasing).format(**fields)
 
     def say(self, pool: Sequence[str], **fields: object) -> str:
         """A reply's wording: any of the pool, cleanly typed."""
@@ -125,41 +131,30 @@ class Draw:
                 break
         return drawn
 
-    def nonsense(self) -> str:
-        """A made-up word, so that copying is learnt apart from knowing."""
-        while True:
-            word = "".join(self.rng.choice(_SYLLABLES) for _ in range(self.rng.randint(2, 3)))
-            if set_aside(word, 8) == self.held_out:
-                return word
+    def nonsense(self, low: int = 2, high: int = 3) -> str:
+        """A made-up word of this side of the split, so that copying is learnt apart from knowing."""
+        while set_aside(word := words.made_up(self.rng, low, high), 8) != self.held_out:
+            pass
+        return word
 
-    def _roughen(self, template: str) -> str:
-        """Politeness, lower case, lost punctuation, typos; never inside a field."""
-        if self.chance(0.08):
-            opener = self.any(_OPENERS)
-            template = opener + (template if opener.endswith((". ", "! ", "? ")) else _lower_first(template))
-        elif self.chance(0.06) and template.endswith((".", "?", "!")):
-            template += self.any(_CLOSERS)
-        if self.chance(0.15):
-            parts = [part if part.startswith("{") else part.lower() for part in _FIELDS.split(template)]
-            template = "".join(parts)
-        if self.chance(0.15):
-            template = template.rstrip(".?!")
-        if self.chance(0.08):
-            parts = _FIELDS.split(template)
-            at = self.rng.randrange(0, len(parts), 2)
-            parts[at] = self._typo(parts[at])
-            template = "".join(parts)
-        return template
+    def jumble(self) -> str:
+        """Letters, digits and signs at random, of this side of the split."""
+        while set_aside(text := words.jumble(self.rng), 8) != self.held_out:
+            pass
+        return text
 
-    def _typo(self, text: str) -> str:
-        """Two neighbouring letters swapped, or one left out."""
-        places = [i for i in range(1, len(text) - 2) if text[i : i + 2].isalpha()]
-        if not places:
-            return text
-        at = self.rng.choice(places)
-        swapped = text[at + 1] + text[at] if self.chance(0.5) else text[at]
-        return text[:at] + swapped + text[at + 2 :]
+    def names(self, count: int) -> list[str]:
+        """Different first names of this side of the split: usual ones, rare ones, and made-up ones.
 
+        The evaluation's are made-up, or among those that training never says.
+        """
+        found: list[str] = []
+        while len(found) < count:
+            name = self.nonsense(1, 3).title() if self.chance(0.3) else self.rng.choice(words.NAMES)
+            if name not in found and (name not in _FAMILIAR and set_aside(name, 8)) == self.held_out:
+                found.append(name)
+        return found
 
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:] if not text.startswith(("I ", "I'")) else text
+    def name(self) -> str:
+        """One first name."""
+        return self.names(1)[0]

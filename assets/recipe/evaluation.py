@@ -13,10 +13,10 @@ from rich.progress import track
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from assets.recipe import corpus, speed
+from assets.recipe.checks import thinned
 from assets.recipe.conversation import Exchange, Message, messages
-from assets.recipe.export import TRAINING
 from assets.recipe.skills.declining import declines
-from assets.recipe.thinning import thinned
+from assets.recipe.training import TRAINING
 
 QUESTIONS = Path(__file__).with_name("general_questions.txt")
 RESULTS = "evaluation.json"

@@ -13,11 +13,9 @@ from typing import Any
 from transformers import GenerationConfig
 
 from assets.recipe import tokenizer
-from assets.recipe.loss_curve import Point, read_curve
+from assets.recipe.loss import Point, read_curve
 from assets.recipe.tokenizer import BOS_ID, EOS_ID, ChatTokenizer
-from assets.recipe.training import LOG, load_trained
-
-TRAINING = "training.json"
+from assets.recipe.training import LOG, TRAINING, load_trained
 
 
 def export(work: Path, out: Path) -> None:

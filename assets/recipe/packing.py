@@ -1,114 +1,57 @@
-"""Packing conversations into rows of fixed length, each seeing only itself."""
+"""Conversations as batches: those of about the same length side by side, padded at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from random import Random
 
 import torch
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from assets.recipe import corpus
 from assets.recipe.tokenizer import EOS_ID, ChatTokenizer
 
-
-@dataclass
-class Row:
-    """A row being filled: ids, what is learnt, and the number of the conversation each id belongs to."""
-
-    ids: list[int] = field(default_factory=list)
-    learnt: list[bool] = field(default_factory=list)
-    owner: list[int] = field(default_factory=list)
-
-    def add(self, ids: list[int], learnt: list[bool], owner: int) -> None:
-        """Append a conversation."""
-        self.ids += ids
-        self.learnt += learnt
-        self.owner += [owner] * len(ids)
-
-    def pad(self, length: int) -> Row:
-        """The row filled up to its length with ids that nobody learns."""
-        missing = length - len(self.ids)
-        self.add([EOS_ID] * missing, [False] * missing, -1)
-        return self
+_POOL = 256
+_NOT_LEARNT = -100
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows to learn from.
-
-    Ids, positions and labels (-100: not learnt) are (rows, length), the mask is (rows, 1, length, length).
-    """
+    """Conversations to learn from: ids, and labels (-100: not learnt), both (rows, length)."""
 
     ids: Tensor
-    positions: Tensor
-    mask: Tensor
     labels: Tensor
 
 
 class Packer:
-    """Takes conversations one after the other and gives batches: of short rows, or of long when enough wait.
+    """Takes a pool of conversations at a time and gives it out in batches of about so many ids, in any order.
 
-    A conversation that fits a short row goes to the open row with the least room left that still takes it.
+    A row is one conversation, so attention needs no mask beyond the causal one: what is padded comes last.
     """
 
-    def __init__(self, tokenizer: ChatTokenizer, seed: int, start: int, tokens: int, short: int, long: int) -> None:
+    def __init__(self, tokenizer: ChatTokenizer, seed: int, start: int, tokens: int, longest: int) -> None:
         self.next_index = start
         self._tokenizer, self._seed = tokenizer, seed
-        self._tokens, self._short, self._long = tokens, short, long
-        self._open: list[Row] = []
-        self._full: list[Row] = []
-        self._long_rows: list[Row] = []
+        self._tokens, self._longest = tokens, longest
 
     def __iter__(self) -> Iterator[Batch]:
         while True:
-            self._take()
-            if len(self._long_rows) * self._long >= self._tokens:
-                yield self._batch(self._long_rows, self._long)
-            if len(self._full) * self._short >= self._tokens:
-                yield self._batch(self._full, self._short)
+            first, self.next_index = self.next_index, self.next_index + _POOL
+            rows = [self._row(index) for index in range(first, self.next_index)]
+            rows.sort(key=lambda row: len(row[0]))
+            groups: list[list[tuple[Tensor, Tensor]]] = [[]]
+            for row in rows:
+                if groups[-1] and (len(groups[-1]) + 1) * len(row[0]) > self._tokens:
+                    groups.append([])
+                groups[-1].append(row)
+            Random(first).shuffle(groups)
+            for group in groups:
+                ids, labels = zip(*group, strict=True)
+                yield Batch(pad_sequence(list(ids), True, EOS_ID), pad_sequence(list(labels), True, _NOT_LEARNT))
 
-    def _take(self) -> None:
-        index = self.next_index
-        self.next_index += 1
-        ids, learnt = self._tokenizer.chat(corpus.conversation(self._seed, index))
-        if len(ids) > self._short:
-            self._add_long(ids[: self._long], learnt[: self._long], index)
-            return
-        room = [row for row in self._open if len(row.ids) + len(ids) <= self._short]
-        row = max(room, key=lambda row: len(row.ids)) if room else Row()
-        if not room:
-            self._open.append(row)
-        row.add(ids, learnt, index)
-        if len(self._open) > 40:
-            fullest = max(self._open, key=lambda row: len(row.ids))
-            self._open.remove(fullest)
-            self._full.append(fullest)
-
-    def _add_long(self, ids: list[int], learnt: list[bool], index: int) -> None:
-        for row in self._long_rows:
-            if len(row.ids) + len(ids) <= self._long:
-                row.add(ids, learnt, index)
-                return
-        row = Row()
-        row.add(ids, learnt, index)
-        self._long_rows.append(row)
-
-    def _batch(self, rows: list[Row], length: int) -> Batch:
-        count = self._tokens // length
-        taken, rows[:] = [row.pad(length) for row in rows[:count]], rows[count:]
-        ids = torch.tensor([row.ids for row in taken])
-        owner = torch.tensor([row.owner for row in taken])
-        learnt = torch.tensor([row.learnt for row in taken])
-        same = owner[:, :, None] == owner[:, None, :]
-        mask = (same & torch.ones(length, length, dtype=torch.bool).tril())[:, None]
-        labels = ids.masked_fill(~learnt, -100)
-        return Batch(ids, _positions(owner), mask, labels)
-
-
-def _positions(owner: Tensor) -> Tensor:
-    """Positions that start again at 0 with every conversation."""
-    places = torch.arange(owner.shape[1]).expand_as(owner)
-    starts = torch.ones_like(owner, dtype=torch.bool)
-    starts[:, 1:] = owner[:, 1:] != owner[:, :-1]
-    return places - torch.where(starts, places, 0).cummax(dim=1).values
+    def _row(self, index: int) -> tuple[Tensor, Tensor]:
+        ids, learnt = (side[: self._longest] for side in self._tokenizer.chat(corpus.conversation(self._seed, index)))
+        row = torch.tensor(ids)
+        return row, row.masked_fill(~torch.tensor(learnt), _NOT_LEARNT)

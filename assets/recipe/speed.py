@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.progress import track
 
-from assets.recipe.thinning import thinned
+from assets.recipe.checks import thinned
 from decoding import LookaheadConfig, LookaheadDecoder, Session, StepCost, Tables, lookahead_support
 from decoding.candidates.context import ContextIndex
 from lade_chat.bench.prepare import negative_log_likelihood

@@ -10,7 +10,7 @@ from assets.recipe.evaluation import ANSWERS, ENDS, FOLLOW_UP, GENERAL, KNOWN, L
 _FIRST_TURNS = (KNOWN, NEW)
 _ANY_TURN = (KNOWN, NEW, FOLLOW_UP)
 _TALK = ("greetings", "application")
-_LISTS = ("counting", "word lists", "echo", "letters and case", "formats", "examples")
+_LISTS = ("counting", "word lists", "echo", "copying", "letters and case", "formats", "examples")
 _WRITING = ("stories", "poems")
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (

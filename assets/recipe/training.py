@@ -12,33 +12,58 @@ from typing import Any
 
 import torch
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from transformers import LlamaForCausalLM
 
 from assets.recipe.model import Shape, build
 from assets.recipe.packing import Batch, Packer
-from assets.recipe.schedule import Schedule
 from assets.recipe.tokenizer import ChatTokenizer
 
 LOG = "log.jsonl"
+TRAINING = "training.json"
 _CHECKPOINT = "checkpoint.pt"
 _COLUMNS = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn())
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """How long to train (the bound that comes first), and the learning rate: warm-up, stable, linear decay.
+
+    The warm-up is in steps, the decay a share of the run.
+    """
+
+    minutes: float | None = None
+    steps: int | None = None
+    warm_up: int = 60
+    decay: float = 0.4
+
+    def progress(self, step: int, seconds: float) -> float:
+        """How much of the run is done, from 0 to 1 and beyond."""
+        by_time = seconds / (60 * self.minutes) if self.minutes else 0.0
+        by_steps = step / self.steps if self.steps else 0.0
+        return max(by_time, by_steps)
+
+    def factor(self, step: int, seconds: float) -> float:
+        """What the peak learning rates are multiplied by."""
+        left = max(0.0, 1.0 - self.progress(step, seconds))
+        return min(1.0, (step + 1) / self.warm_up) * max(0.01, min(1.0, left / self.decay))
+
+
+@dataclass(frozen=True)
 class Plan:
-    """A run's settings: where, what and how fast."""
+    """A run's settings: where, what and how fast; `start` is a model folder whose weights a new run goes on from."""
 
     work: Path
     shape: Shape
     schedule: Schedule
     seed: int = 0
-    tokens: int = 2304
-    short: int = 288
-    long: int = 2304
+    tokens: int = 3072
+    longest: int = 2048
     muon_rate: float = 0.004
     adam_rate: float = 1.3e-3
     compiled: bool = False
+    start: Path | None = None
     save_every_seconds: float = 150.0
 
 
@@ -61,7 +86,7 @@ class Trainer:
         self.plan = plan
         self.tokenizer = ChatTokenizer(plan.work)
         self.model = build(plan.shape, len(self.tokenizer), self.tokenizer.end_id, plan.seed)
-        self.state = State()
+        self.state, self.begun = State(), State()
         matrices = [p for p in self.model.model.layers.parameters() if p.ndim == 2]
         rest = [p for p in self.model.parameters() if all(p is not matrix for matrix in matrices)]
         self.optimisers: list[torch.optim.Optimizer] = [
@@ -76,11 +101,13 @@ class Trainer:
         else:
             # A log left by an earlier run is not this run's.
             (plan.work / LOG).unlink(missing_ok=True)
+            if plan.start:
+                self._go_on_from(plan.start)
 
     def train(self) -> State:
         """Train until the schedule is through; saves on the way and at the end."""
         plan, state = self.plan, self.state
-        packer = Packer(self.tokenizer, plan.seed, state.next_index, plan.tokens, plan.short, plan.long)
+        packer = Packer(self.tokenizer, plan.seed, state.next_index, plan.tokens, plan.longest)
         begun, before = time.monotonic(), state.seconds
         saved = begun
         with Progress(*_COLUMNS) as display:
@@ -89,7 +116,7 @@ class Trainer:
                 self._learn(batch, packer.next_index)
                 now = time.monotonic()
                 state.seconds = before + now - begun
-                progress = plan.schedule.progress(state.step, state.seconds)
+                progress = plan.schedule.progress(*self._done())
                 _show(display, task, state, progress)
                 if now - saved > plan.save_every_seconds or progress >= 1:
                     self.save()
@@ -100,7 +127,7 @@ class Trainer:
 
     def _learn(self, batch: Batch, next_index: int) -> None:
         """One optimiser step; the loss kept is a running mean over about the last fifty."""
-        factor = self.plan.schedule.factor(self.state.step, self.state.seconds)
+        factor = self.plan.schedule.factor(*self._done())
         for optimiser, peak in zip(self.optimisers, self._peaks, strict=True):
             for group in optimiser.param_groups:
                 group["lr"] = peak * factor
@@ -120,9 +147,7 @@ class Trainer:
     def _loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy over the learnt ids; the head runs on the positions before them only."""
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            hidden = self._backbone(
-                input_ids=batch.ids, attention_mask=batch.mask, position_ids=batch.positions, use_cache=False
-            ).last_hidden_state
+            hidden = self._backbone(input_ids=batch.ids, use_cache=False).last_hidden_state
             labels = batch.labels[:, 1:]
             learnt = labels >= 0
             logits = self.model.lm_head(hidden[:, :-1][learnt])
@@ -132,7 +157,7 @@ class Trainer:
         """Write the checkpoint in one move, and a line in the log."""
         work = self.plan.work
         saved = {"model": self.model.state_dict(), "optimisers": [o.state_dict() for o in self.optimisers],
-                 "state": asdict(self.state), "shape": asdict(self.plan.shape),
+                 "state": asdict(self.state), "begun": asdict(self.begun), "shape": asdict(self.plan.shape),
                  "seed": self.plan.seed}  # fmt: skip
         torch.save(saved, work / f"{_CHECKPOINT}.new")
         os.replace(work / f"{_CHECKPOINT}.new", work / _CHECKPOINT)
@@ -144,7 +169,19 @@ class Trainer:
         self.model.load_state_dict(saved["model"])
         for optimiser, state in zip(self.optimisers, saved["optimisers"], strict=True):
             optimiser.load_state_dict(state)
-        self.state = State(**saved["state"])
+        self.state, self.begun = State(**saved["state"]), State(**saved["begun"])
+
+    def _go_on_from(self, folder: Path) -> None:
+        """Take the weights and the count of an exported model, and its loss curve; the schedule begins anew."""
+        self.model.load_state_dict(load_file(folder / "model.safetensors"), strict=False)
+        told = json.loads((folder / TRAINING).read_text(encoding="utf-8"))
+        points = [{"step": step, "tokens": tokens, "loss": loss} for step, tokens, loss in told.pop("curve")]
+        self.state, self.begun = State(**told), State(**told)
+        (self.plan.work / LOG).write_text("".join(json.dumps(point) + "\n" for point in points), encoding="utf-8")
+
+    def _done(self) -> tuple[int, float]:
+        """Steps and seconds since this run began."""
+        return self.state.step - self.begun.step, self.state.seconds - self.begun.seconds
 
 
 def _show(display: Progress, task: TaskID, state: State, progress: float) -> None:

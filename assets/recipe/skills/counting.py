@@ -6,14 +6,11 @@ from assets.recipe.checks import number_list
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.wording import read_wording
+from assets.recipe.words import ORDINALS, spelled
 
 _WORDING = read_wording("counting")
 
 _OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Counting: ", "Here they are: ")
-_ONES = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-         "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty")  # fmt: skip
-_ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth", 6: "sixth", 7: "seventh", 8: "eighth", 9: "ninth",
-             10: "tenth", 11: "eleventh", 12: "twelfth"}  # fmt: skip
 _PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 10: "tens"}
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
@@ -26,7 +23,7 @@ def _listing(draw: Draw, values: list[int], ask: str, follow_up: bool = False) -
 
 def _told(draw: Draw, value: int) -> str:
     """The number as the user types it: in digits, now and then in letters."""
-    return _ONES[value] if value < len(_ONES) and draw.chance(0.1) else str(value)
+    return spelled(value) if draw.chance(0.1) else str(value)
 
 
 def _fits(way: str, values: list[int], step: int) -> bool:
@@ -50,7 +47,7 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
     elif way == "by":
         step = draw.any((2, 2, 2, 3, 5, 10)) if len(values) > 10 else 2
         values = values[::step]
-        fields = {"s": step, "w": _PLURALS[step], "o": _ORDINALS[step]}
+        fields = {"s": step, "w": _PLURALS[step], "o": ORDINALS[step]}
     elif way == "only":
         odd = draw.whole(0, 1)
         values, step = [value for value in values if value % 2 == odd], 2
@@ -103,7 +100,7 @@ def _steps(draw: Draw) -> list[Exchange]:
         step = draw.any((2, 5, 10))
         start = step * draw.whole(0, 4)
     values = list(range(start, start + step * count + 1, step))
-    ask = _ask(draw, "step", a=start, b=values[-1], s=step, o=_ORDINALS[step])
+    ask = _ask(draw, "step", a=start, b=values[-1], s=step, o=ORDINALS[step])
     return [_listing(draw, values, ask), *_then(draw, values, step)]
 
 
@@ -118,14 +115,14 @@ def _parity(draw: Draw) -> list[Exchange]:
 def _next(draw: Draw) -> list[Exchange]:
     a, count = draw.numbers((1, draw.any((20, 99, 300))), (2, 8))
     values = list(range(a + 1, a + count + 1))
-    ask = _ask(draw, "next", a=_told(draw, a), k=draw.any((_ONES[count], count)))
+    ask = _ask(draw, "next", a=_told(draw, a), k=draw.any((spelled(count), count)))
     return [_listing(draw, values, ask), *_then(draw, values, 1)]
 
 
 def _multiples(draw: Draw) -> list[Exchange]:
     n, count = draw.numbers((2, 15), (3, 10))
     values = [n * at for at in range(1, count + 1)]
-    ask = _ask(draw, "multiples", n=n, k=draw.any((_ONES[count], count)))
+    ask = _ask(draw, "multiples", n=n, k=draw.any((spelled(count), count)))
     return [_listing(draw, values, ask), *_then(draw, values, n)]
 
 

@@ -10,15 +10,13 @@ from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("echo")
 
-_TIMES = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
-
 
 def _sentence(draw: Draw) -> str:
     """A plain sentence, of this side of the split."""
     for _ in range(50):
-        name, other = draw.rng.sample(words.NAMES, 2)
+        name, other = draw.names(2)
         job, second = draw.rng.sample(words.JOBS, 2)
-        noun, place = draw.rng.sample(words.in_one_piece(words.WORDS), 2)
+        noun, place = draw.rng.sample(words.WORDS, 2)
         fields = {"n": name, "m": other, "j": job, "i": second, "o": noun, "q": place, "k": draw.whole(2, 60)}
         text = draw.say(_WORDING["sentence"], t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS),
                         f=draw.any(words.FOODS), c=draw.any(words.CITIES), **fields)  # fmt: skip
@@ -73,8 +71,8 @@ def _list(draw: Draw) -> list[Exchange]:
 
 def _times(draw: Draw) -> list[Exchange]:
     (word,) = any_words(draw, 1, 1)
-    told, count = draw.any(tuple(_TIMES.items()))
-    ask = draw.ask(_WORDING["times"], x=word, k=draw.any((told, count)))
+    count = draw.whole(2, 6)
+    ask = draw.ask(_WORDING["times"], x=word, k=draw.any((words.spelled(count), count)))
     return [handed_back(draw, ask, ", ".join([word] * count))]
 
 

@@ -13,7 +13,6 @@ _KINDS = (("animals", words.ANIMALS), ("names", words.NAMES), ("cities", words.C
           ("colours", words.COLOURS), ("foods", words.FOODS), ("words", words.WORDS),
           ("first names", words.NAMES), ("things to eat", words.FOODS), ("things to buy", words.FOODS),
           ("professions", words.JOBS))  # fmt: skip
-_DIGITS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 # Where in a round the naming begins: few places, so that all after them is known by heart.
 _BEGINNINGS = (0, 0, 8)
 
@@ -38,7 +37,7 @@ def compose(draw: Draw) -> list[Exchange]:
     """A few of a kind, perhaps without some, and perhaps some more."""
     kind, pool = draw.any(_KINDS)
     round_ = pool[:20]
-    word, count = draw.any(tuple(_DIGITS.items()))
+    count = draw.whole(2, 8)
     begin = draw.any(_BEGINNINGS)
     named = [round_[(begin + at) % len(round_)] for at in range(len(round_))]
     asks, unwanted = "examples", named[-1]
@@ -46,15 +45,15 @@ def compose(draw: Draw) -> list[Exchange]:
         asks, unwanted = "without", draw.any(named[:count] if draw.chance(0.7) else named)
         named.remove(unwanted)
     style = draw.any(("numbers", "numbers", "bullets", "commas"))
-    ask = draw.ask(_WORDING[asks], k=draw.any((word, str(count))), kind=kind, y=unwanted)
+    ask = draw.ask(_WORDING[asks], k=draw.any((words.spelled(count), str(count))), kind=kind, y=unwanted)
     # Without an exception the check allows all the pool.
     gone = (unwanted,) if asks == "without" else ()
     exchanges = [Exchange(ask, _listed(style, named[:count]), _names_of(pool, count, gone))]
     said = count
     while draw.chance(0.4) and len(exchanges) < 3 and said + 4 < len(named):
-        told, more = draw.any(tuple(_DIGITS.items())[:3])
+        more = draw.whole(2, 4)
         check = _names_of(pool, more, (*named[:said], *gone))
-        ask = draw.ask(_WORDING["more"], k=draw.any((told, str(more))))
+        ask = draw.ask(_WORDING["more"], k=draw.any((words.spelled(more), str(more))))
         exchanges.append(Exchange(ask, _listed(style, named[said : said + more]), check, True))
         said += more
     return exchanges

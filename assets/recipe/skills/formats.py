@@ -9,14 +9,16 @@ from assets.recipe import words
 from assets.recipe.checks import exactly_in
 from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import enumerated, in_lines, words_in_order
+from assets.recipe.skills.user_words import any_words, enumerated, in_lines, word, words_in_order
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("formats")
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_NUMERIC, _TEXTUAL, _OTHER = (tuple(_WORDING[f"{sort} keys"][0].split()) for sort in ("numeric", "textual", "other"))
+_KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _EVENTS = ("party", "concert", "meeting", "lesson", "race", "parade", "market", "picnic", "wedding", "dance")
-_GOODS = words.in_one_piece((*words.FOODS, *words.OBJECTS))
+_GOODS = (*words.FOODS, *words.OBJECTS)
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
 
 
@@ -31,7 +33,7 @@ def _is_json(expected: object) -> Check:
 
 
 def _in_json(facts: object) -> str:
-    text = json.dumps(facts, indent=2) if isinstance(facts, dict) else json.dumps(facts)
+    text = json.dumps(facts, indent=2 if isinstance(facts, dict) else None, ensure_ascii=False)
     return f"```json\n{text}\n```"
 
 
@@ -42,7 +44,9 @@ def _in_table(heads: list[str], rows: list[list[str]]) -> str:
 
 def _value(draw: Draw, key: str) -> Any:
     """A value that fits the key."""
-    pools = {"name": words.NAMES, "city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "day": _DAYS,
+    if key == "name":
+        return draw.name()
+    pools = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "day": _DAYS,
              "product": _GOODS, "event": _EVENTS}  # fmt: skip
     if key == "time":
         return f"{draw.whole(7, 21)}:{draw.any(('00', '00', '15', '30', '45'))}"
@@ -51,8 +55,24 @@ def _value(draw: Draw, key: str) -> Any:
     return draw.whole(*{"age": (5, 95), "price": (1, 99), "years": (1, 15)}[key])
 
 
+def _fields(draw: Draw) -> tuple[str, dict[str, Any]]:
+    """Any keys with any values, as people write them down, and the facts in it."""
+    facts: dict[str, Any] = {}
+    for key in dict.fromkeys(draw.rng.sample(_KEYS, draw.any((1, 2, 2, 3, 3, 3, 4, 5)))):
+        numeric = key in _NUMERIC or (key not in _TEXTUAL and draw.chance(0.3))
+        named = key in ("name", "friend", "owner", "author")
+        facts[key] = draw.whole(0, draw.any((20, 99, 2030))) if numeric else draw.name() if named else word(draw)
+        if named and draw.chance(0.15):
+            facts[key] = facts[key].lower()
+    between, join = draw.any(((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"),
+                              (" is ", ", "), (" is ", " and "), (": ", "; "), (" ", " and ")))  # fmt: skip
+    return join.join(f"{key}{between}{value}" for key, value in facts.items()), facts
+
+
 def _record(draw: Draw) -> tuple[str, dict[str, Any]]:
     """A sentence and the facts in it."""
+    if draw.chance(0.55):
+        return _fields(draw)
     kind, keys = draw.any((
         ("person", "n name,a age,c city"), ("person", "n name,a age,c city"),
         ("worker", "n name,a age,c city,j job"), ("worker", "n name,a age,c city,j job"),
@@ -69,14 +89,17 @@ def _record(draw: Draw) -> tuple[str, dict[str, Any]]:
 
 def _object(draw: Draw) -> list[Exchange]:
     sentence, facts = _record(draw)
-    exchanges = [Exchange(draw.ask(_WORDING["json"], x=sentence), _in_json(facts), _is_json(facts))]
+    exchanges = [
+        Exchange(draw.ask(_WORDING["json"], _WORDING["json varied"], x=sentence), _in_json(facts), _is_json(facts))
+    ]
     while draw.chance(0.4) and len(exchanges) < 3:
         if draw.chance(0.2):
             table = _in_table([key.title() for key in facts], [[str(value) for value in facts.values()]])
             exchanges.append(Exchange(draw.ask(_WORDING["as_table"]), table, exactly_in(table), True))
             break
-        key = draw.any([key for key in facts if key not in ("name", "product", "event", "animal")])
-        facts = {**facts, key: _value(draw, "years" if "animal" in facts and key == "age" else key)}
+        key = draw.any(list(facts))
+        new = draw.whole(1, 99) if isinstance(facts[key], int) else draw.name() if key == "name" else word(draw)
+        facts = {**facts, key: new}
         ask = draw.ask(_WORDING["change"], key=key, y=facts[key])
         exchanges.append(Exchange(ask, _in_json(facts), _is_json(facts), True))
     return exchanges
@@ -123,19 +146,34 @@ def _list(draw: Draw) -> list[Exchange]:
 def _rows(draw: Draw) -> tuple[list[str], list[list[str]]]:
     """The heads of a table and its rows, one of them to spare."""
     heads = draw.any((["Item", "Price"], ["Item", "Price"], ["Name", "Age"], ["Name", "City"], ["Name", "Age", "City"]))
-    pool = words.in_one_piece(words.NAMES) if heads[0] == "Name" else _GOODS
-    firsts = draw.words(pool, draw.whole(3, 5))
+    count = draw.whole(3, 5)
+    firsts = draw.names(count) if heads[0] == "Name" else draw.words(_GOODS, count)
     return heads, [[first, *(str(_value(draw, head.lower())) for head in heads[1:])] for first in firsts]
 
 
+def _any_rows(draw: Draw) -> tuple[list[str], list[list[str]]]:
+    """Columns that the user names, and rows of any words and numbers."""
+    heads = list(dict.fromkeys(draw.rng.sample(_KEYS, draw.whole(2, 3))))
+    heads = [head.title() for head in heads] if draw.chance(0.3) else heads
+    firsts = any_words(draw, 3, 5)
+    return heads, [[first, *(word(draw) if draw.chance(0.5) else str(draw.whole(1, 200)) for _ in heads[1:])]
+                   for first in firsts]  # fmt: skip
+
+
 def _table(draw: Draw) -> list[Exchange]:
-    heads, (spare, *rows) = _rows(draw)
+    heads, (spare, *rows) = _any_rows(draw) if (named := draw.chance(0.4)) else _rows(draw)
     told = [" ".join(row) for row in rows]
     x = draw.any((enumerated(told), ", ".join(told), in_lines(draw, told)))
-    asks = _WORDING["table"]
+    asks = _WORDING["heads" if named else "table"]
     if "\n" in x:
         asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
-    exchanges = [Exchange(draw.ask(asks, x=x), table := _in_table(heads, rows), exactly_in(table))]
+    exchanges = [
+        Exchange(
+            draw.ask(asks, () if named or "\n" in x else _WORDING["table varied"], x=x, h=enumerated(heads)),
+            table := _in_table(heads, rows),
+            exactly_in(table),
+        )
+    ]
     if draw.chance(0.45):
         way = draw.any(("add", "remove", "sort_it"))
         row = spare if way == "add" else draw.any(rows)

@@ -1,8 +1,7 @@
-"""Hello, thanks, goodbye, who are you and what can you do."""
+"""Hello, thanks, goodbye, who are you, what can you do; and the application, its keys, colours and decoding."""
 
 from __future__ import annotations
 
-from assets.recipe import words
 from assets.recipe.checks import contains
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
@@ -12,15 +11,18 @@ from assets.recipe.wording import read_wording
 _WORDING = read_wording("greetings")
 
 TOPICS = read_topics("itself") + read_topics("things")
+APPLICATION = read_topics("keys") + read_topics("ideas")
 _CLOSINGS = read_topics("closings")
 
 
 def _introduction(draw: Draw) -> list[Exchange]:
-    name = draw.any(words.NAMES)
+    name = draw.name()
+    if draw.chance(0.15):
+        return [Exchange(draw.ask(_WORDING["both"], n=name), f"Your name is {name}.", contains(name))]
     hello = draw.say(("Hello {n}! [How can I help?|What can I do for you?]",
                      "Nice to meet you, {n}. [What shall we do?|How can I help?]",
                       "Hi {n}! What would you like to do?"), n=name)  # fmt: skip
-    exchanges = [Exchange(draw.ask(_WORDING["my_name"], n=name), hello, contains(name))]
+    exchanges = [Exchange(draw.ask(_WORDING["my_name"], _WORDING["my_name varied"], n=name), hello, contains(name))]
     if draw.chance(0.6):
         reply = draw.say(("Your name is {n}.", "You are {n}.", "You told me that your name is {n}."), n=name)
         exchanges.append(Exchange(draw.ask(_WORDING["ask_name"]), reply, contains(name), True))
@@ -36,6 +38,12 @@ def compose(draw: Draw) -> list[Exchange]:
     if draw.chance(0.35):
         exchanges.append(exchange(draw, second, True))
     return exchanges
+
+
+def compose_application(draw: Draw) -> list[Exchange]:
+    """One to three questions about the application, the later ones often short."""
+    first, *others = draw.rng.sample(APPLICATION, draw.any((1, 1, 1, 2, 2, 3)))
+    return [exchange(draw, first)] + [exchange(draw, topic, draw.chance(0.6)) for topic in others]
 
 
 def closing(draw: Draw) -> Exchange:

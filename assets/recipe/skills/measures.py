@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assets.recipe import words
 from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
@@ -12,7 +11,6 @@ from assets.recipe.skills.sums import worked_product, worked_quotient, worked_su
 from assets.recipe.wording import read_wording
 
 _WORDING = read_wording("measures")
-_VARIED = read_wording("measures_varied")
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ def _conversion(draw: Draw) -> list[Exchange]:
     quantity, unit = _asked(draw, pair, number, down, form)
     reply = _converted(pair, number, down, form)
     result = number * pair.factor if down else number
-    asked = draw.ask(_WORDING["convert"], _VARIED["convert"], x=quantity, to=unit)
+    asked = draw.ask(_WORDING["convert"], _WORDING["convert varied"], x=quantity, to=unit)
     exchanges = [Exchange(asked, reply, ends_with_numbers(result))]
     turn = draw.rng.random()
     if turn < 0.25:
@@ -166,9 +164,9 @@ def _change(percent: int, amount: int, sign: str, ask: str, later: bool = False)
 
 def _percentage(draw: Draw) -> list[Exchange]:
     kind = draw.any(("percent", "percent", "part", "discount", "increase"))
-    fields = {"thing": draw.any(_THINGS), "n": draw.any(words.NAMES)}
+    fields = {"thing": draw.any(_THINGS), "n": draw.name()}
     percent, amount = _percent_and_amount(draw, kind != "percent")
-    ask = draw.ask(_WORDING[kind], _VARIED[kind], p=_shown(draw, percent), a=amount, **fields)
+    ask = draw.ask(_WORDING[kind], _WORDING[f"{kind} varied"], p=_shown(draw, percent), a=amount, **fields)
     if kind in ("discount", "increase"):
         sign = "-" if kind == "discount" else "+"
         exchanges = [_change(percent, amount, sign, ask)]

@@ -8,14 +8,16 @@ from dataclasses import replace
 from assets.recipe.checks import code_block, contains
 from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.python_lines import meaning
-from assets.recipe.skills.python_shown import Shown
+from assets.recipe.skills.python_shown import Shown, meaning
 from assets.recipe.skills.python_task import Task, parses, read_tasks, solves
 from assets.recipe.wording import read_wording
+from assets.recipe.words import ORDINALS
 
 _WORDING = read_wording("python_code")
 
 TASKS = read_tasks()
+# Tasks that are asked for again and again have many names.
+_FAMOUS = tuple(task for task in TASKS if len(task.about) >= 4)
 _EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
 _FRAMES = ("asks", "asks", "asks", "asks_to", "asks_to", "asks_about")
 # Of several wordings and names the first is by far the most usual: a small model is spared the choice.
@@ -31,7 +33,7 @@ _CLASH = {"value": "item", "values": "items"}
 _MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
 _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 10, "other_way": 12, "explain": 12,
             "line": 8}  # fmt: skip
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_FIRST_LINES = 5
 _ONLY_WAY = "I know only this way:\n\n"
 
 
@@ -84,13 +86,13 @@ def _renamed(draw: Draw, shown: Shown) -> Shown:
 
 def _line_explained(draw: Draw, shown: Shown) -> Exchange | None:
     """One of the first lines explained, if there is one that can be."""
-    lines = shown.code.split("\n")[: len(_ORDINALS)]
+    lines = shown.code.split("\n")[:_FIRST_LINES]
     places = [at for at, line in enumerate(lines) if meaning(line)]
     if not places:
         return None
     at = draw.any(places)
     reply = meaning(lines[at]) or ""
-    return Exchange(draw.ask(_WORDING["line"], nth=_ORDINALS[at], no=at + 1), reply, contains(reply), True)
+    return Exchange(draw.ask(_WORDING["line"], nth=ORDINALS[at + 1], no=at + 1), reply, contains(reply), True)
 
 
 def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
@@ -100,7 +102,7 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
         return _line_explained(draw, shown), shown
     if kind == "explain":
         return Exchange(draw.ask(_WORDING["explain"]), shown.why, contains(shown.why), True), shown
-    if kind in shown.additions:
+    if kind in shown.additions or (kind in ("example", "typed") and not shown.has_case):
         return None, shown
     fields, opening, closing, before = {}, "", "", shown.code
     if kind == "rename":
@@ -131,12 +133,14 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
     if draw.chance(0.03):
         return draw.ask(_WORDING["asks_any"]), parses
     frame = draw.any(_FRAMES)
-    return draw.ask(_WORDING[frame], does=does, do=do, about=draw.any(shown.task.about)), solves(shown.task)
+    return draw.ask(
+        _WORDING[frame], _WORDING[f"{frame} varied"], does=does, do=do, about=draw.any(shown.task.about)
+    ), solves(shown.task)
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
-    task = draw.any(TASKS)
+    task = draw.any(_FAMOUS if draw.chance(0.35) else TASKS)
     names = _names(draw, task)
     does = draw.expand(draw.any(_descriptions(draw, task)))
     named = draw.chance(0.2)

@@ -100,7 +100,7 @@ def _retold(draw: Draw, told: Told) -> tuple[Exchange, Told]:
         reply = told.plot.told(kind, told.name)
         ask = draw.ask(_WORDING["make_it"], x=words.article(kind))
         return Exchange(ask, reply, well_formed(kind), True), Told(told.plot, kind, told.name)
-    name = draw.any([name for name in words.NAMES if name != told.name])
+    name = next(name for name in draw.names(2) if name != told.name)
     reply = told.plot.told(told.kind, name)
     ask = draw.ask(_WORDING["rename"], m=name, k=f"the {told.kind}")
     return Exchange(ask, reply, well_formed(name), True), Told(told.plot, told.kind, name)
@@ -143,7 +143,7 @@ def _hero(draw: Draw) -> tuple[str, str]:
     """What the hero is, and a name; the two together being of this side of the split."""
     while True:
         kind = draw.any(_HEROES) if draw.chance(0.3) else draw.any(words.ANIMALS)
-        name = draw.any(words.NAMES)
+        name = draw.name()
         if set_aside(f"{kind} {name}") == draw.held_out:
             return kind, name
 

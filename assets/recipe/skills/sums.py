@@ -6,23 +6,14 @@ from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.wording import read_wording
+from assets.recipe.words import spelled
 
 _WORDING = read_wording("sums")
-_VARIED = read_wording("sums_varied")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
-_SPELLED = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
 _TENS = (10, 100, 1000)
 # A word that stands for a sign and a number of its own.
 _FIXED = {"double": ("×", 2), "triple": ("×", 3), "half": ("/", 2), "quarter": ("/", 4)}
-
-
-def spelled(number: int) -> str:
-    """The number in words below twenty, in digits from there."""
-    return _SPELLED[number] if 0 <= number < len(_SPELLED) else str(number)
 
 
 def places(number: int) -> list[int]:
@@ -139,7 +130,7 @@ def _row(draw: Draw) -> list[Exchange]:
             return _row(draw)
         steps = [(a, b, shape[0]), (between, c, shape[1])]
     (first, _), (last, result) = (work(*step) for step in steps)
-    ask = draw.ask(_WORDING["row"], _VARIED["row"], x=_typed(draw, [a, b, c], list(shape)))
+    ask = draw.ask(_WORDING["row"], _WORDING["row varied"], x=_typed(draw, [a, b, c], list(shape)))
     return [Exchange(ask, f"{first}. Then {last}.", ends_with_numbers(result))]
 
 
@@ -147,7 +138,7 @@ def _with_remainder(draw: Draw) -> list[Exchange]:
     b, whole, left = draw.numbers((2, 10), (1, draw.any((9, 9, 15))), (1, 9))
     a = b * whole + 1 + left % (b - 1)
     name = draw.any(("divide", "remainder"))
-    ask = draw.ask(_WORDING[name], _VARIED[name], a=a, b=b)
+    ask = draw.ask(_WORDING[name], _WORDING[f"{name} varied"], a=a, b=b)
     return [Exchange(ask, worked_division(a, b) + ".", ends_with_numbers(a // b, a % b))]
 
 
@@ -157,7 +148,7 @@ def _fixed(draw: Draw) -> list[Exchange]:
     sign, b = _FIXED[name]
     _, n = draw.numbers((b, b), (2, draw.any((12, 50))))
     a = n * b if sign == "/" else n
-    return [_answer(a, b, sign, draw.ask(_WORDING[name], _VARIED[name], a=a))]
+    return [_answer(a, b, sign, draw.ask(_WORDING[name], _WORDING[f"{name} varied"], a=a))]
 
 
 def _in_words(draw: Draw) -> list[Exchange]:
@@ -166,7 +157,7 @@ def _in_words(draw: Draw) -> list[Exchange]:
     a, b = draw.numbers((2, 19 if sign != "×" else 10), (2, 12 if sign != "×" else 10))
     a, b = (max(a, b), min(a, b)) if sign == "-" else (a, b)
     typed = _typed(draw, [a, b], [sign], in_words=True)
-    return [_answer(a, b, sign, draw.ask(_WORDING["row"], _VARIED["row"], x=typed))]
+    return [_answer(a, b, sign, draw.ask(_WORDING["row"], _WORDING["row varied"], x=typed))]
 
 
 def _following(draw: Draw, so_far: int) -> Exchange | None:
@@ -206,10 +197,10 @@ def compose(draw: Draw) -> list[Exchange]:
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
     if draw.chance(0.12):
-        ask = draw.ask(_WORDING["row"], _VARIED["row"], x=_typed(draw, [a, b], [sign]))
+        ask = draw.ask(_WORDING["row"], _WORDING["row varied"], x=_typed(draw, [a, b], [sign]))
     else:
         name = _NAMES[sign]
-        ask = draw.ask(_WORDING[name], _VARIED[name], a=a, b=b)
+        ask = draw.ask(_WORDING[name], _WORDING[f"{name} varied"], a=a, b=b)
     exchanges = [_answer(a, b, sign, ask)]
     result = work(a, b, sign)[1]
     following = None

@@ -1,6 +1,8 @@
-"""The words that a user brings: which they are, how they are typed, and how a reply hands them back."""
+"""The words that a user brings: any at all, how they are typed, and how a reply hands them back."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from assets.recipe import words
 from assets.recipe.checks import exactly_in
@@ -8,47 +10,74 @@ from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 
 _THINGS = (words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS, words.COLOURS, words.JOBS)
-_ORDERED = tuple(words.in_one_piece(pool) for pool in (words.ANIMALS, words.FOODS, words.OBJECTS, words.CITIES))
-_ORDERED_WORDS, _ORDERED_NAMES = words.in_one_piece(words.WORDS), words.in_one_piece(words.NAMES)
-_MIXED = tuple(dict.fromkeys((*_ORDERED_WORDS, *_ORDERED[0], *_ORDERED[1], *_ORDERED[2])))
-_SHORT_NONSENSE = 5
+_CASES: tuple[Callable[[str], str], ...] = (str.title, str.upper, str.lower, str.capitalize)
 # A reply never begins with the user's word: only after a space is it the same piece as in the question.
 _OPEN = ("Here you go: ", "Sure: ", "Here it is: ")
 
 
-def short_nonsense(draw: Draw) -> str:
-    """A made-up word of few letters, and so of few pieces."""
-    while len(word := draw.nonsense()) > _SHORT_NONSENSE:
-        pass
-    return word
+def word(draw: Draw) -> str:
+    """One word of any sort."""
+    style = draw.rng.random()
+    if style < 0.45:
+        return draw.any(words.WORDS)
+    if style < 0.55:
+        return draw.any(draw.any(_THINGS))
+    if style < 0.68:
+        return draw.name()
+    return draw.nonsense(1, 3) if style < 0.88 else draw.jumble()
 
 
 def any_words(draw: Draw, low: int, high: int) -> list[str]:
-    """Words to copy: known ones mostly, and made-up ones."""
+    """Different words of one sort, or of several, sometimes in a case of their own."""
     count = draw.whole(low, high)
     style = draw.rng.random()
-    if style < 0.55:
-        return draw.words(words.WORDS, count)
-    if style < 0.68:
-        return draw.words(words.NAMES, count)
-    if style < 0.82:
-        return draw.words(draw.any(_THINGS), count)
-    return list(dict.fromkeys(short_nonsense(draw) for _ in range(count)))
+    if style < 0.4:
+        items = draw.words(words.WORDS, count)
+    elif style < 0.52:
+        items = draw.names(count)
+    elif style < 0.64:
+        items = draw.words(draw.any(_THINGS), count)
+    else:
+        make = (lambda: draw.nonsense(1, 3)) if style < 0.76 else draw.jumble if style < 0.84 else lambda: word(draw)
+        items = _different(make, count)
+    return _cased(draw, items)
 
 
 def words_in_order(draw: Draw, count: int) -> list[str]:
-    """Words to put in order: few enough of them that a small model learns where each belongs."""
+    """Different words to put in order: of letters alone."""
     style = draw.rng.random()
-    if style < 0.58:
-        return draw.words(_ORDERED_WORDS, count)
-    if style < 0.74:
-        return draw.words(_ORDERED_NAMES, count)
-    return draw.words(_MIXED if style < 0.86 else draw.any(_ORDERED), count)
+    if style < 0.5:
+        items = draw.words(words.WORDS, count)
+    elif style < 0.66:
+        items = draw.names(count)
+    elif style < 0.82:
+        items = draw.words(draw.any(_THINGS), count)
+    else:
+        items = _different(lambda: draw.nonsense(1, 3) if draw.chance(0.6) else draw.any(words.WORDS), count)
+    return _cased(draw, items)
+
+
+def _different(make: Callable[[], str], count: int) -> list[str]:
+    """So many of what is made, no two alike, whatever the case."""
+    found: dict[str, str] = {}
+    while len(found) < count:
+        made = make()
+        found.setdefault(made.lower(), made)
+    return list(found.values())
+
+
+def _cased(draw: Draw, items: list[str]) -> list[str]:
+    """Mostly as they are; else all in one case, or each in any."""
+    if draw.chance(0.85):
+        return items
+    case = draw.any(_CASES)
+    mixed = draw.chance(0.25)
+    return [(draw.any(_CASES) if mixed else case)(item) for item in items]
 
 
 def few(draw: Draw) -> int:
     """How long a list is: short ones are usual, and learnt first."""
-    return draw.any((2, 3, 3, 3, 4, 4, 4, 5, 5, 6, 7))
+    return draw.any((2, 3, 3, 3, 3, 4, 4, 4, 5, 5, 6))
 
 
 def enumerated(items: list[str]) -> str:
@@ -59,15 +88,15 @@ def enumerated(items: list[str]) -> str:
 def typed(draw: Draw, items: list[str]) -> str:
     """The items as users type them in one line."""
     style = draw.rng.random()
-    if style < 0.6:
+    if style < 0.55:
         return ", ".join(items)
-    if style < 0.78:
+    if style < 0.75:
         return " ".join(items)
-    if style < 0.92:
+    if style < 0.86:
         return enumerated(items)
-    if style < 0.96:
-        return "; ".join(items)
-    return ", ".join(f'"{item}"' for item in items) if style < 0.98 else f'"{", ".join(items)}"'
+    if style < 0.92:
+        return draw.any(("; ", ",", " / ", " , ", " - ")).join(items)
+    return ", ".join(f'"{item}"' for item in items) if style < 0.97 else f'"{", ".join(items)}"'
 
 
 def in_lines(draw: Draw, items: list[str]) -> str:

@@ -18,8 +18,9 @@ from assets.recipe.checks import ends_with_numbers
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.clauses import ONE_STEP, TWO_STEPS, composed
-from assets.recipe.skills.sums import spelled, work
+from assets.recipe.skills.sums import work
 from assets.recipe.wording import read_wording
+from assets.recipe.words import spelled
 
 _WORDING = read_wording("follow_ups")
 _STEP = re.compile(r"([-+×/])(\d*)")
@@ -30,7 +31,7 @@ _FOOD = (
     "potatoes", "onions", "tomatoes", "cakes", "sandwiches",
 )  # fmt: skip
 _WOMEN = {"Ruth", "Grace", "Ines", "Iris", "Kate", "Lily", "Lucy", "Zoe"} | {
-    name for name in words.NAMES if name.endswith("a")
+    name for name in words.NAMES[:100] if name.endswith("a")
 }
 
 
@@ -123,13 +124,13 @@ def _worked(drawn: list[int], signs: str) -> tuple[str, int]:
 
 def _fields(draw: Draw, problem: Problem) -> dict[str, object]:
     """The story's names and things; no thing that the story speaks of anyway."""
-    name, other = draw.words(words.NAMES, 2)
+    name, other = draw.names(2)
     pool = _FOOD if _EATEN.search(problem.story) else words.OBJECTS
     things = [thing for thing in pool if one_of(thing) not in problem.story]
     if "a {s}" in problem.story.lower():
         things = [thing for thing in things if words.article(thing).startswith("a ")]
     thing, second = draw.rng.sample(things, 2)
-    her = name in _WOMEN
+    her = name in _WOMEN or (name not in words.NAMES[:100] and draw.chance(0.5))
     return {
         "n": name, "h": "she" if her else "he", "H": "She" if her else "He", "him": "her" if her else "him",
         "m": other, "o": thing, "p": second, "s": one_of(thing), "t": draw.any(words.CITIES),

@@ -1,17 +1,45 @@
-"""The loss curve as a small SVG in colours that can be read on a light page and on a dark one."""
+"""How the training loss fell: the points of a run's log, and their curve as a small SVG.
+
+Its colours can be read on a light page and on a dark one.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import ceil, log10
+from pathlib import Path
 
-from assets.recipe.loss_curve import Point
+from assets.recipe.checks import thinned
 
+_POINTS = 60
 _WIDTH, _HEIGHT = 720, 280
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 16, 44
 # In the middle between black and white.
 _GREY, _BLUE = "#7a7a7a", "#2f81f7"
 _MOST_TICKS = 8
+
+
+@dataclass(frozen=True)
+class Point:
+    """The loss (nats per token, a running mean) by the step after which so many tokens were read."""
+
+    step: int
+    tokens: int
+    loss: float
+
+
+def read_curve(log: Path, last: Point) -> list[Point]:
+    """The log's points up to the last one, thinned; where training went back and on again, what it did last."""
+    points: list[Point] = []
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    for entry in map(json.loads, lines):
+        point = Point(entry["step"], entry["tokens"], entry["loss"])
+        while points and points[-1].step >= point.step:
+            points.pop()
+        points.append(point)
+    return thinned([*(point for point in points if point.step < last.step), last], _POINTS)
 
 
 def draw(points: Sequence[Point]) -> str:
