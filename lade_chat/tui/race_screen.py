@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
 
+from lade_chat.attached import folded
 from lade_chat.export.recording import Recording
 from lade_chat.figures import counted, seconds
 from lade_chat.methods import ONE_BY_ONE
@@ -83,7 +84,7 @@ class RaceScreen(Screen[None]):
         self._early: list[Event] | None = []
 
     def compose(self) -> ComposeResult:
-        question = " ".join(printable(self._question).split())
+        question = " ".join(printable(folded(self._question)).split())
         yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
         yield Static(Content(self._races.heading()), markup=False, id="race-score")
         with Container(id="race-panes"):

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
+from lade_chat.attached import parted
 from lade_chat.protocol import Load, Race, Reply, Sampling, SetLookahead
-from lade_chat.tui.attachments import MOST_BYTES, AttachmentError, attach, parted
+from lade_chat.tui.attachments import MOST_BYTES, AttachmentError, attach
 from lade_chat.tui.completion import completions
 from lade_chat.tui.completion_list import CompletionList
 from lade_chat.tui.model_screen import ModelScreen
