@@ -89,6 +89,11 @@ class Chat(ConversationMoves):
         return self._loads.options
 
     @property
+    def waiting(self) -> tuple[Asked, ...]:
+        """What was said and is not asked yet, the oldest first."""
+        return tuple(self._queue)
+
+    @property
     def sampling(self) -> Sampling | None:
         """How tokens are drawn: as the last reply told it; before one, as it was asked for."""
         return self._drawing.in_force
@@ -155,9 +160,16 @@ class Chat(ConversationMoves):
     def _take(self, asked: Asked) -> None:
         if asked.instead_of is not None:
             self.view.cut(asked.instead_of)
+        if asked.question is not None and asked.instead_of is None and not self._can_ask:
+            asked = self.conversation.enqueue(asked.question)
         self._queue.append(asked)
         self.view.user_said(asked.question)
         self._ask_next()
+
+    @property
+    def _can_ask(self) -> bool:
+        """Whether the model is free, and the conversation stands as the keeper left it."""
+        return self.phase is Phase.READY and self.model is not None and not self._keeper.busy
 
     def toggle_lookahead(self) -> None:
         if refusal := no_lookahead(self.phase, self.model, self._keys):
@@ -346,8 +358,8 @@ class Chat(ConversationMoves):
         self._ask_next()
 
     def _ask_next(self) -> None:
-        """Ask what waits, if the model is free and the conversation stands as the keeper left it."""
-        if self.phase is not Phase.READY or self.model is None or not self._queue or self._keeper.busy:
+        """Ask what waits, if that can be asked now."""
+        if not self._queue or not self._can_ask:
             return
         asked = self._queue.popleft()
         self.phase = Phase.REPLYING
@@ -355,8 +367,8 @@ class Chat(ConversationMoves):
         self._answering.begin(asked, self._loads.kept)
 
     def close(self) -> None:
-        """The chat ends: what came of a running reply is kept."""
-        if self.phase is Phase.REPLYING:
+        """The chat ends: what came of a running reply is kept, and a question without any stays unanswered."""
+        if self.phase is Phase.REPLYING and self._answering.reply.text:
             self.conversation.break_off("", lambda: None)
         self._keeper.close()
 

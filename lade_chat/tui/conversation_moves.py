@@ -58,6 +58,8 @@ class ConversationMoves:
     def _waiting(self) -> str:
         """What was said and not asked yet, such as while a conversation was being looked up; it waits no longer."""
         said = "\n".join(asked.question for asked in self._queue if asked.question is not None)
+        for asked in reversed(self._queue):
+            self.conversation.take_back(asked)
         self._queue.clear()
         return said
 
