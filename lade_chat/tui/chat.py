@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -36,16 +36,19 @@ from lade_chat.protocol import (
     Stop,
     Tokens,
 )
+from lade_chat.store.values import Turn
 from lade_chat.tui.answering import Answering
 from lade_chat.tui.chat_view import ChatView
 from lade_chat.tui.conversation_moves import ConversationMoves
-from lade_chat.tui.drawing import Drawing
+from lade_chat.tui.drawing import Drawing, seeds_of
 from lade_chat.tui.keeper import Job, Keeper
 from lade_chat.tui.loads import Loads
 from lade_chat.tui.pacing import Pacing
 from lade_chat.tui.phase import Phase, no_asking, no_explaining, no_lookahead, no_race
 from lade_chat.tui.races import Heat, Races
 from lade_chat.tui.talk import Asked, Talk
+
+SAME_TEXT = "Greedy decoding gives the same text to the same question. /set temperature 0.8 draws another."
 
 
 class Chat(ConversationMoves):
@@ -363,8 +366,20 @@ class Chat(ConversationMoves):
             return
         asked = self._queue.popleft()
         self.phase = Phase.REPLYING
-        self._send(Reply(self.conversation.messages_for(asked), self._wished()))
+        others = self.conversation.other_replies(asked)
+        options = self._drawing.wished(self.options, seeds_of(others))
+        self._send(Reply(self.conversation.messages_for(asked), options))
         self._answering.begin(asked, self._loads.kept)
+        if others:
+            self._tell_of_repeating(others, options)
+
+    def _tell_of_repeating(self, others: Sequence[Turn], options: DecodingOptions) -> None:
+        """Say with which seed a question is asked again, or that its answer can only be the same."""
+        if not self._drawing.is_greedy(options):
+            if options.sampling is not None and options.sampling.seed is not None:
+                self.view.hint(f"Asked again with seed {options.sampling.seed}.")
+        elif any(turn.ending == "eos" and turn.model == self._loads.kept for turn in others):
+            self.view.notice(SAME_TEXT)
 
     def close(self) -> None:
         """The chat ends: what came of a running reply is kept, and a question without any stays unanswered."""

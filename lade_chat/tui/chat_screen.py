@@ -262,7 +262,7 @@ class ChatScreen(ChatKeys):
         self.transcript.restore([turn for turn in talk.current.path if turn.id not in kept], talk.shown)
         for asked in waiting:
             self.transcript.say(asked.question)
-        self._turn_to(ended.statistics if (ended := talk.last_ended) is not None else None)
+        self._turn_to(talk.last_statistics)
 
     def _turn_to(self, statistics: Statistics | None) -> None:
         self.prompt.editing = None

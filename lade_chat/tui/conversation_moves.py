@@ -51,7 +51,7 @@ class ConversationMoves:
             return
         waiting = self._waiting()
         self.conversation.adopt(conversation)
-        self._turn_to(conversation.last.statistics if conversation.last is not None else None)
+        self._turn_to(self.conversation.last_statistics)
         self.view.conversation_opened()
         self.view.give_back(waiting)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from lade_chat.protocol import Message, ReplyFinished, Tokens
+from lade_chat.protocol import Message, ReplyFinished, Statistics, Tokens
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation, new_turn_id
 from lade_chat.store.values import Model, Turn
@@ -71,6 +71,11 @@ class Talk:
         return self.current.about.leaf if beside is None else self.current.turn(beside).parent
 
     @property
+    def last_statistics(self) -> Statistics | None:
+        """The figures of the last reply that has some."""
+        return next((turn.statistics for turn in reversed(self.current.path) if turn.statistics is not None), None)
+
+    @property
     def last_ended(self) -> Turn | None:
         """The last turn whose reply has ended; questions that wait may follow it."""
         return next((turn for turn in reversed(self.current.path) if turn.ending is not None), None)
@@ -103,6 +108,13 @@ class Talk:
     def is_repeated(self, asked: Asked) -> bool:
         """Whether it is a question of this conversation, asked again."""
         return asked.instead_of is not None and self.current.turn(asked.instead_of).question == asked.question
+
+    def other_replies(self, asked: Asked) -> tuple[Turn, ...]:
+        """The replies that a question which is asked again has already; none for any other."""
+        if asked.instead_of is None or not self.is_repeated(asked):
+            return ()
+        siblings = self.current.siblings(asked.instead_of)
+        return tuple(turn for turn in siblings if turn.question == asked.question and turn.reply)
 
     def _up_to(self, turn: int | None) -> tuple[Turn, ...]:
         return tree.path_to({each.id: each for each in self.current.turns}, turn)
