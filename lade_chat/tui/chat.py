@@ -106,7 +106,7 @@ class Chat(ConversationMoves):
     def load(self, options: ModelOptions | None = None) -> None:
         """Load a model: the one asked for last unless ``options`` names another. Ends a running reply first."""
         if options is not None:
-            self._loads.options = options
+            self._loads.options, self._offer_waits = options, False
         if self.phase in (Phase.REPLYING, Phase.RACING, Phase.EXPLAINING):
             self._after_this(self.load)
         elif self.phase is Phase.LOST:
@@ -326,6 +326,8 @@ class Chat(ConversationMoves):
             self.view.model_ready(model)
             if self._drawing.set(self._wished().sampling):
                 self.view.sampling_changed()
+            if self._offer_waits:
+                self._offer_its_model()
         if model is None:
             self.phase = Phase.UNLOADED
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -48,16 +47,13 @@ class TintedFence(MarkdownFence):
 class MarkdownReply(Markdown):
     """Calls ``ready`` when it is on the screen."""
 
-    BLOCKS: ClassVar[dict[str, type[MarkdownBlock]]] = {
-        **Markdown.BLOCKS,
-        "fence": TintedFence,
-        "code_block": TintedFence,
-    }
-
     def __init__(self, tokens: Iterable[tuple[str, Origin]], ready: Callable[[], None]) -> None:
         self._tinted = TintedSource((printable(text), origin) for text, origin in tokens)
         super().__init__(self._tinted.text, parser_factory=_parser)
         self._ready = ready
+
+    def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
+        return TintedFence if block_name in ("fence", "code_block") else super().get_block_class(block_name)
 
     def on_markdown_table_of_contents_updated(self, event: Markdown.TableOfContentsUpdated) -> None:
         """Its blocks are there."""

@@ -142,9 +142,9 @@ class Talk:
 
     def enqueue(self, question: str) -> Asked:
         """A question that has to wait: it is kept from now on, as a turn without an answer."""
-        asked = Asked(question, turn=new_turn_id())
-        self._keeper.change(partial(self.current.enqueue, question, asked.turn))
-        return asked
+        turn = new_turn_id()
+        self._keeper.change(partial(self.current.enqueue, question, turn))
+        return Asked(question, turn=turn)
 
     def take_back(self, asked: Asked) -> None:
         """Forget a question that waits."""
