@@ -184,7 +184,7 @@ def _sources(s: Statistics) -> str:
     """How many of the verified tokens each source had guessed."""
     if s.verified_from:
         return ", ".join(f"{origin} {count}" for origin, count in s.verified_from)
-    return "sources not known" if s.verified_tokens else "none yet"
+    return "not known" if s.verified_tokens else "none yet"
 
 
 def _runs(runs: tuple[int, ...]) -> list[Content]:
