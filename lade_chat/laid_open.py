@@ -36,7 +36,7 @@ class Inspection(msgspec.Struct, frozen=True):
 
     ``window`` is row by row, the oldest first; ``new_row`` is what the model chose behind the last one. ``costs`` is
     what the step would have cost with 0, 1, 2 … candidates, in plain steps; empty with fixed sizes. ``trials`` are
-    since the reply began to be inspected.
+    since the reply began.
     """
 
     step: int

@@ -20,14 +20,18 @@ MEASURED: dict[str, str] = {
     " tokens by steps. Time as for tok/s.",
     # Of the debug panel.
     "speed-up over plain": "how much longer plain decoding would have taken: a plain step's time for each token after"
-    " the first, over the seconds since the first.",
+    " the first, over the seconds since the first. It is the next figure, times a plain step's time, by a step's.",
+    "tokens/later step": "tokens per step without the first step, which reads the prompt and yields one token.",
     "a step takes": "the mean of the reply's steps, but for the first, which reads the prompt.",
     "a plain step takes": "the mean of the reply's own plain steps, if there are eight; else of plain steps"
     " measured beside it, after the first token and at the end.",
     "tokens per forward": "what the model read in the last step: the last token, the window, the candidates.",
     "candidates": "guesses that the last step verified.",
-    "window (W × N)": "the last step's window: its columns, and the length of the n-grams that it yields.",
+    "window (W × N)": "the last step's window: its columns, and the length of the n-grams that it yields. None"
+    " where it has not paid of late: then guesses come from the text and from earlier logits alone.",
     "n-grams in the pool": "what the window's iterations have left so far; those not used for longest go first.",
+    "verified from": "how many of the reply's verified tokens each source had guessed: trajectory is the window and its"
+    " pool, context the text so far, successor what earlier logits held likely.",
     "guesses kept · steps": "how many of the reply's steps accepted 0, 1, 2 … guesses.",
     "sparklines": "tok/s now and tokens per step, a column for each time the engine told of the reply, up to 20 times"
     " a second; the number is the latest.",
@@ -35,8 +39,8 @@ MEASURED: dict[str, str] = {
     "window": "the tokens of the step's window as they went into it; “new” is what the model chose behind each column.",
     "candidate tree": "each guess with its source, and how likely the budget took the whole path to it to be accepted,"
     " from how often that source was right before.",
-    "sources": "of the guesses behind nothing but accepted ones, how many were accepted since the inspector was"
-    " opened; and what the tables hold now.",
+    "sources": "of the guesses behind nothing but accepted ones, how many were accepted since the reply"
+    " began; and what the tables hold now.",
     "budget": "the curve: what a step over so many candidates takes, in plain steps, measured on this machine. It took"
     " the number with the most expected tokens for the time.",
     # Of a race.

@@ -156,6 +156,8 @@ class Statistics(msgspec.Struct, frozen=True):
     time_to_first_token: float = 0.0
     recent_tokens_per_second: float = 0.0
     verified_tokens: int = 0
+    verified_from: tuple[tuple[Origin, int], ...] = ()
+    """How many of them each source had guessed, the most first; empty too where that is not known."""
     prompt_tokens: int = 0
     context_used: int = 0
     context_window: int = 0
@@ -190,6 +192,11 @@ class Statistics(msgspec.Struct, frozen=True):
     def tokens_per_step(self) -> float:
         """The paper's step compression S."""
         return self.generated_tokens / self.steps if self.steps else 0.0
+
+    @property
+    def tokens_per_later_step(self) -> float:
+        """Tokens per step without the first step, which reads the prompt and yields one token."""
+        return (self.generated_tokens - 1) / (self.steps - 1) if self.steps > 1 else 0.0
 
     @property
     def verified_share(self) -> float:
@@ -315,7 +322,8 @@ class Tokens(msgspec.Struct, frozen=True, tag=True):
     """The reply's clock at the end of each step since the last batch: over all of its batches, a time for every
     ``Piece.step``."""
     inspection: Inspection | None = None
-    """The last step of the batch in detail, where that is wanted; a batch may be without pieces then."""
+    """The last step of the batch in detail, where that is wanted, and of the reply in any case; a batch may be without
+    pieces then."""
 
 
 class ReplyFinished(msgspec.Struct, frozen=True, tag=True):

@@ -5,11 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lade_chat.figures import counted, exactness, seconds
-from lade_chat.protocol import Difference, RaceFinished
+from lade_chat.protocol import Difference, RaceFinished, Side
 from lade_chat.sanitize import printable
 
 EVEN = 0.02
 """Two sides this near to one another, as a share, are called even: clocks are no better than that."""
+
+
+def winner(speedup: float) -> Side | None:
+    """The faster side; None where they are even.
+
+    Args:
+        speedup: the right side's seconds by the left's.
+    """
+    if speedup <= 0 or abs(speedup - 1) <= EVEN:
+        return None
+    return "left" if speedup > 1 else "right"
 
 
 def outcome(speedup: float, left: str, right: str) -> str:
@@ -20,10 +31,12 @@ def outcome(speedup: float, left: str, right: str) -> str:
     """
     if speedup <= 0:
         return "no time was taken"
-    if abs(speedup - 1) <= EVEN:
+    first = winner(speedup)
+    if first is None:
         return f"{left} and {right} are even ({speedup:.2f}x)"
-    winner, other, factor = (left, right, speedup) if speedup > 1 else (right, left, 1 / speedup)
-    return f"{winner} is {factor:.2f}x as fast as {other}"
+    if first == "left":
+        return f"{left} is {speedup:.2f}x as fast as {right}"
+    return f"{right} is {1 / speedup:.2f}x as fast as {left}"
 
 
 def sameness(finished: RaceFinished, dtype: str) -> str:
@@ -65,8 +78,8 @@ class Score:
             tokens: what they generated.
         """
         self.races += 1
-        self.left_wins += finished.speedup > 1 + EVEN
-        self.right_wins += finished.speedup < 1 - EVEN
+        self.left_wins += winner(finished.speedup) == "left"
+        self.right_wins += winner(finished.speedup) == "right"
         self.identical += finished.identical
         self.left_seconds += seconds[0]
         self.right_seconds += seconds[1]

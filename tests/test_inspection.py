@@ -153,6 +153,21 @@ def test_nothing_is_laid_open_unless_it_is_asked_for(engine: ChatEngine) -> None
     running.rest()
 
 
+def test_the_last_step_is_laid_open_at_the_end_for_whoever_looks_then(engine: ChatEngine) -> None:
+    events = list(engine.handle(Reply((Message("user", "Tell me of the hills."),), OPTIONS)))
+    batches = [event for event in events if isinstance(event, Tokens)]
+    inspection = batches[-1].inspection
+    assert all(batch.inspection is None for batch in batches[:-1])
+    assert inspection is not None
+    last = batches[-1].statistics
+    assert inspection.step >= last.steps - 4  # the last one may have been plain
+    assert inspection.window or inspection.candidates
+    accepted = sum(sum(trials.accepted) for trials in inspection.trials)
+    assert last.verified_tokens <= accepted <= last.verified_tokens + 4  # the last step may be cut short
+    assert sum(count for _, count in last.verified_from) == last.verified_tokens > 0
+    assert set(dict(last.verified_from)) <= {"trajectory", "context", "successor"}
+
+
 def test_an_inspection_agrees_with_the_reply(engine: ChatEngine) -> None:
     engine.inspect(True)
     running = Running(engine, (Message("user", "Read this from its start."),))

@@ -47,7 +47,11 @@ class KeptTurn:
         return (*first, *before, Message("user", self._question))
 
     def begin(self, model: ModelInfo, options: ModelOptions) -> None:
-        about = Model(model.name, options.path, model.device, model.dtype)
+        about, held = Model.of(model, options.path), self._conversation.about.model
+        if held is not None and held.name and not held.is_same(about):
+            sys.stderr.write(
+                f"The conversation was held with {printable(held.name)}; {printable(about.name)} answers.\n"
+            )
         self._try(lambda: self._conversation.ask(self._question, about))
 
     def take(self, event: Tokens | ReplyFinished) -> None:

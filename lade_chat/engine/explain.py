@@ -121,7 +121,7 @@ class _Walks:
             should_stop=self._stopped,
             observe=observe,
         ):
-            inspector.take(step, counted=False)
+            inspector.take(step)
             laid_open = inspector.inspection()
             if told and laid_open is not None:
                 detail = told.pop()

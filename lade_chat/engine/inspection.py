@@ -24,26 +24,34 @@ class Inspector:
         self._detail: StepDetail | None = None
         self._step: Step | None = None
         self._number = -1
+        self._telling: tuple[int, Step, StepDetail] | None = None
+        """The last step that held more than one token, with its number."""
         self._trials: dict[Origin, tuple[list[int], list[int]]] = {}
 
     def observe(self, detail: StepDetail) -> None:
         """What the decoder tells of the step that it is about to yield."""
         self._told = detail
 
-    def take(self, step: Step, *, counted: bool) -> None:
-        """The step itself; ``counted`` is whether it is to count among the trials."""
+    def take(self, step: Step) -> None:
+        """The step itself."""
         self._number += 1
         self._step, self._detail, self._told = step, self._told, None
-        if counted and self._detail is not None:
+        if self._detail is not None:
             self._count(self._detail)
+            if self._detail.candidates or self._detail.rows:
+                self._telling = (self._number, step, self._detail)
 
     def inspection(self) -> Inspection | None:
         """The last step laid open; None before the first."""
-        step, detail = self._step, self._detail
-        if step is None:
-            return None
+        return None if self._step is None else self._laid_open(self._number, self._step, self._detail)
+
+    def most_telling(self) -> Inspection | None:
+        """The last step that held guesses or a window, else the last one: a reply's very last is often cut short."""
+        return self.inspection() if self._telling is None else self._laid_open(*self._telling)
+
+    def _laid_open(self, number: int, step: Step, detail: StepDetail | None) -> Inspection:
         inspection = Inspection(
-            self._number,
+            number,
             settled=self._said(step.tokens),
             trials=tuple(Trials(origin, tuple(tried), tuple(right)) for origin, (tried, right) in self._trials.items()),
             pool_size=step.pool_size,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from statistics import mean
 
+from decoding import Origin as Source
 from decoding import Step
-from lade_chat.protocol import Contender, DecodingOptions, Sampling, Statistics
+from lade_chat.protocol import Contender, DecodingOptions, Origin, Sampling, Statistics
 
 RECENT_SECONDS = 1.0
 """How far back "tok/s now" looks."""
@@ -30,6 +31,7 @@ class Meter:
         self._prompt_tokens, self._context_window, self._options = prompt_tokens, context_window, options
         self._sampling, self._contender = sampling, contender
         self._generated = self._steps = self._verified = 0
+        self._verified_from: Counter[Origin] = Counter()
         self._first_token_seconds = 0.0
         self._recent: deque[tuple[float, int]] = deque([(0.0, 0)])
         self._runs: dict[int, int] = {}
@@ -49,6 +51,7 @@ class Meter:
         self._steps += 1
         self._generated += len(step.tokens)
         self._verified += step.verified
+        self._verified_from.update(origin.value for origin in step.origins if origin is not Source.PLAIN)
         self._pool_size = step.pool_size
         if not step.prefill:
             # The step that ends a reply may be cut short, and tells nothing of the others.
@@ -72,6 +75,7 @@ class Meter:
             time_to_first_token=self._first_token_seconds,
             recent_tokens_per_second=(generated - before) / (now - then) if now > then else 0.0,
             verified_tokens=self._verified,
+            verified_from=tuple(self._verified_from.most_common()),
             prompt_tokens=self._prompt_tokens,
             context_used=self._prompt_tokens + self._generated,
             context_window=self._context_window,

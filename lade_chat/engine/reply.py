@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from time import perf_counter
 
+import msgspec
 import torch
 
 from decoding import (
@@ -113,7 +114,7 @@ class ReplyRun:
                 yield from self._hold()
         if reason != "stop":
             self._finish_text()
-        yield self._flush()
+        yield self._last()
         if self._options.debug:
             self._measure_again()
         yield ReplyFinished(reason or "cancelled", self._meter.statistics(self._lookahead()), self._side)
@@ -165,7 +166,7 @@ class ReplyRun:
         step = self._say(step)
         self._meter.add(step)
         if self._inspector is not None:
-            self._inspector.take(step, counted=self._inspecting())
+            self._inspector.take(step)
         self._step_seconds.append(self._meter.seconds)
         self.ids.extend(step.tokens)
         self._steps += 1
@@ -200,6 +201,13 @@ class ReplyRun:
         pieces, self._pieces = tuple(self._pieces), []
         ends, self._step_seconds = tuple(self._step_seconds), []
         return Tokens(pieces, self._meter.statistics(self._lookahead()), self._side, ends, self._inspection())
+
+    def _last(self) -> Tokens | None:
+        """All that is left to be told, and the last step in any case: who opens the inspector next is shown that."""
+        inspection = self._inspector.most_telling() if self._inspector is not None else None
+        if inspection is None:
+            return self._flush()
+        return msgspec.structs.replace(self._tokens(), inspection=inspection)
 
     def _inspection(self) -> Inspection | None:
         """The last step laid open, where that is wanted."""

@@ -129,7 +129,7 @@ def card_of(content: Content, columns: int | None = None) -> Card:
     return Card(
         columns=columns,
         title=written(heading, "title"),
-        question=_question(content.question, columns),
+        question=_question(content.asked, columns),
         panes=tuple(
             _pane(content, side, column, width) for side, column in zip(content.sides, (0, width + _GAP), strict=False)
         ),

@@ -37,7 +37,7 @@ def cast(content: Content, theme: Theme, columns: int | None) -> bytes:
 
 
 def _header(content: Content, colours: Colours, size: tuple[int, int]) -> dict[str, Any]:
-    question = " ".join(printable(content.question).split())
+    question = " ".join(printable(content.asked).split())
     return {
         "version": 2,
         "width": size[0],
@@ -51,7 +51,7 @@ def _header(content: Content, colours: Colours, size: tuple[int, int]) -> dict[s
 def _reply(content: Content, colours: Colours, columns: int) -> Iterator[tuple[float, str]]:
     """As ``lade-chat ask`` writes it: the terminal breaks the lines and scrolls. A step's tokens come together."""
     [side] = content.sides
-    if question := " ".join(printable(content.question).split()):
+    if question := " ".join(printable(content.asked).split()):
         yield 0.0, f"{_inked(f'> {question}', 'question', colours)}\r\n\r\n"
     for moment, group in groupby(stretches(content, side), key=lambda stretch: stretch[2]):
         parts = ((ink, "".join(piece for piece, *_ in same)) for ink, same in groupby(group, key=lambda part: part[1]))

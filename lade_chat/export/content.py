@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lade_chat.attached import folded
 from lade_chat.colours import ColourView, Shown, meanings, shown_as
 from lade_chat.export.recording import Recording
 from lade_chat.figures import lookahead_forms, reply_parts
@@ -22,6 +23,11 @@ class Content:
     sides: tuple[Recording, ...]
     verdict: tuple[str, ...] = ()
     view: ColourView = "sources"
+
+    @property
+    def asked(self) -> str:
+        """The question as a picture has it: of each attached file only its name and length."""
+        return folded(self.question)
 
     @property
     def is_race(self) -> bool:

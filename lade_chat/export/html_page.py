@@ -53,7 +53,7 @@ dt { padding: 0 1ch }
 def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
     """The page; ``columns`` is how wide it grows at most."""
     columns = columns or (RACE_COLUMNS if content.is_race else REPLY_COLUMNS)
-    question = content.question.strip()
+    question = content.asked.strip()
     title = " ".join(question.split())
     parts = [
         "<!DOCTYPE html>",

@@ -28,7 +28,7 @@ def svg_card(content: Content, theme: Theme, columns: int | None) -> bytes:
     """The picture. In a browser ``auto`` follows the reader's preference; where that is not known it is dark."""
     card = card_of(content, columns)
     width, height = _n(card.columns * CELL + 2 * MARGIN), _n(card.rows(card.text_rows) * ROW + 2 * MARGIN)
-    title = " ".join(content.question.split())[:80] or content.heading()[0]
+    title = " ".join(content.asked.split())[:80] or content.heading()[0]
     lines = list(card.still())
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}">',

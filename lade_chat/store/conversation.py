@@ -95,6 +95,24 @@ class Conversation:
         with self._lock:
             self._begin(question, self._record.leaf, model)
 
+    def enqueue(self, question: str, turn: int) -> None:
+        """A new turn after the last one, whose reply begins later (``answer``). Raises StoreError.
+
+        ``turn``: its id, from ``new_turn_id``. A reply that is running goes on meanwhile.
+        """
+        with self._lock:
+            self._add(Turn(turn, self._record.leaf, time.time(), question))
+
+    def answer(self, turn: int, model: Model | None = None) -> None:
+        """Begin the reply of a turn that was waiting. Raises KeyError and StoreError."""
+        with self._lock:
+            self._break_off_running()
+            waiting = msgspec.structs.replace(self._turns[turn], model=model or self._record.model)
+            self._turns = {**self._turns, turn: waiting}
+            self._running = RunningReply(waiting)
+            self._record = msgspec.structs.replace(self._record, updated=time.time(), model=waiting.model)
+            self._write([put_record(self._record), *put_turn(self.id, waiting)], flush=False)
+
     def go_on(self, model: Model | None = None) -> None:
         """Have the last reply continued, after a length stop or a kill. Raises StoreError; without a turn, nothing."""
         with self._lock:
@@ -148,21 +166,32 @@ class Conversation:
         """The running reply ends here: failed, with ``error`` in one line, or else stopped. Raises StoreError."""
         self._end("failed" if error else "cancelled", error, None)
 
-    def withdraw(self) -> str | None:
+    def withdraw(self, turn: int | None = None, *, back_to: int | None = None) -> str | None:
         """Take back a question whose reply is running, or never came; returns it. Raises StoreError.
 
-        An answered turn, and one that others follow, stays: then None is returned.
+        An answered turn, and one that answered ones follow, stays: then None is returned.
+
+        Args:
+            turn: which one; None for the one whose reply is running, else the last.
+            back_to: the turn that questions which wait behind it, and the next one, then follow; None for its parent.
         """
         with self._lock:
-            last = self.last
-            if last is None or last.reply or any(turn.parent == last.id for turn in self._turns.values()):
+            gone = self._unanswered(turn)
+            if gone is None:
                 return None
-            self._running = None
-            self._record = msgspec.structs.replace(self._record, leaf=last.parent)
-            self._turns = {turn.id: turn for turn in self._turns.values() if turn is not last}
-            statements = [remove_turn(last.id), change(self.id, leaf=last.parent), remove_if_empty(self.id)]
-            self._write(statements, flush=False)
-            return last.question
+            if self._running is not None and self._running.turn.id == gone.id:
+                self._running = None
+            before = gone.parent if back_to is None else back_to
+            followers = [msgspec.structs.replace(each, parent=before) for each in self._followers(gone)]
+            self._turns = {each.id: each for each in self._turns.values() if each is not gone}
+            self._turns |= {each.id: each for each in followers}
+            leaf = before if self._record.leaf == gone.id else self._record.leaf
+            opening = next((tree.opening(each.question) for each in self.turns if each.question), "")
+            self._record = msgspec.structs.replace(self._record, leaf=leaf, opening=opening)
+            moved = [statement for each in followers for statement in put_turn(self.id, each)]
+            last_of_it = [change(self.id, leaf=leaf, opening=opening), remove_if_empty(self.id)]
+            self._write([remove_turn(gone.id), *moved, *last_of_it], flush=False)
+            return gone.question
 
     def save(self) -> None:
         """Save all that is not saved, and what could not be until now. Raises StoreError.
@@ -189,15 +218,35 @@ class Conversation:
 
     def _begin(self, question: str | None, parent: int | None, model: Model | None) -> None:
         self._break_off_running()
-        now = time.time()
-        turn = Turn(secrets.randbits(53), parent, now, question, model or self._record.model)
+        turn = Turn(new_turn_id(), parent, time.time(), question, model or self._record.model)
         self._running = RunningReply(turn)
+        self._add(turn)
+
+    def _add(self, turn: Turn) -> None:
+        """Keep a new turn, which the next one follows."""
         self._turns = {**self._turns, turn.id: turn}
-        opening = self._record.opening or tree.opening(question or "")
+        opening = self._record.opening or tree.opening(turn.question or "")
         self._record = msgspec.structs.replace(
-            self._record, updated=now, opening=opening, model=turn.model, leaf=turn.id, deleted=None
+            self._record,
+            updated=turn.created,
+            opening=opening,
+            model=turn.model or self._record.model,
+            leaf=turn.id,
+            deleted=None,
         )
         self._write([put_record(self._record, revive=True), *put_turn(self.id, turn)], flush=False)
+
+    def _unanswered(self, turn: int | None) -> Turn | None:
+        """The turn that ``withdraw`` takes back, if it may be taken back."""
+        if turn is None and self._running is not None:
+            turn = self._running.turn.id
+        found = self.last if turn is None else self._turns.get(turn)
+        if found is None or found.reply or any(each.reply or each.ending for each in self._followers(found)):
+            return None
+        return found
+
+    def _followers(self, turn: Turn) -> list[Turn]:
+        return [each for each in self._turns.values() if each.parent == turn.id]
 
     def _end(self, ending: Ending, error: str, statistics: Statistics | None) -> None:
         with self._lock:
@@ -242,3 +291,8 @@ class Conversation:
         if self._running is not None:
             self._running.mark_lost()
             self._save_chunk()
+
+
+def new_turn_id() -> int:
+    """An id for a turn, unlike any other's."""
+    return secrets.randbits(53)

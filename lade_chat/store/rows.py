@@ -74,8 +74,8 @@ def put_turn(conversation: str, turn: Turn) -> list[Statement]:
             """INSERT INTO turns (id, conversation, parent, created, ending, model, error, question, reply, statistics,
             pieces) VALUES (?, ?, (SELECT id FROM turns WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (id) DO UPDATE SET parent = coalesce(excluded.parent, parent), ending = excluded.ending,
-            error = excluded.error, reply = excluded.reply, statistics = excluded.statistics,
-            pieces = excluded.pieces, indexed = 0
+            model = coalesce(excluded.model, model), error = excluded.error, reply = excluded.reply,
+            statistics = excluded.statistics, pieces = excluded.pieces, indexed = 0
             WHERE excluded.ending IS NOT NULL OR turns.ending IS NULL""",
             (
                 turn.id,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from lade_chat.protocol import FinishReason, Piece, Statistics
+from lade_chat.protocol import FinishReason, ModelInfo, Piece, Statistics
 from lade_chat.store.pieces import unpack
 
 Ending: TypeAlias = FinishReason | Literal["failed"]
@@ -21,6 +22,15 @@ class Model(msgspec.Struct, frozen=True):
     """In the sense of ``ModelOptions.path``: None means the model that ships with the application."""
     device: str = ""
     dtype: str = ""
+
+    @classmethod
+    def of(cls, model: ModelInfo, path: str | None) -> Model:
+        """The model as it is kept; the path of a folder means the same in other working directories."""
+        return cls(model.name, _lasting(path), model.device, model.dtype)
+
+    def is_same(self, other: Model) -> bool:
+        """Whether both are one model, wherever and however precisely it runs."""
+        return (self.name, _lasting(self.path)) == (other.name, _lasting(other.path))
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -86,3 +96,9 @@ class Summary(msgspec.Struct, frozen=True):
     @property
     def title(self) -> str:
         return self.record.title
+
+
+def _lasting(path: str | None) -> str | None:
+    """A folder's absolute path; hub ids stay as they are."""
+    folder = Path(path).expanduser() if path is not None else None
+    return str(folder.resolve()) if folder is not None and folder.is_dir() else path

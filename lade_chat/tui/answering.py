@@ -25,7 +25,7 @@ class Answering:
 
     def begin(self, asked: Asked, model: Model) -> None:
         self._asked = asked
-        self._leaf = self._talk.current.about.leaf
+        self._leaf = self._talk.leaf_before(asked)
         self.reply = ReplyText()
         self._view.reply_began()
         self._talk.ask(asked, model)

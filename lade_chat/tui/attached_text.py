@@ -7,9 +7,9 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from lade_chat.attached import Attachment, parted
 from lade_chat.figures import counted
 from lade_chat.sanitize import printable
-from lade_chat.tui.attachments import Attachment, parted
 
 
 class AttachedText(Vertical):

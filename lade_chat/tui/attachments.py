@@ -1,7 +1,7 @@
 """Text files that go with a question: ``@notes.txt`` in what is typed attaches the file.
 
-What the model gets, and the store keeps, is the text as it was typed and below it each file between fences. From
-that both can be told apart again.
+What the model gets, and the store keeps, is the text as it was typed and below it each file between fences;
+``lade_chat.attached`` tells both apart again.
 """
 
 from __future__ import annotations
@@ -9,22 +9,14 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import NamedTuple
 
+from lade_chat.attached import Attachment
 from lade_chat.errors import LadeChatError
 
 MOST_BYTES = 256 * 1024
 """More is no question: models of today would take minutes to read it."""
 _MENTION = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|(\S+))""")
 _LITERAL = re.compile(r"(?<!\S)@@")
-_FILE = re.compile(r"\n\nFile ([^\n]+):\n(`{3,})\n(.*?\n)?\2(?=\n\nFile |\Z)", re.DOTALL)
-
-
-class Attachment(NamedTuple):
-    """A file's name as it was typed, and its text."""
-
-    name: str
-    text: str
 
 
 class AttachmentError(LadeChatError):
@@ -40,15 +32,6 @@ def attach(typed: str) -> str:
     names = dict.fromkeys(quoted or _without_signs(name) for quoted, name in _MENTION.findall(typed))
     files = [Attachment(name, text) for name in names if (text := _text_of(name)) is not None]
     return _LITERAL.sub("@", typed) + "".join(_block(file) for file in files)
-
-
-def parted(question: str) -> tuple[str, tuple[Attachment, ...]]:
-    """What was typed, and the files that were attached to it."""
-    found = list(_FILE.finditer(question))
-    if not found or "".join(match.group() for match in found) != question[found[0].start() :]:
-        return question, ()
-    files = tuple(Attachment(match[1], (match[3] or "").removesuffix("\n")) for match in found)
-    return question[: found[0].start()], files
 
 
 def _without_signs(name: str) -> str:

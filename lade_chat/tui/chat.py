@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -36,16 +36,19 @@ from lade_chat.protocol import (
     Stop,
     Tokens,
 )
+from lade_chat.store.values import Turn
 from lade_chat.tui.answering import Answering
 from lade_chat.tui.chat_view import ChatView
 from lade_chat.tui.conversation_moves import ConversationMoves
-from lade_chat.tui.drawing import Drawing
+from lade_chat.tui.drawing import Drawing, seeds_of
 from lade_chat.tui.keeper import Job, Keeper
 from lade_chat.tui.loads import Loads
 from lade_chat.tui.pacing import Pacing
 from lade_chat.tui.phase import Phase, no_asking, no_explaining, no_lookahead, no_race
 from lade_chat.tui.races import Heat, Races
 from lade_chat.tui.talk import Asked, Talk
+
+SAME_TEXT = "Greedy decoding gives the same text to the same question. /set temperature 0.8 draws another."
 
 
 class Chat(ConversationMoves):
@@ -89,6 +92,11 @@ class Chat(ConversationMoves):
         return self._loads.options
 
     @property
+    def waiting(self) -> tuple[Asked, ...]:
+        """What was said and is not asked yet, the oldest first."""
+        return tuple(self._queue)
+
+    @property
     def sampling(self) -> Sampling | None:
         """How tokens are drawn: as the last reply told it; before one, as it was asked for."""
         return self._drawing.in_force
@@ -98,7 +106,7 @@ class Chat(ConversationMoves):
     def load(self, options: ModelOptions | None = None) -> None:
         """Load a model: the one asked for last unless ``options`` names another. Ends a running reply first."""
         if options is not None:
-            self._loads.options = options
+            self._loads.options, self._offer_waits = options, False
         if self.phase in (Phase.REPLYING, Phase.RACING, Phase.EXPLAINING):
             self._after_this(self.load)
         elif self.phase is Phase.LOST:
@@ -155,9 +163,16 @@ class Chat(ConversationMoves):
     def _take(self, asked: Asked) -> None:
         if asked.instead_of is not None:
             self.view.cut(asked.instead_of)
+        if asked.question is not None and asked.instead_of is None and not self._can_ask:
+            asked = self.conversation.enqueue(asked.question)
         self._queue.append(asked)
         self.view.user_said(asked.question)
         self._ask_next()
+
+    @property
+    def _can_ask(self) -> bool:
+        """Whether the model is free, and the conversation stands as the keeper left it."""
+        return self.phase is Phase.READY and self.model is not None and not self._keeper.busy
 
     def toggle_lookahead(self) -> None:
         if refusal := no_lookahead(self.phase, self.model, self._keys):
@@ -311,6 +326,8 @@ class Chat(ConversationMoves):
             self.view.model_ready(model)
             if self._drawing.set(self._wished().sampling):
                 self.view.sampling_changed()
+            if self._offer_waits:
+                self._offer_its_model()
         if model is None:
             self.phase = Phase.UNLOADED
         else:
@@ -346,17 +363,29 @@ class Chat(ConversationMoves):
         self._ask_next()
 
     def _ask_next(self) -> None:
-        """Ask what waits, if the model is free and the conversation stands as the keeper left it."""
-        if self.phase is not Phase.READY or self.model is None or not self._queue or self._keeper.busy:
+        """Ask what waits, if that can be asked now."""
+        if not self._queue or not self._can_ask:
             return
         asked = self._queue.popleft()
         self.phase = Phase.REPLYING
-        self._send(Reply(self.conversation.messages_for(asked), self._wished()))
+        others = self.conversation.other_replies(asked)
+        options = self._drawing.wished(self.options, seeds_of(others))
+        self._send(Reply(self.conversation.messages_for(asked), options))
         self._answering.begin(asked, self._loads.kept)
+        if others:
+            self._tell_of_repeating(others, options)
+
+    def _tell_of_repeating(self, others: Sequence[Turn], options: DecodingOptions) -> None:
+        """Say with which seed a question is asked again, or that its answer can only be the same."""
+        if not self._drawing.is_greedy(options):
+            if options.sampling is not None and options.sampling.seed is not None:
+                self.view.hint(f"Asked again with seed {options.sampling.seed}.")
+        elif any(turn.ending == "eos" and turn.model == self._loads.kept for turn in others):
+            self.view.notice(SAME_TEXT)
 
     def close(self) -> None:
-        """The chat ends: what came of a running reply is kept."""
-        if self.phase is Phase.REPLYING:
+        """The chat ends: what came of a running reply is kept, and a question without any stays unanswered."""
+        if self.phase is Phase.REPLYING and self._answering.reply.text:
             self.conversation.break_off("", lambda: None)
         self._keeper.close()
 

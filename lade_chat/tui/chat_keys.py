@@ -8,12 +8,13 @@ from typing import ClassVar
 from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
 
+from lade_chat.attached import parted
 from lade_chat.errors import LadeChatError
 from lade_chat.figures import counted
 from lade_chat.protocol import ModelOptions
 from lade_chat.store.markdown import to_markdown
 from lade_chat.tui.alternatives import Alternatives
-from lade_chat.tui.attachments import AttachmentError, attach, parted
+from lade_chat.tui.attachments import AttachmentError, attach
 from lade_chat.tui.completion_list import CompletionList
 from lade_chat.tui.conversation_keys import ConversationKeys
 from lade_chat.tui.copying import code_blocks, to_system_clipboard

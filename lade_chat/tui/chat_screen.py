@@ -189,8 +189,8 @@ class ChatScreen(ChatKeys):
 
     def turn_kept(self) -> None:
         talk = self.chat.conversation
-        if talk.current.last is not None:
-            self.transcript.keep_last(talk.shown([talk.current.last])[0])
+        if (ended := talk.last_ended) is not None:
+            self.transcript.keep_last(talk.shown([ended])[0])
             self.transcript.fold(talk.current.path, talk.shown)
 
     def give_back(self, question: str) -> None:
@@ -270,8 +270,12 @@ class ChatScreen(ChatKeys):
 
     def conversation_opened(self) -> None:
         talk = self.chat.conversation
-        self.transcript.restore(talk.current.path, talk.shown)
-        self._turn_to(talk.current.last.statistics if talk.current.last is not None else None)
+        waiting = self.chat.waiting
+        kept = {asked.turn for asked in waiting}
+        self.transcript.restore([turn for turn in talk.current.path if turn.id not in kept], talk.shown)
+        for asked in waiting:
+            self.transcript.say(asked.question)
+        self._turn_to(talk.last_statistics)
 
     def _turn_to(self, statistics: Statistics | None) -> None:
         self.prompt.editing = None

@@ -49,7 +49,8 @@ class ConversationKeys(Screen[None]):
         self.chat.new_conversation()
 
     def action_list_conversations(self, search: str = "", system: str | None = None) -> None:
-        listed = ConversationList(self.keeper, self.chat.conversation, self.deleted, search)
+        model = self.chat.model.name if self.chat.model is not None else ""
+        listed = ConversationList(self.keeper, self.chat.conversation, self.deleted, search, model)
 
         def left(chosen: str | None) -> None:
             if self.chat.conversation.current.id in self.deleted:

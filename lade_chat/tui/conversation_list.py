@@ -16,13 +16,15 @@ from textual.widgets.option_list import Option
 
 from lade_chat.figures import counted
 from lade_chat.sanitize import printable
-from lade_chat.store.values import Summary
+from lade_chat.store.values import Model, Summary
 from lade_chat.tui.dialog import Dialog
 from lade_chat.tui.keeper import Keeper
 from lade_chat.tui.key_footer import KeyFooter
 from lade_chat.tui.talk import Talk
 
 PAGE = 50
+MODEL_CELLS = 18
+"""The widest name of a model in a row."""
 TITLE = "Conversations"
 NOTHING = "No conversations yet: they are kept from their first question on."
 
@@ -44,12 +46,14 @@ class ConversationList(Dialog[str | None]):
         Binding("pagedown", "move('page_down')", show=False, priority=True),
     ]
 
-    def __init__(self, keeper: Keeper, talk: Talk, deleted: list[str], search: str = "") -> None:
+    def __init__(self, keeper: Keeper, talk: Talk, deleted: list[str], search: str = "", model: str = "") -> None:
+        """``model``: the name of the one that is loaded."""
         super().__init__()
         self._deleted = deleted
         self._keeper = keeper
         self._talk = talk
         self._search = search
+        self._model = model
         self._shown: list[Summary] = []
         self._asked = 0
         self._complete = False
@@ -238,9 +242,13 @@ class ConversationList(Dialog[str | None]):
 
     def _row(self, summary: Summary, width: int) -> Content:
         here = "here · " if summary.id == self._talk.current.id else ""
-        about = f"{here}{counted(summary.turns, 'turn')} · {ago(time.time() - summary.record.updated)}"
-        if width < 50:
-            about = about.rpartition(" · ")[2]
+        model = _short(summary.record.model)
+        said = ago(time.time() - summary.record.updated)
+        if width >= 50:
+            shown = [model, f"{here}{counted(summary.turns, 'turn')}", said]
+        else:  # where there is little room, only a model that is not the present one
+            shown = [model if model != _short(Model(self._model)) else "", said]
+        about = " · ".join(filter(None, shown))
         title = " ".join(printable(summary.title).split()) or "(no title)"
         room = max(width - cell_len(about) - 2, 8)
         title = title if cell_len(title) <= room else set_cell_size(title, room - 1) + "…"
@@ -257,6 +265,12 @@ class ConversationList(Dialog[str | None]):
 
     def _say(self, text: str) -> None:
         self.query_one(".line", Static).update(Content(text))
+
+
+def _short(model: Model | None) -> str:
+    """A model's name without its maker's, cut to ``MODEL_CELLS``."""
+    name = printable(model.name).rpartition("/")[2] if model is not None else ""
+    return name if cell_len(name) <= MODEL_CELLS else set_cell_size(name, MODEL_CELLS - 1) + "…"
 
 
 def ago(seconds: float) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from lade_chat.protocol import DecodingOptions, Statistics
+import msgspec
+
+from lade_chat.protocol import DecodingOptions, ModelOptions, Statistics
+from lade_chat.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat_view import ChatView
 from lade_chat.tui.drawing import Drawing
 from lade_chat.tui.keeper import Job
 from lade_chat.tui.key_names import KeyNames
+from lade_chat.tui.loads import Loads
 from lade_chat.tui.phase import Phase, no_changing
 from lade_chat.tui.talk import Asked, Talk
 
@@ -24,8 +28,14 @@ class ConversationMoves:
     _queue: deque[Asked]
     _drawing: Drawing
     _dropped: int
+    _loads: Loads
+    _offer_waits = False
+    """Whether a conversation was opened before there was a model."""
 
     def _after_this(self, call: Job) -> None:
+        raise NotImplementedError
+
+    def load(self, options: ModelOptions | None = None) -> None:
         raise NotImplementedError
 
     def _wished(self) -> DecodingOptions:
@@ -37,6 +47,7 @@ class ConversationMoves:
             self._after_this(lambda: self.new_conversation(then))
             return
         waiting = self._waiting()
+        self._offer_waits = False
         self.conversation.begin()
         self._turn_to(None)
         self.view.cleared()
@@ -51,13 +62,36 @@ class ConversationMoves:
             return
         waiting = self._waiting()
         self.conversation.adopt(conversation)
-        self._turn_to(conversation.last.statistics if conversation.last is not None else None)
+        self._turn_to(self.conversation.last_statistics)
         self.view.conversation_opened()
         self.view.give_back(waiting)
+        self._offer_its_model()
+
+    def reopen(self) -> None:
+        """Open the model that the conversation was held with."""
+        held = self.conversation.current.about.model
+        if held is None or not held.name:
+            self.view.hint("Nothing was answered in this conversation yet: there is no model to go back to.")
+        elif held.is_same(self._loads.kept):
+            self.view.hint(f"{printable(held.name)} is loaded already.")
+        else:
+            self.load(msgspec.structs.replace(self._loads.options, path=held.path))
+
+    def _offer_its_model(self) -> None:
+        """Where the conversation was held with another model than the present one, say so, and what opens it."""
+        held, present = self.conversation.current.about.model, self._loads.model
+        self._offer_waits = present is None
+        if present is None or held is None or not held.name or held.is_same(self._loads.kept):
+            return
+        name = printable(held.name)
+        answers = f"{printable(present.name)} answers from here on" if present.name != held.name else "another answers"
+        self.view.notice(f"This conversation was held with {name}; {answers}. /reopen opens {name} again.")
 
     def _waiting(self) -> str:
         """What was said and not asked yet, such as while a conversation was being looked up; it waits no longer."""
         said = "\n".join(asked.question for asked in self._queue if asked.question is not None)
+        for asked in reversed(self._queue):
+            self.conversation.take_back(asked)
         self._queue.clear()
         return said
 

@@ -29,13 +29,15 @@ ROOMY = 58
 """From this width on the figures stand beside the accepted runs, where all pages are shown."""
 FIGURES = (
     "speed-up over plain",
-    "tokens/step",
-    "a step takes",
+    "tokens/later step",
     "a plain step takes",
+    "a step takes",
+    "tokens/step",
     "tokens per forward",
     "candidates",
     "window (W × N)",
     "n-grams in the pool",
+    "verified from",
 )
 PAGES = ("figures", "window", "candidates", "sources", "cost")
 _VIEWS: tuple[type[InspectorView], ...] = (WindowView, TreeView, SourcesView, CostView)
@@ -161,18 +163,28 @@ def _figures(s: Statistics, *, measuring: bool) -> Content:
     unknown = "measuring…" if measuring else "not measured"
     speedup = unknown if s.speedup is None else f"{s.speedup:.2f}x"
     plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
+    equals, times, by = ("", "", "") if s.speedup is None else ("= ", "× ", "÷ ")
     rows = [
         ("speed-up over plain", speedup),
+        ("tokens/later step", f"{equals}{s.tokens_per_later_step:.2f}"),
+        ("a plain step takes", f"{times}{plain}"),
+        ("a step takes", f"{by}{s.step_milliseconds:.1f} ms"),
         ("tokens per step", f"{s.tokens_per_step:.2f}"),
-        ("a step takes", f"{s.step_milliseconds:.1f} ms"),
-        ("a plain step takes", plain),
         ("tokens per forward", str(s.forward_tokens)),
         ("candidates", str(s.candidates)),
         ("window (W × N)", window(s)),
         ("n-grams in the pool", str(s.pool_size)),
     ]
     lines = [Content.assemble((f"{name:<21}", "$foreground-muted"), value) for name, value in rows]
+    lines.append(Content.assemble(("verified from ", "$foreground-muted"), _sources(s)))
     return Content("\n").join(lines)
+
+
+def _sources(s: Statistics) -> str:
+    """How many of the verified tokens each source had guessed."""
+    if s.verified_from:
+        return ", ".join(f"{origin} {count}" for origin, count in s.verified_from)
+    return "not known" if s.verified_tokens else "none yet"
 
 
 def _runs(runs: tuple[int, ...]) -> list[Content]:

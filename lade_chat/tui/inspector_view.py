@@ -11,7 +11,10 @@ from lade_chat.sanitize import printable
 from lade_chat.tui.key_names import keys_of
 from lade_chat.tui.tooltips import explain
 
-NOTHING_YET = "nothing yet: ask something, or {pause} pauses a reply and {step_once} takes one step"
+NOTHING_YET = (
+    "nothing yet: ask something, or {pause} pauses a reply and {step_once} takes one step;"
+    " a conversation does not keep its steps"
+)
 
 
 class InspectorView(Static):

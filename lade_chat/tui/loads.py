@@ -21,8 +21,7 @@ class Loads:
     @property
     def kept(self) -> Model:
         """The model as the store names it."""
-        model = self.model
-        return Model(model.name, self.options.path, model.device, model.dtype) if model is not None else Model("")
+        return Model.of(self.model, self.options.path) if self.model is not None else Model("")
 
     def begin(self) -> None:
         """The model of ``options`` is being loaded."""

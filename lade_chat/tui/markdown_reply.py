@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -12,7 +12,7 @@ from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
 from lade_chat.protocol import Origin
 from lade_chat.sanitize import printable
-from lade_chat.tui.overlay import TintedSource, guessed_runs
+from lade_chat.tui.overlay import Run, TintedSource, guessed_runs
 from lade_chat.tui.tint import style_of
 
 
@@ -30,6 +30,20 @@ def _harden(state: StateCore) -> None:
                 child.type = "hardbreak"
 
 
+class TintedFence(MarkdownFence):
+    """A code block that keeps its tints: it highlights its code anew with every change of style, as by a resize."""
+
+    runs: Sequence[Run] = ()
+
+    def set_content(self, content: Content) -> None:
+        super().set_content(tinted(content, self.runs))
+
+    def tint(self, runs: Sequence[Run]) -> None:
+        """Lay these over the code, now and whenever it is highlighted anew."""
+        self.runs = runs
+        self.set_content(self._highlighted_code)
+
+
 class MarkdownReply(Markdown):
     """Calls ``ready`` when it is on the screen."""
 
@@ -37,15 +51,9 @@ class MarkdownReply(Markdown):
         self._tinted = TintedSource((printable(text), origin) for text, origin in tokens)
         super().__init__(self._tinted.text, parser_factory=_parser)
         self._ready = ready
-        self._cells: dict[Static, Content] = {}
-        """A table's cells without tints."""
 
-    def on_mount(self) -> None:
-        self.app.theme_changed_signal.subscribe(self, lambda _theme: self.call_after_refresh(self._tint))
-
-    def on_unmount(self) -> None:
-        # Else the signal would keep it for as long as the application runs.
-        self.app.theme_changed_signal.unsubscribe(self)
+    def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
+        return TintedFence if block_name in ("fence", "code_block") else super().get_block_class(block_name)
 
     def on_markdown_table_of_contents_updated(self, event: Markdown.TableOfContentsUpdated) -> None:
         """Its blocks are there."""
@@ -54,23 +62,29 @@ class MarkdownReply(Markdown):
         self._ready()
 
     def _tint(self) -> None:
-        """Lay the tints over what each widget shows; again after a change of the theme, which draws code anew."""
+        """Lay the tints over what each widget shows. They name variables, so that they follow the theme."""
         at = end = 0
         for widget in self.walk_children(Static):
             if isinstance(widget, MarkdownBlock):
                 start, end = self._tinted.lines(*widget.source_range)
                 at = max(at, start)
-                if not isinstance(widget, MarkdownFence) and widget._content.plain:
+            if isinstance(widget, TintedFence):
+                runs, at = guessed_runs(widget._highlighted_code.plain, self._tinted, at, end)
+                widget.tint(runs)
+            elif isinstance(widget, MarkdownBlock):
+                if widget._content.plain:
                     at = self._tint_one(widget, widget._content, at, end)
-            elif isinstance(widget.parent, MarkdownFence):
-                at = self._tint_one(widget, widget.parent._highlighted_code, at, end)
-            elif isinstance(widget.content, Content):  # a cell of a table
-                at = self._tint_one(widget, self._cells.setdefault(widget, widget.content), at, end)
+            elif not isinstance(widget.parent, TintedFence) and isinstance(widget.content, Content):
+                at = self._tint_one(widget, widget.content, at, end)  # a cell of a table
 
     def _tint_one(self, widget: Static, content: Content, start: int, end: int) -> int:
         runs, at = guessed_runs(content.plain, self._tinted, start, end)
-        tinted = content
-        for run in runs:
-            tinted = tinted.stylize(style_of(run.origin), run.start, run.end)
-        widget.update(tinted)
+        widget.update(tinted(content, runs))
         return at
+
+
+def tinted(content: Content, runs: Iterable[Run]) -> Content:
+    """The content with its guessed characters tinted."""
+    for run in runs:
+        content = content.stylize(style_of(run.origin), run.start, run.end)
+    return content

@@ -22,15 +22,14 @@ from lade_chat.tui.model_list import ModelList
 
 
 class Choice(Checkbox):
-    """A checkbox that can be read without colours: the mark is there only if it is on."""
+    """A checkbox that can be read without colours, and in any: ``[X]`` or ``[ ]``."""
 
     def __init__(self, label: str, value: bool, *, id: str) -> None:  # noqa: A002
         super().__init__(label, value, id=id, compact=True)
-        self.BUTTON_INNER = "X" if value else " "
 
-    def watch_value(self) -> None:
-        self.BUTTON_INNER = "X" if self.value else " "
-        super().watch_value()
+    @property
+    def _button(self) -> Content:
+        return Content.styled("[X]" if self.value else "[ ]", self.get_visual_style("toggle--button"))
 
 
 class ModelScreen(Dialog[ModelOptions | None]):

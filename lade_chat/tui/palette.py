@@ -37,6 +37,7 @@ def commands(chat: ChatKeys) -> Iterable[SystemCommand]:
         ("Write in your editor", "The message in $EDITOR ({edit_outside})", chat.action_edit_outside),
         ("Options of decoding", "Temperature, seed, length (/set)", partial(run, chat, "/set")),
         ("Open a model", "A folder or a hub id ({open_model})", chat.action_open_model),
+        ("Its own model", "What the conversation was held with (/reopen)", partial(run, chat, "/reopen")),
         ("Debug panel", "Speed-up, steps, accepted runs ({toggle_debug})", chat.action_toggle_debug),
         ("Thoughts", "Open or fold them ({toggle_thoughts})", chat.action_toggle_thoughts),
         ("Help", "What this is, and its keys ({help})", chat.action_help),

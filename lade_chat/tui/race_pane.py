@@ -18,13 +18,16 @@ from lade_chat.tui.tooltips import explain
 
 SPARKS = 24
 """The widest sparkline."""
+TRACK_NAME, SPARKS_NAME = "tokens ", "  tok/s "
 
 
 class RacePane(Vertical):
     """Its title says how it decodes."""
 
-    def __init__(self, side: Side, title: str) -> None:
+    def __init__(self, side: Side, title: str, *, guesses: bool = True) -> None:
+        """``guesses``: whether its method has guessed tokens to show, and so colours to explain."""
         super().__init__(id=side)
+        self._guesses = guesses
         self.side = side
         self.border_title = title
         self.statistics = Statistics()
@@ -38,7 +41,8 @@ class RacePane(Vertical):
         yield FigureLine([part(0, "waiting")])
 
     def on_mount(self) -> None:
-        bear_legend(self)
+        if self._guesses:
+            bear_legend(self)
         explain(self.query_one(".race-track"), "race track")
         self.query_one(FollowScroll).follow()
 
@@ -62,15 +66,16 @@ class RacePane(Vertical):
     def show_track(self, goal: int, top_speed: float) -> None:
         """How far it has got towards ``goal`` tokens, and its speeds so far beside the fastest of both sides."""
         track = self.query_one(".race-track", Static)
-        width = track.size.width
-        sparks = min(SPARKS, max(0, width // 3), len(self.speeds))
-        room = max(1, width - sparks - 1)
+        width = track.size.width - len(TRACK_NAME) - len(SPARKS_NAME)
+        sparks = min(SPARKS, max(0, width // 3))  # whether filled or not, so that both sides have one scale
+        room = max(1, width - sparks)
         full = round(room * min(1.0, self.statistics.generated_tokens / max(1, goal)))
         track.update(
             Content.assemble(
+                (TRACK_NAME, "$foreground-muted"),
                 ("━" * full, "$success" if self.ended else "$primary"),
                 ("─" * (room - full), "$foreground 25%"),
-                " ",
+                (SPARKS_NAME, "$foreground-muted"),
                 (sparkline(self.speeds, sparks, top_speed), "$foreground 60%"),
             )
         )

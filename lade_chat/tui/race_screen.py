@@ -11,8 +11,10 @@ from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Static
 
+from lade_chat.attached import folded
 from lade_chat.export.recording import Recording
 from lade_chat.figures import counted, seconds
+from lade_chat.methods import ONE_BY_ONE
 from lade_chat.protocol import (
     EngineLost,
     Event,
@@ -23,7 +25,7 @@ from lade_chat.protocol import (
     Side,
     Tokens,
 )
-from lade_chat.race_words import outcome, sameness
+from lade_chat.race_words import outcome, sameness, winner
 from lade_chat.sanitize import printable
 from lade_chat.tui.dialog import ClosingScreen
 from lade_chat.tui.key_footer import KeyFooter
@@ -82,12 +84,13 @@ class RaceScreen(ClosingScreen[None]):
         self._early: list[Event] | None = []
 
     def compose(self) -> ComposeResult:
-        question = " ".join(printable(self._question).split())
+        question = " ".join(printable(folded(self._question)).split())
         yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
         yield Static(Content(self._races.heading()), markup=False, id="race-score")
         with Container(id="race-panes"):
-            yield RacePane("left", self._titles[0])
-            yield RacePane("right", self._titles[1])
+            races = self._races
+            yield RacePane("left", self._titles[0], guesses=races.left.name not in ONE_BY_ONE)
+            yield RacePane("right", self._titles[1], guesses=races.right.name not in ONE_BY_ONE)
         yield Static(SLOWER_THAN_LIFE, markup=False, id="race-verdict")
         yield KeyFooter()
 
@@ -145,7 +148,10 @@ class RaceScreen(ClosingScreen[None]):
                 self._pane(event.side).end(event.finish_reason, event.statistics)
                 self._compare()
             case RaceFinished():
-                won = "won" if event.speedup >= 1 and event.identical else "lost"
+                first = winner(event.speedup)
+                if first is not None and not self._stopped:
+                    self._pane(first).add_class("winner")
+                won = "won" if first != "right" and event.identical else "lost"
                 self._end(self._result(event), "stopped" if self._stopped else won)
             case Failed(message) | EngineLost(message):
                 self._end(f"The race broke off: {printable(message)}", "failed")

@@ -29,6 +29,7 @@ COMMANDS = (
     SlashCommand("export", "[FILE]", "the reply: .html .svg .cast .gif .png"),
     SlashCommand("save", "[FILE]", "the conversation as .md or .jsonl"),
     SlashCommand("model", "[PATH or id]", "open another model"),
+    SlashCommand("reopen", "", "open the conversation's own model"),
     SlashCommand("system", "[TEXT|off]", "show or change the system prompt"),
     SlashCommand("set", "[NAME VALUE]", "temperature, seed, max_new_tokens …"),
     SlashCommand("settings", "", "what is kept for next time"),

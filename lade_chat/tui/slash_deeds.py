@@ -132,6 +132,7 @@ _DEEDS: dict[str, Callable[[ChatKeys, str], None]] = {
     "export": _export,
     "save": _save,
     "model": _model,
+    "reopen": lambda screen, _: screen.chat.reopen(),
     "system": _system,
     "set": _set,
     "settings": _settings,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
-from lade_chat.protocol import Message, ReplyFinished, Tokens
+from lade_chat.protocol import Message, ReplyFinished, Statistics, Tokens
 from lade_chat.store import tree
-from lade_chat.store.conversation import Conversation
+from lade_chat.store.conversation import Conversation, new_turn_id
 from lade_chat.store.values import Model, Turn
 from lade_chat.tui.keeper import Keeper
 
@@ -18,11 +18,13 @@ from lade_chat.tui.keeper import Keeper
 class Asked:
     """What the model is to answer: a question, or (None) that its last reply goes on.
 
-    ``instead_of`` is the turn beside which it is asked; None for a question that follows the last turn.
+    ``instead_of`` is the turn beside which it is asked; None for a question that follows the last turn. ``turn`` is
+    the turn as which it is kept while it waits; None for what waits for nothing.
     """
 
     question: str | None
     instead_of: int | None = None
+    turn: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,27 @@ class Talk:
 
     def messages_for(self, asked: Asked) -> tuple[Message, ...]:
         """The messages as the model gets them, if this is asked now."""
-        parent = self.current.about.leaf if asked.instead_of is None else self.current.turn(asked.instead_of).parent
+        parent = self._parent(asked)
         path = self._up_to(parent)
         return tree.messages((*path, Turn(0, parent, 0.0, asked.question)), self.current.about.system)
+
+    def leaf_before(self, asked: Asked) -> int | None:
+        """The turn to which the conversation goes back if this gets no answer."""
+        return self.current.about.leaf if asked.turn is None else self._parent(asked)
+
+    def _parent(self, asked: Asked) -> int | None:
+        beside = asked.turn if asked.instead_of is None else asked.instead_of
+        return self.current.about.leaf if beside is None else self.current.turn(beside).parent
+
+    @property
+    def last_statistics(self) -> Statistics | None:
+        """The figures of the last reply that has some."""
+        return next((turn.statistics for turn in reversed(self.current.path) if turn.statistics is not None), None)
+
+    @property
+    def last_ended(self) -> Turn | None:
+        """The last turn whose reply has ended; questions that wait may follow it."""
+        return next((turn for turn in reversed(self.current.path) if turn.ending is not None), None)
 
     def again(self, turn: int | None = None) -> Asked | None:
         """The question of a turn (of the last one), to be asked once more; None if there is none."""
@@ -89,6 +109,13 @@ class Talk:
         """Whether it is a question of this conversation, asked again."""
         return asked.instead_of is not None and self.current.turn(asked.instead_of).question == asked.question
 
+    def other_replies(self, asked: Asked) -> tuple[Turn, ...]:
+        """The replies that a question which is asked again has already; none for any other."""
+        if asked.instead_of is None or not self.is_repeated(asked):
+            return ()
+        siblings = self.current.siblings(asked.instead_of)
+        return tuple(turn for turn in siblings if turn.question == asked.question and turn.reply)
+
     def _up_to(self, turn: int | None) -> tuple[Turn, ...]:
         return tree.path_to({each.id: each for each in self.current.turns}, turn)
 
@@ -107,10 +134,23 @@ class Talk:
 
     # --- what is said ------------------------------------------------------------------------------------------
 
+    def enqueue(self, question: str) -> Asked:
+        """A question that has to wait: it is kept from now on, as a turn without an answer."""
+        turn = new_turn_id()
+        self._keeper.change(partial(self.current.enqueue, question, turn))
+        return Asked(question, turn=turn)
+
+    def take_back(self, asked: Asked) -> None:
+        """Forget a question that waits."""
+        if asked.turn is not None:
+            self._keeper.change(partial(self.current.withdraw, asked.turn))
+
     def ask(self, asked: Asked, model: Model) -> None:
         """Begin the turn; what comes of it goes to ``grow``, then to ``finish`` or ``break_off``."""
         conversation, question, turn = self.current, asked.question, asked.instead_of
-        if turn is not None and self.is_repeated(asked):
+        if asked.turn is not None:
+            self._keeper.change(partial(conversation.answer, asked.turn, model))
+        elif turn is not None and self.is_repeated(asked):
             self._keeper.change(partial(conversation.retry, model, turn=turn))
         elif turn is not None and question is not None:
             self._keeper.change(partial(conversation.edit, turn, question, model))
@@ -131,15 +171,8 @@ class Talk:
         self._keeper.change(partial(self.current.break_off, error), then)
 
     def withdraw(self, leaf: int | None, then: Callable[[], None]) -> None:
-        """Take back a turn that got no answer, and go back to where the conversation was: to ``leaf``."""
-        conversation = self.current
-
-        def work() -> None:
-            conversation.withdraw()
-            if conversation.about.leaf != leaf:
-                conversation.branch(leaf)
-
-        self._keeper.change(work, then)
+        """Take back the turn that got no answer, and go back to where the conversation was: to ``leaf``."""
+        self._keeper.change(partial(self.current.withdraw, back_to=leaf), then)
 
     def save(self) -> None:
         """Save what is not saved yet, unless the keeper has its hands full already."""

@@ -59,3 +59,11 @@ def test_sources_have_tints_of_their_own(colours: Colours) -> None:
     for one, another in combinations(SOURCES, 2):
         pair = rgb(colours.tints[one]), rgb(colours.tints[another])
         assert sum(abs(a - b) for a, b in zip(*pair, strict=True)) > 40
+
+
+@pytest.mark.parametrize("write", [html_page, svg_card, cast])
+def test_a_file_that_was_attached_is_a_line_of_the_question(write: Writer) -> None:
+    question = "Sum @notes.txt up.\n\nFile notes.txt:\n```\none\ntwo\nthree\nfour\n```"
+    text = write(replace(reply(), question=question), "dark", None).decode()
+    assert "```" not in text
+    assert "notes.txt · 4 lines" in text or "notes.txt \\u00b7 4 lines" in text

@@ -130,6 +130,7 @@ def statistics(
         time_to_first_token=0.15,
         recent_tokens_per_second=tokens / (0.05 * max(len(script), 1)),
         verified_tokens=tokens - len(script),
+        verified_from=(("trajectory", tokens - len(script)),) if tokens > len(script) else (),
         prompt_tokens=23,
         context_used=23 + tokens,
         context_window=2048,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,7 +10,7 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol import Candidate, Inspect, Pause, Resume, StepOnce, Stop, Tokens
+from lade_chat.protocol import Candidate, Inspect, Pause, ReplyFinished, Resume, StepOnce, Stop, Tokens
 from lade_chat.tui.app import ChatApp
 from lade_chat.tui.debug_panel import PAGES, DebugPanel
 from lade_chat.tui.inspector_view import shown
@@ -49,6 +50,47 @@ async def test_a_page_at_a_time_where_there_is_little_room(engine: ScriptedEngin
         assert not app.screen.query_one(DebugPanel).display
         await pilot.press("f4")
         await sees(pilot, *PAGE_TEXTS["figures"])
+
+
+async def test_opened_after_a_reply_it_shows_its_last_step(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION), Tokens((), statistics(FUNCTION), inspection=INSPECTED_STEP))
+        engine.tell(finished(FUNCTION))
+        await sees(pilot, "one by one.", "ready")
+        await pilot.press("ctrl+d", "f4")
+        await sees(pilot, *PAGE_TEXTS["window"])
+
+
+async def test_it_says_which_sources_the_verified_tokens_came_from(engine: ScriptedEngine) -> None:
+    async with opened(engine, debug=True) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        figures = msgspec.structs.replace(
+            statistics(FUNCTION, debug=True),
+            verified_from=(("context", 31), ("successor", 4)),
+            window_size=0,
+            ngram_size=0,
+            pool_size=0,
+        )
+        engine.tell(*streamed(FUNCTION, debug=True), ReplyFinished("eos", figures))
+        await sees(pilot, "no window", "context 31, successor 4")
+
+
+async def test_what_the_speed_up_follows_from_stands_below_it(engine: ScriptedEngine) -> None:
+    script = FUNCTION[:4]  # 11 tokens in 4 steps
+    async with opened(engine, debug=True) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(script, debug=True), finished(script, debug=True))
+        await sees(pilot, "SUMMARY")
+        figures = str(app.screen.query_one("#debug-figures").render())
+        rows = {line[:21].rstrip(): line[21:] for line in figures.splitlines()}
+        assert rows["tokens per step"] == "2.75"
+        speedup, later, plain, step = (
+            float(re.sub("[^0-9.]", "", rows[name]))
+            for name in ("speed-up over plain", "tokens/later step", "a plain step takes", "a step takes")
+        )
+        assert later == round(10 / 3, 2)
+        assert speedup == pytest.approx(later * plain / step, abs=0.01)
 
 
 async def test_all_of_it_where_there_is_much(engine: ScriptedEngine) -> None:

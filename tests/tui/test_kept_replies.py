@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from textual.widgets import Label
 
 from lade_chat.protocol import Origin
 from lade_chat.tui import copying
@@ -63,20 +64,37 @@ async def test_a_finished_reply_is_markdown_with_its_tints(engine: ScriptedEngin
         await sees_no(pilot, "```")
 
 
-async def test_tints_stay_when_the_theme_changes(engine: ScriptedEngine) -> None:
+@pytest.mark.parametrize("what", ["theme", "resize", "colours twice"])
+async def test_tints_of_code_stay_when_it_is_drawn_anew(engine: ScriptedEngine, what: str) -> None:
     async with opened(engine) as (app, pilot):
         await answered(app, engine, pilot, DOCUMENT)
         await wait_until(pilot, lambda: app.screen.query("#code-content"))
-        code = app.screen.query_one("#code-content")
+        code = app.screen.query_one("#code-content", Label)
 
         def tints() -> int:
             return sum("origin-" in str(span.style) for span in code.visual.spans)  # type: ignore[attr-defined]
 
         await wait_until(pilot, tints)
         before = tints()
-        app.theme = "textual-light"
-        await pilot.pause()
+        if what == "theme":
+            app.theme = "textual-light"
+        elif what == "resize":
+            await pilot.resize_terminal(130, 40)
+        else:
+            await pilot.press("ctrl+b", "ctrl+b")
+        await pilot.pause(0.1)
         await wait_until(pilot, lambda: tints() == before)
+
+
+async def test_code_wider_than_the_screen_is_shown_whole(engine: ScriptedEngine) -> None:
+    script: Script = (
+        ("```python\n",),
+        ("total = first_number + second_number + third_number",),
+        (" + last_number\n```",),
+    )
+    async with opened(engine, size=(60, 18)) as (app, pilot):
+        await answered(app, engine, pilot, script)
+        await sees(pilot, "total =", "last_number")
 
 
 async def test_a_text_that_is_no_markdown_stays_as_it_is(engine: ScriptedEngine) -> None:

@@ -194,10 +194,10 @@ async def test_a_resize_keeps_the_conversation(engine: ScriptedEngine) -> None:
 async def test_running_foreign_code_has_to_be_chosen(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(80, 30)) as (app, pilot):
         await pilot.press("ctrl+o")
-        await sees(pilot, "▐ ▌ Run Python code")
+        await sees(pilot, "[ ] Run Python code")
         app.screen.query_one("#code").focus()
         await pilot.press("space")
-        await sees(pilot, "▐X▌ Run Python code", "▐ ▌ Read weights in pickle files")
+        await sees(pilot, "[X] Run Python code", "[ ] Read weights in pickle files")
         app.screen.query_one("#path").focus()
         await pilot.press("enter")
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)

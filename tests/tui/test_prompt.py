@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
+from lade_chat.attached import parted
 from lade_chat.protocol import DecodingOptions, Load, ModelOptions, Race, Reply, Sampling, SetLookahead
 from lade_chat.store.store import Store
 from lade_chat.tui.app import ChatApp
-from lade_chat.tui.attachments import MOST_BYTES, AttachmentError, attach, parted
+from lade_chat.tui.attachments import MOST_BYTES, AttachmentError, attach
 from lade_chat.tui.completion import completions
 from lade_chat.tui.completion_list import CompletionList
 from lade_chat.tui.model_screen import ModelScreen

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from textual.color import Color
 from textual.pilot import Pilot
 
 from lade_chat.protocol import (
@@ -65,6 +68,37 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, ke
         assert app.screen is app.chat_screen
         assert app.chat_screen.prompt.text == "Write a function."
         assert app.chat_screen.chat.conversation.messages == ()
+
+
+@pytest.mark.parametrize(("speedup", "winner"), [(2.94, "left"), (0.5, "right"), (1.01, None)])
+async def test_the_frame_of_the_winner_alone_stands_out_and_only_at_the_end(
+    engine: ScriptedEngine, speedup: float, winner: str | None
+) -> None:
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        app.chat_screen.prompt.put("Write a function.")
+        await pilot.press("ctrl+r")
+        await sees(pilot, "slower than life")
+
+        def frames() -> dict[str, Color]:
+            return {str(pane.id): pane.styles.border_top[1] for pane in app.screen.query(RacePane)}
+
+        before = frames()
+        assert before["left"] == before["right"]
+        run_both(engine)
+        engine.tell(RaceFinished(speedup, identical=True))
+        await sees(pilot, "identical")
+        assert {side for side, colour in frames().items() if colour != before[side]} == ({winner} - {None})
+
+
+async def test_how_far_and_how_fast_have_their_names(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("Write a function.")
+        await pilot.press("ctrl+r")
+        run_both(engine)
+        await sees(pilot, "51 steps")
+        tracks = [line for line in screen_text(app).splitlines() if "━" in line]
+        assert len(tracks) == 2
+        assert all(re.search(r"tokens ━+ +tok/s [▁▂▃▄▅▆▇█]+ ", line) for line in tracks)
 
 
 async def test_thoughts_are_folded_in_a_race_too(engine: ScriptedEngine) -> None:

@@ -128,3 +128,44 @@ async def test_a_stop_string_is_named_as_the_end(engine: ScriptedEngine) -> None
     async with opened(engine) as (app, pilot):
         await answered(app, pilot, engine, "one", *reply(None, "stop"))
         await sees(pilot, "stopped at stop string")
+
+
+async def test_asking_again_draws_with_the_next_seed_and_shows_it(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(160, 50), options=DecodingOptions(sampling=ASKED)) as (app, pilot):
+        await answered(app, pilot, engine, "one", *reply(drawn()))
+        await answered(app, pilot, engine, "/retry", *reply(drawn(SEED + 1)))
+        await wait_until(pilot, lambda: screen_text(app).count(f"seed {SEED + 1}") == 2)
+        await answered(app, pilot, engine, "/retry", *reply(drawn(SEED + 2)))
+        await say(app, pilot, "two")
+        assert seeds(engine) == [None, SEED + 1, SEED + 2, SEED + 2]
+
+
+async def test_asking_again_goes_beyond_a_seed_that_was_given_for_that_reply_alone(engine: ScriptedEngine) -> None:
+    options = DecodingOptions(sampling=Sampling(temperature=0.8, seed=7))
+    async with opened(engine, size=(160, 50), options=options) as (app, pilot):
+        await answered(app, pilot, engine, "one", *reply(drawn(7)))
+        await say(app, pilot, "/retry")
+        assert "seed 8" in status(app)
+        engine.tell(*reply(drawn(8)))
+        await sees(pilot, "2 of 2", "seed 8")
+        assert "seed 7" in header(app)
+        await answered(app, pilot, engine, "/retry", *reply(drawn(9)))
+        # Beside the first alternative there is one with seed 8 already.
+        for place in (2, 1):
+            await pilot.press("shift+tab", "left")
+            await sees(pilot, f"{place} of 3")
+        await say(app, pilot, "/retry")
+        await wait_until(pilot, lambda: len(seeds(engine)) == 4)
+        engine.tell(*reply(drawn(10)))
+        await sees(pilot, "4 of 4")
+        await say(app, pilot, "two")
+        assert seeds(engine) == [7, 8, 9, 10, 7]
+
+
+async def test_asking_again_where_nothing_is_drawn_says_how_to_draw(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        await answered(app, pilot, engine, "one", *reply(None, "cancelled"))
+        await answered(app, pilot, engine, "/retry", *reply(None))
+        await sees_no(pilot, "same text to the same question")
+        await answered(app, pilot, engine, "/retry", *reply(None))
+        await sees(pilot, "same text to the same question", "/set temperature 0.8")

@@ -1,0 +1,104 @@
+"""A conversation remembers with which model it was held, says so where another one answers, and opens it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from lade_chat.cli.keeping import KeptTurn
+from lade_chat.protocol import Load, ModelOptions, Reply
+from lade_chat.store.store import Store
+from lade_chat.store.values import Model
+from lade_chat.tui.start import Start
+from tests.store.replies import answer
+from tests.tui.driving import MEMORY, opened, say, screen_text, sees, status, wait_until
+from tests.tui.scripted import MODEL, ScriptedEngine
+from tests.tui.test_conversations import answered
+
+OTHER = Model("some-model-1B", "maker/some-model-1B", "cpu", "bfloat16")
+SAME = Model(MODEL.name, None, "cpu", "float32")
+NOTICE = "This conversation was held with some-model-1B"
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with TemporaryDirectory(dir=MEMORY) as name:
+        yield Path(name)
+
+
+def kept(folder: Path, model: Model) -> Store:
+    store = Store(folder)
+    conversation = store.begin()
+    conversation.ask("17 + 25?", model)
+    answer(conversation, "It is 42.")
+    return store
+
+
+def paths(engine: ScriptedEngine) -> list[str | None]:
+    return [command.options.path for command in engine.sent if isinstance(command, Load)]
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+async def test_another_model_than_its_own_is_told_and_its_own_is_one_command_away(
+    engine: ScriptedEngine, folder: Path, loaded: bool
+) -> None:
+    start = Start() if loaded else Start(latest=True)
+    async with opened(
+        engine, size=(120, 30), store=kept(folder, OTHER), start=start, model=MODEL if loaded else None
+    ) as (app, pilot):
+        if loaded:
+            await say(app, pilot, "/resume 42")
+        else:
+            await sees(pilot, "It is 42.")
+            assert NOTICE not in screen_text(app)
+            engine.load()
+        await sees(pilot, NOTICE, "tiny-12M answers from here on", "/reopen")
+        await say(app, pilot, "/reopen")
+        await wait_until(pilot, lambda: len(paths(engine)) == 2)
+        assert paths(engine)[-1] == "maker/some-model-1B"
+
+
+async def test_the_notice_holds_nothing_up(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, OTHER), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, NOTICE)
+        await say(app, pilot, "Why?")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        await answered(app, pilot, engine)
+        await say(app, pilot, "/reopen")
+        assert "tiny-12M is loaded already" in status(app)
+
+
+async def test_nothing_is_said_where_its_own_model_answers(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, SAME), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "It is 42.", "ready")
+        assert "was held with" not in screen_text(app)
+
+
+async def test_who_opens_another_model_is_not_told_what_they_know(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=kept(folder, SAME), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "It is 42.")
+        await say(app, pilot, "/model maker/some-model-1B")
+        engine.load(MODEL.__class__(OTHER.name, "cpu", "bfloat16", 1, 2048, lookahead_supported=True))
+        await sees(pilot, "some-model-1B", "ready")
+        assert "was held with" not in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 18)])
+async def test_the_list_shows_which_model_a_conversation_was_held_with(
+    engine: ScriptedEngine, folder: Path, size: tuple[int, int]
+) -> None:
+    async with opened(engine, size=size, store=kept(folder, OTHER)) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "17 + 25?", "some-model-")
+        assert all(len(line) <= size[0] for line in screen_text(app).splitlines())
+
+
+def test_ask_says_so_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept(folder, OTHER)
+    turn = KeptTurn(folder, "Why?", None, latest=True)
+    turn.begin(MODEL, ModelOptions())
+    turn.close()
+    assert capsys.readouterr().err == "The conversation was held with some-model-1B; tiny-12M answers.\n"

@@ -1,0 +1,122 @@
+"""A message that waits for the model is in the conversation, and on disk, from the moment it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from lade_chat.protocol import Failed, Reply
+from lade_chat.store.store import Store
+from lade_chat.tui.phase import Phase
+from lade_chat.tui.start import Start
+from tests.tui.driving import MEMORY, opened, reply_text, say, sees, status, wait_until
+from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed
+from tests.tui.test_conversations import answered, assistant, last_messages, talked, user
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with TemporaryDirectory(dir=MEMORY) as name:
+        yield Path(name)
+
+
+def on_disk(folder: Path) -> list[tuple[str | None, str, str | None]]:
+    """The latest conversation's questions, replies and endings, as another program reads them now."""
+    latest = Store(folder).latest()
+    return [] if latest is None else [(turn.question, turn.reply, turn.ending) for turn in latest.path]
+
+
+async def test_what_waits_for_the_model_is_on_disk_at_once_and_survives_the_end(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    async with opened(engine, store=Store(folder), model=None) as (app, pilot):
+        await say(app, pilot, "What is a list?")
+        await say(app, pilot, "And a tuple?")
+        await sees(pilot, "waits for the model")
+        # As after SIGKILL: nothing has been closed.
+        assert on_disk(folder) == [("What is a list?", "", None), ("And a tuple?", "", None)]
+        await pilot.press("ctrl+q")
+    assert on_disk(folder) == [("What is a list?", "", None), ("And a tuple?", "", None)]
+    again = ScriptedEngine()
+    async with opened(again, store=Store(folder), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "What is a list?", "And a tuple?", "/retry asks again")
+        assert not again.sent_of(Reply)
+        await say(app, pilot, "/retry")
+        await wait_until(pilot, lambda: again.sent_of(Reply))
+        assert last_messages(again) == (user("And a tuple?"),)
+
+
+async def test_what_waited_is_answered_in_order_and_in_its_place(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder), model=None) as (app, pilot):
+        await say(app, pilot, "one")
+        await say(app, pilot, "two")
+        engine.load()
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        assert last_messages(engine) == (user("one"),)
+        engine.tell(*streamed((("1",),)), finished((("1",),)))
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert last_messages(engine) == (user("one"), assistant("1"), user("two"))
+        await answered(app, pilot, engine, (("2",),))
+        assert on_disk(folder) == [("one", "1", "eos"), ("two", "2", "eos")]
+        assert all(turn.model is not None and turn.model.name == MODEL.name for turn in Store(folder).latest().turns)  # type: ignore[union-attr]
+        await pilot.press("shift+tab", "up", "up", "up", "enter")
+        await sees(pilot, "Copy the reply")
+        await pilot.press("c")
+        assert app.clipboard == "1"
+
+
+async def test_what_waits_behind_a_reply_that_is_being_stopped_is_on_disk_too(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await say(app, pilot, "one")
+        engine.tell(*streamed(FUNCTION[:4]))
+        await wait_until(pilot, lambda: "list" in reply_text(app))
+        await pilot.press("escape")
+        await say(app, pilot, "two")
+        assert [question for question, _, _ in on_disk(folder)] == ["one", "two"]
+        engine.tell(finished(FUNCTION[:4], "cancelled"))
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert on_disk(folder)[0][2] == "cancelled"
+        await answered(app, pilot, engine)
+        assert on_disk(folder)[1] == ("two", "It is 42.", "eos")
+
+
+async def test_what_waits_stays_where_the_question_before_it_gets_no_answer(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await talked(app, pilot, engine, "zero")
+        await say(app, pilot, "/retry")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        await pilot.press("escape")
+        await say(app, pilot, "two")
+        engine.tell(Failed("out of memory"))
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 3)
+        assert last_messages(engine) == (user("zero"), assistant("It is 42."), user("two"))
+        await answered(app, pilot, engine)
+        assert on_disk(folder) == [("zero", "It is 42.", "eos"), ("two", "It is 42.", "eos")]
+
+
+async def test_a_question_that_is_given_back_is_no_longer_on_disk(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder), model=None) as (app, pilot):
+        await say(app, pilot, "for later")
+        await pilot.press("ctrl+n")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "for later")
+        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        assert on_disk(folder) == []
+        engine.load()
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+
+
+async def test_a_question_whose_prompt_was_still_being_read_is_unanswered(engine: ScriptedEngine, folder: Path) -> None:
+    async with opened(engine, store=Store(folder)) as (app, pilot):
+        await say(app, pilot, "one")
+        await wait_until(pilot, lambda: "reading" in status(app))
+        await pilot.press("ctrl+q")
+    assert on_disk(folder) == [("one", "", None)]
+    async with opened(ScriptedEngine(), store=Store(folder), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "No answer came")
