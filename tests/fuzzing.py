@@ -21,7 +21,6 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from decoding.kernel_timing import LinearKernel
 
 import decoding
 from decoding import (
@@ -34,6 +33,7 @@ from decoding import (
     kernel_timing,
     linear_kernels,
 )
+from decoding.kernel_timing import LinearKernel
 from decoding.rotary import RotaryState
 from decoding.session import Session
 from tests.costs import DEAR, NEARLY_FREE, budgeted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from statistics import mean
+from typing import cast
 
 from decoding import Origin as Source
 from decoding import Step
@@ -51,7 +52,7 @@ class Meter:
         self._steps += 1
         self._generated += len(step.tokens)
         self._verified += step.verified
-        self._verified_from.update(origin.value for origin in step.origins if origin is not Source.PLAIN)
+        self._verified_from.update(cast(Origin, each.value) for each in step.origins if each is not Source.PLAIN)
         self._pool_size = step.pool_size
         if not step.prefill:
             # The step that ends a reply may be cut short, and tells nothing of the others.
