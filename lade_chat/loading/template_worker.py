@@ -38,7 +38,7 @@ def main() -> None:
         except MemoryError:
             answer = {"error": f"it needs more than {MAX_MEMORY_BYTES >> 20} MiB of memory", "kind": LIMITED}
         except RecursionError:
-            answer = {"error": "it calls itself too often", "kind": LIMITED}
+            answer = {"error": "it calls itself too often, or is nested too deeply", "kind": LIMITED}
         except (OverflowError, _TooLongError) as error:
             answer = {"error": str(error), "kind": LIMITED}
         except Exception as error:  # a template may raise whatever it likes
