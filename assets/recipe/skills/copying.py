@@ -101,7 +101,8 @@ def _kept(draw: Draw) -> list[Exchange]:
 
 def _swapped(draw: Draw) -> list[Exchange]:
     """One word of a text for another."""
-    items = any_words(draw, 3, 9)
+    items = [*any_words(draw, 2, 6), *([draw.any(_SMALL)] if draw.chance(0.5) else [])]
+    items += draw.rng.sample(items, draw.whole(0, 2))
     gone, new = draw.any(items), word(draw)
     text = draw.any((" ", ", ")).join(items)
     done = (", " if ", " in text else " ").join(new if item == gone else item for item in items)

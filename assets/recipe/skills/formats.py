@@ -17,6 +17,7 @@ _WORDING = read_wording("formats")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _NUMERIC, _TEXTUAL, _OTHER = (tuple(_WORDING[f"{sort} keys"][0].split()) for sort in ("numeric", "textual", "other"))
 _KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
+_USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price")
 _EVENTS = ("party", "concert", "meeting", "lesson", "race", "parade", "market", "picnic", "wedding", "dance")
 _GOODS = (*words.FOODS, *words.OBJECTS)
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
@@ -58,7 +59,9 @@ def _value(draw: Draw, key: str) -> Any:
 def _fields(draw: Draw) -> tuple[str, dict[str, Any]]:
     """Any keys with any values, as people write them down, and the facts in it."""
     facts: dict[str, Any] = {}
-    for key in dict.fromkeys(draw.rng.sample(_KEYS, draw.any((1, 2, 2, 3, 3, 3, 4, 5)))):
+    for key in dict.fromkeys(
+        draw.rng.sample(_USUAL if draw.chance(0.4) else _KEYS, draw.any((1, 2, 2, 2, 3, 3, 4, 5)))
+    ):
         numeric = key in _NUMERIC or (key not in _TEXTUAL and draw.chance(0.3))
         named = key in ("name", "friend", "owner", "author")
         facts[key] = draw.whole(0, draw.any((20, 99, 2030))) if numeric else draw.name() if named else word(draw)
@@ -66,7 +69,8 @@ def _fields(draw: Draw) -> tuple[str, dict[str, Any]]:
             facts[key] = facts[key].lower()
     between, join = draw.any(((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"),
                               (" is ", ", "), (" is ", " and "), (": ", "; "), (" ", " and ")))  # fmt: skip
-    return join.join(f"{key}{between}{value}" for key, value in facts.items()), facts
+    told = [f"{key}{between}{value}" for key, value in facts.items()]
+    return enumerated(told) if between == " " and draw.chance(0.6) else join.join(told), facts
 
 
 def _record(draw: Draw) -> tuple[str, dict[str, Any]]:
@@ -74,7 +78,8 @@ def _record(draw: Draw) -> tuple[str, dict[str, Any]]:
     if draw.chance(0.55):
         return _fields(draw)
     kind, keys = draw.any((
-        ("person", "n name,a age,c city"), ("person", "n name,a age,c city"),
+        ("person", "n name,a age,c city"), ("person", "n name,a age,c city"), ("aged", "n name,a age"),
+        ("living", "n name,c city"), ("working", "n name,j job"), ("aged", "n name,a age"),
         ("worker", "n name,a age,c city,j job"), ("worker", "n name,a age,c city,j job"),
         ("pet", "n name,p animal,a age"), ("product", "o product,a price"), ("event", "e event,d day,a time"),
     ))  # fmt: skip

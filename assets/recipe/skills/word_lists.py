@@ -146,12 +146,12 @@ def _join(draw: Draw) -> list[Exchange]:
 
 
 def _unique(draw: Draw) -> list[Exchange]:
-    items = words_in_order(draw, draw.whole(2, 4))
+    items = words_in_order(draw, draw.whole(2, 5))
     told = [*items]
-    for _ in range(draw.whole(1, 2)):
+    for _ in range(draw.whole(1, 3)):
         again = draw.any(items)
         told.insert(draw.whole(told.index(again) + 1, len(told)), again)
-    ask = draw.ask(_WORDING["unique"], _WORDING["unique varied"], x=", ".join(told))
+    ask = draw.ask(_WORDING["unique"], _WORDING["unique varied"], x=draw.any((", ", ", ", " ")).join(told))
     return [handed_back(draw, ask, ", ".join(items)), *_then(draw, items, True)]
 
 
