@@ -93,7 +93,7 @@ class ChatScreen(ChatKeys):
         self.prompt.focus()
         self.status.show([part(0, "starting")])
         self.set_interval(SAVE_SECONDS, self.chat.tick)
-        self.call_after_refresh(self.begin_with, self._start)
+        self.begin_with(self._start)
 
     @property
     def _header(self) -> HeaderBar:

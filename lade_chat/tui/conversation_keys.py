@@ -16,6 +16,9 @@ from lade_chat.tui.start import Start
 from lade_chat.tui.status_bar import StatusBar
 from lade_chat.tui.transcript import Transcript
 
+FIRST_SECONDS = 0.5
+"""How long the first picture waits for the conversation that is to be in it; it is usually there within some ms."""
+
 
 class ConversationKeys(Screen[None]):
     """The lower half of ``ChatKeys``, which has the keys."""
@@ -24,6 +27,10 @@ class ConversationKeys(Screen[None]):
     keeper: Keeper
     deleted: list[str]
     """Conversations that were deleted since the chat was opened, and may be brought back."""
+    _looking = False
+    """Whether a conversation is being looked for by words."""
+    _meant: tuple[str, str | None] = ("", None)
+    """For what the list is to be searched when it is opened next, and the system prompt that goes with it."""
 
     @property
     def transcript(self) -> Transcript:
@@ -49,6 +56,9 @@ class ConversationKeys(Screen[None]):
         self.chat.new_conversation()
 
     def action_list_conversations(self, search: str = "", system: str | None = None) -> None:
+        if not search:
+            search, system = self._meant
+        self._meant = ("", None)
         model = self.chat.model.name if self.chat.model is not None else ""
         listed = ConversationList(self.keeper, self.chat.conversation, self.deleted, search, model)
 
@@ -73,6 +83,9 @@ class ConversationKeys(Screen[None]):
         """
         if wanted == self.chat.conversation.current.id:
             return
+        if not wanted.strip():
+            self.action_list_conversations(system=system)
+            return
 
         def find() -> Conversation | None:
             try:
@@ -82,20 +95,34 @@ class ConversationKeys(Screen[None]):
                 return self.keeper.store.resume(found[0].id) if len(found) == 1 else None
 
         def found(conversation: Conversation | None) -> None:
-            if conversation is None:
-                self.action_list_conversations(wanted, system)
-            else:
+            self._looking = False
+            self.status.review()
+            if conversation is not None:
                 self._open(conversation, system)
+            elif self.prompt.text:  # who is typing goes on typing
+                self._meant = (wanted, system)
+                lists = f"{self.key_names.first('list_conversations')} lists those that mention it."
+                self.hint(f"No one conversation is meant by “{printable(wanted)}”. {lists}")
+            else:
+                self.action_list_conversations(wanted, system)
 
-        self.keeper.look_up(find, found)
+        def failed() -> None:
+            self._looking = False
+            self.status.review()
+
+        self._looking = True
+        self.status.hint(f"Looking for “{printable(wanted)}”", lambda: self._looking)
+        self.keeper.look_up(find, found, failed)
 
     def begin_with(self, start: Start) -> None:
-        """Look up what the prompt recalls, and the conversation to go on with."""
-        self.keeper.look_up(self.keeper.store.prompts, self.prompt.recall_from)
+        """Look up the conversation to go on with, which is to be the first thing seen, and what the prompt recalls."""
         if start.latest:
             self.keeper.look_up(self.keeper.store.latest, lambda found: self._go_on_with_latest(found, start.system))
         elif start.wanted is not None:
             self.resume(start.wanted, start.system)
+        if start.latest or start.wanted is not None:
+            self.keeper.wait(FIRST_SECONDS)
+        self.keeper.look_up(self.keeper.store.prompts, self.prompt.recall_from)
 
     def _go_on_with_latest(self, conversation: Conversation | None, system: str | None) -> None:
         if conversation is None:

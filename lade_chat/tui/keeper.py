@@ -61,6 +61,12 @@ class Keeper:
         """Have ``then`` called with what ``work`` gives back, or ``failed`` if that cannot be had."""
         self._do(work, then, lambda _result: failed() if failed is not None else None)
 
+    def wait(self, seconds: float) -> bool:
+        """Wait for what was asked for so far, at most so long; it is delivered afterwards. False if it takes longer."""
+        done = threading.Event()
+        self._jobs.put(done.set)
+        return done.wait(seconds)
+
     def close(self) -> bool:
         """Finish what was asked for, and let the store go; ``trouble`` is then why that failed.
 

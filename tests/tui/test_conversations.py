@@ -11,7 +11,8 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from lade_chat.protocol import Failed, Message, Piece, Reply, Statistics, Stop, Tokens
+from lade_chat.protocol import DecodingOptions, Failed, Message, ModelOptions, Piece, Reply, Statistics, Stop, Tokens
+from lade_chat.store.conversation import Conversation
 from lade_chat.store.store import Store
 from lade_chat.store.trouble import StoreError
 from lade_chat.tui.app import ChatApp
@@ -22,7 +23,19 @@ from lade_chat.tui.start import Start
 from lade_chat.tui.tinted_text import Chunk
 from lade_chat.tui.turn import UserTurn
 from lade_chat.tui.turn_menu import TurnMenu
-from tests.tui.driving import MEMORY, burst, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.driving import (
+    MEMORY,
+    burst,
+    driven,
+    opened,
+    reply_text,
+    say,
+    screen_text,
+    sees,
+    sees_no,
+    status,
+    wait_until,
+)
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
 
 SHORT = (("It", " is"), (" 42", "."))
@@ -295,6 +308,81 @@ async def test_retry_keeps_the_reply_so_far_as_an_alternative(engine: ScriptedEn
         await sees(pilot, "1 of 2", "It is 42.")
         await sees_no(pilot, "Forty-two.")
         await wait_until(pilot, lambda: app.chat_screen.chat.conversation.messages[-1] == assistant("It is 42."))
+
+
+class WatchingEngine(ScriptedEngine):
+    """Notes what is on the screen when it is started: right after the first picture."""
+
+    app: ChatApp | None = None
+    first_screen: object = None
+    first_text = ""
+
+    async def start(self) -> None:
+        assert self.app is not None
+        self.first_screen, self.first_text = self.app.screen, screen_text(self.app)
+        await super().start()
+
+
+def opening(engine: WatchingEngine, store: Store, wanted: str | None, latest: bool = False) -> ChatApp:
+    engine.app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=store, start=Start(latest, wanted))
+    return engine.app
+
+
+@pytest.mark.parametrize("wanted", ["p", ""])
+async def test_the_list_is_the_first_thing_seen_where_several_are_meant(folder: Path, wanted: str) -> None:
+    kept(folder, "apple", "pear").close()
+    engine = WatchingEngine()
+    app = opening(engine, Store(folder), wanted)
+    async with driven(app, (80, 24), None, engine) as pilot:
+        assert engine.first_screen is app.screen
+        assert isinstance(app.screen, ConversationList)
+        burst(app, *"ear")
+        await wait_until(pilot, lambda: app.screen.query_one("#search", Input).value == "ear")
+        await sees_no(pilot, "apple")
+        assert not app.chat_screen.prompt.text
+
+
+@pytest.mark.parametrize(("wanted", "latest"), [("about pear", False), (None, True)])
+async def test_the_conversation_is_the_first_thing_seen_where_one_is_meant(
+    folder: Path, wanted: str | None, latest: bool
+) -> None:
+    kept(folder, "apple", "pear").close()
+    engine = WatchingEngine()
+    app = opening(engine, Store(folder), wanted, latest)
+    async with driven(app, (80, 24), None, engine) as pilot:
+        assert "Who are you?" not in engine.first_text
+        await sees(pilot, "about pear")
+        burst(app, *"Why?", "enter")
+        await sees(pilot, "Why?", "waits for the model")
+
+
+async def test_a_late_list_does_not_take_the_prompt_from_someone_typing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.tui.conversation_keys.FIRST_SECONDS", 0.0)
+    kept(folder, "apple", "pear").close()
+    store, engine, found = Store(folder), WatchingEngine(), threading.Event()
+    resume = store.resume
+
+    def slow(conversation: str) -> Conversation:
+        found.wait()
+        return resume(conversation)
+
+    monkeypatch.setattr(store, "resume", slow)
+    app = opening(engine, store, "p")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await sees(pilot, "Looking for “p”")
+        burst(app, *"Hel")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hel")
+        found.set()
+        await sees(pilot, "No one conversation is meant by “p”. Ctrl+T lists those that mention it.")
+        burst(app, *"lo")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hello")
+        assert app.screen is app.chat_screen
+        await pilot.press("ctrl+t")
+        await wait_until(pilot, lambda: app.screen.query_one("#search", Input).value == "p")
+        await pilot.press("escape", "ctrl+t")
+        assert not app.screen.query_one("#search", Input).value
 
 
 async def test_who_goes_through_alternatives_stays_on_the_turn(engine: ScriptedEngine, folder: Path) -> None:
