@@ -21,23 +21,23 @@ True
 
 from decoding.asynchronous import GenerationOptions
 from decoding.autoregressive import AutoregressiveDecoder
-from decoding.candidates.tables import Tables
+from decoding.compiled.prefix import compile_support
 from decoding.config import LookaheadConfig
-from decoding.cost import StepCost
-from decoding.cost_probe import measure_step_cost, step_cost, still_holds
 from decoding.decoder import Decoder, plain_step_seconds, prefill
-from decoding.detail import Outlook, StepDetail
 from decoding.detokenizer import Detokenizer
-from decoding.hf import generate
+from decoding.drafting.tables import Tables
+from decoding.integrations.custom_generate import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
-from decoding.linear_kernels import packed_weight_bytes
 from decoding.lookahead import LookaheadDecoder
-from decoding.sampling import SamplingConfig
+from decoding.model.linear_kernels import packed_weight_bytes
+from decoding.model.support import Support, lookahead_support
+from decoding.planning.cost_probe import measure_step_cost, step_cost, still_holds
+from decoding.planning.step_cost import StepCost
+from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
-from decoding.static_prefix import compile_support
 from decoding.stats import GenerationStats
 from decoding.step import FinishReason, Origin, Step
-from decoding.support import Support, lookahead_support
+from decoding.step_detail import Outlook, StepDetail
 
 __all__ = [
     "AutoregressiveDecoder",

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from transformers.generation.logits_process import LogitsProcessor
 
     from decoding.arguments import EosTokenIds
-    from decoding.detail import Observe
-    from decoding.sampling import SamplingConfig
+    from decoding.sampling.config import SamplingConfig
     from decoding.session import Session
     from decoding.step import Step
+    from decoding.step_detail import Observe
 
 T = TypeVar("T")
 

@@ -16,20 +16,20 @@ from transformers.generation.logits_process import LogitsProcessor
 
 from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind, eos_of
 from decoding.asynchronous import GenerationOptions, on_a_thread
-from decoding.choose import Chooser, Greedy, Processed
-from decoding.detail import Observe
-from decoding.gate import vocabulary_size, warn_of_dropout
-from decoding.prefix import input_device
+from decoding.model.capabilities import vocabulary_size, warn_of_dropout
+from decoding.model.prefix import input_device
+from decoding.model.unwrapping import unwrapped
 from decoding.request import Request
-from decoding.sampling import SamplingConfig
+from decoding.sampling.config import SamplingConfig
+from decoding.sampling.sampler import Chooser, Greedy, Processed
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.unwrapping import unwrapped
+from decoding.step_detail import Observe
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from decoding.support import Support
+    from decoding.model.support import Support
 
 PREFILL_CHUNK = 512
 """Tokens of the prompt read in one forward pass, so that progress shows and a stop is soon obeyed."""

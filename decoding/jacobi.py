@@ -18,15 +18,15 @@ import numpy.typing as npt
 from transformers import PreTrainedModel
 
 from decoding.arguments import as_count
-from decoding.candidates.tree import CandidateTree
 from decoding.decoder import Decoder, plain_step, plainly
-from decoding.inputs import StepInputs
-from decoding.model_state import last_state_of
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.model.inputs import StepInputs
+from decoding.model.state import last_state_of
+from decoding.model.support import Support, lookahead_support, support_as_of
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.support import Support, lookahead_support, support_as_of
-from decoding.window import JacobiWindow
 
 
 @dataclass(frozen=True, slots=True)

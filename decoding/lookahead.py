@@ -6,7 +6,7 @@ iterations of Jacobi decoding over W positions ahead, whose columns yield new n-
 model chooses a token first, as plain decoding would, and a candidate is accepted if it is that token. So the text
 is the model's own, whatever was proposed.
 
-What the two branches hold is a :class:`~decoding.plan.Plan`'s affair. With W, N and G given it is the paper's
+What the two branches hold is a :class:`~decoding.planning.plan.Plan`'s affair. With W, N and G given it is the paper's
 algorithm, but for two things: n-grams of the prompt, the reply and earlier turns are candidates too, before those of
 the window where they match two tokens or more; and all candidates are merged into a tree, so that a shared prefix is
 verified once. Left to itself, it takes as many candidates as raise the tokens expected for the time of the step, from
@@ -23,21 +23,21 @@ import torch
 from transformers import PreTrainedModel
 
 from decoding.arguments import check_kind
-from decoding.candidates.tree import CandidateTree
-from decoding.choose import Choices
 from decoding.config import LookaheadConfig
-from decoding.cost import StepCost
-from decoding.cost_probe import step_cost
 from decoding.decoder import Decoder, plain_step, plainly
-from decoding.detail import Observe, ObservedPlan
-from decoding.inputs import StepInputs
-from decoding.model_state import last_state_of
-from decoding.plan import BudgetedPlan, FixedPlan, Plan
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.model.inputs import StepInputs
+from decoding.model.state import last_state_of
+from decoding.model.support import Support, lookahead_support, support_as_of
+from decoding.planning.cost_probe import step_cost
+from decoding.planning.plan import BudgetedPlan, FixedPlan, Plan
+from decoding.planning.step_cost import StepCost
 from decoding.request import Request
+from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.support import Support, lookahead_support, support_as_of
-from decoding.window import JacobiWindow
+from decoding.step_detail import Observe, ObservedPlan
 
 
 class LookaheadDecoder(Decoder):

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from transformers import StoppingCriteriaList
 
-from decoding.choose import Chooser, Greedy
-from decoding.detail import Observe
+from decoding.sampling.sampler import Chooser, Greedy
 from decoding.step import FinishReason
+from decoding.step_detail import Observe
 
 
 @dataclass

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import torch
 from transformers import PreTrainedModel
 
-from decoding.candidates.context import LONGEST_MATCH
-from decoding.candidates.tables import Tables
-from decoding.gate import gate_of, vocabulary_size
-from decoding.inputs import StepInputs
-from decoding.model_state import observe
-from decoding.prefix import KVPrefix, OpaquePrefix
-from decoding.static_prefix import prefix_of
-from decoding.unwrapping import unwrapped
+from decoding.compiled.prefix import prefix_of
+from decoding.drafting.context import LONGEST_MATCH
+from decoding.drafting.tables import Tables
+from decoding.model.capabilities import gate_of, vocabulary_size
+from decoding.model.inputs import StepInputs
+from decoding.model.prefix import KVPrefix, OpaquePrefix
+from decoding.model.state import observe
+from decoding.model.unwrapping import unwrapped
 
 
 class Session:

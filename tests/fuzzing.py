@@ -23,18 +23,10 @@ from unittest.mock import patch
 import torch
 
 import decoding
-from decoding import (
-    AutoregressiveDecoder,
-    Decoder,
-    JacobiDecoder,
-    LookaheadConfig,
-    LookaheadDecoder,
-    SamplingConfig,
-    kernel_timing,
-    linear_kernels,
-)
-from decoding.kernel_timing import LinearKernel
-from decoding.rotary import RotaryState
+from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig
+from decoding.model import kernel_timing, linear_kernels
+from decoding.model.kernel_timing import LinearKernel
+from decoding.model.rotary import RotaryState
 from decoding.session import Session
 from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.length_models import LENGTHS, OTHERS, built

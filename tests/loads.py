@@ -10,7 +10,7 @@ import pytest
 from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading import model as loading
 from lade_chat.loading.model import LoadedModel
-from lade_chat.protocol import ModelOptions, Stage
+from lade_chat.protocol.values import ModelOptions, Stage
 
 Reports = list[tuple[Stage, int, int]]
 

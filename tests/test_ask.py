@@ -18,29 +18,29 @@ import pytest
 from lade_chat.cli.ask import ask
 from lade_chat.cli.compare import SLOWER, compare
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol import (
-    DecodingOptions,
-    Difference,
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import (
     Event,
     Failed,
-    Load,
     Loaded,
     LoadFailed,
     Loading,
+    Prefilling,
+    RaceFinished,
+    ReplyFinished,
+    ReplyStarted,
+    Tokens,
+)
+from lade_chat.protocol.values import (
+    DecodingOptions,
+    Difference,
     Message,
     ModelInfo,
     ModelOptions,
     Piece,
-    Prefilling,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
     Side,
     Sizes,
     Statistics,
-    Tokens,
 )
 
 PIECES = (

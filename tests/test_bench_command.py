@@ -13,13 +13,13 @@ import torch
 from checkpoints import make_bloom, make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.methods import METHODS, Method, Replier, Setup
+from lade_chat.bench.methods.registry import METHODS, Method, Replier, Setup
 from lade_chat.bench.random_weights import with_random_weights
-from lade_chat.bench.values import Reply
+from lade_chat.bench.results.values import Reply
 from lade_chat.cli.app import main
-from lade_chat.engine.ties import logits_after
+from lade_chat.engine.comparison.ties import logits_after
 from lade_chat.loading.model import load
-from lade_chat.protocol import ModelOptions
+from lade_chat.protocol.values import ModelOptions
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_a_flag_that_does_not_apply_is_refused_before_the_command_too(capsys: py
 def test_a_plot_without_matplotlib_is_refused_at_once(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.bench.plots.find_spec", lambda name: None)
+    monkeypatch.setattr("lade_chat.bench.results.plots.find_spec", lambda name: None)
     assert main(["bench", "--plot", "x.png"]) == 1
     assert "pip install 'lade-chat[plot]'" in capsys.readouterr().err
 
@@ -237,7 +237,7 @@ def test_help_and_mistakes_import_nothing_heavy(arguments: list[str]) -> None:
 import sys
 from lade_chat.cli.app import main
 from lade_chat.loading.model import load
-from lade_chat.protocol import ModelOptions
+from lade_chat.protocol.values import ModelOptions
 main({["bench", *arguments]!r})
 heavy = {{"torch", "transformers", "matplotlib", "textual"}} & set(sys.modules)
 sys.exit(f"imported: {{heavy}}" if heavy else 0)

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from decoding import Origin, Tables
-from decoding.acceptance import DEEP, TRAJECTORY, Acceptance, Kind, context_kind, origin_of, successor_kind
-from decoding.budget import select
-from decoding.candidates import successors as successors_module
-from decoding.candidates.context import LONGEST_COUNTED, LONGEST_MATCH, ContextIndex
-from decoding.candidates.growth import LEAST_LIKELY, MOST_LIKELY, Growth, Node
-from decoding.candidates.successors import SuccessorTable
-from decoding.cost import CostCurve
+from decoding.drafting import successors as successors_module
+from decoding.drafting.acceptance import DEEP, TRAJECTORY, Acceptance, Kind, context_kind, origin_of, successor_kind
+from decoding.drafting.context import LONGEST_COUNTED, LONGEST_MATCH, ContextIndex
+from decoding.drafting.expander import LEAST_LIKELY, MOST_LIKELY, Growth, Node
+from decoding.drafting.successors import SuccessorTable
+from decoding.planning.budget import select
+from decoding.planning.step_cost import CostCurve
 
 KINDS: list[Kind] = [
     *(successor_kind(place, gap) for place in range(4) for gap in (0.1, 1.0, 3.0, 9.0)),

@@ -20,17 +20,17 @@ from decoding import (
     StepCost,
     step_cost,
 )
-from decoding import plan as plan_module
-from decoding import window_choice as window_choice_module
-from decoding.budget import select
-from decoding.candidates import context as context_module
-from decoding.candidates import successors as successors_module
-from decoding.candidates import trajectory as trajectory_module
-from decoding.candidates.growth import Growth
-from decoding.candidates.tree import CandidateTree
-from decoding.cost import MOST_CANDIDATES, CostCurve
-from decoding.plan import DEEPEST, IDLE_STEPS, LONGEST_REST
-from decoding.window_choice import SIZES, TRIAL_STEPS
+from decoding.drafting import context as context_module
+from decoding.drafting import successors as successors_module
+from decoding.drafting import trajectory as trajectory_module
+from decoding.drafting.expander import Growth
+from decoding.drafting.tree import CandidateTree
+from decoding.planning import plan as plan_module
+from decoding.planning import window_size as window_choice_module
+from decoding.planning.budget import select
+from decoding.planning.plan import DEEPEST, IDLE_STEPS, LONGEST_REST
+from decoding.planning.step_cost import MOST_CANDIDATES, CostCurve
+from decoding.planning.window_size import SIZES, TRIAL_STEPS
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
 from tests.models import VOCABULARY, hf_greedy, random_model, random_prompt, reciting_model, successor_model
 

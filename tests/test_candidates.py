@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 
-from decoding.candidates import context as context_module
-from decoding.candidates import trajectory as trajectory_module
-from decoding.candidates.context import ContextIndex
-from decoding.candidates.trajectory import TrajectoryPool
-from decoding.candidates.tree import CandidateTree
+from decoding.drafting import context as context_module
+from decoding.drafting import trajectory as trajectory_module
+from decoding.drafting.context import ContextIndex
+from decoding.drafting.trajectory import TrajectoryPool
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
 from decoding.step import Origin
-from decoding.window import JacobiWindow
 
 
 def test_shared_prefixes_are_verified_once_and_belong_to_the_first_who_proposed_them():

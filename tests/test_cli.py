@@ -15,23 +15,17 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol import (
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.values import (
     DecodingOptions,
-    Event,
-    Load,
-    Loaded,
     Message,
     ModelInfo,
     ModelOptions,
     Piece,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
     Sampling,
     Sizes,
     Statistics,
-    Tokens,
 )
 
 MODEL_FLAGS = [
@@ -297,11 +291,11 @@ def test_the_chat_gets_every_flag_and_its_engine_is_closed(monkeypatch: pytest.M
         def run(self) -> None:
             raise LadeChatError("the screen is broken")
 
-    module = types.ModuleType("lade_chat.tui.app")
+    module = types.ModuleType("lade_chat.tui.app.application")
     module.ChatApp = ChatApp  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "lade_chat.tui.app", module)
+    monkeypatch.setitem(sys.modules, "lade_chat.tui.app.application", module)
     closed: list[bool] = []
-    monkeypatch.setattr("lade_chat.engine.client.EngineClient.close", lambda _client: closed.append(True))
+    monkeypatch.setattr("lade_chat.engine.process.client.EngineClient.close", lambda _client: closed.append(True))
     monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: True)
     flags = [flag for flag in DECODING_FLAGS if flag != "--raw"]  # which goes not with --system
     assert main([*MODEL_FLAGS, *flags, "--system", "Be brief."]) == 1

@@ -11,24 +11,9 @@ from pathlib import Path
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.protocol import (
-    Contender,
-    Difference,
-    Event,
-    Load,
-    Loaded,
-    Message,
-    ModelInfo,
-    Piece,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
-    Side,
-    Sizes,
-    Statistics,
-    Tokens,
-)
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.values import Contender, Difference, Message, ModelInfo, Piece, Side, Sizes, Statistics
 from lade_chat.suites.prompts import bundled_suites
 
 SECONDS: dict[Side, float] = {"left": 1.0, "right": 2.0}

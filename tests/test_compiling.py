@@ -11,7 +11,9 @@ from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.loading.compiling import with_compiled_steps
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import _key
-from lade_chat.protocol import Load, Loaded, Loading, ModelInfo, ModelOptions
+from lade_chat.protocol.commands import Load
+from lade_chat.protocol.events import Loaded, Loading
+from lade_chat.protocol.values import ModelInfo, ModelOptions
 from tests.checkpoints import make_qwen2
 from tests.models import random_model
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from checkpoints import CHATML, STRICT, byte_level_tokenizer, llama_tokenizer
 
-from lade_chat.engine.conversation import Prompt, build_prompt
+from lade_chat.engine.prompt_builder import Prompt, build_prompt
 from lade_chat.errors import PromptError
 from lade_chat.loading.tokenization import has_chat_template
-from lade_chat.protocol import Message
+from lade_chat.protocol.values import Message
 
 SYSTEM = Message("system", "Be brief.")
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decoding import StepCost, cost_probe, measure_step_cost, step_cost, still_holds
-from decoding.cost import MOST_CANDIDATES
-from decoding.cost_probe import LEAST_SIZES, SIZES
+from decoding import StepCost, measure_step_cost, step_cost, still_holds
+from decoding.planning import cost_probe
+from decoding.planning.cost_probe import LEAST_SIZES, SIZES
+from decoding.planning.step_cost import MOST_CANDIDATES
 from tests.models import random_model
 
 CURVE = {1: 1.0, 4: 1.2, 16: 2.0, 64: 5.0}

@@ -12,9 +12,9 @@ import transformers as hf
 from transformers import dynamic_module_utils
 
 import decoding
-import decoding.calling_frame
+import decoding.integrations.calling_frame
 from decoding import LookaheadConfig, Session
-from decoding import hf as module
+from decoding.integrations import custom_generate as module
 from tests.models import random_model, random_prompt
 
 ROOT = Path(__file__).parents[1]
@@ -135,7 +135,7 @@ def test_without_trust_the_folder_is_not_run(llama: Any) -> None:
 
 def test_a_transformers_that_hides_its_streamer_is_told_of(llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Better an error than a reader that waits for a stream which never ends."""
-    monkeypatch.setattr(decoding.calling_frame, "_NEEDED", ("streamer", "elsewhere"))
+    monkeypatch.setattr(decoding.integrations.calling_frame, "_NEEDED", ("streamer", "elsewhere"))
     with pytest.raises(RuntimeError, match=r"decoding\.generate\(model"):
         llama.generate(PROMPT, max_new_tokens=3, custom_generate=functools.partial(decoding.generate))
     assert decoding.generate(llama, PROMPT, max_new_tokens=3).shape == (1, 20)

@@ -7,26 +7,20 @@ import pytest
 
 from decoding import StepCost
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.protocol import (
-    DecodingOptions,
+from lade_chat.protocol.codec import decode_event, encode
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import (
     Failed,
-    Load,
     Loaded,
     LoadFailed,
     Loading,
-    Message,
-    ModelOptions,
     Prefilling,
-    Race,
     RaceFinished,
-    Reply,
     ReplyFinished,
     ReplyStarted,
-    Sizes,
     Tokens,
-    decode_event,
-    encode,
 )
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sizes
 from tests.checkpoints import edit_json, make_bloom, make_mamba, make_qwen2
 
 # Automatic sizes follow from how fast the machine is: nothing to count steps by.

@@ -12,33 +12,22 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from lade_chat.engine.client import EngineClient
-from lade_chat.protocol import (
-    Command,
-    DecodingOptions,
+from lade_chat.engine.process.client import EngineClient
+from lade_chat.protocol.codec import decode_event, encode
+from lade_chat.protocol.commands import Command, Load, Race, Reply
+from lade_chat.protocol.control import Quit, SetLookahead, Stop
+from lade_chat.protocol.events import (
     EngineLost,
     Event,
     Failed,
-    Load,
     Loaded,
     LoadFailed,
     Loading,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Piece,
-    Quit,
-    Race,
-    Reply,
     ReplyFinished,
     ReplyStarted,
-    SetLookahead,
-    Statistics,
-    Stop,
     Tokens,
-    decode_event,
-    encode,
 )
+from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
 
 LOAD = Load(ModelOptions())
 MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)
@@ -244,7 +233,7 @@ async def test_close_in_the_middle_of_a_forward(client: EngineClient) -> None:
 def test_end_of_stdin_and_quit_end_the_process_in_mid_forward(ending: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "lade_chat.engine.process", "--engine", SCRIPTED],
+        [sys.executable, "-m", "lade_chat.engine.process.server", "--engine", SCRIPTED],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
@@ -266,5 +255,5 @@ def test_end_of_stdin_and_quit_end_the_process_in_mid_forward(ending: str) -> No
 
 
 def test_the_client_imports_no_torch() -> None:
-    code = "import sys, lade_chat.engine.client; sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
+    code = "import sys, lade_chat.engine.process.client; sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

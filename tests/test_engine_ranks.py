@@ -12,27 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.engine.ranks import Ranks
+from lade_chat.engine.ranks.group import Ranks
 from lade_chat.errors import DeviceError, LadeChatError, ModelError
 from lade_chat.loading.model import load
-from lade_chat.protocol import (
-    Command,
-    DecodingOptions,
-    Event,
-    Failed,
-    Load,
-    Loaded,
-    LoadFailed,
-    Message,
-    ModelOptions,
-    Reply,
-    ReplyFinished,
-    Sampling,
-    Sizes,
-    Tokens,
-    decode_event,
-    encode,
-)
+from lade_chat.protocol.codec import decode_event, encode
+from lade_chat.protocol.commands import Command, Load, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes
 from tests.checkpoints import make_qwen2
 from tests.turns_engine import wait_for
 
@@ -49,7 +35,7 @@ class EngineProcess:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "lade_chat.engine.process"],
+            [sys.executable, "-m", "lade_chat.engine.process.server"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -190,7 +176,7 @@ def test_what_is_measured_is_measured_by_all_that_were_asked_for(monkeypatch: py
     def refuse(*arguments: object, **options: object) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr("lade_chat.engine.ranks.subprocess.Popen", refuse)
+    monkeypatch.setattr("lade_chat.engine.ranks.group.subprocess.Popen", refuse)
     ranks = Ranks()
     ranks.assign(SHARED)
     loaded = load(ModelOptions(device="cpu", step_cost=False), lambda *progress: None)

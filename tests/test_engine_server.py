@@ -7,34 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from lade_chat.engine.process import EngineServer, one_line
+from lade_chat.engine.process.server import EngineServer, one_line
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol import (
-    Command,
-    DecodingOptions,
-    Event,
-    Failed,
-    Inspect,
-    Load,
-    Loaded,
-    LoadFailed,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Pause,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
-    Resume,
-    SetLookahead,
-    Statistics,
-    StepOnce,
-    Stop,
-    decode_command,
-    encode,
-)
+from lade_chat.protocol.codec import decode_command, encode
+from lade_chat.protocol.commands import Command, Load, Race, Reply
+from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, RaceFinished, ReplyFinished, ReplyStarted
+from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Statistics
 
 LOAD = Load(ModelOptions())
 MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)

@@ -12,29 +12,21 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.explain import MOST_NEW_TOKENS
-from lade_chat.protocol import (
-    Command,
-    DecodingOptions,
-    Event,
-    Explain,
+from lade_chat.protocol.codec import decode_command, decode_event, encode
+from lade_chat.protocol.commands import Command, Explain, Load, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, ReplyStarted, Tokens
+from lade_chat.protocol.tutorial import (
+    Beginning,
+    Collection,
+    Comparison,
+    Convergence,
     Explained,
     ExplainFinished,
-    Failed,
-    Load,
-    Loaded,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Reply,
-    ReplyStarted,
-    Sizes,
-    Tokens,
-    decode_command,
-    decode_event,
-    encode,
+    Mask,
+    Verification,
 )
+from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Sizes
 from lade_chat.tui.explain.app import ExplainApp
-from lade_chat.walks import Beginning, Collection, Comparison, Convergence, Mask, Verification
 from tests.checkpoints import edit_json, make_mamba, make_qwen2
 from tests.tui.explained import pages, said, sees, until
 

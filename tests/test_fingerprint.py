@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from decoding.fingerprint import fingerprint_of
+from decoding.model.fingerprint import fingerprint_of
 
 SHAPES = [(96, 46), (97, 47), (300, 320), (40, 2000), (2000, 40), (5000,), (7, 3, 256), (3,)]
 DTYPES = [torch.float32, torch.bfloat16, torch.float64, torch.uint8]

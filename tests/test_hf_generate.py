@@ -13,7 +13,7 @@ from checkpoints import llama_tokenizer
 
 import decoding
 from decoding import LookaheadConfig, Session
-from decoding.streaming import Feed
+from decoding.integrations.streamers import Feed
 from tests.families import small_model
 from tests.models import VOCABULARY, random_model, random_prompt
 

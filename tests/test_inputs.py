@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from decoding.candidates.tree import CandidateTree
-from decoding.inputs import AttentionReach, StepInputs, additive_mask
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.model.inputs import AttentionReach, StepInputs, additive_mask
 from decoding.step import Origin
-from decoding.window import JacobiWindow
 
 
 def tree_of(*paths):

@@ -9,21 +9,12 @@ from queue import SimpleQueue
 import pytest
 
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.pace import Pace
-from lade_chat.protocol import (
-    DecodingOptions,
-    Event,
-    Inspection,
-    Load,
-    Message,
-    ModelOptions,
-    Reply,
-    ReplyFinished,
-    Sizes,
-    Tokens,
-    decode_event,
-    encode,
-)
+from lade_chat.engine.pause_control import Pace
+from lade_chat.protocol.codec import decode_event, encode
+from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.events import Event, ReplyFinished, Tokens
+from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sizes
 from tests.checkpoints import edit_json, make_qwen2
 
 PATIENCE = 20.0

@@ -65,7 +65,7 @@ def test_what_a_newcomer_needs_has_an_example() -> None:
         "decoding",
         "decoding.asynchronous",
         "decoding.detokenizer.Detokenizer",
-        "decoding.hf.generate",
+        "decoding.integrations.custom_generate.generate",
         "decoding.lade",
         "decoding.stats.GenerationStats",
     }

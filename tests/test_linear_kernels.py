@@ -11,10 +11,10 @@ from torch import nn
 from torch.nn.utils import prune
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
-from decoding.kernel_timing import MAX_ROWS, KernelChoice, LinearKernel, measure
-from decoding.linear_kernels import LinearKernels, ModelWithKernels, linear_kernels_of
-from decoding.model_state import observe
-from decoding.module_view import ModuleView
+from decoding.model.kernel_timing import MAX_ROWS, KernelChoice, LinearKernel, measure
+from decoding.model.linear_kernels import LinearKernels, ModelWithKernels, linear_kernels_of
+from decoding.model.module_view import ModuleView
+from decoding.model.state import observe
 from tests.models import random_model, random_prompt
 
 needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
@@ -55,7 +55,7 @@ def prepacked_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     def choice(layers: list[nn.Linear]) -> KernelChoice:
         return {tuple(layer.weight.shape): {4: LinearKernel.PREPACKED} for layer in layers}
 
-    monkeypatch.setattr("decoding.linear_kernels.fastest_kernels", choice)
+    monkeypatch.setattr("decoding.model.linear_kernels.fastest_kernels", choice)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

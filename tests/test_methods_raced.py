@@ -10,28 +10,14 @@ import pytest
 import torch
 
 from decoding import FinishReason, Origin
-from lade_chat.engine import race as race_module
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.transformers_decoder import TransformersDecoder, own_settings_aside
+from lade_chat.engine.comparison import race as race_module
+from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, own_settings_aside
 from lade_chat.errors import LadeChatError
-from lade_chat.methods import NAMES, NEED_LOOKAHEAD, contender, in_force, title
-from lade_chat.protocol import (
-    Contender,
-    DecodingOptions,
-    Event,
-    Failed,
-    Load,
-    Message,
-    MethodName,
-    ModelOptions,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
-    Sampling,
-    Sizes,
-    Tokens,
-)
+from lade_chat.presentation.methods import NAMES, NEED_LOOKAHEAD, contender, in_force, title
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Failed, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.values import Contender, DecodingOptions, Message, MethodName, ModelOptions, Sampling, Sizes
 from tests.checkpoints import edit_json, make_bloom, make_qwen2
 from tests.models import hf_greedy, random_model, random_prompt
 

@@ -13,8 +13,8 @@ from torch import nn
 from torch.nn import functional
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
-from decoding.kernel_timing import KernelChoice, LinearKernel
-from decoding.module_view import ModuleView
+from decoding.model.kernel_timing import KernelChoice, LinearKernel
+from decoding.model.module_view import ModuleView
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
 
 IDS = torch.tensor([random_prompt(9)])
@@ -28,7 +28,7 @@ def transposed_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     def choice(layers: list[nn.Linear]) -> KernelChoice:
         return {tuple(layer.weight.shape): dict.fromkeys(range(2, 129), LinearKernel.TRANSPOSED) for layer in layers}
 
-    monkeypatch.setattr("decoding.linear_kernels.fastest_kernels", choice)
+    monkeypatch.setattr("decoding.model.linear_kernels.fastest_kernels", choice)
 
 
 def said(decoder: Any, ids: list[int], count: int = 20) -> list[int]:

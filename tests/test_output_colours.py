@@ -8,9 +8,10 @@ from typing import get_args
 import pytest
 from rich.console import Console
 
-from lade_chat.cli.output import TextWriter, style_of
-from lade_chat.colours import VIEWS, ColourView, meanings, other, shown_as, view_named
-from lade_chat.protocol import Origin, Piece
+from lade_chat.cli.running.output import TextWriter, style_of
+from lade_chat.presentation.colours import VIEWS, ColourView, meanings, other, shown_as, view_named
+from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.values import Piece
 
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 

@@ -37,7 +37,8 @@ def test_the_wheel_holds_the_packages_and_the_model_and_nothing_else(wheel: zipf
         "lade_chat",
         f"lade_chat-{lade_chat.__version__}.dist-info",
     }
-    assert {"lade_chat/cli/app.py", "lade_chat/tui/app.py", "lade_chat/py.typed", "decoding/py.typed"} <= set(names)
+    modules = {"lade_chat/cli/app.py", "lade_chat/tui/app/application.py"}
+    assert modules | {"lade_chat/py.typed", "decoding/py.typed"} <= set(names)
     assert not [name for name in names if "test" in name or "__pycache__" in name or "recipe" in name]
 
 

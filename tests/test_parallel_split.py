@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from decoding import Origin, StepCost
-from decoding.candidates.tree import ROOT, CandidateTree
-from decoding.choose import Choices
-from decoding.inputs import StepInputs
+from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.model.inputs import StepInputs
 from decoding.parallel import SharedStepCost
 from decoding.parallel.merge import merge
 from decoding.parallel.messages import Instruction, choices_of, words_of
 from decoding.parallel.part import Part
 from decoding.parallel.split import Share, split
-from decoding.window import JacobiWindow
+from decoding.sampling.sampler import Choices
 
 
 def random_step(seed: int) -> tuple[CandidateTree, JacobiWindow]:

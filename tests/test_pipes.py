@@ -15,22 +15,9 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.cli.batch import batch, read_batch
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol import (
-    DecodingOptions,
-    Event,
-    Failed,
-    Load,
-    Loaded,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Piece,
-    Race,
-    Reply,
-    ReplyFinished,
-    Statistics,
-    Tokens,
-)
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
 from lade_chat.store.store import Store
 from tests.test_cli import pipe_in, python
 
@@ -144,7 +131,7 @@ def test_a_file_that_is_not_there_is_one_line(engine: EchoEngine, capsys: pytest
 def test_a_pipe_that_stays_silent_is_told_of() -> None:
     code = """
 import os, sys
-import lade_chat.cli.prompts as prompts
+import lade_chat.cli.running.prompt_input as prompts
 prompts._PATIENCE = 0.05
 read, write = os.pipe()
 os.dup2(read, 0)

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, lookahead_support
-from decoding.linear_kernels import linear_kernels_of
+from decoding.model.linear_kernels import linear_kernels_of
 from lade_chat.loading.checkpoint import bundled_model_path
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import NEARLY_FREE, budgeted

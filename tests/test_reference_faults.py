@@ -23,8 +23,8 @@ from decoding import (
     Session,
     lade,
 )
+from decoding.drafting.window import JacobiWindow
 from decoding.lade.decoding import CONFIG_MAP
-from decoding.window import JacobiWindow
 from tests.models import hf_greedy, random_model, random_prompt, successor_model
 
 CYCLE = [10, 11, 12, 13, 14, 15]

@@ -10,26 +10,10 @@ import msgspec
 import pytest
 
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.protocol import (
-    DecodingOptions,
-    Event,
-    Failed,
-    Load,
-    Loaded,
-    Message,
-    ModelOptions,
-    Piece,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
-    Sampling,
-    Sizes,
-    Tokens,
-    decode_command,
-    decode_event,
-    encode,
-)
+from lade_chat.protocol.codec import decode_command, decode_event, encode
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Piece, Sampling, Sizes
 from tests.checkpoints import make_gpt2, make_llama_tokenizer_model, make_qwen2
 
 OPTIONS = DecodingOptions(sizes=Sizes(), max_new_tokens=40)

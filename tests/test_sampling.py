@@ -11,9 +11,9 @@ import transformers as hf
 from transformers.generation import logits_process
 
 from decoding import AutoregressiveDecoder, SamplingConfig, Session
-from decoding.candidates.tree import CandidateTree
-from decoding.choose import Processed, drawn
-from decoding.randomness import gumbel
+from decoding.drafting.tree import CandidateTree
+from decoding.sampling.gumbel import gumbel
+from decoding.sampling.sampler import Processed, drawn
 from decoding.step import Origin
 from tests.grid import ALL_AT_ONCE, DECODERS, FEW, PROMPT, with_few_tokens
 from tests.models import COMMON, VOCABULARY, random_prompt

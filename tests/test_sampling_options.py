@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.cli.options import SharedOptions
-from lade_chat.cli.output import Collected, status
-from lade_chat.cli.sampling import Base
-from lade_chat.figures import sampling_forms
-from lade_chat.protocol import DecodingOptions, ModelInfo, Piece, ReplyFinished, Sampling, Statistics, Tokens
+from lade_chat.cli.flags.sampling import Base
+from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.running.output import Collected, status
+from lade_chat.presentation.metrics import sampling_forms
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Piece, Sampling, Statistics
 
 FULL = Sampling(0.8, 0.9, 40, 0.05, 0.95, 1.1, 7)
 MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)

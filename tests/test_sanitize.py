@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from lade_chat.sanitize import printable
+from lade_chat.presentation.sanitize import printable
 
 ALLOWED_CONTROLS = {"\n", "\t"}
 BIDI = {chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}

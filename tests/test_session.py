@@ -5,15 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from decoding import (
-    AutoregressiveDecoder,
-    LookaheadConfig,
-    LookaheadDecoder,
-    Session,
-    plain_step_seconds,
-    prefill,
-    window_choice,
-)
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, plain_step_seconds, prefill
+from decoding.planning import window_size as window_choice
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
 

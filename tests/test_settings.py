@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.protocol import Sampling, Sizes
+from lade_chat.protocol.values import Sampling, Sizes
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import as_text

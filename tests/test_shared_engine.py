@@ -7,22 +7,10 @@ import threading
 import pytest
 
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.shared import MOST_CACHED, SharedEngine, TabEngine
-from lade_chat.protocol import (
-    DecodingOptions,
-    Event,
-    Failed,
-    Load,
-    Loaded,
-    LoadFailed,
-    Message,
-    ModelOptions,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
-    Tokens,
-    Waiting,
-)
+from lade_chat.engine.sharing.shared_engine import MOST_CACHED, SharedEngine, TabEngine
+from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens, Waiting
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 from tests.turns_engine import LOAD, PATIENCE, TurnsEngine, answers, ask, cache_of, info, served, wait_for
 
 

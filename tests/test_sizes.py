@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from decoding import LookaheadConfig
-from lade_chat.cli.options import SharedOptions
+from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.engine.reply import config_of
-from lade_chat.protocol import DecodingOptions, ModelOptions, Sizes
+from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sizes
 
 
 def test_without_a_size_all_are_automatic_and_a_step_is_measured() -> None:

@@ -20,19 +20,19 @@ from decoding import (
     Session,
     Step,
     compile_support,
-    cost_probe,
     measure_step_cost,
 )
-from decoding.candidates.tree import CandidateTree
-from decoding.compiled import compiled_forward
-from decoding.gate import gate_of
-from decoding.inputs import AttentionReach, StepInputs, additive_mask
-from decoding.prefix import KVPrefix
-from decoding.static_cache import LEAST_CAPACITY, StaticKVCache
-from decoding.static_inputs import SIZES, fewest_padded_to, padded, padded_size, write_mask
-from decoding.static_prefix import StaticPrefix
+from decoding.compiled.cache import LEAST_CAPACITY, StaticKVCache
+from decoding.compiled.forward import compiled_forward
+from decoding.compiled.inputs import SIZES, fewest_padded_to, padded, padded_size, write_mask
+from decoding.compiled.prefix import StaticPrefix
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.model.capabilities import gate_of
+from decoding.model.inputs import AttentionReach, StepInputs, additive_mask
+from decoding.model.prefix import KVPrefix
+from decoding.planning import cost_probe
 from decoding.step import Origin
-from decoding.window import JacobiWindow
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
 
 EAGER = "eager"

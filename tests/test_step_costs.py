@@ -12,7 +12,7 @@ import pytest
 from lade_chat.loading import step_costs
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import MOST_ENTRIES, remember, step_cost_for, with_step_cost
-from lade_chat.protocol import ModelInfo
+from lade_chat.protocol.values import ModelInfo
 from tests.models import random_model
 
 

@@ -19,7 +19,7 @@ from decoding import (
     Step,
     StepDetail,
 )
-from decoding.inputs import StepInputs
+from decoding.model.inputs import StepInputs
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted
 from tests.models import random_model, random_prompt, successor_model
 

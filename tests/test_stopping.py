@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from lade_chat.engine.stopping import StopStrings
-from lade_chat.protocol import Piece
+from lade_chat.engine.stop_strings import StopStrings
+from lade_chat.protocol.values import Piece
 
 
 def run(stops, texts):

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from checkpoints import CHATML, byte_level_tokenizer
 
-from lade_chat.engine.conversation import build_prompt
+from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.errors import PromptError
 from lade_chat.loading.templates import render
 from lade_chat.loading.tokenization import end_of_turn_id, template_problem
-from lade_chat.protocol import Message
+from lade_chat.protocol.values import Message
 
 LOOPS = "{% for a in range(99999) %}" * 3 + "{% endfor %}" * 3
 HOSTILE = {

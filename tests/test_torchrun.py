@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no signals
 
 RANK_0 = """
 import signal, sys, time
-from lade_chat.engine import torchrun
+from lade_chat.engine.ranks import torchrun
 signal.signal(signal.SIGWINCH, lambda *told: print("resized", flush=True))
 torchrun.watch()
 print("watching", flush=True)

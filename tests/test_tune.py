@@ -9,9 +9,9 @@ import pytest
 
 from decoding import StepCost
 from lade_chat.cli.app import main
-from lade_chat.engine import tune
-from lade_chat.engine.tune import best_chain, step_times, window_cost
-from lade_chat.protocol import Sizes
+from lade_chat.engine import tuning as tune
+from lade_chat.engine.tuning import best_chain, step_times, window_cost
+from lade_chat.protocol.values import Sizes
 from tests.checkpoints import make_mamba, make_qwen2
 
 FREE = [1.0] * 65

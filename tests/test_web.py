@@ -18,22 +18,10 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.cli.tab import TAB
-from lade_chat.engine.address import ADDRESS, SECRET
-from lade_chat.protocol import (
-    Event,
-    Load,
-    Loaded,
-    ModelInfo,
-    Piece,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
-    Side,
-    Statistics,
-    Tokens,
-)
+from lade_chat.engine.sharing.address import ADDRESS, SECRET
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.values import ModelInfo, Piece, Side, Statistics
 from tests.browser import browser, found
 
 pytest.importorskip("textual_serve", reason="textual-serve is not installed: pip install '.[web]'")
@@ -102,7 +90,7 @@ async def served(folder: Path) -> AsyncIterator[tuple[str, asyncio.subprocess.Pr
     code = f"""
 import sys
 sys.path[:] = {sys.path!r}
-from lade_chat.cli.options import SharedOptions
+from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.cli.web import serve
 sys.exit(serve(SharedOptions(), "127.0.0.1", 0, theme=None, data_dir=None, origins={{}}, open_browser=False,
                engine="tests.test_web:WordsEngine"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from decoding.window_choice import FREE_TRIAL, SIZES, TRIAL_SHARE, TRIAL_STEPS, WindowChoice
+from decoding.planning.window_size import FREE_TRIAL, SIZES, TRIAL_SHARE, TRIAL_STEPS, WindowChoice
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, fixed_cost
 
 CANDIDATES = 4

@@ -7,24 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lade_chat.engine.shared import CachingEngine, SharedEngine, TabEngine
-from lade_chat.protocol import (
-    DecodingOptions,
-    Event,
-    Load,
-    Loaded,
-    LoadFailed,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Piece,
-    Race,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
-    Statistics,
-    Tokens,
-)
+from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine, TabEngine
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
 
 LOAD = Load(ModelOptions())
 PATIENCE = 20.0

@@ -17,7 +17,7 @@ from assets.pictures.screen import SCREENS, screen
 from assets.pictures.watched import Watched
 from lade_chat.errors import LadeChatError
 from lade_chat.export.theme import Theme
-from lade_chat.protocol import ModelOptions
+from lade_chat.protocol.values import ModelOptions
 
 HERE = Path(__file__).parent
 NAMES = (*SCREENS, "reply")

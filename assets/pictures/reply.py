@@ -10,7 +10,9 @@ from lade_chat.export.content import Content
 from lade_chat.export.picture import write_picture
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
-from lade_chat.protocol import DecodingOptions, Load, Loaded, Message, ModelOptions, Reply, ReplyFinished, Tokens
+from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.events import Loaded, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 
 PROMPT = PROMPTS[1]
 

@@ -10,9 +10,10 @@ from typing import TypeAlias
 from textual.pilot import Pilot
 
 from assets.pictures.watched import Watched
-from lade_chat.protocol import DecodingOptions, Loaded, ModelOptions, RaceFinished, ReplyFinished
+from lade_chat.protocol.events import Loaded, RaceFinished, ReplyFinished
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.store import Store
-from lade_chat.tui.app import ChatApp
+from lade_chat.tui.app.application import ChatApp
 
 PROMPTS = (
     "Write a Python function that returns the sum of a list.",

@@ -6,9 +6,9 @@ from time import monotonic
 
 from textual.pilot import Pilot
 
-from lade_chat.engine.client import EngineClient
+from lade_chat.engine.process.client import EngineClient
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol import EngineLost, Event, Failed, LoadFailed
+from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed
 
 PATIENCE = 300.0
 """Seconds that any one thing may take; the bundled model needs a few."""

@@ -10,9 +10,9 @@ from rich.progress import track
 
 from assets.recipe.checks import thinned
 from decoding import LookaheadConfig, LookaheadDecoder, Session, StepCost, Tables, lookahead_support
-from decoding.candidates.context import ContextIndex
+from decoding.drafting.context import ContextIndex
 from lade_chat.bench.prepare import negative_log_likelihood
-from lade_chat.bench.values import Task
+from lade_chat.bench.results.values import Task
 
 # What a step over so many tokens costs in plain steps. Given, not measured, so that the figures are the same anywhere.
 CPU = {1: 1.0, 2: 1.5, 4: 1.5, 8: 1.47, 16: 1.65, 32: 2.1, 64: 2.9}

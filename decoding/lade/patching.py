@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from transformers import GenerationMixin, PreTrainedModel
 
-from decoding.handed_over import HandedOver
+from decoding.integrations.generate_call import HandedOver
+from decoding.integrations.streamers import Feed
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
 from decoding.lade.printing import PrintingStreamer, ReplyPrinter, print_reason, print_summary, switched_on
 from decoding.lookahead import LookaheadDecoder
+from decoding.model.support import lookahead_support
 from decoding.step import Step
-from decoding.streaming import Feed
-from decoding.support import lookahead_support
 
 _SERVED = "_sample"
 """Greedy decoding goes by this method too."""

@@ -9,9 +9,9 @@ from transformers import PreTrainedModel
 
 from decoding.arguments import InputIds, as_ids
 from decoding.config import LookaheadConfig
-from decoding.gate import vocabulary_size
 from decoding.lookahead import LookaheadDecoder
-from decoding.prefix import input_device
+from decoding.model.capabilities import vocabulary_size
+from decoding.model.prefix import input_device
 
 
 class LookaheadDecoding:

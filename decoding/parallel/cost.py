@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from decoding.cost import CostCurve, StepCost
+from decoding.planning.step_cost import CostCurve, StepCost
 
 
 class SharedStepCost(StepCost):

@@ -13,20 +13,20 @@ from dataclasses import replace
 import torch
 from transformers import PreTrainedModel
 
-from decoding.candidates.tree import CandidateTree
-from decoding.choose import Choices
 from decoding.config import LookaheadConfig
-from decoding.cost import StepCost
 from decoding.decoder import OnPrefill
-from decoding.gate import gate_of
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
 from decoding.lookahead import LookaheadDecoder
+from decoding.model.capabilities import gate_of
+from decoding.model.prefix import KVPrefix
 from decoding.parallel.replica import Replica
 from decoding.parallel.workers import MOST_BEHIND, Workers
-from decoding.prefix import KVPrefix
+from decoding.planning.step_cost import StepCost
 from decoding.request import Request
+from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
-from decoding.window import JacobiWindow
 
 
 class ParallelLookaheadDecoder(LookaheadDecoder):

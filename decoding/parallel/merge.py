@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decoding.candidates.tree import ROOT, CandidateTree
-from decoding.choose import Choices
+from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.window import JacobiWindow
 from decoding.parallel.part import Part
 from decoding.parallel.split import Share
-from decoding.window import JacobiWindow
+from decoding.sampling.sampler import Choices
 
 
 def merge(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from decoding.choose import Choices
 from decoding.parallel.part import Part
+from decoding.sampling.sampler import Choices
 
 _ABANDONED = -1
 

@@ -16,11 +16,11 @@ import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from decoding.gate import Gate, gate_of
-from decoding.inputs import StepInputs
+from decoding.model.capabilities import Gate, gate_of
+from decoding.model.inputs import StepInputs
+from decoding.model.prefix import KVPrefix, input_device, use_prefixes
+from decoding.model.support import lookahead_support
 from decoding.parallel.channel import Channel, Kind, WorkerLostError
-from decoding.prefix import KVPrefix, input_device, use_prefixes
-from decoding.support import lookahead_support
 
 _WITHOUT_CACHE = {"input_ids", "logits_to_keep", "return_dict", "use_cache"}
 

@@ -9,8 +9,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from decoding.candidates.tree import CandidateTree
-from decoding.inputs import StepInputs
+from decoding.drafting.tree import CandidateTree
+from decoding.model.inputs import StepInputs
 from decoding.step import Origin
 
 
@@ -102,7 +102,7 @@ def _next(words: Iterator[int], count: int) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _geometry(row_count: int, start: int, stop: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """As that of a whole window (see :class:`~decoding.window.JacobiWindow`), for a part of its columns."""
+    """As that of a whole window (see :class:`~decoding.drafting.window.JacobiWindow`), for a part of its columns."""
     places = [(0, column) for column in range(stop)]
     places += [(row, column) for row in range(1, row_count) for column in range(start, stop)]
     rows, columns = np.asarray(places, dtype=np.int64).T

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decoding.choose import Choices, Chooser
 from decoding.decoder import PREFILL_CHUNK
+from decoding.model.prefix import KVPrefix
 from decoding.parallel.part import Part
-from decoding.prefix import KVPrefix
+from decoding.sampling.sampler import Choices, Chooser
 
 MOST_UNREAD = 16
 """A rank that is further behind reads on by itself first: such a forward pass needs no mask."""

@@ -6,13 +6,13 @@ import pickle
 
 from transformers import PreTrainedModel
 
-from decoding.choose import Chooser, Greedy
-from decoding.gate import gate_of
+from decoding.compiled.prefix import prefix_of
+from decoding.model.capabilities import gate_of
+from decoding.model.prefix import KVPrefix
 from decoding.parallel.channel import Channel, Kind, bytes_of
 from decoding.parallel.messages import Instruction, words_of
 from decoding.parallel.replica import Replica
-from decoding.prefix import KVPrefix
-from decoding.static_prefix import prefix_of
+from decoding.sampling.sampler import Chooser, Greedy
 
 
 def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = False) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from decoding.candidates.tree import ROOT, CandidateTree
+from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.window import JacobiWindow
 from decoding.parallel.part import Part
-from decoding.window import JacobiWindow
 
 
 @dataclass(frozen=True)

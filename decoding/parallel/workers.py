@@ -6,15 +6,15 @@ import pickle
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from decoding.candidates.tree import CandidateTree
-from decoding.choose import Choices, Chooser, Greedy
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
 from decoding.parallel.channel import Channel, Kind, WorkerError, WorkerLostError, bytes_of
 from decoding.parallel.merge import merge
 from decoding.parallel.messages import Instruction, choices_of
 from decoding.parallel.part import Part
 from decoding.parallel.replica import Replica
 from decoding.parallel.split import Share, split
-from decoding.window import JacobiWindow
+from decoding.sampling.sampler import Choices, Chooser, Greedy
 
 _Result = TypeVar("_Result")
 

@@ -9,22 +9,22 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from decoding import SamplingConfig, measure_step_cost
-from lade_chat.bench.decoders import fixed_method
 from lade_chat.bench.identity import differences
 from lade_chat.bench.measure import count, measure
-from lade_chat.bench.methods import Method, Setup, Sizes, make
+from lade_chat.bench.methods.decoders import fixed_method
+from lade_chat.bench.methods.registry import Method, Setup, Sizes, make
+from lade_chat.bench.methods.scaling import PROBE_SECONDS, Scaling, scaling
 from lade_chat.bench.padding import Padding
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
-from lade_chat.bench.scaling import PROBE_SECONDS, Scaling, scaling
-from lade_chat.bench.summary import Overall, Row, overall, row_line, summarise
-from lade_chat.bench.values import Difference, Run, SuiteTasks, SweepPoint
+from lade_chat.bench.results.summary import Overall, Row, overall, row_line, summarise
+from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoint
+from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
-from lade_chat.engine.ties import tie_of
 from lade_chat.errors import PromptError, beyond_context, is_out_of_memory, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
-from lade_chat.protocol import Sampling
+from lade_chat.protocol.values import Sampling
 
 WARM_UP_TOKENS = 8
 SWEEP: tuple[Sizes, ...] = tuple((window, ngram, window) for ngram in (3, 5) for window in (1, 2, 4, 7, 10, 15, 20, 30))

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from lade_chat.bench.values import Difference, Run, SuiteTasks, Task, seed_of_draws
-from lade_chat.engine.ties import TieOf, first_difference
+from lade_chat.bench.results.values import Difference, Run, SuiteTasks, Task, seed_of_draws
+from lade_chat.engine.comparison.ties import TieOf, first_difference
 
 
 def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -> list[Difference]:

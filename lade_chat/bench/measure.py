@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from lade_chat.bench.methods import Method, Replier
-from lade_chat.bench.values import Run, SuiteTasks, TablesKept
+from lade_chat.bench.methods.registry import Method, Replier
+from lade_chat.bench.results.values import Run, SuiteTasks, TablesKept
 
 
 def measure(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> Iterator[Run]:

@@ -107,7 +107,7 @@ def pad_cost(model: Any, label: str) -> Padding:
     """
     import torch
 
-    from lade_chat.engine.ties import unit_of_last_place
+    from lade_chat.engine.comparison.ties import unit_of_last_place
 
     wanted = parse_amount(label)
     _check(model, label, wanted)

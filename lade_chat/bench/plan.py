@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lade_chat.bench.methods import PAPER_SIZES, Sizes, check_names
+from lade_chat.bench.methods.registry import PAPER_SIZES, Sizes, check_names
 from lade_chat.bench.padding import parse_amount
-from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.suites.prompts import Suite
 
 
@@ -16,7 +16,7 @@ class Plan:
 
     Attributes:
         suites: what is asked.
-        methods: names of :data:`lade_chat.bench.methods.METHODS`; plain decoding is measured in any case.
+        methods: names of :data:`lade_chat.bench.methods.registry.METHODS`; plain decoding is measured in any case.
         options: of these, how long replies may become, whether prompts are bare text, and how tokens are drawn.
         model: the model to measure on.
         assistant_model: the path or Hub id of the model that drafts; None for none.

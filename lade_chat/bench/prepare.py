@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from lade_chat.bench.methods import Replier
-from lade_chat.bench.values import SuiteTasks, Task
-from lade_chat.engine.conversation import build_prompt
-from lade_chat.engine.ties import logits_after
+from lade_chat.bench.methods.registry import Replier
+from lade_chat.bench.results.values import SuiteTasks, Task
+from lade_chat.engine.comparison.ties import logits_after
+from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.errors import PromptError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.protocol import DecodingOptions, Message
+from lade_chat.protocol.values import DecodingOptions, Message
 from lade_chat.suites.prompts import Question, Suite
 
 

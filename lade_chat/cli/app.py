@@ -11,9 +11,12 @@ from typing import Annotated
 import typer
 
 from lade_chat import __version__
-from lade_chat.cli.asking import ask
+from lade_chat.cli.ask_command import ask
 from lade_chat.cli.bench import bench
-from lade_chat.cli.examples import (
+from lade_chat.cli.flags.arguments import Json, Plain, Prompt, Theme
+from lade_chat.cli.flags.comparison import Left, Limit, PromptFiles, Right, SuiteNames, contenders, suites_of
+from lade_chat.cli.flags.conversations import Continue, DataDir, Resume, with_value_of_resume
+from lade_chat.cli.flags.epilogs import (
     ASK_EXAMPLES,
     BENCH_EXAMPLES,
     CHAT_EXAMPLES,
@@ -24,18 +27,15 @@ from lade_chat.cli.examples import (
     TUNE_EXAMPLES,
     WEB_EXAMPLES,
 )
-from lade_chat.cli.explaining import FROM_SETTINGS, NOT_HERE, Question
-from lade_chat.cli.flags import Json, Plain, Prompt, Theme
-from lade_chat.cli.numbers import whole
-from lade_chat.cli.options import SharedOptions, with_shared_options, with_some_options
-from lade_chat.cli.pictures import Exports
-from lade_chat.cli.prompts import read_prompt
-from lade_chat.cli.racing import Left, Limit, PromptFiles, Right, SuiteNames, contenders, suites_of
-from lade_chat.cli.resuming import Continue, DataDir, Resume, with_value_of_resume
-from lade_chat.cli.settled import origins
-from lade_chat.cli.streams import OutputError, claim_streams, discard_output, is_of_output
-from lade_chat.cli.usage import USAGE_ERROR, usage
-from lade_chat.engine import torchrun
+from lade_chat.cli.flags.explain import FROM_SETTINGS, NOT_HERE, Question
+from lade_chat.cli.flags.numbers import whole
+from lade_chat.cli.flags.settings import origins
+from lade_chat.cli.flags.shared import SharedOptions, with_shared_options, with_some_options
+from lade_chat.cli.flags.usage import USAGE_ERROR, usage
+from lade_chat.cli.running.pictures import Exports
+from lade_chat.cli.running.prompt_input import read_prompt
+from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_of_output
+from lade_chat.engine.ranks import torchrun
 from lade_chat.settings.catalogue import SAMPLING_SETTINGS
 from lade_chat.threads import wait_briefly
 
@@ -83,7 +83,7 @@ def chat(
         if not _has_terminal():
             raise usage("the chat needs a terminal; in a pipe or a script use: lade-chat ask PROMPT")
         from lade_chat.cli.chat import open_chat
-        from lade_chat.tui.preferences import Preferences
+        from lade_chat.tui.app.preferences import Preferences
 
         preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours.view)
         raise typer.Exit(open_chat(options, data_dir, preferences, resume=resume, latest=continue_latest))
@@ -229,7 +229,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not torchrun.under_torchrun():
         return _main(arguments)
     if torchrun.rank() > 0:
-        from lade_chat.engine.rank_worker import run_under_torchrun
+        from lade_chat.engine.ranks.worker import run_under_torchrun
 
         run_under_torchrun()
     parent = torchrun.watch()
@@ -280,10 +280,10 @@ def _reader_gone() -> int:
 
 def _complain(error: Exception) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
-    from lade_chat.cli.missing_options import missing_option
-    from lade_chat.engine.process import one_line
+    from lade_chat.cli.flags.suggestions import missing_option
+    from lade_chat.engine.process.server import one_line
     from lade_chat.errors import LadeChatError
-    from lade_chat.sanitize import printable
+    from lade_chat.presentation.sanitize import printable
 
     if isinstance(error, USAGE_ERROR):
         context = getattr(error, "ctx", None)

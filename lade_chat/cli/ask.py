@@ -8,7 +8,8 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from lade_chat.cli.output import (
+from lade_chat.cli.running.engine_run import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.running.output import (
     Collected,
     LineWriter,
     PassingLine,
@@ -19,16 +20,17 @@ from lade_chat.cli.output import (
     status,
     status_line,
 )
-from lade_chat.cli.pictures import check_exports, write_exports
-from lade_chat.cli.streams import require_output
-from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
-from lade_chat.colours import ColourView
+from lade_chat.cli.running.pictures import check_exports, write_exports
+from lade_chat.cli.running.streams import require_output
 from lade_chat.export.content import Content
-from lade_chat.protocol import DecodingOptions, Message, ModelOptions, Prefilling, Reply, ReplyFinished, Tokens
+from lade_chat.presentation.colours import ColourView
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.events import Prefilling, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 
 if TYPE_CHECKING:
-    from lade_chat.cli.keeping import KeptTurn
-    from lade_chat.engine.process import Engine
+    from lade_chat.cli.running.kept_turn import KeptTurn
+    from lade_chat.engine.process.server import Engine
 
 
 def ask(

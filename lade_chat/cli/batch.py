@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from lade_chat.cli.output import Collected, PassingLine, status_line
-from lade_chat.cli.streams import require_output
-from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.running.engine_run import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.running.output import Collected, PassingLine, status_line
+from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
-from lade_chat.figures import SEPARATOR
-from lade_chat.protocol import DecodingOptions, Message, ModelInfo, ModelOptions, Reply, ReplyFinished, Tokens
+from lade_chat.presentation.metrics import SEPARATOR
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process import Engine
+    from lade_chat.engine.process.server import Engine
 
 FAILURE = 1
 _BAR = 20

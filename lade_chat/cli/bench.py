@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from lade_chat.bench.methods import METHODS, PAPER_SIZES, default_names
+from lade_chat.bench.methods.registry import METHODS, PAPER_SIZES, default_names
 from lade_chat.bench.plan import Plan
-from lade_chat.bench.plots import check_plot
-from lade_chat.cli.numbers import whole
-from lade_chat.cli.options import SharedOptions, with_some_options
+from lade_chat.bench.results.plots import check_plot
+from lade_chat.cli.flags.numbers import whole
+from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import bundled_suites, choose
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Result
-    from lade_chat.cli.output import PassingLine
-    from lade_chat.engine.ranks import Ranks
+    from lade_chat.cli.running.output import PassingLine
+    from lade_chat.engine.ranks.group import Ranks
     from lade_chat.loading.model import LoadedModel
     from lade_chat.suites.prompts import Suite
 
@@ -170,10 +170,10 @@ def _sizes(text: str) -> tuple[int, int, int]:
 
 def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
     """Load the models, measure, and tell the result on stdout; the exit code, 130 if Ctrl+C broke it off."""
-    from lade_chat.cli.bench_progress import bench_progress
-    from lade_chat.cli.output import PassingLine, print_json
-    from lade_chat.cli.streams import require_output
-    from lade_chat.cli.turn import INTERRUPTED, compile_steps, library_output_on_stderr
+    from lade_chat.cli.running.bench_progress import bench_progress
+    from lade_chat.cli.running.engine_run import INTERRUPTED, compile_steps, library_output_on_stderr
+    from lade_chat.cli.running.output import PassingLine, print_json
+    from lade_chat.cli.running.streams import require_output
 
     require_output()
     with library_output_on_stderr() as out:
@@ -199,13 +199,13 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
         with bench_progress() as progress, _memory_told():
             result = benchmark(loaded, plan, progress, assistant=assistant, padding=padding)
         if as_json:
-            from lade_chat.bench.report import as_json as report
+            from lade_chat.bench.results.json_report import as_json as report
 
             print_json(report(result), out)
         else:
             _print_tables(result, out)
     if plot is not None:
-        from lade_chat.bench.plots import draw
+        from lade_chat.bench.results.plots import draw
 
         draw(result, plot)
     return 0 if result.broken_off is None else INTERRUPTED
@@ -213,7 +213,7 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
 
 def _ranks(plan: Plan) -> Ranks:
     """The other processes, if any, on their way to the same model."""
-    from lade_chat.engine.ranks import Ranks
+    from lade_chat.engine.ranks.group import Ranks
     from lade_chat.errors import LadeChatError
 
     if plan.model.processes > 1 and plan.random_weights is not None:
@@ -232,8 +232,8 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
 
     from lade_chat.loading.checkpoint import check_files
     from lade_chat.loading.model import load
-    from lade_chat.protocol import Loading
-    from lade_chat.sanitize import printable
+    from lade_chat.presentation.sanitize import printable
+    from lade_chat.protocol.events import Loading
 
     # What a step costs is not known before the model has been padded.
     wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
@@ -267,7 +267,7 @@ def _memory_told() -> Iterator[None]:
 def _print_tables(result: Result, out: TextIO) -> None:
     from rich.console import Console
 
-    from lade_chat.bench.table import tables
+    from lade_chat.bench.results.table import tables
 
     console = Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False)
     console.print(tables(result))

@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lade_chat.cli.options import SharedOptions
+from lade_chat.cli.flags.shared import SharedOptions
 
 if TYPE_CHECKING:
-    from lade_chat.tui.preferences import Preferences
+    from lade_chat.tui.app.preferences import Preferences
 
 FAILURE = 1
 
@@ -25,11 +25,11 @@ def open_chat(
     engine: str | None = None,
 ) -> int:
     """Open the chat and return the exit code. ``engine``: ``module:factory`` of another engine than the chat's."""
-    from lade_chat.cli.ending import end_in_time
-    from lade_chat.engine.client import EngineClient
+    from lade_chat.cli.running.shutdown import end_in_time
+    from lade_chat.engine.process.client import EngineClient
     from lade_chat.store.store import Store
-    from lade_chat.tui.app import ChatApp
-    from lade_chat.tui.start import Start
+    from lade_chat.tui.app.application import ChatApp
+    from lade_chat.tui.app.start import Start
 
     client, store = EngineClient(engine), Store(data_dir)
     try:

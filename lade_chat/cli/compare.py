@@ -13,33 +13,23 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from lade_chat.cli.output import Collected, PassingLine, details, print_json, status_line, style_of
-from lade_chat.cli.pictures import check_exports, write_exports
-from lade_chat.cli.streams import require_output
-from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine, run
-from lade_chat.colours import ColourView
+from lade_chat.cli.running.engine_run import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.running.output import Collected, PassingLine, details, print_json, status_line, style_of
+from lade_chat.cli.running.pictures import check_exports, write_exports
+from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
 from lade_chat.export.content import Content
-from lade_chat.figures import reason_forms, sampling_forms
-from lade_chat.methods import LOOKAHEAD, PLAIN, in_force, title
-from lade_chat.protocol import (
-    Contender,
-    DecodingOptions,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Prefilling,
-    Race,
-    RaceFinished,
-    ReplyFinished,
-    Side,
-    Tokens,
-)
-from lade_chat.race_words import outcome, sameness
-from lade_chat.sanitize import printable
+from lade_chat.presentation.colours import ColourView
+from lade_chat.presentation.comparison import outcome, sameness
+from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, in_force, title
+from lade_chat.presentation.metrics import reason_forms, sampling_forms
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.commands import Race
+from lade_chat.protocol.events import Prefilling, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.values import Contender, DecodingOptions, Message, ModelInfo, ModelOptions, Side
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process import Engine
+    from lade_chat.engine.process.server import Engine
 
 DEFAULT = (Contender(LOOKAHEAD), Contender(PLAIN))
 SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from lade_chat.cli.compare import Result, run_race
-from lade_chat.cli.output import print_json, status_line
-from lade_chat.cli.streams import require_output
-from lade_chat.cli.turn import INTERRUPTED, library_output_on_stderr, load, make_engine
-from lade_chat.protocol import Contender, DecodingOptions, Message, ModelInfo, ModelOptions, Race
-from lade_chat.race_words import Score, sameness
-from lade_chat.sanitize import printable
+from lade_chat.cli.running.engine_run import INTERRUPTED, library_output_on_stderr, load, make_engine
+from lade_chat.cli.running.output import print_json, status_line
+from lade_chat.cli.running.streams import require_output
+from lade_chat.presentation.comparison import Score, sameness
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.commands import Race
+from lade_chat.protocol.values import Contender, DecodingOptions, Message, ModelInfo, ModelOptions
 
 if TYPE_CHECKING:
-    from lade_chat.engine.process import Engine
+    from lade_chat.engine.process.server import Engine
     from lade_chat.suites.prompts import Suite
 
 _QUESTION = 34

@@ -6,13 +6,13 @@ import msgspec
 
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
-from lade_chat.protocol import ModelOptions
+from lade_chat.protocol.values import ModelOptions
 
 
 def explain(model_options: ModelOptions, question: str | None, theme: str | None) -> int:
     """Open the walks and return the exit code. Raises LadeChatError if there is nothing to show."""
     check_files(model_options.path, allow_pickle=model_options.allow_pickle)
-    from lade_chat.engine.client import EngineClient
+    from lade_chat.engine.process.client import EngineClient
     from lade_chat.tui.explain.app import ExplainApp
     from lade_chat.tui.explain.screen import QUESTION
 

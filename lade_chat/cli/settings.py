@@ -11,8 +11,8 @@ from typing import Any
 
 import typer
 
-from lade_chat.cli.options import SharedOptions
-from lade_chat.sanitize import printable
+from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import Value
@@ -25,9 +25,9 @@ _OTHER_DEFAULTS: dict[str, Value | None] = {"plain": False, "save": True, "data_
 
 def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origin], *, as_json: bool) -> int:
     """Print every setting with its value and where it comes from; 1 if something is wrong with them, else 0."""
-    from lade_chat.tui.app import ChatApp
-    from lade_chat.tui.chat_keys import ChatKeys
-    from lade_chat.tui.key_names import other_keys, usual_keys
+    from lade_chat.tui.app.application import ChatApp
+    from lade_chat.tui.app.key_names import other_keys, usual_keys
+    from lade_chat.tui.chat.keys import ChatKeys
 
     usual = usual_keys(ChatKeys, ChatApp)
     keymap, refused = other_keys(settings.keys, usual)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from lade_chat.colours import ColourView
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.presentation.colours import ColourView
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.settings import Origin, load
 from lade_chat.threads import wait_briefly
 
@@ -46,12 +46,12 @@ def main() -> None:
 
 
 def _run(tab: TabOptions) -> int:
-    from lade_chat.cli.ending import end_in_time
-    from lade_chat.engine.address import Address
-    from lade_chat.engine.remote import RemoteEngine
+    from lade_chat.cli.running.shutdown import end_in_time
+    from lade_chat.engine.sharing.address import Address
+    from lade_chat.engine.sharing.remote import RemoteEngine
     from lade_chat.store.store import Store
-    from lade_chat.tui.app import ChatApp
-    from lade_chat.tui.preferences import Preferences
+    from lade_chat.tui.app.application import ChatApp
+    from lade_chat.tui.app.preferences import Preferences
 
     address = Address.of_environment()
     if address is None:

@@ -12,17 +12,18 @@ from rich import filesize
 from rich.console import Console
 from rich.table import Table
 
-from lade_chat.cli.output import PassingLine, print_json
-from lade_chat.cli.streams import require_output
-from lade_chat.cli.turn import compile_steps, library_output_on_stderr
+from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
+from lade_chat.cli.running.output import PassingLine, print_json
+from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, beyond_context
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.loading.model import load
-from lade_chat.protocol import Loading, ModelInfo, ModelOptions, Sizes
-from lade_chat.sanitize import printable
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.events import Loading
+from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
 
 if TYPE_CHECKING:
-    from lade_chat.engine.tune import Chain, Outcome, StepTime, Window
+    from lade_chat.engine.tuning import Chain, Outcome, StepTime, Window
 
 BAR_WIDTH = 24
 
@@ -34,7 +35,7 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
-        from lade_chat.engine.ranks import Ranks
+        from lade_chat.engine.ranks.group import Ranks
 
         ranks = Ranks()
         ranks.assign(model_options)
@@ -49,7 +50,7 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             loaded = compile_steps(loaded, line)
         line.show("waiting for the other processes …" if model_options.processes > 1 else "")
         loaded = ranks.attach_all(loaded)
-        from lade_chat.engine.tune import (
+        from lade_chat.engine.tuning import (
             ACCEPTANCES,
             WINDOWS,
             best_chain,

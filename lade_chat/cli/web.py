@@ -13,10 +13,10 @@ import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 
-from lade_chat.cli.options import SharedOptions
-from lade_chat.cli.streams import require_output
+from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
-from lade_chat.engine.address import Address, new_secret
+from lade_chat.engine.sharing.address import Address, new_secret
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.settings import Origin
 

@@ -14,34 +14,21 @@ import msgspec
 
 from decoding import Session
 from decoding.parallel import WorkerLostError
-from lade_chat.engine.conversation import Prompt, build_prompt
+from lade_chat.engine.comparison.race import check, race
+from lade_chat.engine.comparison.turns import Turns, fresh
 from lade_chat.engine.explain import MOST_NEW_TOKENS, explain
-from lade_chat.engine.pace import Pace
-from lade_chat.engine.race import check, race
-from lade_chat.engine.ranks import Ranks
+from lade_chat.engine.pause_control import Pace
+from lade_chat.engine.prompt_builder import Prompt, build_prompt
+from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
-from lade_chat.engine.turns import Turns, fresh
 from lade_chat.errors import LadeChatError, beyond_context, is_out_of_memory
 from lade_chat.loading.compiling import with_compiled_steps
 from lade_chat.loading.model import LoadedModel, Report, load
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
-from lade_chat.protocol import (
-    Event,
-    Explain,
-    Failed,
-    Load,
-    Loaded,
-    LoadFailed,
-    Loading,
-    ModelOptions,
-    Race,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
-    Stage,
-    Statistics,
-)
+from lade_chat.protocol.commands import Explain, Load, Race, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading, ReplyFinished, ReplyStarted
+from lade_chat.protocol.values import ModelOptions, Stage, Statistics
 
 CHECK_SECONDS = 30.0
 """What steps cost is looked at again no more often than this, and after no reply shorter than ``LONG_REPLY`` tokens."""

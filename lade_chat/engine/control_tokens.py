@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from lade_chat.errors import PromptError
 from lade_chat.loading.templates import render
 from lade_chat.loading.tokenization import has_chat_template
-from lade_chat.protocol import Message
+from lade_chat.protocol.values import Message
 
 _MARKS = range(0xF0000, 0xFFFFD)
 """Characters that mean nothing to anybody; one that no message has is the mark."""

@@ -19,17 +19,19 @@ from decoding import (
     Step,
     StepDetail,
 )
-from lade_chat.engine.conversation import Prompt
-from lade_chat.engine.inspection import Inspector
+from lade_chat.engine.inspector import Inspector
+from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.tokenization import has_chat_template
-from lade_chat.protocol import Event, Explained, ExplainFinished
-from lade_chat.walks import (
+from lade_chat.protocol.events import Event
+from lade_chat.protocol.tutorial import (
     Beginning,
     Collection,
     Comparison,
     Convergence,
+    Explained,
+    ExplainFinished,
     Group,
     Iteration,
     LookaheadStep,

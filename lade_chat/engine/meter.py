@@ -8,7 +8,8 @@ from typing import cast
 
 from decoding import Origin as Source
 from decoding import Step
-from lade_chat.protocol import Contender, DecodingOptions, Origin, Sampling, Statistics
+from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.values import Contender, DecodingOptions, Sampling, Statistics
 
 RECENT_SECONDS = 1.0
 """How far back "tok/s now" looks."""

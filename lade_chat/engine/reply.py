@@ -22,27 +22,17 @@ from decoding import (
 from decoding import FinishReason as End
 from decoding import plain_step_seconds as measure_plain_step
 from decoding.parallel import ParallelLookaheadDecoder
-from lade_chat.engine.conversation import Prompt
-from lade_chat.engine.inspection import Inspector
+from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder
+from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.meter import Meter
-from lade_chat.engine.pace import Pace
+from lade_chat.engine.pause_control import Pace
+from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
-from lade_chat.engine.stopping import StopStrings
-from lade_chat.engine.transformers_decoder import TransformersDecoder
+from lade_chat.engine.stop_strings import StopStrings
 from lade_chat.loading.model import LoadedModel
-from lade_chat.protocol import (
-    Contender,
-    DecodingOptions,
-    Event,
-    FinishReason,
-    Inspection,
-    Piece,
-    Prefilling,
-    ReplyFinished,
-    Side,
-    Sizes,
-    Tokens,
-)
+from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
+from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.values import Contender, DecodingOptions, FinishReason, Piece, Side, Sizes
 
 FLUSH_SECONDS = 0.05
 """Pieces are told of 20 times a second at most: no screen has to be faster."""

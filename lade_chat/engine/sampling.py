@@ -11,7 +11,7 @@ import msgspec
 
 from decoding import SamplingConfig
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol import DecodingOptions, Sampling
+from lade_chat.protocol.values import DecodingOptions, Sampling
 
 _SHAPING = ("temperature", "top_p", "top_k", "min_p", "typical_p")
 """Values that mean something only where tokens are drawn: one of them has a greedy generation config draw."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from lade_chat.export.content import Content, figures_of, title_of
 from lade_chat.export.layout import Line, Stretch, rows, width_of, written
 from lade_chat.export.recording import Recording
-from lade_chat.figures import counted, fit, pack, part, seconds
+from lade_chat.presentation.metrics import counted, fit, pack, part, seconds
 
 REPLY_COLUMNS = 80
 RACE_COLUMNS = 120

@@ -12,8 +12,8 @@ from lade_chat.export.content import Content, figures_of
 from lade_chat.export.layout import Line, runs, width_of
 from lade_chat.export.theme import Colours, Ink, Theme, fixed, rgb
 from lade_chat.export.viewport import Viewport
-from lade_chat.figures import SEPARATOR, pack
-from lade_chat.sanitize import printable
+from lade_chat.presentation.metrics import SEPARATOR, pack
+from lade_chat.presentation.sanitize import printable
 
 ROWS = 24
 """The rows of a reply's terminal, and of the texts of a race, which has more below them."""

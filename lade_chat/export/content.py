@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lade_chat.attached import folded
-from lade_chat.colours import ColourView, Shown, meanings, shown_as
 from lade_chat.export.recording import Recording
-from lade_chat.figures import lookahead_forms, reply_parts
-from lade_chat.methods import title
-from lade_chat.protocol import ModelInfo, Piece
+from lade_chat.presentation.attachments import folded
+from lade_chat.presentation.colours import ColourView, Shown, meanings, shown_as
+from lade_chat.presentation.methods import title
+from lade_chat.presentation.metrics import lookahead_forms, reply_parts
+from lade_chat.protocol.values import ModelInfo, Piece
 
 NAME = "lade-chat"
 

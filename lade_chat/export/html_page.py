@@ -9,7 +9,7 @@ from lade_chat.export.content import Content, figures_of, title_of
 from lade_chat.export.markup import safe
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
-from lade_chat.figures import SEPARATOR
+from lade_chat.presentation.metrics import SEPARATOR
 
 _VARIABLES = ("ground", "bar", "rule", "text", "dim", "question", "verdict")
 _STYLE = """\

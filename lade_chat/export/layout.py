@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from rich.cells import cell_len
 
 from lade_chat.export.theme import Ink
-from lade_chat.sanitize import printable
+from lade_chat.presentation.sanitize import printable
 
 TAB = 8
 _JOINER = "\N{ZERO WIDTH JOINER}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import escape
 
-from lade_chat.sanitize import REPLACEMENT, printable
+from lade_chat.presentation.sanitize import REPLACEMENT, printable
 
 _LAST_OF_PLANES = "".join(chr(plane + last) for plane in range(0, 0x110000, 0x10000) for last in (0xFFFE, 0xFFFF))
 _NO_CHARACTERS = re.compile(f"[\ufdd0-\ufdef{_LAST_OF_PLANES}]")

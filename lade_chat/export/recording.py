@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lade_chat.protocol import FinishReason, Piece, ReplyFinished, Statistics, Tokens
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.values import FinishReason, Piece, Statistics
 
 
 @dataclass

@@ -11,7 +11,7 @@ from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_n
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
 from lade_chat.loading.templates import prepare
 from lade_chat.loading.tokenization import has_chat_template
-from lade_chat.protocol import ModelInfo, ModelOptions, Stage
+from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
 if TYPE_CHECKING:
     from decoding import StepCost

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from lade_chat.errors import DeviceError, ModelError
-from lade_chat.protocol import ModelOptions
+from lade_chat.protocol.values import ModelOptions
 
 
 def placement(options: ModelOptions, config: Any) -> dict[str, Any]:

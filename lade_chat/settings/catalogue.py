@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lade_chat.colours import VIEWS
+from lade_chat.presentation.colours import VIEWS
 from lade_chat.settings.kinds import Kind, Number, Switch, Text, Texts
 
 ENVIRONMENT = "LADE_CHAT_"

@@ -10,13 +10,23 @@ from contextlib import suppress
 
 import msgspec
 
-from lade_chat.protocol import Message, ReplyFinished, Statistics, Tokens
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.values import Message, Statistics
 from lade_chat.store import tree
-from lade_chat.store.database import Database, Statement
-from lade_chat.store.rows import Stored, change, put, put_chunk, put_record, put_turn, remove_if_empty, remove_turn
-from lade_chat.store.running import RunningReply
+from lade_chat.store.errors import StoreError
+from lade_chat.store.running_reply import RunningReply
 from lade_chat.store.search import index_new
-from lade_chat.store.trouble import StoreError
+from lade_chat.store.sqlite.database import Database, Statement
+from lade_chat.store.sqlite.rows import (
+    Stored,
+    change,
+    put,
+    put_chunk,
+    put_record,
+    put_turn,
+    remove_if_empty,
+    remove_turn,
+)
 from lade_chat.store.values import Ending, Model, Record, Turn
 
 

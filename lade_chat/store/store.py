@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from lade_chat.store import rows, search
+from lade_chat.store import search
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.database import Database
-from lade_chat.store.files import default_folder
-from lade_chat.store.jsonl import parse
-from lade_chat.store.rows import RECORD_COLUMNS, Stored
-from lade_chat.store.trouble import StoreError
+from lade_chat.store.documents.jsonl import parse
+from lade_chat.store.errors import StoreError
+from lade_chat.store.sqlite import rows
+from lade_chat.store.sqlite.database import Database
+from lade_chat.store.sqlite.files import default_folder
+from lade_chat.store.sqlite.rows import RECORD_COLUMNS, Stored
 from lade_chat.store.upkeep import KEPT_DELETED_SECONDS, purge, tidy
 from lade_chat.store.values import Record, Summary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from lade_chat.protocol import Message
+from lade_chat.protocol.values import Message
 from lade_chat.store.values import Turn
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 import time
 
-from lade_chat.store import rows, search
-from lade_chat.store.transaction import transaction
+from lade_chat.store import search
+from lade_chat.store.sqlite import rows
+from lade_chat.store.sqlite.transaction import transaction
 
 _DAY = 24 * 3600.0
 KEPT_DELETED_SECONDS = 30 * _DAY

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from lade_chat.protocol import FinishReason, ModelInfo, Piece, Statistics
-from lade_chat.store.pieces import unpack
+from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics
+from lade_chat.store.sqlite.piece_codec import unpack
 
 Ending: TypeAlias = FinishReason | Literal["failed"]
 """Why a reply ended. A reply without one is still being written, or the program that wrote it was killed."""

@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Callable
 from typing import IO
 
-from lade_chat.engine.address import Address
+from lade_chat.engine.sharing.address import Address
 
-_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.hub import main; main()"
+_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.sharing.hub import main; main()"
 _PAUSE_SECONDS = 1.0
 """An engine that dies at once is not started again at once."""
 

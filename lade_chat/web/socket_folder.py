@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lade_chat.engine.address import SOCKET
+from lade_chat.engine.sharing.address import SOCKET
 
 PREFIX = "lade-chat-"
 NEW_SECONDS = 60.0

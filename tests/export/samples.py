@@ -7,22 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
-from lade_chat.protocol import (
-    Event,
-    Load,
-    Loaded,
-    ModelInfo,
-    Origin,
-    Piece,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
-    Side,
-    Statistics,
-    Tokens,
-)
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.values import ModelInfo, Piece, Side, Statistics
 
 MODEL = ModelInfo("tiny-12M", "cpu", "float32", 12_000_000, 2048, lookahead_supported=True)
 QUESTION = "Write a function."

@@ -10,13 +10,13 @@ from itertools import combinations
 import pytest
 from PIL import Image
 
-from lade_chat.colours import VIEWS, ColourView, Shown
 from lade_chat.export.cast import cast
 from lade_chat.export.html_page import html_page
 from lade_chat.export.picture import Writer
 from lade_chat.export.raster import gif, png
 from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed, rgb
+from lade_chat.presentation.colours import VIEWS, ColourView, Shown
 from tests.export.samples import race, reply
 
 SOURCES: tuple[Shown, ...] = ("trajectory", "context", "successor")

@@ -10,10 +10,10 @@ import pytest
 
 from lade_chat.cli.ask import ask
 from lade_chat.cli.compare import compare
-from lade_chat.cli.usage import USAGE_ERROR
+from lade_chat.cli.flags.usage import USAGE_ERROR
 from lade_chat.errors import LadeChatError
 from lade_chat.export.picture import WRITERS, check_picture, write_picture
-from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from tests.export.samples import reply
 from tests.test_ask import PIECES, QUESTION, ScriptedEngine
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import get_args
 
-from lade_chat.protocol import FinishReason, Origin, Piece, ReplyFinished, Sampling, Sizes, Statistics, Tokens
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.values import FinishReason, Piece, Sampling, Sizes, Statistics
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.values import Model
 

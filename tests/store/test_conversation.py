@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from lade_chat.protocol import Message
+from lade_chat.protocol.values import Message
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.store import Store

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.jsonl import to_jsonl
-from lade_chat.store.markdown import to_markdown
+from lade_chat.store.documents.jsonl import to_jsonl
+from lade_chat.store.documents.markdown import to_markdown
+from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
-from lade_chat.store.trouble import StoreError
 from lade_chat.store.values import Record, Turn
 from tests.store.replies import answer, say, tokens
 

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from lade_chat.store import search, upkeep
-from lade_chat.store.rows import Stored, put
+from lade_chat.store.errors import StoreError
+from lade_chat.store.sqlite.rows import Stored, put
 from lade_chat.store.store import Store
-from lade_chat.store.trouble import StoreError
 from lade_chat.store.values import Record, Turn
 from tests.store.replies import MODEL, finished, say, tokens
 

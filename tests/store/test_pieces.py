@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lade_chat.protocol import Piece
-from lade_chat.store.pieces import UNKNOWN_ID, pack, unpack
+from lade_chat.protocol.values import Piece
+from lade_chat.store.sqlite.piece_codec import UNKNOWN_ID, pack, unpack
 from tests.store.replies import tokens
 
 PIECES = [

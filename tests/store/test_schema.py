@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.store import schema
-from lade_chat.store.files import default_folder
+from lade_chat.store.errors import StoreError
+from lade_chat.store.sqlite import schema
+from lade_chat.store.sqlite.files import default_folder
 from lade_chat.store.store import Store
-from lade_chat.store.trouble import StoreError
 from tests.store.replies import say
 
 

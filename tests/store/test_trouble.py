@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.store import guard
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.errors import StoreError
+from lade_chat.store.sqlite import lock as guard
 from lade_chat.store.store import Store
-from lade_chat.store.trouble import StoreError
 from tests.store.replies import MODEL, answer, finished, say, tokens
 
 ROOM = 2 * 1024 * 1024
@@ -160,7 +160,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_program_locks(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.store.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("lade_chat.store.sqlite.database.BUSY_SECONDS", 0.05)
     conversation = store.begin()
     say(conversation, "one", "1")
     with closing(sqlite3.connect(store.path, isolation_level=None)) as other:

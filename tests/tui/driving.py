@@ -13,12 +13,12 @@ from textual.events import Key, Paste
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from lade_chat.protocol import DecodingOptions, ModelInfo, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.start import NEW, Start
-from lade_chat.tui.tinted_text import Chunk
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.app.start import NEW, Start
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.reply.tinted_text import Chunk
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 PATIENCE = 20.0

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from lade_chat.protocol import Event, ModelInfo, ModelOptions, decode_event
+from lade_chat.protocol.codec import decode_event
+from lade_chat.protocol.events import Event
+from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.tui.explain.app import ExplainApp
 from lade_chat.tui.explain.screen import ExplainScreen
 from tests.tui.scripted import MODEL, ScriptedEngine

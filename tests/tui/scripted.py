@@ -5,23 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 
-from lade_chat.protocol import (
-    Candidate,
-    Command,
-    Event,
-    FinishReason,
-    Inspection,
-    Loaded,
-    ModelInfo,
-    Piece,
-    ReplyFinished,
-    ReplyStarted,
-    Side,
-    Sizes,
-    Statistics,
-    Tokens,
-    Trials,
-)
+from lade_chat.protocol.commands import Command
+from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.inspection import Candidate, Inspection, Trials
+from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Side, Sizes, Statistics
 
 MODEL = ModelInfo("tiny-12M", "cpu", "float32", 12_000_000, 2048, lookahead_supported=True)
 

@@ -14,22 +14,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lade_chat.cli.chat import open_chat
-from lade_chat.cli.options import SharedOptions
-from lade_chat.protocol import (
-    Event,
-    Load,
-    Loaded,
-    ModelInfo,
-    Piece,
-    Race,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
-    Statistics,
-    Tokens,
-)
-from lade_chat.store import running
-from lade_chat.tui.preferences import NOTHING_KEPT
+from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.values import ModelInfo, Piece, Statistics
+from lade_chat.store import running_reply as running
+from lade_chat.tui.app.preferences import NOTHING_KEPT
 
 PATIENCE = 90.0
 PID_FILE = "TALKING_ENGINE_PID_FILE"

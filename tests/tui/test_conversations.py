@@ -11,18 +11,21 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from lade_chat.protocol import DecodingOptions, Failed, Message, ModelOptions, Piece, Reply, Statistics, Stop, Tokens
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.control import Stop
+from lade_chat.protocol.events import Failed, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Piece, Statistics
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
-from lade_chat.store.trouble import StoreError
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.conversation_list import ConversationList
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.reply_turn import ReplyTurn
-from lade_chat.tui.start import Start
-from lade_chat.tui.tinted_text import Chunk
-from lade_chat.tui.turn import UserTurn
-from lade_chat.tui.turn_menu import TurnMenu
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.app.start import Start
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.conversations.screen import ConversationList
+from lade_chat.tui.reply.tinted_text import Chunk
+from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.tui.transcript.turn import UserTurn
+from lade_chat.tui.transcript.turn_menu import TurnMenu
 from tests.tui.driving import (
     MEMORY,
     burst,
@@ -359,7 +362,7 @@ async def test_the_conversation_is_the_first_thing_seen_where_one_is_meant(
 async def test_a_late_list_does_not_take_the_prompt_from_someone_typing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.tui.conversation_keys.FIRST_SECONDS", 0.0)
+    monkeypatch.setattr("lade_chat.tui.conversations.keys.FIRST_SECONDS", 0.0)
     kept(folder, "apple", "pear").close()
     store, engine, found = Store(folder), WatchingEngine(), threading.Event()
     resume = store.resume

@@ -15,7 +15,7 @@ import pytest
 
 from lade_chat.store.store import Store
 from lade_chat.store.values import Turn
-from lade_chat.tui.output import Output, is_picture
+from lade_chat.tui.terminal.output import Output, is_picture
 from tests.tui.terminal import terminal, wait_for
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
@@ -94,7 +94,7 @@ def test_killed_it_has_what_was_saved(folder: Path) -> None:
 def test_what_holds_an_end_up_is_cut_off() -> None:
     code = """
 import threading, time
-from lade_chat.cli.ending import end_in_time
+from lade_chat.cli.running.shutdown import end_in_time
 asked = threading.Event()
 end_in_time(asked, lambda: 7, patience=0.01)
 asked.set()

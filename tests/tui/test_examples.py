@@ -9,8 +9,8 @@ import pytest
 from assets.recipe.skills.topics import read_topics
 from assets.recipe.skills.word_problems import _PROBLEMS
 from assets.recipe.wording import read_wording
-from lade_chat.protocol import Reply
-from lade_chat.tui.welcome import EXAMPLES
+from lade_chat.protocol.commands import Reply
+from lade_chat.tui.transcript.welcome import EXAMPLES
 from tests.tui.driving import opened, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
 

@@ -6,18 +6,26 @@ import msgspec
 import pytest
 from textual.widgets import Static
 
-from lade_chat.laid_open import Candidate, Inspection
-from lade_chat.protocol import (
-    EngineLost,
-    Explain,
+from lade_chat.protocol.commands import Explain
+from lade_chat.protocol.control import Stop
+from lade_chat.protocol.events import EngineLost, Failed, LoadFailed
+from lade_chat.protocol.inspection import Candidate, Inspection
+from lade_chat.protocol.tutorial import (
+    Collection,
+    Comparison,
+    Convergence,
     Explained,
     ExplainFinished,
-    Failed,
-    LoadFailed,
-    ModelInfo,
-    Stop,
+    Iteration,
+    LookaheadStep,
+    Mask,
+    Said,
+    Verification,
+    Walk,
 )
-from lade_chat.tui.app import ChatApp
+from lade_chat.protocol.values import ModelInfo
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.phase import Phase
 from lade_chat.tui.explain import screen as explain_screen
 from lade_chat.tui.explain.comparison import comparison_pages
 from lade_chat.tui.explain.jacobi import jacobi_pages
@@ -26,19 +34,7 @@ from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.page import Page, Room
 from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
 from lade_chat.tui.explain.verification import verification_pages
-from lade_chat.tui.help_screen import HelpScreen
-from lade_chat.tui.phase import Phase
-from lade_chat.walks import (
-    Collection,
-    Comparison,
-    Convergence,
-    Iteration,
-    LookaheadStep,
-    Mask,
-    Said,
-    Verification,
-    Walk,
-)
+from lade_chat.tui.screens.manual import HelpScreen
 from tests.tui.driving import opened, say, status, wait_until
 from tests.tui.explained import explaining, pages, said, sees, shown, until, walks
 from tests.tui.scripted import MODEL, ScriptedEngine

@@ -8,15 +8,16 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from lade_chat.figures import reply_parts
-from lade_chat.measured import MEASURED, measured
-from lade_chat.protocol import DecodingOptions, ModelInfo, RaceFinished, Sampling, Tokens
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.attached_text import AttachedText
-from lade_chat.tui.header_bar import HeaderBar
-from lade_chat.tui.prompt import Prompt
-from lade_chat.tui.tinted_text import Chunk
-from lade_chat.tui.tooltips import ExplainedLine
+from lade_chat.presentation.metric_help import MEASURED, measured
+from lade_chat.presentation.metrics import reply_parts
+from lade_chat.protocol.events import RaceFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.prompt.editor import Prompt
+from lade_chat.tui.reply.tinted_text import Chunk
+from lade_chat.tui.transcript.attached_text import AttachedText
+from lade_chat.tui.widgets.header_bar import HeaderBar
+from lade_chat.tui.widgets.tooltips import ExplainedLine
 from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 

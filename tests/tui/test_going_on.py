@@ -9,12 +9,14 @@ from tempfile import TemporaryDirectory
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol import Failed, Message, Reply
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.events import Failed
+from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.reply_turn import ReplyTurn
-from lade_chat.tui.start import Start
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.app.start import Start
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.reply.turn import ReplyTurn
 from tests.tui.driving import MEMORY, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, streamed
 from tests.tui.test_conversations import answered, assistant, last_messages, talked, user

@@ -10,11 +10,13 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol import Candidate, Inspect, Pause, ReplyFinished, Resume, StepOnce, Stop, Tokens
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.debug_panel import PAGES, DebugPanel
-from lade_chat.tui.inspector_view import shown
-from lade_chat.tui.plot import columns, sparkline
+from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce, Stop
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.inspection import Candidate
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.inspector.panel import PAGES, DebugPanel
+from lade_chat.tui.inspector.view import shown
+from lade_chat.tui.widgets.plot import columns, sparkline
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
 

@@ -8,11 +8,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from lade_chat.cli.keeping import KeptTurn
-from lade_chat.protocol import Load, ModelOptions, Reply
+from lade_chat.cli.running.kept_turn import KeptTurn
+from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
-from lade_chat.tui.start import Start
+from lade_chat.tui.app.start import Start
 from tests.store.replies import answer
 from tests.tui.driving import MEMORY, opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from textual.widgets import Label
 
-from lade_chat.protocol import Origin
-from lade_chat.tui import copying
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.copying import code_blocks
-from lade_chat.tui.markdown_reply import MarkdownReply
-from lade_chat.tui.markdown_text import is_markdown
-from lade_chat.tui.overlay import Run, TintedSource, guessed_runs
-from lade_chat.tui.tinted_text import TintedText
+from lade_chat.protocol.inspection import Origin
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.reply.markdown_check import is_markdown
+from lade_chat.tui.reply.markdown_reply import MarkdownReply
+from lade_chat.tui.reply.overlay import Run, TintedSource, guessed_runs
+from lade_chat.tui.reply.tinted_text import TintedText
+from lade_chat.tui.terminal import clipboard as copying
+from lade_chat.tui.terminal.clipboard import code_blocks
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, Script, ScriptedEngine, finished, streamed, text_of
 
@@ -148,7 +148,7 @@ async def test_a_reply_its_code_or_everything_is_copied(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handed: list[str] = []
-    monkeypatch.setattr("lade_chat.tui.chat_keys.to_system_clipboard", handed.append)
+    monkeypatch.setattr("lade_chat.tui.chat.keys.to_system_clipboard", handed.append)
     async with opened(engine) as (app, pilot):
         await answered(app, engine, pilot, DOCUMENT)
         await say(app, pilot, "/copy")

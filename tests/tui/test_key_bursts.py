@@ -9,12 +9,14 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from lade_chat.protocol import Command, Explain, Inspect, Load, Loaded, Race, RaceFinished, Reply, SetLookahead, Stop
+from lade_chat.protocol.commands import Command, Explain, Load, Race, Reply
+from lade_chat.protocol.control import Inspect, SetLookahead, Stop
+from lade_chat.protocol.events import Loaded, RaceFinished
 from lade_chat.store.store import Store
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.dialog import Dialog
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.start import Start
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.app.start import Start
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.widgets.dialog import Dialog
 from tests.tui.driving import burst, opened, wait_until
 from tests.tui.explained import walks
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, streamed

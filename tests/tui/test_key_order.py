@@ -8,10 +8,12 @@ import pytest
 from textual.events import Paste
 from textual.widgets import Input
 
-from lade_chat.protocol import ModelInfo, Reply, SetLookahead
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.control import SetLookahead
+from lade_chat.protocol.values import ModelInfo
 from lade_chat.store.store import Store
-from lade_chat.tui.conversation_list import ConversationList
-from lade_chat.tui.model_screen import ModelScreen
+from lade_chat.tui.conversations.screen import ConversationList
+from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import burst, opened, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.terminal import Terminal, wait_for

@@ -8,10 +8,11 @@ import msgspec
 import pytest
 from textual.events import Paste
 
-from lade_chat.protocol import Load, Reply, SetLookahead
-from lade_chat.tui.debug_panel import DebugPanel
-from lade_chat.tui.model_screen import ModelScreen
-from lade_chat.tui.phase import Phase
+from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.control import SetLookahead
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.inspector.panel import DebugPanel
+from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 

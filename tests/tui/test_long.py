@@ -8,11 +8,11 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets._footer import FooterKey
 
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.earlier import Earlier
-from lade_chat.tui.markdown_reply import MarkdownReply
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.reply_turn import ReplyTurn
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.reply.markdown_reply import MarkdownReply
+from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.tui.transcript.earlier import Earlier
 from tests.tui.driving import opened, say, screen_text, wait_until
 from tests.tui.scripted import Script, ScriptedEngine, finished, streamed
 
@@ -34,8 +34,8 @@ async def talk(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, turns: 
 
 
 async def test_the_oldest_turns_give_way_and_come_back(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.tui.transcript.AT_ONCE", AT_ONCE)
-    monkeypatch.setattr("lade_chat.tui.transcript.MOST_STANDING", AT_ONCE + 1)
+    monkeypatch.setattr("lade_chat.tui.transcript.column.AT_ONCE", AT_ONCE)
+    monkeypatch.setattr("lade_chat.tui.transcript.column.MOST_STANDING", AT_ONCE + 1)
     async with opened(engine) as (app, pilot):
         transcript = app.chat_screen.transcript
         await talk(app, pilot, engine, range(AT_ONCE + 1))

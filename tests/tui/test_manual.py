@@ -11,16 +11,16 @@ from textual.widgets import Input, Markdown, Static
 
 import lade_chat.tui
 from lade_chat.cli.app import app as command_line
-from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.chat_keys import ChatKeys
-from lade_chat.tui.help_screen import HelpScreen
-from lade_chat.tui.key_names import KeyNames, usual_keys
-from lade_chat.tui.manual_pages import NAMES, manual_pages
-from lade_chat.tui.preferences import Preferences
-from lade_chat.tui.slash import COMMANDS
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.app.key_names import KeyNames, usual_keys
+from lade_chat.tui.app.preferences import Preferences
+from lade_chat.tui.chat.commands import COMMANDS
+from lade_chat.tui.chat.keys import ChatKeys
+from lade_chat.tui.screens.manual import HelpScreen
+from lade_chat.tui.screens.manual_pages import NAMES, manual_pages
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
@@ -60,7 +60,8 @@ def test_every_flag_that_a_page_names_is_one() -> None:
 def test_no_page_names_a_key_that_can_be_another() -> None:
     fixed = {"Ctrl+C", "Ctrl+J", "Ctrl+D", "Ctrl+E", "Ctrl+Z", "Ctrl+N", "F2"}  # of one screen
     for name in NAMES:
-        raw = (Path(lade_chat.tui.__file__).parent / "manual" / f"{name}.md").read_text(encoding="utf-8")
+        folder = Path(lade_chat.tui.__file__).parent / "screens" / "manual_text"
+        raw = (folder / f"{name}.md").read_text(encoding="utf-8")
         assert set(re.findall(r"Ctrl\+\w|\bF\d+\b", raw)) <= fixed, name
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from lade_chat.figures import (
+from lade_chat.presentation.metrics import (
     ORIGINS,
     Part,
     exactness,
@@ -19,10 +19,11 @@ from lade_chat.figures import (
     summary,
     window,
 )
-from lade_chat.protocol import FinishReason, Origin, Piece, Sizes, Statistics
-from lade_chat.tui.prompt import without_controls
-from lade_chat.tui.reply_text import ReplyText
-from lade_chat.tui.thinking import Section, ThoughtSplitter
+from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.values import FinishReason, Piece, Sizes, Statistics
+from lade_chat.tui.prompt.editor import without_controls
+from lade_chat.tui.reply.text import ReplyText
+from lade_chat.tui.reply.thought_splitter import Section, ThoughtSplitter
 from tests.tui.scripted import FUNCTION, pieces, statistics, text_of
 
 

@@ -12,11 +12,11 @@ from textual._xterm_parser import XTermParser
 from textual.events import Key, Paste
 from textual.message import Message
 
-from lade_chat.protocol import DecodingOptions, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.store import Store
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.paste_guard import END, START, PasteGuard
-from lade_chat.tui.terminal_driver import TerminalDriver
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.terminal.driver import TerminalDriver
+from lade_chat.tui.terminal.paste_guard import END, START, PasteGuard
 from tests.tui.scripted import ScriptedEngine
 
 LOG = "see this log:\r\x1b[31mERROR\x1b[0m bad\x1b \x1b[A\x1b\x1b[20\rplease explain\x1b\r"

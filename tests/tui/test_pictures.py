@@ -10,10 +10,10 @@ from PIL import Image
 from textual.pilot import Pilot
 
 from lade_chat.export.theme import DARK, LIGHT, Colours, rgb
-from lade_chat.protocol import RaceFinished
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.picture_name import PictureName
-from lade_chat.tui.race_screen import RaceScreen
+from lade_chat.protocol.events import RaceFinished
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.screens.picture_name import PictureName
 from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
 

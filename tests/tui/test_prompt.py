@@ -9,18 +9,20 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
-from lade_chat.attached import parted
-from lade_chat.protocol import DecodingOptions, Load, ModelOptions, Race, Reply, Sampling, SetLookahead
+from lade_chat.presentation.attachments import parted
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.control import SetLookahead
+from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
 from lade_chat.store.store import Store
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.attachments import MOST_BYTES, AttachmentError, attach
-from lade_chat.tui.completion import completions
-from lade_chat.tui.completion_list import CompletionList
-from lade_chat.tui.model_screen import ModelScreen
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.race_screen import RaceScreen
-from lade_chat.tui.slash import COMMANDS, is_command, literal, parse
-from lade_chat.tui.welcome import EXAMPLES
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.commands import COMMANDS, is_command, literal, parse
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.prompt.attachments import MOST_BYTES, AttachmentError, attach
+from lade_chat.tui.prompt.completion import completions
+from lade_chat.tui.prompt.completion_list import CompletionList
+from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.transcript.welcome import EXAMPLES
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 

@@ -8,24 +8,17 @@ import pytest
 from textual.color import Color
 from textual.pilot import Pilot
 
-from lade_chat.protocol import (
-    Contender,
-    Difference,
-    EngineLost,
-    Failed,
-    Message,
-    ModelInfo,
-    Race,
-    RaceFinished,
-    Stop,
-)
-from lade_chat.race_words import Score, outcome
+from lade_chat.presentation.comparison import Score, outcome
+from lade_chat.protocol.commands import Race
+from lade_chat.protocol.control import Stop
+from lade_chat.protocol.events import EngineLost, Failed, RaceFinished
+from lade_chat.protocol.values import Contender, Difference, Message, ModelInfo
 from lade_chat.suites.prompts import BUNDLED, bundled_suites
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.race_menu import RaceMenu
-from lade_chat.tui.race_pane import RacePane
-from lade_chat.tui.race_screen import RaceScreen
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.race.menu import RaceMenu
+from lade_chat.tui.race.pane import RacePane
+from lade_chat.tui.race.screen import RaceScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from textual.content import Span
 
-from lade_chat.protocol import (
-    Message,
-    ModelInfo,
-    Piece,
-    Reply,
-    ReplyFinished,
-    ReplyStarted,
-    SetLookahead,
-    Statistics,
-    Stop,
-    Tokens,
-)
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.tinted_text import Chunk
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.control import SetLookahead, Stop
+from lade_chat.protocol.events import ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.values import Message, ModelInfo, Piece, Statistics
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.reply.tinted_text import Chunk
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, pieces, statistics, streamed, text_of
 

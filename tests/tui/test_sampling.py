@@ -6,18 +6,10 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol import (
-    DecodingOptions,
-    Event,
-    ModelInfo,
-    Race,
-    RaceFinished,
-    Reply,
-    ReplyFinished,
-    Sampling,
-    Tokens,
-)
-from lade_chat.tui.app import ChatApp
+from lade_chat.protocol.commands import Race, Reply
+from lade_chat.protocol.events import Event, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
+from lade_chat.tui.app.application import ChatApp
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 

@@ -12,16 +12,18 @@ from textual.pilot import Pilot
 from textual.theme import Theme
 from textual.widgets import Input, Select
 
-from lade_chat.protocol import DecodingOptions, Load, Loaded, ModelOptions, Reply, Sampling
+from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.events import Loaded
+from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
 from lade_chat.settings.models import recent
 from lade_chat.settings.settings import Origin, load
 from lade_chat.store.store import Store
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.model_list import ModelList
-from lade_chat.tui.model_screen import ModelScreen
-from lade_chat.tui.preferences import Preferences
-from lade_chat.tui.settings_screen import SettingsScreen
-from lade_chat.tui.themes import THEMES
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.app.preferences import Preferences
+from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.screens.model_list import ModelList
+from lade_chat.tui.screens.settings import SettingsScreen
+from lade_chat.tui.theme.palettes import THEMES
 from tests.tui.driving import driven, say, sees, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
@@ -234,7 +236,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "config.json").write_text("{}")
         (folder / "model.safetensors").write_bytes(b"")
     monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setattr("lade_chat.tui.model_list.in_hub_cache", lambda: ())
+    monkeypatch.setattr("lade_chat.tui.screens.model_list.in_hub_cache", lambda: ())
     return tmp_path / "work"
 
 

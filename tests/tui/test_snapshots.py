@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol import LoadFailed, Loading, RaceFinished, Tokens
-from lade_chat.tui.app import ChatApp
-from lade_chat.tui.race_screen import RaceScreen
+from lade_chat.protocol.events import LoadFailed, Loading, RaceFinished, Tokens
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.race.screen import RaceScreen
 from tests.tui.driving import opened, say, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 

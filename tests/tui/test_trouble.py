@@ -5,21 +5,13 @@ from __future__ import annotations
 import msgspec
 from textual.widgets import Input
 
-from lade_chat.protocol import (
-    EngineLost,
-    Failed,
-    Load,
-    LoadFailed,
-    Loading,
-    Message,
-    ModelOptions,
-    Reply,
-    ReplyStarted,
-)
-from lade_chat.tui.model_screen import ModelScreen
-from lade_chat.tui.notice import Notice
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.reply_turn import ReplyTurn
+from lade_chat.protocol.commands import Load, Reply
+from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading, ReplyStarted
+from lade_chat.protocol.values import Message, ModelOptions
+from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.transcript.notice import Notice
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed, text_of
 

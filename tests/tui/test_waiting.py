@@ -8,10 +8,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from lade_chat.protocol import Failed, Reply
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.events import Failed
 from lade_chat.store.store import Store
-from lade_chat.tui.phase import Phase
-from lade_chat.tui.start import Start
+from lade_chat.tui.app.start import Start
+from lade_chat.tui.chat.phase import Phase
 from tests.tui.driving import MEMORY, opened, reply_text, say, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed
 from tests.tui.test_conversations import answered, assistant, last_messages, talked, user

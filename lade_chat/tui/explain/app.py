@@ -11,25 +11,17 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from lade_chat.figures import part
-from lade_chat.protocol import (
-    EngineLost,
-    Explain,
-    Load,
-    Loaded,
-    LoadFailed,
-    Loading,
-    Message,
-    ModelInfo,
-    ModelOptions,
-    Stop,
-)
+from lade_chat.presentation.metrics import part
+from lade_chat.protocol.commands import Explain, Load
+from lade_chat.protocol.control import Stop
+from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
+from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
 from lade_chat.settings.kinds import Value
-from lade_chat.tui.colouring import Colouring
-from lade_chat.tui.engine_link import Engine
+from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.explain.screen import ExplainScreen
-from lade_chat.tui.status_bar import StatusBar
-from lade_chat.tui.themes import THEMES
+from lade_chat.tui.theme.colouring import Colouring
+from lade_chat.tui.theme.palettes import THEMES
+from lade_chat.tui.widgets.status_bar import StatusBar
 
 NO_STEPS = (
     "lookahead cannot serve this model, so there are no steps of it to show; without --model_path, the small one is"
@@ -47,7 +39,7 @@ class ExplainApp(Colouring):
         Binding("escape", "quit", "Leave", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True, show=False),
     ]
-    CSS_PATH: ClassVar = Path(__file__).parent.parent / "status_bar.tcss"
+    CSS_PATH: ClassVar = Path(__file__).parents[1] / "widgets" / "status_bar.tcss"
 
     def __init__(self, engine: Engine, model_options: ModelOptions, question: str, theme: str | None = None) -> None:
         super().__init__()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from lade_chat.protocol.tutorial import Beginning
 from lade_chat.tui.explain.page import MUTED, Page, Room
-from lade_chat.tui.inspector_view import shown
-from lade_chat.walks import Beginning
+from lade_chat.tui.inspector.view import shown
 
 TITLE = "What this is about"
 

@@ -6,9 +6,9 @@ from functools import partial
 
 from textual.content import Content
 
+from lade_chat.protocol.tutorial import Comparison
 from lade_chat.tui.explain.page import LABEL, MUTED, Page, Room
-from lade_chat.tui.tint import VERIFIED
-from lade_chat.walks import Comparison
+from lade_chat.tui.theme.tint import VERIFIED
 
 
 def comparison_pages(walk: Comparison) -> list[Page]:

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from lade_chat.sanitize import printable
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.tutorial import Convergence, Group, Iteration
 from lade_chat.tui.explain.page import (
     LABEL,
     MUTED,
@@ -21,9 +22,8 @@ from lade_chat.tui.explain.page import (
     counted,
     in_words,
 )
-from lade_chat.tui.inspector_view import shown
-from lade_chat.tui.tint import VERIFIED
-from lade_chat.walks import Convergence, Group, Iteration
+from lade_chat.tui.inspector.view import shown
+from lade_chat.tui.theme.tint import VERIFIED
 
 TITLE = "1 of 3 · Guesses settle"
 LIT: frozenset[Group] = frozenset({"guesses"})

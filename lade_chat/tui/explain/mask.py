@@ -9,8 +9,8 @@ from typing import TypeAlias
 from rich.cells import set_cell_size
 from textual.content import Content
 
-from lade_chat.figures import counted
-from lade_chat.walks import Group, Mask
+from lade_chat.presentation.metrics import counted
+from lade_chat.protocol.tutorial import Group, Mask
 
 LABEL = 11
 CACHE = 5

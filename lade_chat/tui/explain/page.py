@@ -9,8 +9,8 @@ from typing import TypeAlias
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
 
-from lade_chat.tui.inspector_view import shown
-from lade_chat.walks import Group, Mask
+from lade_chat.protocol.tutorial import Group, Mask
+from lade_chat.tui.inspector.view import shown
 
 MUTED = "$foreground-muted"
 NEW = "bold"

@@ -14,10 +14,20 @@ from textual.events import Resize
 from textual.timer import Timer
 from textual.widgets import Footer, Static
 
-from lade_chat.figures import SEPARATOR
-from lade_chat.protocol import EngineLost, Event, Explained, ExplainFinished, Failed, ModelInfo
-from lade_chat.sanitize import printable
-from lade_chat.tui.dialog import ClosingScreen
+from lade_chat.presentation.metrics import SEPARATOR
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.events import EngineLost, Event, Failed
+from lade_chat.protocol.tutorial import (
+    Beginning,
+    Collection,
+    Comparison,
+    Convergence,
+    Explained,
+    ExplainFinished,
+    Verification,
+    Walk,
+)
+from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.explain.beginning import beginning_pages
 from lade_chat.tui.explain.comparison import comparison_pages
 from lade_chat.tui.explain.jacobi import jacobi_pages
@@ -25,7 +35,7 @@ from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.page import Page, Room
 from lade_chat.tui.explain.verification import verification_pages
-from lade_chat.walks import Beginning, Collection, Comparison, Convergence, Verification, Walk
+from lade_chat.tui.widgets.dialog import ClosingScreen
 
 PLAY_SECONDS = 6.0
 """How long a page stays while all are played: two sentences are read in that time."""

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from textual.content import Content
 
-from lade_chat.protocol import Candidate
+from lade_chat.protocol.inspection import Candidate
+from lade_chat.protocol.tutorial import Group, LookaheadStep, Verification
 from lade_chat.tui.explain.page import LABEL, MUTED, NEW, Cell, Grid, Page, Room, in_words
-from lade_chat.tui.inspector_view import shown
-from lade_chat.tui.tint import VERIFIED
-from lade_chat.walks import Group, LookaheadStep, Verification
+from lade_chat.tui.inspector.view import shown
+from lade_chat.tui.theme.tint import VERIFIED
 
 TITLE = "3 of 3 · Guesses are verified"
 LIT: frozenset[Group] = frozenset({"candidates"})

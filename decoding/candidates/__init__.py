@@ -1,1 +1,0 @@
-"""Who proposes continuations of the last token, and how proposals are merged."""

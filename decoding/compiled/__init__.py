@@ -1,0 +1,1 @@
+"""Steps of static shape for torch.compile and CUDA graphs."""

@@ -1,0 +1,142 @@
+"""CompiledForward: a model's forward pass through `torch.compile`, and why it is not used where it cannot be."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import TypeAlias
+
+import torch
+from transformers import Cache, PreTrainedModel
+
+from decoding.model.capabilities import gate_of
+from decoding.model.mask_check import LEAST_TOLERANCE, ROUNDINGS
+from decoding.model.state import last_state_of
+from decoding.model.support import lookahead_support
+
+Mask: TypeAlias = torch.Tensor | dict[str, torch.Tensor]
+"""One mask for all layers, or one for each layer type."""
+DEFAULT_BACKEND = "inductor"
+RUNS_TO_RECORD = 3
+"""On CUDA the first run of a shape compiles, the second is recorded as a graph, and the third replays it."""
+
+
+def compiled_forward(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> CompiledForward:
+    """The model's compiled forward pass; nothing is compiled before its first use. Kept while the model's modules,
+    patches and hooks are the same, and its tensors keep their shapes and kinds.
+
+    Args:
+        backend: what `torch.compile` knows it by.
+    """
+    state = last_state_of(model)
+    structure, of_model = state.derived.get("compiled forwards", (None, {}))
+    if structure != state.structure:
+        of_model = {}
+        state.derived["compiled forwards"] = state.structure, of_model
+    if backend not in of_model:
+        of_model[backend] = CompiledForward(model, backend)
+    found: CompiledForward = of_model[backend]
+    return found
+
+
+class CompiledForward:
+    """A forward pass over inputs of a few shapes, compiled as one graph; on CUDA replayed from CUDA graphs.
+
+    It is held against the uncompiled one at every shape that it is new to (see :meth:`confirm`), and given up for good
+    at the first failure.
+
+    Attributes:
+        reason: why it is not used, as the end of a sentence about the model; None if it is.
+        runs_to_know: how many runs of a shape there are to confirm; those after them are like the last of them.
+    """
+
+    def __init__(self, model: PreTrainedModel, backend: str) -> None:
+        gate, support = gate_of(model), lookahead_support(model)
+        self.reason = support.reason
+        if self.reason is None and gate.one_prefill:
+            self.reason = "its forward pass depends on the length of the text"
+        self._confirmed: Counter[tuple[int, int]] = Counter()
+        self._on_cuda = model.device.type == "cuda"
+        self.runs_to_know = RUNS_TO_RECORD if self._on_cuda else 1
+        # The model is an argument: held here, it would never be let go, since this is kept as long as it lives.
+        self._run: Callable[..., torch.Tensor] = torch.compile(
+            _own(_logits, f"_logits_{id(self)}"),
+            fullgraph=True,
+            backend=backend,
+            mode="reduce-overhead" if self._on_cuda and backend == DEFAULT_BACKEND else None,
+        )
+        if self.reason is not None:
+            self._warn()
+
+    def __call__(
+        self, model: PreTrainedModel, token_ids: torch.Tensor, positions: torch.Tensor, mask: Mask, cache: Cache
+    ) -> torch.Tensor:
+        """One forward pass, compiled first where need be.
+
+        Args:
+            token_ids: shape (1, T).
+            positions: shape (1, T).
+            mask: additive, each of shape (1, 1, T, capacity).
+            cache: told where to write.
+
+        Returns:
+            The logits, shape (T, vocabulary), valid until the next call.
+
+        Raises:
+            Exception: whatever the model or the compiler raises.
+        """
+        if self._on_cuda:
+            torch.compiler.cudagraph_mark_step_begin()
+        return self._run(model, token_ids, positions, mask, cache)[0]
+
+    def knows(self, mask: Mask) -> bool:
+        """Whether forward passes of this shape have been confirmed."""
+        return self._confirmed[_shape(mask)] >= self.runs_to_know
+
+    def confirm(self, mask: Mask, logits: torch.Tensor, expected: torch.Tensor) -> bool:
+        """Whether the logits at a new shape are the uncompiled ones, but for rounding."""
+        tolerance = max(LEAST_TOLERANCE, ROUNDINGS * torch.finfo(expected.dtype).eps)
+        found, wanted = logits.double(), expected.double()
+        if bool((found - wanted).square().mean().sqrt() <= tolerance * wanted.std()):
+            self._confirmed[_shape(mask)] += 1
+            return True
+        self.give_up("its compiled forward pass gives other logits")
+        return False
+
+    def give_up(self, reason: str) -> None:
+        """Use it no more, and warn of that."""
+        if self.reason is None:
+            self.reason = reason
+            self._warn()
+
+    def _warn(self) -> None:
+        warnings.warn(f"the model runs uncompiled: {self.reason}", stacklevel=2)
+
+
+def _logits(
+    model: PreTrainedModel, token_ids: torch.Tensor, positions: torch.Tensor, mask: Mask, cache: Cache
+) -> torch.Tensor:
+    """What is compiled. Shape (1, T, vocabulary)."""
+    output = model(
+        input_ids=token_ids,
+        position_ids=positions,
+        attention_mask=mask,
+        past_key_values=cache,
+        use_cache=True,
+        return_dict=True,
+    )
+    logits: torch.Tensor = output.logits
+    return logits
+
+
+def _own(function: Callable[..., torch.Tensor], name: str) -> Callable[..., torch.Tensor]:
+    """The function with code of its own: the compiler keeps and counts its results by code, whatever the model."""
+    code = function.__code__.replace(co_name=name)
+    return FunctionType(code, function.__globals__, name)
+
+
+def _shape(mask: Mask) -> tuple[int, int]:
+    any_mask = next(iter(mask.values())) if isinstance(mask, Mapping) else mask
+    return any_mask.shape[2], any_mask.shape[3]

@@ -1,0 +1,1 @@
+"""Lookahead decoding through other interfaces: transformers' generate, streamers."""

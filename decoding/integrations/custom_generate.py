@@ -1,0 +1,212 @@
+"""generate: lookahead decoding in place of `model.generate`, or within it as its ``custom_generate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+import torch
+from transformers import (
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    StoppingCriteria,
+    StopStringCriteria,
+)
+from transformers.generation.logits_process import LogitsProcessor
+from transformers.generation.streamers import BaseStreamer
+from transformers.generation.utils import GenerateDecoderOnlyOutput
+
+from decoding.arguments import check_kind
+from decoding.config import LookaheadConfig
+from decoding.integrations.calling_frame import arguments_of_caller
+from decoding.integrations.generate_call import HandedOver
+from decoding.integrations.streamers import Feed
+from decoding.lookahead import LookaheadDecoder
+from decoding.model.unwrapping import unwrapped
+from decoding.session import Session
+
+_Prepared: TypeAlias = tuple[Sequence[LogitsProcessor], Sequence[StoppingCriteria], GenerationConfig]
+_ABSENT: Any = object()
+"""Stands for an argument that `generate` passes on even if nobody gave it."""
+
+
+def generate(
+    model: PreTrainedModel,
+    input_ids: torch.LongTensor | None = None,
+    logits_processor: Sequence[LogitsProcessor] | None = None,
+    stopping_criteria: Sequence[StoppingCriteria] | None = None,
+    generation_config: GenerationConfig | None = None,
+    *,
+    inputs: torch.LongTensor | None = _ABSENT,
+    lookahead_config: LookaheadConfig | None = None,
+    seed: int | None = None,
+    session: Session | None = None,
+    streamer: BaseStreamer | None = None,
+    stop_strings: str | Sequence[str] | None = None,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    **model_kwargs: Any,
+) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+    """Decode as `model.generate` would, in fewer steps.
+
+    It may be called in three ways, each with all the arguments of `model.generate`:
+
+    >>> import decoding
+    >>> expected = model.generate(**inputs, max_new_tokens=8)
+    >>> folder = "assets/examples/custom_generate_folder"
+    >>> for output in (
+    ...     decoding.generate(model, **inputs, max_new_tokens=8),
+    ...     model.generate(**inputs, max_new_tokens=8, custom_generate=decoding.generate),
+    ...     model.generate(**inputs, max_new_tokens=8, custom_generate=folder, trust_remote_code=True),
+    ... ):
+    ...     assert output.tolist() == expected.tolist()
+
+    The folder's ``custom_generate/generate.py`` says ``from decoding import generate``. All that `generate` knows
+    of processors, warpers and stopping criteria holds, its streamer's too. Greedy, the text is that of plain
+    `generate`; drawn, it is from the same distribution.
+
+    Args:
+        model, input_ids, logits_processor, stopping_criteria, generation_config, inputs, model_kwargs: as of
+            `generate`. One text of shape (1, n); padding on its left is allowed where it changes nothing.
+        lookahead_config: W, N and G; None for :meth:`LookaheadConfig.auto`.
+        seed: of the draws where tokens are drawn, a whole number; None to take it from torch's generator, so that
+            `torch.manual_seed` decides the text.
+        session: a session of this model to go on from, so that what it has read is not read again.
+        streamer: told of the prompt, of every token once, and of the end.
+        stop_strings: texts that end the text, as of `generate`; they need its ``tokenizer``. Those of a generation
+            config are refused by `generate` itself where a callable decodes: pass them here.
+        tokenizer: the model's.
+
+    Returns:
+        The ids, prompt included, shape (1, n + new); with ``return_dict_in_generate`` an output that holds them as
+        its ``sequences``, and the KV cache as its ``past_key_values`` (None with padding, a recurrent state or a
+        sparse attention).
+
+    Raises:
+        ValueError: an argument is out of range or of another kind, or names two streamers.
+        NotImplementedError: what is asked for is not served; the message names it. Beams, batches, several return
+            sequences, assistants, caches of the caller's or other than dynamic, embeddings as input, encoder-decoders,
+            token healing, scores, logits, attentions and hidden states; padding that a model does not pass over.
+    """
+    check_kind(lookahead_config, LookaheadConfig, "lookahead_config")
+    check_kind(session, Session, "session")
+    own = _Own(lookahead_config, seed, session, streamer, stop_strings, tokenizer)
+    given = logits_processor, stopping_criteria, generation_config
+    # A folder's function is given `inputs` always, and a callable never.
+    told = arguments_of_caller(model) if inputs is _ABSENT and all(each is not None for each in given) else None
+    if told is not None:
+        return _as_decoding_method(
+            own, told, model, cast(torch.Tensor, input_ids), cast(_Prepared, given), model_kwargs
+        )
+    texts = {"inputs": None if inputs is _ABSENT else inputs}
+    if input_ids is not None:
+        texts["input_ids"] = input_ids
+    names = ("logits_processor", "stopping_criteria", "generation_config")
+    return _by_generate(own, model, {**model_kwargs, **texts, **dict(zip(names, given, strict=True))})
+
+
+@dataclass(frozen=True)
+class _Own:
+    """Arguments that `model.generate` does not know, or does not hand over."""
+
+    lookahead_config: LookaheadConfig | None
+    seed: int | None
+    session: Session | None
+    streamer: BaseStreamer | None
+    stop_strings: str | Sequence[str] | None
+    tokenizer: PreTrainedTokenizerBase | None
+
+    def decode(
+        self, call: HandedOver, streamer: BaseStreamer | None, *, prompt_told: bool
+    ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+        """Decode, and feed the streamer. Raises what :func:`generate` raises."""
+        refusal = call.refusal()
+        if refusal is not None:
+            raise refusal
+        feed = None if streamer is None else Feed(streamer, call.input_ids[0].tolist(), prompt_told=prompt_told)
+        result = call.decode(
+            LookaheadDecoder(call.model, self.lookahead_config),
+            seed=self.seed,
+            session=self.session,
+            on_step=None if feed is None else lambda step: feed.put(step.tokens),
+        )
+        if feed is not None:
+            feed.end()
+        return result
+
+
+def _as_decoding_method(
+    own: _Own,
+    told: Mapping[str, Any],
+    model: PreTrainedModel,
+    input_ids: torch.Tensor,
+    prepared: _Prepared,
+    model_kwargs: Mapping[str, Any],
+) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+    """Decode what the `generate` that is calling has prepared."""
+    streamer = told["streamer"]
+    if streamer is not None and own.streamer is not None and own.streamer is not streamer:
+        raise ValueError("streamer was passed twice, to generate and to decoding.generate")
+    processors, criteria, config = prepared
+    ends = _stop_criteria(own.stop_strings, own.tokenizer or told["tokenizer"])
+    given = {**model_kwargs, **_unserved(told)}
+    call = HandedOver(unwrapped(model), input_ids, processors, [*criteria, *ends], config, given)
+    # Its own streamer `generate` has given the prompt already.
+    return own.decode(call, own.streamer or streamer, prompt_told=streamer is not None)
+
+
+def _by_generate(
+    own: _Own, model: PreTrainedModel, arguments: Mapping[str, Any]
+) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+    """Have `model.generate` prepare everything, and decode then."""
+    model, config = unwrapped(model), arguments["generation_config"]
+    if _asks_for_healing(model, config, arguments):
+        raise NotImplementedError("lookahead decoding serves no token_healing")
+    ends = _stop_criteria(own.stop_strings or _stop_strings_of(model, config), own.tokenizer)
+    unserved = _unserved(arguments)
+
+    def prepared(
+        model: PreTrainedModel,
+        input_ids: torch.LongTensor,
+        logits_processor: Sequence[LogitsProcessor],
+        stopping_criteria: Sequence[StoppingCriteria],
+        generation_config: GenerationConfig,
+        **model_kwargs: Any,
+    ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+        criteria, given = [*stopping_criteria, *ends], {**model_kwargs, **unserved}
+        call = HandedOver(model, input_ids, logits_processor, criteria, generation_config, given)
+        return own.decode(call, own.streamer, prompt_told=False)
+
+    # The stop strings are among the criteria; `generate` would want the tokenizer for them, and drops it.
+    known = {name: value for name, value in arguments.items() if name not in unserved} | {"stop_strings": None}
+    whole: Any = model
+    result: torch.LongTensor | GenerateDecoderOnlyOutput = whole.generate(**known, custom_generate=prepared)
+    return result
+
+
+def _stop_criteria(strings: str | Sequence[str] | None, tokenizer: Any) -> list[StoppingCriteria]:
+    if not strings:
+        return []
+    if tokenizer is None:
+        raise ValueError("stop_strings need the model's tokenizer: pass it to generate as tokenizer=")
+    return [StopStringCriteria(tokenizer, strings if isinstance(strings, str) else list(strings))]
+
+
+def _configs(model: PreTrainedModel, config: GenerationConfig | None) -> list[GenerationConfig]:
+    """The generation configs that hold, the one passed before the model's own."""
+    return [each for each in (config, model.generation_config) if each is not None]
+
+
+def _stop_strings_of(model: PreTrainedModel, config: GenerationConfig | None) -> str | Sequence[str] | None:
+    return next((each.stop_strings for each in _configs(model, config) if each.stop_strings), None)
+
+
+def _asks_for_healing(model: PreTrainedModel, config: GenerationConfig | None, given: Mapping[str, Any]) -> bool:
+    """Whether the prompt's last token would be chosen anew, which takes the tokenizer that `generate` drops."""
+    asked = [given.get("token_healing"), *(each.token_healing for each in _configs(model, config))]
+    return next((bool(value) for value in asked if value is not None), False)
+
+
+def _unserved(told: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: told.get(name) or None for name in ("assistant_model", "synced_gpus")}

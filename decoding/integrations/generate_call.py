@@ -1,0 +1,254 @@
+"""HandedOver: what `model.generate` hands to its decoding method, checked, and decoded by one of the decoders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import torch
+from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel, StoppingCriteria, StoppingCriteriaList
+from transformers.cache_utils import Cache, DynamicCache
+from transformers.generation.configuration_utils import GenerationMode
+from transformers.generation.logits_process import LogitsProcessor
+from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengthCriteria
+from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOutput
+
+from decoding.decoder import Decoder
+from decoding.model.capabilities import gate_of
+from decoding.model.mask_check import padding_counts
+from decoding.model.prefix import KVPrefix, OpaquePrefix
+from decoding.sampling.config import SamplingConfig
+from decoding.session import Session
+from decoding.step import Step
+
+_RECORDS = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
+_KNOWN = {"attention_mask", "position_ids", "logits_to_keep", "use_cache", "tokenizer", *ALL_CACHE_NAMES, *_RECORDS}
+"""Arguments that are looked at here, or that change nothing of the text."""
+
+
+@dataclass(frozen=True)
+class HandedOver:
+    """What `generate` has prepared when it calls its decoding method.
+
+    Attributes:
+        model: the model.
+        input_ids: the prompt, left padding included. Shape (batch, n).
+        processors: all logits processors, in order; the warpers among them where tokens are drawn.
+        criteria: all stopping criteria, maximal length and end-of-sequence ids among them.
+        config: the generation config, complete.
+        model_kwargs: what `generate` would call the model with.
+    """
+
+    model: PreTrainedModel
+    input_ids: torch.Tensor
+    processors: Sequence[LogitsProcessor]
+    criteria: Sequence[StoppingCriteria]
+    config: GenerationConfig
+    model_kwargs: Mapping[str, Any]
+
+    def refusal(self) -> ValueError | NotImplementedError | None:
+        """Why no decoder here can serve this; None if one can."""
+        if self._mask is not None and not bool(self._mask.any()):
+            return ValueError("attention_mask hides the whole prompt")
+        reason = next((reason for reason in self._out_of_scope() if reason), None)
+        if reason is not None:
+            return NotImplementedError(f"lookahead decoding serves no {reason}")
+        if self.input_ids.shape[1] == 0:
+            return ValueError("input_ids is empty: there is nothing to go on from")
+        return None
+
+    def _out_of_scope(self) -> Iterator[str | None]:
+        config, given = self.config, self.model_kwargs
+        yield "encoder-decoder models" if getattr(self.model.config, "is_encoder_decoder", False) else None
+        yield f"num_beams={config.num_beams}" if (config.num_beams or 1) > 1 else None
+        several = config.num_return_sequences or 1
+        yield f"num_return_sequences={several}" if several > 1 else None
+        mode = config.get_generation_mode()
+        lookup = config.prompt_lookup_num_tokens
+        yield f"prompt_lookup_num_tokens={lookup}" if lookup is not None else None
+        yield f"{mode.value}" if mode not in (GenerationMode.GREEDY_SEARCH, GenerationMode.SAMPLE) else None
+        yield "model that drafts for another" if config.is_assistant else None
+        batch = len(self.input_ids)
+        yield f"batches: input_ids holds {batch} texts" if batch != 1 else None
+        kind = config.cache_implementation
+        yield f"cache_implementation={kind!r}" if kind not in (None, "dynamic") else None
+        yield "use_cache=False" if given.get("use_cache") is False else None
+        yield next((f"{name} of the caller's" for name in ALL_CACHE_NAMES if not _fresh(given.get(name))), None)
+        # Models that see pictures too are handed what has been made of them, though there may be none.
+        strange = sorted(name for name, value in given.items() if not _is_empty(value) and name not in _KNOWN)
+        yield ", ".join(strange) or None
+        asked = [name for name in _RECORDS if config.return_dict_in_generate and getattr(config, name)]
+        yield ", ".join(asked) or None
+        yield "attention_mask that hides more than padding on the left" if self._hidden_within else None
+        yield "position_ids other than 0, 1, 2, …" if self._other_positions else None
+        yield self._padding_that_counts
+
+    @property
+    def _mask(self) -> torch.Tensor | None:
+        mask: torch.Tensor | None = self.model_kwargs.get("attention_mask")
+        return mask
+
+    @cached_property
+    def _padding(self) -> int:
+        """How many tokens of padding the prompt begins with."""
+        return 0 if self._mask is None else int(self._mask[0].nonzero()[0])
+
+    @property
+    def _hidden_within(self) -> bool:
+        return self._mask is not None and not bool(self._mask[0, self._padding :].all())
+
+    @property
+    def _other_positions(self) -> bool:
+        positions: torch.Tensor | None = self.model_kwargs.get("position_ids")
+        if positions is None:
+            return False
+        given = positions[..., self._padding :]
+        return bool((given != torch.arange(given.shape[-1], device=given.device)).any())
+
+    @property
+    def _padding_that_counts(self) -> str | None:
+        if not self._padding:
+            return None
+        gate, (_, most, _) = gate_of(self.model), self._ends()
+        given = self.model_kwargs.get("position_ids") is not None
+        if padding_counts(self.model, gate, self.input_ids[0, : self._padding].tolist(), with_positions=given):
+            return "padding on the left with this model: `generate` itself says something else with it than without"
+        if gate.decoded_plainly(most - self._padding - 1):
+            return (
+                f"padding on the left of a text of more than {gate.ties_after} tokens: past that its attention picks"
+                " among tokens of equal score, and `generate` itself says something else with padding than without"
+            )
+        return None
+
+    def decode(
+        self,
+        decoder: Decoder,
+        *,
+        seed: int | None = None,
+        session: Session | None = None,
+        on_step: Callable[[Step], None] | None = None,
+    ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
+        """Decode what is not refused.
+
+        Args:
+            decoder: of this model.
+            seed: of the draws, where tokens are drawn; None to take it from torch's generator.
+            session: what to go on from; None for a fresh one.
+            on_step: told of every step.
+
+        Returns:
+            The ids, prompt included, shape (1, n + new), or in the form that ``return_dict_in_generate`` asks for.
+        """
+        padding = self.input_ids[:, : self._padding]
+        eos, most, others = self._ends()
+        processors = self.processors
+        if padding.shape[1]:
+            processors = [_PaddedProcessors(processors, padding)] if processors else []
+            others = [_PaddedCriteria(others, padding)] if others else []
+        session = Session(self.model) if session is None else session
+        # `generate` reads whatever it is given as a prompt, though some of it may have been emitted here.
+        session.emitted = 0
+        new: list[int] = []
+        with self._as_padded(session):
+            steps = decoder.generate(
+                self.input_ids[:, self._padding :],
+                max_new_tokens=max(1, most - self.input_ids.shape[1]),
+                eos_token_ids=eos,
+                sampling=self._sampling(seed),
+                logits_processor=processors,
+                stopping_criteria=others,
+                session=session,
+            )
+            for step in steps:
+                new.extend(step.tokens)
+                if on_step is not None:
+                    on_step(step)
+        sequences = torch.cat([self.input_ids, self.input_ids.new_tensor([new])], dim=-1)
+        if self.config.return_dict_in_generate:
+            return GenerateDecoderOnlyOutput(
+                sequences=cast(torch.LongTensor, sequences), past_key_values=self._filled_cache(session.prefix)
+            )
+        return cast(torch.LongTensor, sequences)
+
+    @contextmanager
+    def _as_padded(self, session: Session) -> Iterator[None]:
+        """While this lasts, the session reads a text as `generate` has one read that has padding before it.
+
+        `generate` takes padding for text when it decides when to read a text anew: the two never come out alike, and
+        at that moment the frequencies are still those for short texts. So nothing is ever read otherwise than before.
+        """
+        switch = session.gate.reread_after if self._padding else None
+        if switch is None:
+            yield
+            return
+        # What there is to see of the model is seen before.
+        session.adopt(self.input_ids[0, self._padding :].tolist())
+        session.gate = replace(session.gate, reread_after=None)
+        try:
+            yield
+        finally:
+            session.gate = replace(session.gate, reread_after=switch)
+
+    def _filled_cache(self, prefix: KVPrefix | OpaquePrefix) -> Cache | None:
+        """The cache that `generate` has made, holding what its own would hold; None where it cannot."""
+        cache = self.model_kwargs.get("past_key_values")
+        # What `generate` reads of padding, nobody has read here.
+        if self._padding or not isinstance(cache, DynamicCache) or not isinstance(prefix, KVPrefix):
+            return None
+        return cache if prefix.fill(cache) else None
+
+    def _ends(self) -> tuple[list[int], int, list[StoppingCriteria]]:
+        """The ids that end the text, its maximal length, and the other criteria, which have to be asked."""
+        eos: list[int] = []
+        most = [] if self.config.max_length is None else [self.config.max_length]
+        others = []
+        for criterion in self.criteria:
+            if type(criterion) is EosTokenCriteria:
+                eos.extend(criterion.eos_token_id.tolist())
+            elif type(criterion) is MaxLengthCriteria:
+                most.append(criterion.max_length)
+            else:
+                others.append(criterion)
+        return eos, min(most), others
+
+    def _sampling(self, seed: int | None) -> SamplingConfig:
+        if not self.config.do_sample:
+            return SamplingConfig.greedy()
+        # The warpers are among the processors. The draw has `torch.manual_seed` decide the text, as in `generate`.
+        return SamplingConfig(seed=int(torch.randint(2**62, ())) if seed is None else seed)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, Mapping) and not value)
+
+
+def _fresh(cache: Any) -> bool:
+    """Whether a cache is none, or the empty one that `generate` makes for every call."""
+    return cache is None or (isinstance(cache, DynamicCache) and not getattr(cache, "_is_user_defined", False))
+
+
+class _PaddedProcessors(LogitsProcessor):
+    """Processors that see the padding before the text, as in `generate`."""
+
+    def __init__(self, processors: Sequence[LogitsProcessor], padding: torch.Tensor) -> None:
+        self._processors, self._padding = LogitsProcessorList(processors), padding
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        return cast(torch.FloatTensor, self._processors(_padded(input_ids, self._padding), scores))
+
+
+class _PaddedCriteria(StoppingCriteria):
+    """Criteria that see the padding before the text, as in `generate`."""
+
+    def __init__(self, criteria: Sequence[StoppingCriteria], padding: torch.Tensor) -> None:
+        self._criteria, self._padding = StoppingCriteriaList(criteria), padding
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor, **kwargs: Any) -> torch.BoolTensor:
+        return cast(torch.BoolTensor, self._criteria(_padded(input_ids, self._padding), scores, **kwargs))
+
+
+def _padded(input_ids: torch.Tensor, padding: torch.Tensor) -> torch.LongTensor:
+    return cast(torch.LongTensor, torch.cat([padding.to(input_ids.device), input_ids], dim=-1))

@@ -1,0 +1,1 @@
+"""What a step verifies: measured step cost, candidate budget and window size."""

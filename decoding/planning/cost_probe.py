@@ -1,0 +1,146 @@
+"""Measuring what steps cost: a few forward passes over different numbers of tokens, when a model is first met."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+
+from transformers import PreTrainedModel
+
+from decoding.compiled.inputs import fewest_padded_to, padded_size
+from decoding.compiled.prefix import StaticPrefix, prefix_of
+from decoding.drafting.successors import WIDTH
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.model.capabilities import gate_of
+from decoding.model.inputs import StepInputs
+from decoding.model.prefix import KVPrefix
+from decoding.model.state import last_state_of, observe
+from decoding.model.unwrapping import unwrapped
+from decoding.planning.step_cost import StepCost
+from decoding.sampling.sampler import likeliest
+from decoding.step import Origin
+
+SIZES = (1, 16, 4, 32, 8, 2, 6, 64, 12, 24, 128)
+"""Tokens of the steps measured, what tells most first; close together where steps are small: a matrix product over 2
+tokens can take longer than one over 6."""
+LEAST_SIZES = 3
+"""So many are measured however long it takes."""
+PROBE_SECONDS = 0.5
+CHECKED_SIZES = (1, 8, 16)
+CHECK_SECONDS = 0.1
+AGREEMENT = 0.2
+"""How far what is remembered may be from what a few steps cost now, as a share."""
+PROBE_PREFIX = 200
+MOST_REPEATS = 9
+LARGE = 48
+"""Steps over more tokens than this are timed in one round alone: the budget seldom goes there, and they take long."""
+QUICK_SECONDS = 0.02
+"""Steps that take less than this are timed the second time."""
+
+
+def step_cost(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
+    """What steps cost with this model; measured the first time, and kept while its tensors keep their shapes and kinds.
+
+    Args:
+        compiled: as the session's that the steps are of.
+    """
+    model = unwrapped(model)
+    cost = _known_costs(model).get(compiled)
+    if cost is None:
+        cost = measure_step_cost(model, compiled=compiled)
+        _known_costs(model)[compiled] = cost
+    return cost
+
+
+def measure_step_cost(
+    model: PreTrainedModel,
+    seconds: float = PROBE_SECONDS,
+    *,
+    compiled: bool | str = False,
+    sizes: Sequence[int] = SIZES,
+) -> StepCost:
+    """Time steps over a few sizes, in turns, for about so many seconds; on a large model, three sizes once.
+
+    Args:
+        model: one that takes steps over several branches: see :func:`decoding.lookahead_support`.
+        seconds: of timing; compiling comes before.
+        compiled: as the session's that the steps are of.
+        sizes: tokens of the steps, what tells most first; 1 among them. Those that there is no room for are left out.
+    """
+    model = unwrapped(model)
+    observe(model)
+    gate = gate_of(model)
+    room = gate.position_limit or 4 * PROBE_PREFIX
+    prefix = prefix_of(model, gate, compiled)
+    assert isinstance(prefix, KVPrefix), "such a model takes no steps over several branches"
+    prefix.read_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
+    length = prefix.length
+    sizes = [size for size in sizes if length + size <= room] or [1]
+    # What only the first steps pay for, plain and of several tokens.
+    prefix.read_logits([0])
+    prefix.rewind(length)
+    _timed(prefix, _wide_step(sizes[min(1, len(sizes) - 1)]))
+    padded = isinstance(prefix, StaticPrefix) and _warmed_up(prefix, sizes)
+    if padded:
+        sizes = [size for size in sizes if padded_size(size) == size]
+
+    started = perf_counter()
+    # The least of the timings: whatever else the machine does can only make a step longer.
+    least: dict[int, float] = {}
+    for repeat in range(MOST_REPEATS):
+        for index, size in enumerate(sizes):
+            if perf_counter() - started > seconds and (repeat > 0 or index >= LEAST_SIZES):
+                break
+            if repeat > 0 and size > LARGE:
+                continue
+            inputs = _wide_step(size)
+            taken = _timed(prefix, inputs)
+            if taken < QUICK_SECONDS:
+                # What the step before left in the processor's caches counts: in use, steps are much like the last.
+                taken = _timed(prefix, inputs)
+            least[size] = min(taken, least.get(size, taken))
+    if padded:
+        # A stair: whatever is padded to a size costs what that size costs.
+        least |= {fewest_padded_to(size): value for size, value in least.items()}
+    return StepCost(least)
+
+
+def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str = False) -> bool:
+    """Whether a few steps, timed now, agree with what steps are said to cost.
+
+    What was measured while the machine was busy with something else may say that guessing never pays, and then no live
+    step would ever show that it does.
+    """
+    now = measure_step_cost(model, CHECK_SECONDS, compiled=compiled, sizes=CHECKED_SIZES)
+    return all(
+        abs(now.seconds(size) / now.seconds(1) * cost.seconds(1) / cost.seconds(size) - 1) <= AGREEMENT
+        for size in CHECKED_SIZES
+    )
+
+
+def _known_costs(model: PreTrainedModel) -> dict[bool | str, StepCost]:
+    costs: dict[bool | str, StepCost] = last_state_of(model).derived.setdefault("step costs", {})
+    return costs
+
+
+def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
+    """Have steps of all sizes compiled; whether they could be."""
+    for size in sizes:
+        for _ in range(prefix.warm_ups if padded_size(size) == size else 0):
+            _timed(prefix, _wide_step(size))
+    return prefix.compiled
+
+
+def _timed(prefix: KVPrefix, inputs: StepInputs) -> float:
+    length, started = prefix.length, perf_counter()
+    likeliest(prefix.branch_logits(inputs), WIDTH)
+    seconds = perf_counter() - started
+    prefix.rewind(length)
+    return seconds
+
+
+def _wide_step(size: int) -> StepInputs:
+    tree = CandidateTree()
+    tree.add([0] * (size - 1), Origin.CONTEXT)
+    return StepInputs.lay_out(0, tree, JacobiWindow(0, 2, []))

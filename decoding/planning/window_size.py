@@ -1,0 +1,119 @@
+"""WindowChoice: how large a lookahead branch pays on this machine, none included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from decoding.planning.step_cost import StepCost
+
+SIZES = ((0, 2), (4, 4), (7, 5), (10, 5), (15, 5))
+"""W and N together, from no branch to the largest."""
+TRIAL_STEPS = 48
+"""Steps after which a size is judged; a window has to fill and its n-grams to come up again."""
+TRIAL_SHARE = 0.01
+"""A larger window is tried once its trial costs no more than this share of the time spent so far."""
+FREE_TRIAL = 1.0
+"""What the first trial may cost without any time spent yet, in plain steps."""
+HYSTERESIS = 0.02
+"""A size is left only for a gain of this share, so that it does not flutter."""
+WEIGHT = 0.05
+
+
+@dataclass
+class Rate:
+    """Tokens for time, as running means over about the last twenty steps."""
+
+    tokens: float = 0.0
+    cost: float = 0.0
+
+    def add(self, tokens: float, cost: float, weight: float) -> None:
+        self.tokens += weight * (tokens - self.tokens)
+        self.cost += weight * (cost - self.cost)
+
+
+@dataclass
+class WindowChoice:
+    """Climbs and descends the sizes by what the lookahead branch has paid, against the same steps without it.
+
+    Every step tells what it settled and cost, and what it would have without the branch and without the candidates
+    that only the branch had proposed. Whether the text is hard or easy falls out of that comparison.
+    """
+
+    _level: int = 0
+    _on_trial: bool = False
+    _steps: int = 0
+    _spent: float = 0.0
+    _patience: float = 1.0
+    _gains: list[float] = field(default_factory=lambda: [1.0] * len(SIZES))
+    _rate: Rate = field(default_factory=Rate)
+    _rate_without: Rate = field(default_factory=Rate)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """W and N in force; W = 0 for no window."""
+        return SIZES[self._level]
+
+    def note(self, tokens: int, cost: float, tokens_without: int, cost_without: float) -> None:
+        """What a step settled and cost, in plain steps, with the branch and without it."""
+        self._steps += 1
+        self._spent += cost
+        weight = max(WEIGHT, 1 / self._steps)
+        self._rate.add(tokens, cost, weight)
+        self._rate_without.add(tokens_without, cost_without, weight)
+
+    def note_plain(self, steps: int) -> None:
+        """As :meth:`note` for so many steps over one token alone."""
+        self._steps += steps
+        self._spent += steps
+        weight = max(1 - (1 - WEIGHT) ** steps, min(1.0, steps / self._steps))
+        self._rate.add(1.0, 1.0, weight)
+        self._rate_without.add(1.0, 1.0, weight)
+
+    def consider(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
+        """Change the size if that is likely to pay.
+
+        Args:
+            step_cost: what steps cost here.
+            candidates: how many candidates a step has, about.
+            ahead: positions that there are left for a window; None for any number.
+        """
+        self.keep_within(ahead)
+        if self._steps >= TRIAL_STEPS:
+            self._judge(step_cost, candidates, ahead)
+
+    def keep_within(self, ahead: int | None) -> None:
+        """Give the branch up where there are not positions enough left for it; None for any number."""
+        if self._level and ahead is not None and sum(self.sizes) > ahead:
+            self._go(0)
+
+    def copy(self) -> WindowChoice:
+        """A choice of its own, as far as this one."""
+        return replace(
+            self, _gains=self._gains.copy(), _rate=replace(self._rate), _rate_without=replace(self._rate_without)
+        )
+
+    def _judge(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
+        if self._level:
+            with_branch, without = self._rate.tokens / self._rate.cost, self._rate_without
+            self._gains[self._level] = gain = with_branch * without.cost / max(without.tokens, 1e-9)
+            least = self._gains[self._level - 1] * (1 + HYSTERESIS) if self._on_trial else 1 - HYSTERESIS
+            if gain < least:
+                self._patience *= 2
+                self._go(self._level - 1)
+                return
+        self._on_trial = False
+        if self._level + 1 < len(SIZES) and self._can_try(step_cost, candidates, ahead):
+            self._spent = 0.0
+            self._go(self._level + 1)
+            self._on_trial = True
+
+    def _can_try(self, step_cost: StepCost, candidates: int, ahead: int | None) -> bool:
+        window, ngram = SIZES[self._level + 1]
+        if ahead is not None and window + ngram > ahead:
+            return False
+        cost = step_cost.seconds(1 + candidates + window * (ngram - 1)) / step_cost.seconds(1)
+        allowed = TRIAL_SHARE * self._spent / self._patience + (FREE_TRIAL if self._patience == 1 else 0.0)
+        return TRIAL_STEPS * (cost - self._rate.cost) <= allowed
+
+    def _go(self, level: int) -> None:
+        self._level, self._steps, self._on_trial = level, 0, False

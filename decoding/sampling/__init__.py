@@ -1,0 +1,1 @@
+"""Choosing tokens from logits: greedy, logits processors, seeded Gumbel noise."""

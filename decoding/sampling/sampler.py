@@ -1,0 +1,252 @@
+"""The token chosen from each row of logits, the largest or one drawn. This is the whole of verification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import torch
+from transformers.generation import logits_process
+from transformers.generation.logits_process import LogitsProcessor, LogitsProcessorList
+
+from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.sampling.gumbel import gumbel
+
+_BLIND = (
+    logits_process.TemperatureLogitsWarper,
+    logits_process.TopKLogitsWarper,
+    logits_process.TopPLogitsWarper,
+    logits_process.TopHLogitsWarper,
+    logits_process.MinPLogitsWarper,
+    logits_process.TypicalLogitsWarper,
+    logits_process.EpsilonLogitsWarper,
+    logits_process.EtaLogitsWarper,
+    logits_process.SuppressTokensLogitsProcessor,
+    logits_process.InfNanRemoveLogitsProcessor,
+    logits_process.LogitNormalization,
+)
+"""Processors that never look at the text before."""
+_BATCHED = (
+    *_BLIND,
+    logits_process.MinLengthLogitsProcessor,
+    logits_process.MinNewTokensLengthLogitsProcessor,
+    logits_process.RepetitionPenaltyLogitsProcessor,
+    logits_process.NoRepeatNGramLogitsProcessor,
+    logits_process.SequenceBiasLogitsProcessor,
+    logits_process.NoBadWordsLogitsProcessor,
+    logits_process.ForcedBOSTokenLogitsProcessor,
+    logits_process.ForcedEOSTokenLogitsProcessor,
+    logits_process.ExponentialDecayLengthPenalty,
+    logits_process.SuppressTokensAtBeginLogitsProcessor,
+)
+"""Processors that are functions of what they are given, and treat the rows of a batch alike, whatever their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What the model chose at each row, and what else was likely there.
+
+    Attributes:
+        tokens: the token chosen at each row; for rows that no text leads to, the likeliest.
+        likeliest: row by row, the likeliest tokens, the likeliest first; empty where none were asked for.
+        logits: theirs.
+    """
+
+    tokens: list[int]
+    likeliest: list[list[int]]
+    logits: list[list[float]]
+
+
+class Chooser(Protocol):
+    """Chooses tokens, each from the model's own distribution at its place and from nothing else."""
+
+    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        """The token after a text.
+
+        Args:
+            logits: shape (vocabulary,).
+            ids: the text.
+        """
+
+    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+        """The tokens at all rows of a step.
+
+        Args:
+            logits: shape (rows, vocabulary): the last token's row, the candidates', then any of the window.
+            ids: the text up to the last token.
+            candidates: the verification branch.
+            width: how many of each row's likeliest tokens are wanted; 0 for none.
+        """
+
+    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        """The tokens at the last token's row and the candidates', each row under its own text, come what may of it.
+
+        Args:
+            logits: shape (1 + candidates, vocabulary).
+            ids: the text up to the last token.
+            candidates: the verification branch.
+        """
+
+
+class Greedy:
+    """The likeliest token; the lowest id where several are equally likely."""
+
+    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        return _likeliest(logits[None])[0]
+
+    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+        return likeliest(logits, width)
+
+    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        return _likeliest(logits)
+
+
+class Processed:
+    """What is left by logits processors: the likeliest of it, or, with a seed, a token drawn from it.
+
+    Each row is processed under its own text, as `generate` would come upon it. Processors that are not known here to be
+    functions of what they are given are asked once for every token of the text, in order, and of nothing else.
+    """
+
+    def __init__(self, processors: Sequence[LogitsProcessor], seed: int | None, at_once: bool | None = None) -> None:
+        """
+        Args:
+            processors: transformers' own or others'.
+            seed: of the draw; None to take the likeliest.
+            at_once: choose for all rows together, with one synchronisation; otherwise only as far as candidates are
+                accepted, which is less to do. None: together on an accelerator, where the processors allow it.
+        """
+        self._processors, self._seed, self._at_once = LogitsProcessorList(processors), seed, at_once
+        self._blind = all(type(processor) in _BLIND for processor in processors)
+        self._batched = all(
+            type(processor) in _BATCHED
+            # One length a row of the batch that it was made for.
+            and not isinstance(getattr(processor, "prompt_ignore_length", None), torch.Tensor)
+            for processor in processors
+        )
+
+    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        return int(self._chosen(logits[None], [ids]))
+
+    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+        found = likeliest(logits, width)
+        at_once = logits.device.type != "cpu" and self._batched if self._at_once is None else self._at_once
+        if at_once:
+            rows = 1 + len(candidates)
+            found.tokens[:rows] = self._all(logits[:rows], ids, candidates)
+            return found
+        row: int | None = ROOT
+        text = list(ids)
+        while row is not None:
+            found.tokens[row] = self.after(logits[row], text)
+            text.append(found.tokens[row])
+            row = candidates.child(row, text[-1])
+        return found
+
+    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        if self._batched:
+            return self._all(logits, ids, candidates)
+        return self.choose(logits, ids, candidates, 0).tokens
+
+    def _all(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        if self._blind:
+            scores = self._scores(logits, [[0]])
+            chosen = self._taken(scores, [len(ids) + depth for depth in (0, *candidates.depths)])
+        else:
+            chosen = torch.empty(len(logits), dtype=torch.long, device=logits.device)
+            for rows, texts in self._groups(ids, candidates):
+                at = torch.tensor(rows, device=logits.device)
+                chosen[at] = self._chosen(logits[at], texts)
+        tokens: list[int] = chosen.tolist()
+        return tokens
+
+    def _groups(self, ids: Sequence[int], candidates: CandidateTree) -> Iterator[tuple[list[int], list[list[int]]]]:
+        """Rows that can be processed together, with their texts."""
+        texts = [list(ids)]
+        for node, token in enumerate(candidates.tokens, start=1):
+            texts.append([*texts[candidates.parent(node)], token])
+        by_length: dict[int, list[int]] = {}
+        for row, text in enumerate(texts):
+            by_length.setdefault(len(text), []).append(row)
+        for rows in by_length.values():
+            for group in [rows] if self._batched else [[row] for row in rows]:
+                yield group, [texts[row] for row in group]
+
+    def _chosen(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+        # What never looks at the texts needs none.
+        scores = self._scores(logits, [[0]] if self._blind else texts)
+        return self._taken(scores, [len(text) for text in texts])
+
+    @torch.no_grad()
+    def _scores(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+        # In float32, as `generate` has it; a copy, since processors may write into what they are given.
+        scores = logits.to(torch.float32, copy=True)
+        seen = torch.tensor([list(text) for text in texts], device=logits.device)
+        return self._processors(cast(torch.LongTensor, seen), cast(torch.FloatTensor, scores))
+
+    def _taken(self, scores: torch.Tensor, positions: Sequence[int]) -> torch.Tensor:
+        return scores.argmax(dim=-1) if self._seed is None else drawn(scores, positions, self._seed)
+
+
+def drawn(scores: torch.Tensor, positions: Sequence[int], seed: int) -> torch.Tensor:
+    """A token from the softmax of each row. Shape (rows,).
+
+    Args:
+        scores: shape (rows, vocabulary).
+        positions: where in its text each token will stand.
+        seed: of the randomness, which is a function of seed and position alone.
+    """
+    device = scores.device
+    at = torch.tensor(positions, device=device)
+    if device.type == "cpu":
+        return torch.cat([_drawn_from(row, position, seed) for row, position in zip(scores, at, strict=True)])
+    noise = gumbel(seed, at[:, None], torch.arange(scores.shape[-1], device=device))
+    return (scores.to(noise.dtype) + noise).argmax(dim=-1)
+
+
+def _drawn_from(scores: torch.Tensor, position: torch.Tensor, seed: int) -> torch.Tensor:
+    """A token from the softmax of one row, shape (1,); noise is only for those that can be drawn at all."""
+    left = (scores > -torch.inf).nonzero()[:, 0]
+    if not len(left):
+        return scores.argmax(dim=-1, keepdim=True)
+    noisy = scores[left].double() + gumbel(seed, position, left)
+    return left[noisy.argmax(keepdim=True)]
+
+
+def likeliest(logits: torch.Tensor, width: int) -> Choices:
+    """The most likely token of each row, and a few more, with one synchronisation.
+
+    Args:
+        logits: shape (rows, vocabulary).
+        width: how many of the likeliest tokens are wanted; 0 for none.
+    """
+    if width == 0:
+        return Choices(_likeliest(logits), [], [])
+    # In float32, as `generate` compares.
+    logits = logits.float()
+    values, tokens = logits.topk(min(width, logits.shape[-1]), dim=-1)
+    found, scores = _to_host(tokens, values)
+    chosen = [row[0] for row in found]
+    for row, score in enumerate(scores):
+        if len(score) == 1 or score[0] == score[1]:
+            # Among equals `topk` may put any first, and the choice is the lowest id.
+            chosen[row] = int(logits[row].argmax())
+    return Choices(chosen, found, scores)
+
+
+def _likeliest(logits: torch.Tensor) -> list[int]:
+    if logits.dtype == torch.float64:
+        # `generate` compares in float32; doing so too keeps a tie there a tie here.
+        logits = logits.float()
+    chosen: list[int] = logits.argmax(dim=-1).tolist()
+    return chosen
+
+
+def _to_host(tokens: torch.Tensor, values: torch.Tensor) -> tuple[list[list[int]], list[list[float]]]:
+    if tokens.device.type == "cpu":
+        return tokens.tolist(), values.tolist()
+    # One transfer for both, since each waits for the device; a float holds every id exactly.
+    rows: list[list[float]] = torch.cat((tokens.float(), values), dim=-1).tolist()
+    width = tokens.shape[-1]
+    return [[int(token) for token in row[:width]] for row in rows], [row[width:] for row in rows]

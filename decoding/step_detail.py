@@ -1,0 +1,164 @@
+"""StepDetail: what a step looked at and what came of it, for whoever asks to see it; and the plan that tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.model.inputs import StepInputs
+from decoding.planning.step_cost import CostCurve
+from decoding.sampling.sampler import Choices
+from decoding.step import Origin
+
+if TYPE_CHECKING:
+    from decoding.planning.plan import Plan
+    from decoding.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What the budget expected of a step.
+
+    Attributes:
+        curve: what the step would have cost with 0, 1, 2 … candidates, its window included, in plain steps.
+        probabilities: of each candidate taken, that it and all before it are what the model chooses.
+    """
+
+    curve: CostCurve
+    probabilities: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepDetail:
+    """One step of lookahead decoding as it was decided and verified.
+
+    It holds on to what the step has computed anyway, so it costs next to nothing until it is read.
+
+    Attributes:
+        position: where the last token stands in the text.
+        last_token: the last token, the root of the tree.
+        rows: the window's rows before the step, the oldest first, each of W tokens; none without a window.
+        new_row: what the model chose behind the window's last row; W tokens, or none.
+        ngram_size: N of the window.
+        chosen: the model's choice after the last token, then after each candidate.
+        accepted: the numbers of the candidates accepted, from the root; candidates are numbered from 1.
+        outlook: what the budget expected; None with fixed sizes.
+        tree: the candidates; read it through the properties.
+    """
+
+    position: int
+    last_token: int
+    rows: tuple[Sequence[int], ...]
+    new_row: Sequence[int]
+    ngram_size: int
+    chosen: Sequence[int]
+    accepted: Sequence[int]
+    outlook: Outlook | None
+    tree: CandidateTree
+
+    @property
+    def candidates(self) -> tuple[int, ...]:
+        """The candidates' tokens, number 1 first."""
+        return tuple(self.tree.tokens)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """For each candidate the number of the one that it continues; 0 is the last token."""
+        return tuple(self.tree.parent(node) for node in range(1, 1 + len(self.tree)))
+
+    @property
+    def origins(self) -> tuple[Origin, ...]:
+        """For each candidate the source that proposed it."""
+        return tuple(self.tree.origins)
+
+    @property
+    def settled(self) -> tuple[int, ...]:
+        """The accepted candidates and the token that the model chose behind them; a text may end among them."""
+        last = self.accepted[-1] if self.accepted else 0
+        return (*(self.tree.tokens[node - 1] for node in self.accepted), self.chosen[last])
+
+    @property
+    def ngrams(self) -> tuple[tuple[int, ...], ...]:
+        """The n-grams that the step yielded, one a column; none while the window fills."""
+        if len(self.rows) != self.ngram_size - 1:
+            return ()
+        return tuple(zip(*self.rows, self.new_row, strict=True))
+
+    @property
+    def visible(self) -> npt.NDArray[np.bool_]:
+        """The attention mask over the step's own tokens: the last one, the candidates, the window's rows.
+
+        Shape (T, T), row by query. Before them each token sees the whole text.
+        """
+        return StepInputs.lay_out(self.last_token, self.tree, self._window()).visible
+
+    def _window(self) -> JacobiWindow:
+        window = JacobiWindow(len(self.new_row), self.ngram_size, self.rows[0] if self.rows else ())
+        for row in self.rows[1:]:
+            window.advance(row)
+        return window
+
+
+Observe: TypeAlias = Callable[[StepDetail], None]
+
+
+class ObservedPlan:
+    """A plan that tells of every step that it has planned, once the step is verified and before it is yielded."""
+
+    def __init__(self, plan: Plan, session: Session, observe: Observe) -> None:
+        self._plan, self._session, self._observe = plan, session, observe
+        self.width = plan.width
+        self._tree = CandidateTree()
+        self._rows: tuple[Sequence[int], ...] = ()
+        self._ngram_size = plan.window.ngram_size
+        self._chosen: Sequence[int] = ()
+        self._accepted: Sequence[int] = ()
+        self._outlook: Outlook | None = None
+        self._before: tuple[int, int] = (0, 0)
+
+    @property
+    def window(self) -> JacobiWindow:
+        return self._plan.window
+
+    def candidates(self, depth: int) -> CandidateTree:
+        window = self._plan.window
+        # The window's rows move on, but none of them changes.
+        self._rows, self._ngram_size = tuple(window.rows), window.ngram_size
+        self._before = len(self._session.ids) - 1, self._session.ids[-1]
+        self._tree = self._plan.candidates(depth)
+        self._outlook = self._plan.outlook()
+        return self._tree
+
+    def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
+        self._plan.learn(candidates, accepted, choices)
+        self._chosen, self._accepted = choices.tokens, accepted
+
+    def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
+        self._plan.learn_plain(logits, chosen)
+        self._chosen, self._accepted = (chosen,), ()
+
+    def account(self, seconds: float) -> None:
+        self._plan.account(seconds)
+        read = 1 + len(self._tree)
+        self._observe(
+            StepDetail(
+                *self._before,
+                self._rows,
+                self._chosen[read:],
+                self._ngram_size,
+                self._chosen[:read],
+                self._accepted,
+                self._outlook,
+                self._tree,
+            )
+        )
+
+    def outlook(self) -> Outlook | None:
+        return self._outlook

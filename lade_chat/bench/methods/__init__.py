@@ -1,0 +1,1 @@
+"""The decoding methods that the benchmark measures."""

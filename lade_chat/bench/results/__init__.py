@@ -1,0 +1,1 @@
+"""Benchmark results: values, summary statistics, tables, JSON and plots."""

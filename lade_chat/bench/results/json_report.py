@@ -1,0 +1,93 @@
+"""A benchmark's result as one JSON object."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+from lade_chat.bench.benchmark import Result
+from lade_chat.presentation.metrics import EXACT_DTYPES
+from lade_chat.protocol.values import Sampling
+
+
+def as_json(result: Result) -> dict[str, Any]:
+    """Everything that the tables and the plots show, and each single run's figures."""
+    import torch
+    import transformers
+
+    info, plan, padding = result.model.info, result.plan, result.padding
+    return {
+        "model": {
+            "name": info.name,
+            "device": info.device,
+            "dtype": info.dtype,
+            "compiled": info.compiled,
+            "parameters": info.parameters,
+            "padding": None if padding is None else {**asdict(padding), "meaning": padding.meaning},
+        },
+        "settings": {
+            "repeats": plan.repeats,
+            "max_new_tokens": plan.options.max_new_tokens,
+            "sampling": None if result.sampling is None else _values(result.sampling),
+            "seeds": [seed for seed in result.seeds if seed is not None],
+            "random_weights": plan.random_weights,
+            "threads": torch.get_num_threads(),
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
+        "suites": [
+            {"name": suite.name, "prompts": suite.prompts, "nats_per_token": suite.nats_per_token}
+            for suite in result.suites
+        ],
+        "rows": [asdict(row) for row in result.rows],
+        "overall": [asdict(row) for row in result.overall],
+        "differences": [_difference(result, each) for each in map(asdict, result.differences)],
+        "unexpected_differences": bool(result.differences) and info.dtype in EXACT_DTYPES,
+        "sweep": [asdict(point) for point in result.sweep],
+        "scaling": [asdict(each) for each in result.scaling],
+        "left_out": result.left_out,
+        "broken_off": None if result.broken_off is None else asdict(result.broken_off),
+        "not_compared": result.not_compared,
+        "runs": [
+            {
+                "method": run.method,
+                "tables": run.tables,
+                "suite": run.suite,
+                **_prompt(result, run.suite, run.prompt),
+                "repeat": run.repeat,
+                "tokens": len(run.reply.ids),
+                "seconds": run.reply.seconds,
+                "steps": None if run.reply.figures is None else asdict(run.reply.figures),
+            }
+            for run in result.runs
+        ],
+    }
+
+
+def _values(sampling: Sampling) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(sampling)
+    return {name: value for name, value in values.items() if name not in ("seed", "from_model")}
+
+
+def _prompt(result: Result, name: str, task: int) -> dict[str, Any]:
+    """A task by its prompt and its seed."""
+    prompt, seed = prompt_and_seed(result, name, task)
+    return {"prompt": prompt, "seed": seed}
+
+
+def _difference(result: Result, difference: dict[str, Any]) -> dict[str, Any]:
+    texts = {f"{side}_text": token_text(result, difference[side]) for side in ("expected", "found")}
+    return {**difference, **_prompt(result, difference["suite"], difference["prompt"]), **texts}
+
+
+def prompt_and_seed(result: Result, name: str, task: int) -> tuple[int, int | None]:
+    """Which of a suite's prompts a task is, counted from 0, and its seed."""
+    suite = next(suite for suite in result.suites if suite.name == name)
+    return task % suite.prompts, suite.tasks[task].seed
+
+
+def token_text(result: Result, token: int | None) -> str | None:
+    """A token as text; None for the end of a reply."""
+    return None if token is None else str(result.model.tokenizer.decode([token]))

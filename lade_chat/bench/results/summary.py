@@ -1,0 +1,200 @@
+"""From runs to figures: medians over the repeats with their range, ratios always taken within a repeat."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import TypeAlias
+
+from lade_chat.bench.results.values import Run, SuiteTasks, TablesKept
+from lade_chat.presentation.methods import PLAIN
+from lade_chat.presentation.metrics import SEPARATOR
+
+Entry: TypeAlias = tuple[str, TablesKept | None]
+"""A method and how its tables are kept."""
+Rates: TypeAlias = dict[tuple[str, Entry, int], float]
+"""A figure by suite, entry and repeat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The median of a figure over the repeats, and the least and the greatest of them."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread:
+        ordered = sorted(values)
+        return cls(median(ordered), ordered[0], ordered[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class StepSummary:
+    """What the steps of an entry add up to over a suite, the prompts' own steps left out.
+
+    Attributes:
+        tokens_per_step: the paper's step compression, S.
+        tokens_per_forward: tokens that a forward pass held on average, T.
+        verified_share: of the tokens emitted, those that were guessed and verified.
+        bookkeeping_share: a step's time outside the model, relative to a plain step's whole time (the median one's).
+        table_entries: the most entries that the tables held.
+        table_bytes: the most memory that they took, about.
+        tokens_per_share: tokens that the largest part of a step held, where steps are shared among processes.
+        bytes_per_step: what passed between these.
+    """
+
+    tokens_per_step: float
+    tokens_per_forward: float
+    verified_share: float
+    bookkeeping_share: float
+    table_entries: int
+    table_bytes: int
+    tokens_per_share: float = 0.0
+    bytes_per_step: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry's figures over one suite.
+
+    Attributes:
+        seconds: for all prompts together, from ids to the last token.
+        tokens_per_second: generated tokens over these seconds.
+        speedup: tokens per second over plain decoding's in the same repeat. Where the texts are identical that is
+            the ratio of the total times; where they are not, a reply that ends sooner does not count as speed.
+        identical: how many replies were plain decoding's, token for token; None for a method that drew them in a way
+            of its own.
+        replies: of how many.
+        steps: None for a method that does not tell of its steps.
+    """
+
+    method: str
+    tables: TablesKept | None
+    suite: str
+    seconds: Spread
+    tokens_per_second: Spread
+    speedup: Spread
+    identical: int | None
+    replies: int
+    steps: StepSummary | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """One entry over all suites: the geometric mean of its speed-ups, and how many replies were identical."""
+
+    method: str
+    tables: TablesKept | None
+    speedup: Spread
+    identical: int | None
+    replies: int
+
+
+def summarise(runs: Sequence[Run], suites: Sequence[SuiteTasks], not_compared: Collection[str] = ()) -> list[Row]:
+    """One row for each suite and entry, in the order of the suites and of the first runs.
+
+    ``not_compared`` are methods that draw in a way of their own, so that their texts are others by right.
+    """
+    rates = rates_of(runs)
+    entries = list(dict.fromkeys((run.method, run.tables) for run in runs))
+    rows = []
+    for suite in suites:
+        own = [run for run in runs if run.suite == suite.name]
+        plain_step = _plain_step(own)
+        for entry in entries:
+            of_entry = [run for run in own if (run.method, run.tables) == entry]
+            row = _row(entry, suite, of_entry, rates, plain_step)
+            rows.append(replace(row, identical=None) if row.method in not_compared else row)
+    return rows
+
+
+def _row(entry: Entry, suite: SuiteTasks, runs: Sequence[Run], rates: Rates, plain_step: float) -> Row:
+    seconds: dict[int, float] = {}
+    for run in runs:
+        seconds[run.repeat] = seconds.get(run.repeat, 0.0) + run.reply.seconds
+    return Row(
+        *entry,
+        suite.name,
+        seconds=Spread.of(seconds.values()),
+        tokens_per_second=Spread.of(rates[suite.name, entry, repeat] for repeat in seconds),
+        speedup=Spread.of(_speedups(rates, suite.name, entry).values()),
+        identical=sum(run.reply.ids == suite.tasks[run.prompt].reference for run in runs),
+        replies=len(runs),
+        steps=_steps(runs, plain_step),
+    )
+
+
+def row_line(rows: Sequence[Row], repeat: int, repeats: int) -> str:
+    """One suite's figures of one repeat, counted from 0: ``code 1/3 · plain 40.1 tok/s · lookahead warm 1.45x``."""
+    parts = [f"{rows[0].suite} {repeat + 1}/{repeats}"]
+    for row in rows:
+        name = " ".join(filter(None, (row.method, row.tables)))
+        rate, speedup = f"{row.tokens_per_second.median:.1f} tok/s", f"{row.speedup.median:.2f}x"
+        parts.append(f"{name} {rate if row.method == PLAIN else speedup}")
+    return SEPARATOR.join(parts)
+
+
+def overall(runs: Sequence[Run], rows: Sequence[Row]) -> list[Overall]:
+    """The geometric mean over the suites, taken in every repeat, then its median over the repeats."""
+    rates = rates_of(runs)
+    means = []
+    for method, tables in dict.fromkeys((row.method, row.tables) for row in rows):
+        own = [row for row in rows if (row.method, row.tables) == (method, tables)]
+        by_suite = [_speedups(rates, row.suite, (method, tables)) for row in own]
+        spread = Spread.of(
+            math.exp(sum(math.log(speedups[repeat]) for speedups in by_suite) / len(by_suite))
+            for repeat in by_suite[0]
+            if all(repeat in speedups for speedups in by_suite)  # the last may have been broken off
+        )
+        compared = [row.identical for row in own if row.identical is not None]
+        identical = sum(compared) if compared else None
+        means.append(Overall(method, tables, spread, identical, sum(row.replies for row in own)))
+    return means
+
+
+def rates_of(runs: Sequence[Run]) -> Rates:
+    """Tokens per second by suite, entry and repeat."""
+    seconds: Rates = {}
+    tokens: dict[tuple[str, Entry, int], int] = {}
+    for run in runs:
+        key = run.suite, (run.method, run.tables), run.repeat
+        seconds[key] = seconds.get(key, 0.0) + run.reply.seconds
+        tokens[key] = tokens.get(key, 0) + len(run.reply.ids)
+    return {key: tokens[key] / seconds[key] for key in seconds}
+
+
+def _speedups(rates: Rates, suite: str, entry: Entry) -> dict[int, float]:
+    """By repeat."""
+    return {
+        repeat: rate / rates[name, (PLAIN, None), repeat]
+        for (name, other, repeat), rate in rates.items()
+        if (name, other) == (suite, entry)
+    }
+
+
+def _plain_step(runs: Sequence[Run]) -> float:
+    """The median time of plain decoding's steps."""
+    figures = [run.reply.figures for run in runs if run.method == PLAIN]
+    return median([each.median_seconds for each in figures if each is not None and each.steps] or [0.0])
+
+
+def _steps(runs: Sequence[Run], plain_step: float) -> StepSummary | None:
+    figures = [run.reply.figures for run in runs if run.reply.figures is not None and run.reply.figures.steps]
+    if not figures:
+        return None
+    steps, tokens = sum(each.steps for each in figures), sum(each.tokens for each in figures)
+    outside = sum(each.seconds - each.forward_seconds for each in figures) / steps
+    return StepSummary(
+        tokens_per_step=tokens / steps,
+        tokens_per_forward=sum(each.forward_tokens for each in figures) / steps,
+        verified_share=sum(each.verified for each in figures) / tokens,
+        bookkeeping_share=outside / plain_step if plain_step > 0 else 0.0,
+        table_entries=max(each.table_entries for each in figures),
+        table_bytes=max(each.table_bytes for each in figures),
+        tokens_per_share=sum(each.share_tokens for each in figures) / steps,
+        bytes_per_step=sum(each.exchanged_bytes for each in figures) / steps,
+    )

@@ -1,0 +1,217 @@
+"""A benchmark's result as tables and sentences for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from rich.box import SIMPLE_HEAD
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from lade_chat.bench.benchmark import Result
+from lade_chat.bench.results.json_report import prompt_and_seed, token_text
+from lade_chat.bench.results.summary import Overall, Row, Spread
+from lade_chat.presentation.metrics import EXACT_DTYPES, counted, sampling_forms
+from lade_chat.presentation.sanitize import printable
+from lade_chat.suites.prompts import FEWEST_QUESTIONS
+
+MOST_DIFFERENCES = 20
+"""Told one by one; all of them are in the JSON."""
+
+
+def tables(result: Result) -> RenderableType:
+    """All tables, each under its title, and what they have to be read with."""
+    parts: list[RenderableType] = [Text(f"{_title(result)}\n", style="bold")]
+    if result.padding is not None:
+        parts.append(Text(f"{result.padding.meaning}\n"))
+    parts += [*_speeds(result), *_steps(result)]
+    if result.scaling:
+        parts.append(_scaling(result))
+    if result.sweep:
+        parts.append(_sweep(result))
+    return Group(*parts, *(Text(line) for line in _notes(result)))
+
+
+def _title(result: Result) -> str:
+    info, plan = result.model.info, result.plan
+    return (
+        f"{printable(info.name)} · {info.device} · {info.dtype}{' · compiled' if info.compiled else ''}"
+        f" · {counted(plan.repeats, 'repeat')}"
+        f" · up to {plan.options.max_new_tokens} new tokens"
+        f"{_sampling(result)}"
+    )
+
+
+def _sampling(result: Result) -> str:
+    """How tokens were chosen, where it is not the likeliest always, with all seeds."""
+    if result.sampling is None:
+        return ""
+    values = sampling_forms(msgspec.structs.replace(result.sampling, seed=None))[:1]
+    seeds = [str(seed) for seed in result.seeds if seed is not None]
+    parts = [*values, *([f"{'seeds' if len(seeds) > 1 else 'seed'} {', '.join(seeds)}"] if seeds else [])]
+    return "".join(f" · {part}" for part in parts)
+
+
+def _suite_line(result: Result, name: str) -> str:
+    suite = next(suite for suite in result.suites if suite.name == name)
+    prompts = counted(suite.prompts, "prompt")
+    if len(result.seeds) > 1:
+        prompts += f" × {len(result.seeds)} seeds"
+    return f"{printable(name)} ({prompts}, {suite.nats_per_token:.2f} nats/token)"
+
+
+def _speeds(result: Result) -> Iterator[Table]:
+    """How fast: a table a suite, and one over all of them."""
+    for suite, rows in groupby(result.rows, key=lambda row: row.suite):
+        table = _table(_suite_line(result, suite), "speed-up warm", "speed-up cold", "tok/s", "cold", "identical")
+        for entries in _by_method(rows):
+            rates = [f"{row.tokens_per_second.median:.1f}" for row in _warm_and_cold(entries)]
+            table.add_row(*_speed_cells(entries), *rates, _identical(entries))
+        yield table
+    if len(result.suites) > 1:
+        table = _table("all suites (geometric mean)", "speed-up warm", "speed-up cold", "identical")
+        for entries in _by_method(result.overall):
+            table.add_row(*_speed_cells(entries), _identical(entries))
+        yield table
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    for name in columns:
+        table.add_column(name, justify="right")
+    return table
+
+
+def _by_method(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """The rows of each method: warm and cold, or one."""
+    for _, entries in groupby(rows, key=lambda row: row.method):
+        yield list(entries)
+
+
+def _warm_and_cold(entries: Sequence[Any]) -> tuple[Any, Any]:
+    """Without tables there is but one figure, which stands in both columns."""
+    by_tables = {entry.tables: entry for entry in entries}
+    return by_tables.get("warm", entries[0]), by_tables.get("cold", entries[0])
+
+
+def _speed_cells(entries: Sequence[Row | Overall]) -> list[str]:
+    return [entries[0].method, *(_factor(each.speedup) for each in _warm_and_cold(entries))]
+
+
+def _factor(spread: Spread) -> str:
+    return f"{spread.median:.2f} ({spread.low:.2f}–{spread.high:.2f})"
+
+
+def _identical(entries: Sequence[Row | Overall]) -> str:
+    same = [each.identical for each in entries if each.identical is not None]
+    return f"{sum(same)}/{sum(each.replies for each in entries)}" if same else "own draws"
+
+
+def _steps(result: Result) -> Iterator[Table]:
+    """What the steps were: a table a suite."""
+    for suite, rows in groupby(result.rows, key=lambda row: row.suite):
+        table = _table(f"steps: {printable(suite)}", "tokens/step", "/forward", "verified", "bookkeeping", "tables")
+        for row in rows:
+            if row.steps is not None:
+                table.add_row(*_step_cells(row))
+        yield table
+
+
+def _step_cells(row: Row) -> list[str]:
+    assert row.steps is not None
+    steps = row.steps
+    cells = [
+        row.method + (f", {row.tables}" if row.tables else ""),
+        f"{steps.tokens_per_step:.2f}",
+        f"{steps.tokens_per_forward:.1f}",
+        f"{steps.verified_share:.0%}",
+        f"{steps.bookkeeping_share:.1%}",
+    ]
+    return [*cells, f"{steps.table_entries:,} ({_memory(steps.table_bytes)})" if row.tables else ""]
+
+
+def _memory(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+
+
+def _scaling(result: Result) -> Table:
+    title = f"{result.scaling[0].ranks} processes against one"
+    table = _table(title, "scaling", "ideal", "of it", "tokens/part", "/step", "bytes/step", "tok/s")
+    for each in result.scaling:
+        table.add_row(
+            f"{printable(each.suite)}: {each.method}" + (f", {each.tables}" if each.tables else ""),
+            _factor(each.scaling),
+            f"{each.ideal:.2f}",
+            f"{each.scaling.median / each.ideal:.0%}",
+            f"{each.share_tokens:.1f}",
+            f"{each.whole_tokens:.1f}",
+            f"{each.bytes_per_step:,.0f}",
+            f"{each.tokens_per_second.median:.1f}",
+        )
+    return table
+
+
+def _sweep(result: Result) -> Table:
+    suites = [suite.name for suite in result.suites]
+    table = _table("sweep of W, N, G: tokens/step at tokens/forward, tables warm", *map(printable, suites))
+    by_sizes: dict[str, dict[str, str]] = {}
+    for point in result.sweep:
+        sizes = f"{point.window_size}, {point.ngram_size}, {point.guess_set_size}"
+        cell = f"{point.tokens_per_step:.2f} at {point.tokens_per_forward:.0f}"
+        by_sizes.setdefault(sizes, {})[point.suite] = cell
+    for sizes, cells in by_sizes.items():
+        table.add_row(sizes, *(cells.get(suite, "") for suite in suites))
+    return table
+
+
+def _notes(result: Result) -> Iterator[str]:
+    if result.broken_off is not None:
+        done, total = result.broken_off.replies, result.broken_off.total
+        yield f"BROKEN OFF after {done} of {total} replies: these figures are of what was measured until then."
+    yield (
+        "Times are of whole replies, the prompt's reading included; medians over the repeats with the least and the"
+        " greatest. Warm tables have seen the suite's earlier prompts, cold ones none; a method without tables has one"
+        " figure, which stands in both columns. Bookkeeping is a step's time outside the model, in plain steps."
+    )
+    if result.scaling:
+        yield (
+            "Scaling is over the same lookahead in one process with as many threads as each of the several. Ideal is"
+            " what one process takes for a whole step over what it takes for the largest part of one, both alone."
+        )
+    small = [suite.name for suite in result.suites if suite.prompts < FEWEST_QUESTIONS]
+    if small:
+        yield printable(f"Fewer than {FEWEST_QUESTIONS} prompts, so little is proved: {', '.join(small)}.")
+    for method, reason in result.left_out.items():
+        yield printable(f"Left out, since this model cannot be decoded so: {method} ({reason}).")
+    if result.not_compared:
+        yield printable(f"Drawn in a way of their own, with the same seeds: {', '.join(result.not_compared)}.")
+    yield from _differences(result)
+
+
+def _differences(result: Result) -> Iterator[str]:
+    if not result.differences:
+        others = "All other replies" if result.not_compared else "All replies"
+        yield f"{others} are identical to plain decoding's."
+        return
+    dtype = result.model.info.dtype
+    if dtype in EXACT_DTYPES:
+        yield f"ATTENTION: replies differ from plain decoding's, which in {dtype} only ties explain:"
+    else:
+        yield f"Replies that differ from plain decoding's (in {dtype} near ties may fall otherwise):"
+    for each in result.differences[:MOST_DIFFERENCES]:
+        sides = [repr(token_text(result, token)) if token is not None else "the end" for token in
+                 (each.found, each.expected)]  # fmt: skip
+        entry = each.method + (f", {each.tables}" if each.tables else "")
+        gap = ""
+        if each.gap is not None and each.ulps is not None:
+            gap = f"; the logits are {each.gap:.3g} apart, {each.ulps:.1f} units of the last place"
+        prompt, seed = prompt_and_seed(result, each.suite, each.prompt)
+        where = f"{each.suite} {prompt + 1}" + ("" if seed is None else f", seed {seed}")
+        yield printable(f"  {entry}: {where}, token {each.position + 1} is {sides[0]}, not {sides[1]}{gap}")
+    if len(result.differences) > MOST_DIFFERENCES:
+        yield f"  and {len(result.differences) - MOST_DIFFERENCES} more (--json has them all)"

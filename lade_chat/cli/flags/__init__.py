@@ -1,0 +1,1 @@
+"""Flags shared by several commands, and their validation."""

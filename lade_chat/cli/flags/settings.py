@@ -1,0 +1,69 @@
+"""What the settings say where the command line says nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from lade_chat.cli.flags.arguments import ColourChoice
+from lade_chat.cli.flags.sampling import Base
+from lade_chat.presentation.sanitize import printable
+from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.settings import Origin, Settings, load
+
+_PATHS = ("model_path", "data_dir")
+
+
+def settle(context: typer.Context, values: dict[str, Any], counted: Collection[str]) -> Settings:
+    """Fill in the values of parameters that were not given as flags; ``counted`` names the settings that count.
+
+    What is wrong with the settings is told on stderr, except for the chat, which tells it itself.
+    """
+    settings = load()
+    for name, setting in SETTINGS.items():
+        given = settings.get(name)
+        if name in counted and setting.field in values and given is not None and not is_given(context, setting.field):
+            values[setting.field] = _converted(name, given)
+    if context.parent is not None:
+        sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in settings.troubles))
+    return settings
+
+
+def origins(context: typer.Context, settings: Settings) -> Mapping[str, Origin]:
+    """Where the value of each setting comes from."""
+    return {name: _origin(context, name, settings) for name in SETTINGS}
+
+
+def is_given(context: typer.Context, parameter: str) -> bool:
+    """Whether a flag was given, before the command or behind it, or its own environment variable is set."""
+    return not _sources(context, parameter).isdisjoint(("COMMANDLINE", "ENVIRONMENT"))
+
+
+def _origin(context: typer.Context, name: str, settings: Settings) -> Origin:
+    field = SETTINGS[name].field
+    if is_given(context, field):
+        return "flag" if "COMMANDLINE" in _sources(context, field) else "environment"
+    return settings.values[name][1] if name in settings.values else "default"
+
+
+def _sources(context: typer.Context, parameter: str) -> set[str]:
+    """Where the parser has a value from, before the command and behind it."""
+    contexts = [each for each in (context, context.parent) if each is not None]
+    found = [each.get_parameter_source(parameter) for each in contexts]
+    return {source.name for source in found if source is not None}
+
+
+def _converted(name: str, value: Any) -> Any:
+    """The value as the command line's parser would have it."""
+    if name in _PATHS:
+        path = Path(value).expanduser()
+        return path if name == "data_dir" else str(path) if value.startswith("~") else value
+    if name == "sampling":
+        return Base(value)
+    if name == "colours":
+        return ColourChoice(value)
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,1 @@
+"""Running one engine command without a screen: input, output, exports, shutdown."""

@@ -1,0 +1,61 @@
+"""How far a benchmark has come, on stderr: a bar on a terminal, else lines; and each result as soon as it is there."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from lade_chat.presentation.sanitize import printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+LINE_SECONDS = 10.0
+"""Where there is no terminal a line is written no more often than this, but for results."""
+
+
+class BarProgress:
+    """Drawn by whoever reports, between two replies: a thread that draws would run on the clock of one of them."""
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+        self._task = bar.add_task("", total=None)
+
+    def step(self, what: str, done: int, total: int) -> None:
+        self._bar.update(self._task, description=printable(what), completed=done, total=total, refresh=True)
+
+    def result(self, line: str) -> None:
+        self._bar.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+
+
+class LineProgress:
+    """Lines that a log may hold."""
+
+    def __init__(self) -> None:
+        self._told = 0.0
+
+    def step(self, what: str, done: int, total: int) -> None:
+        if time.monotonic() - self._told >= LINE_SECONDS:
+            self.result(f"{done}/{total} · {what}")
+
+    def result(self, line: str) -> None:
+        sys.stderr.write(f"{printable(line)}\n")
+        sys.stderr.flush()
+        self._told = time.monotonic()
+
+
+@contextmanager
+def bench_progress() -> Iterator[BarProgress | LineProgress]:
+    """What suits stderr; a bar is gone when all is done."""
+    if not sys.stderr.isatty():
+        yield LineProgress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+        yield BarProgress(bar)

@@ -1,0 +1,100 @@
+"""A model without a screen: load it, and run one command that Ctrl+C can stop."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, TextIO
+
+from lade_chat.cli.running.output import PassingLine
+from lade_chat.errors import LadeChatError
+from lade_chat.loading.checkpoint import check_files
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading
+from lade_chat.protocol.values import ModelInfo, ModelOptions
+
+if TYPE_CHECKING:
+    from lade_chat.engine.process.server import Engine
+    from lade_chat.loading.model import LoadedModel
+
+INTERRUPTED = 130
+"""The exit code after Ctrl+C."""
+
+
+def make_engine(options: ModelOptions) -> Engine:
+    """The chat's engine, in this process; the import takes seconds, so a bad path is told before it."""
+    check_files(options.path, allow_pickle=options.allow_pickle)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
+    from lade_chat.loading.quiet import quiet
+    from lade_chat.loading.templates import prepare
+
+    prepare(options.path)
+    # transformers imports whatever it finds for quantised weights, and that has much to say.
+    with quiet():
+        from lade_chat.engine.chat_engine import ChatEngine
+
+    return ChatEngine()
+
+
+@contextmanager
+def library_output_on_stderr() -> Iterator[TextIO]:
+    """Yields stdout; inside, what anyone else prints goes to stderr."""
+    out, sys.stdout = sys.stdout, sys.stderr
+    try:
+        yield out
+    finally:
+        sys.stdout = out
+
+
+def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
+    """Load a model, with its notices on stderr; raises LadeChatError if it cannot be loaded."""
+    for event in engine.handle(Load(options)):
+        if isinstance(event, Loading):
+            line.show_event(event)
+        elif isinstance(event, LoadFailed):
+            raise LadeChatError(event.message)
+        elif isinstance(event, Loaded):
+            line.clear()
+            for notice in event.model.notices:
+                sys.stderr.write(f"{printable(notice)}\n")
+            return event.model
+    raise LadeChatError("the model was not loaded, and the engine does not say why")
+
+
+def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
+    """A model that is here, its steps compiled; where they cannot be, a notice on stderr says why."""
+    from lade_chat.loading.compiling import with_compiled_steps
+
+    line.show_event(Loading("compile"))
+    known = len(loaded.info.notices)
+    loaded = with_compiled_steps(loaded)
+    line.clear()
+    sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices[known:]))
+    return loaded
+
+
+def run(engine: Engine, command: Reply | Race) -> Iterator[Event]:
+    """The command's events. Ctrl+C ends it within one step, a second one at once; raises LadeChatError if it fails."""
+    interrupted = False
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        engine.stop()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    previous = signal.signal(signal.SIGINT, stop)
+    try:
+        for number, event in enumerate(engine.handle(command)):
+            if number == 0 and interrupted:
+                engine.stop()  # an engine forgets what came before its first event
+            if isinstance(event, Failed):
+                raise LadeChatError(event.message)
+            yield event
+    finally:
+        signal.signal(signal.SIGINT, previous)

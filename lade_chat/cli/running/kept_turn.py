@@ -1,0 +1,77 @@
+"""``ask`` and the conversations: the turn is kept among them, and ``--continue`` goes on with the latest."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from lade_chat.errors import LadeChatError
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.errors import StoreError
+from lade_chat.store.store import Store
+from lade_chat.store.values import Model
+
+
+class KeptTurn:
+    """One question and its reply in a conversation. What cannot be saved is told on stderr, once, and ends nothing."""
+
+    def __init__(self, data_dir: Path | None, question: str, system: str | None, *, latest: bool) -> None:
+        """``latest``: go on with the latest conversation, if there is one. Raises LadeChatError if it cannot be read.
+
+        ``system`` None leaves a conversation's system prompt as it is.
+        """
+        self._store = Store(data_dir)
+        found = self._latest() if latest else None
+        if latest and found is None:
+            sys.stderr.write("There is no conversation to go on with yet: this begins one.\n")
+        self._conversation = found or self._store.begin(system)
+        if found is not None and system is not None:
+            self._try(lambda: found.instruct(system))
+        self._question = question
+        self._trouble = ""
+
+    def _latest(self) -> Conversation | None:
+        try:
+            return self._store.latest()
+        except StoreError as error:
+            raise LadeChatError(f"There is no going on with the latest conversation: {error.reason}") from None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the model is to answer."""
+        system, before = self._conversation.about.system, self._conversation.messages
+        first = (Message("system", system),) if system and not before else ()
+        return (*first, *before, Message("user", self._question))
+
+    def begin(self, model: ModelInfo, options: ModelOptions) -> None:
+        about, held = Model.of(model, options.path), self._conversation.about.model
+        if held is not None and held.name and not held.is_same(about):
+            sys.stderr.write(
+                f"The conversation was held with {printable(held.name)}; {printable(about.name)} answers.\n"
+            )
+        self._try(lambda: self._conversation.ask(self._question, about))
+
+    def take(self, event: Tokens | ReplyFinished) -> None:
+        if isinstance(event, Tokens):
+            self._try(lambda: self._conversation.grow(event))
+        else:
+            self._try(lambda: self._conversation.finish(event))
+
+    def close(self, error: str = "") -> None:
+        """Whatever has not ended ends here; a question without any answer is taken back."""
+        if self._conversation.is_running:
+            self._try(lambda: self._conversation.break_off(error))
+            self._try(self._conversation.withdraw)
+        self._try(self._store.close)
+        for line in (*self._store.notices, *([f"This turn is not kept: {self._trouble}"] if self._trouble else [])):
+            sys.stderr.write(f"warning: {printable(line)}\n")
+
+    def _try(self, save: Callable[[], object]) -> None:
+        try:
+            save()
+        except StoreError as error:
+            self._trouble = self._trouble or error.reason

@@ -1,0 +1,1 @@
+"""Two methods run against each other on one model."""

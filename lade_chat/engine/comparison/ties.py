@@ -1,0 +1,67 @@
+"""How near a tie two tokens were: the gap between their logits, read once in a plain forward pass."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, cast
+
+import torch
+
+from decoding import SamplingConfig
+from decoding.sampling.gumbel import gumbel
+
+Tie: TypeAlias = tuple[float, float]
+"""The gap between two logits, and the same in units of the last place."""
+TieOf: TypeAlias = Callable[[Sequence[int], "int | None", int, int], Tie]
+"""The tie of two tokens that were chosen after a text, with a seed where they were drawn."""
+
+
+def first_difference(left: Sequence[int], right: Sequence[int]) -> int | None:
+    """The index of the first token that differs; None if the two are identical."""
+    for index in range(max(len(left), len(right))):
+        if left[index : index + 1] != right[index : index + 1]:
+            return index
+    return None
+
+
+def tie_of(model: Any, sampling: SamplingConfig | None = None) -> TieOf:
+    """By how much one token's logit exceeds another's after a text, and that in ulps of the model's number format.
+
+    With ``sampling`` the logits are those that the token is chosen by: processed, and with the seed's noise added.
+    """
+
+    def tie(ids: Sequence[int], seed: int | None, expected: int, found: int) -> Tie:
+        row = logits_after(model, ids)[0]
+        dtype, device = row.dtype, row.device
+        if sampling is not None:
+            # In float32, as they are chosen by; processors write into what they are given.
+            scores = row[None].to(torch.float32, copy=True)
+            row = sampling.processors()(cast(Any, torch.tensor([list(ids)], device=device)), cast(Any, scores))[0]
+        pair = torch.tensor([expected, found], device=device)
+        values = row[pair].double().cpu()
+        if seed is not None:
+            values += gumbel(seed, torch.tensor(len(ids)), pair.cpu())
+        first, second = values.tolist()
+        gap = first - second
+        return gap, gap / unit_of_last_place(max(abs(first), abs(second)), dtype)
+
+    return tie
+
+
+def unit_of_last_place(value: float, dtype: torch.dtype) -> float:
+    """The distance from a positive number to the next larger one of this format."""
+    information = torch.finfo(dtype)
+    exponent = math.floor(math.log2(max(value, information.tiny)))
+    return float(information.eps * 2.0**exponent)
+
+
+@torch.inference_mode()
+def logits_after(model: Any, ids: Sequence[int], rows: int = 1) -> torch.Tensor:
+    """The logits after each of the last ``rows`` tokens, read in one plain forward pass. Shape (rows, vocabulary)."""
+    selects = "logits_to_keep" in inspect.signature(model.forward).parameters
+    arguments = {"logits_to_keep": rows} if selects else {}
+    input_ids = torch.tensor([list(ids)], device=model.device)
+    logits: torch.Tensor = model(input_ids=input_ids, use_cache=False, **arguments).logits[0, -rows:]
+    return logits

@@ -1,0 +1,185 @@
+"""The screen's end of the engine process: start it, send commands, receive events, end it at once.
+
+Three threads stand between the pipes and the event loop, so nothing here ever waits: one writes commands, one
+reads events, and the reader also collects the dead process. torch is never imported on this side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Callable
+from queue import SimpleQueue
+from typing import IO
+
+import msgspec
+
+from lade_chat.protocol.codec import decode_event, encode
+from lade_chat.protocol.commands import Command
+from lade_chat.protocol.events import EngineLost, Event
+
+_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.process.server import main; main()"
+"""Unlike ``-m``, this neither looks into the working directory nor misses what this process can import."""
+
+
+class EngineClient:
+    """An engine in a child process, for one event loop.
+
+    ``events()`` goes on across ``restart()``, so one consumer lasts; it ends after ``close()``. When the
+    process dies unasked it yields ``EngineLost`` once, and the client is ready for ``restart()``.
+    """
+
+    def __init__(self, engine: str | None = None) -> None:
+        """``engine``: ``module:factory`` of another engine than the chat's."""
+        self._arguments = ["--engine", engine] if engine is not None else []
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._process: _Process | None = None
+        self._closed = False
+
+    @property
+    def pid(self) -> int | None:
+        """The engine process, or None if there is none."""
+        return self._process.pid if self._process is not None else None
+
+    async def start(self) -> None:
+        """Start the engine process, unless there is one; if it cannot start, ``events()`` says so."""
+        if self._process is not None or self._closed:
+            return
+        loop = asyncio.get_running_loop()
+        try:
+            self._process = _Process(self._arguments, _deliverer(loop, self._deliver))
+        except OSError as error:
+            self._events.put_nowait(EngineLost(f"the engine process could not start: {error}"))
+
+    def send(self, command: Command) -> None:
+        """Send a command without waiting; without a process (never started, lost, closed) it is dropped."""
+        if self._process is not None:
+            self._process.send(command)
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Events in order, from every process that this client starts, until ``close()``."""
+        while (event := await self._events.get()) is not None:
+            yield event
+        self._events.put_nowait(None)
+
+    async def restart(self) -> None:
+        """End the process, if there is one, and start a fresh one; nothing more is heard of the old one."""
+        self._kill()
+        await self.start()
+
+    def close(self) -> None:
+        """Kill the process and return at once; a command in progress is lost. More than once is harmless."""
+        self._kill()
+        self._closed = True
+        self._events.put_nowait(None)
+
+    def _kill(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+        while not self._events.empty():
+            self._events.get_nowait()
+
+    def _deliver(self, process: _Process, event: Event) -> None:
+        if process is not self._process:
+            return
+        if isinstance(event, EngineLost):
+            self._process = None
+        self._events.put_nowait(event)
+
+
+class _Process:
+    """One child process with its two pipes; ``deliver`` is called in the reader's thread."""
+
+    def __init__(self, arguments: list[str], deliver: Callable[[_Process, Event], None]) -> None:
+        self._deliver = deliver
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed by the reader)
+        self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", _BOOT.format(path=sys.path), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._log,
+        )
+        for work in (self._read, self._write):
+            threading.Thread(target=work, daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def send(self, command: Command) -> None:
+        self._outgoing.put(encode(command))
+
+    def kill(self) -> None:
+        """SIGKILL, now; the reader's thread collects the process when the system has taken it down."""
+        self._child.kill()
+        self._outgoing.put(None)
+
+    def _write(self) -> None:
+        commands = self._child.stdin
+        assert commands is not None
+        with (
+            contextlib.suppress(OSError),
+            commands,
+        ):  # a pipe breaks when the process is gone: the reader says so
+            while (line := self._outgoing.get()) is not None:
+                commands.write(line)
+                commands.flush()
+
+    def _read(self) -> None:
+        events = self._child.stdout
+        assert events is not None
+        garbled = False
+        with events:
+            for line in events:
+                try:
+                    event = decode_event(line)
+                except msgspec.MsgspecError:
+                    garbled = line.endswith(b"\n")  # else it was cut off by the process's death
+                    break
+                self._deliver(self, event)
+        if garbled:
+            self._child.kill()
+        code = self._child.wait()
+        self._outgoing.put(None)
+        ending = "the engine process said what nobody understands" if garbled else _ending(code)
+        self._deliver(self, EngineLost(": ".join(filter(None, (ending, self._last_words(code))))))
+        self._log.close()
+
+    def _last_words(self, code: int) -> str:
+        """The last line on stderr, if the process ended by itself."""
+        if code < 0:
+            return ""
+        size = self._log.seek(0, 2)
+        self._log.seek(max(0, size - 4096))
+        lines = self._log.read().decode("utf-8", "replace").splitlines()
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _deliverer(
+    loop: asyncio.AbstractEventLoop, deliver: Callable[[_Process, Event], None]
+) -> Callable[[_Process, Event], None]:
+    """``deliver``, to be called from another thread; events for a loop that has ended go nowhere."""
+
+    def deliver_from_thread(process: _Process, event: Event) -> None:
+        try:
+            loop.call_soon_threadsafe(deliver, process, event)
+        except RuntimeError:  # the loop is closed
+            process.kill()
+
+    return deliver_from_thread
+
+
+def _ending(code: int) -> str:
+    """How a process with this return code ended."""
+    if code >= 0:
+        return f"the engine process ended with exit code {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    hint = " (perhaps the system ran out of memory)" if name == "SIGKILL" else ""
+    return f"the engine process was ended by {name}{hint}"

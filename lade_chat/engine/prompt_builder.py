@@ -1,0 +1,190 @@
+"""Turns a conversation into the prompt's token ids, and makes it fit the model's context window."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lade_chat.engine.control_tokens import control_tokens, encode
+from lade_chat.errors import PromptError, summary
+from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError, render
+from lade_chat.loading.tokenization import has_chat_template
+from lade_chat.protocol.values import Message
+
+_ROLES = {"system": "System", "user": "User", "assistant": "Assistant"}
+_ROLE_STOPS = ("\nUser:", "\nAssistant:", "\nSystem:")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model is given, and how much of a reply there is room for."""
+
+    ids: tuple[int, ...]
+    dropped_messages: int
+    """How many of the oldest messages did not fit; the system prompt always stays."""
+    max_new_tokens: int
+    """At most what was asked for, and no more than the context window has left."""
+    stop_strings: tuple[str, ...] = ()
+    """The reply ends before the first of these; a model without a chat template writes the next turn too."""
+
+
+def build_prompt(
+    messages: Sequence[Message],
+    tokenizer: Any,
+    *,
+    raw: bool,
+    context_window: int,
+    max_new_tokens: int,
+) -> Prompt:
+    """The ids that ask for an answer to the last message; if that is the assistant's, for more of it.
+
+    ``raw`` joins the contents to a plain text to be continued. Otherwise the chat template is used, or a plain
+    role format where there is none; there the names of control tokens in messages are text, in a bare text they are
+    tokens. Where the whole does not fit beside a reply (a quarter of the window, or
+    ``max_new_tokens`` if that is less), the oldest turns are left out. Raises PromptError if there is nothing to
+    answer, or if the last message alone is longer than the window.
+    """
+    system, turns = _split(messages, raw=raw)
+    ids_of = _encode_raw if raw else _encode_template if has_chat_template(tokenizer) else _encode_roles
+
+    def encoded(first_turn: int) -> list[int]:
+        kept = [message for turn in turns[first_turn:] for message in turn]
+        return ids_of(_merged([*system, *kept]), tokenizer)
+
+    room = context_window - min(max_new_tokens, max(1, context_window // 4))
+    first, ids = 0, encoded(0)
+    if len(ids) > room and len(turns) > 1:
+        first, ids = _first_that_fits(encoded, room, len(turns))
+    if len(ids) >= context_window:
+        raise PromptError(
+            f"The prompt is too long: {len(ids)} tokens, and the model's context window holds {context_window},"
+            " the reply included. Shorten the last message or the system prompt."
+        )
+    return Prompt(
+        ids=tuple(ids),
+        dropped_messages=sum(len(turn) for turn in turns[:first]),
+        max_new_tokens=min(max_new_tokens, context_window - len(ids)),
+        stop_strings=_ROLE_STOPS if ids_of is _encode_roles else (),
+    )
+
+
+def _split(messages: Sequence[Message], *, raw: bool) -> tuple[list[Message], list[list[Message]]]:
+    """The system prompt, and the turns: each a user's message and what followed it. Empty messages are left out."""
+    if not messages or not messages[-1].content.strip():
+        raise PromptError("The prompt is empty: type something to send.")
+    if not raw and all(message.role != "user" for message in messages):
+        raise PromptError("There is nothing to answer: the user has said nothing yet.")
+    # Lone surrogates (bytes in an argument that were no UTF-8) are not text: tokenizers refuse them.
+    clean = [Message(m.role, _SURROGATES.sub("\ufffd", m.content)) for m in messages if m.content.strip()]
+    leading = next(index for index, m in enumerate([*clean, None]) if m is None or m.role != "system")
+    turns: list[list[Message]] = []
+    for message in clean[leading:]:
+        if message.role == "user" or not turns:
+            turns.append([])
+        turns[-1].append(message)
+    return clean[:leading], turns
+
+
+def _first_that_fits(encoded: Callable[[int], list[int]], room: int, turns: int) -> tuple[int, list[int]]:
+    """The fewest oldest turns to leave out, by bisection, and the ids without them; the last turn always stays."""
+    low, high = 1, turns - 1
+    while low < high:
+        middle = (low + high) // 2
+        if len(encoded(middle)) <= room:
+            high = middle
+        else:
+            low = middle + 1
+    return low, encoded(low)
+
+
+def _merged(messages: list[Message]) -> list[Message]:
+    """Neighbours of one role as one message: a stopped reply leaves two user messages in a row."""
+    merged: list[Message] = []
+    for message in messages:
+        if merged and merged[-1].role == message.role:
+            message = Message(message.role, f"{merged.pop().content}\n\n{message.content}")
+        merged.append(message)
+    return merged
+
+
+def _begun(messages: list[Message]) -> tuple[list[Message], str]:
+    """The messages before a reply that is to go on, and what there is of it: it follows the generation prompt as is."""
+    if messages[-1].role == "assistant":
+        return messages[:-1], messages[-1].content
+    return messages, ""
+
+
+def _encode_raw(messages: list[Message], tokenizer: Any) -> list[int]:
+    """A completion goes straight on from the user's text; a new text of the user's starts on its own line."""
+    text = ""
+    for message in messages:
+        if message.role == "user" and text and not text[-1].isspace():
+            text += "\n"
+        text += message.content
+    return _encode_plain(text, tokenizer)
+
+
+def _encode_roles(messages: list[Message], tokenizer: Any) -> list[int]:
+    """The plain role format. No space after the last colon: it belongs to the reply's first token."""
+    guarded, mark = control_tokens(tokenizer).guard(messages)
+    messages, begun = _begun(guarded)
+    lines = [f"{_ROLES[message.role]}: {message.content.strip()}\n" for message in messages]
+    text = "".join(lines) + f"{_ROLES['assistant']}:{begun}"
+    return _encode_plain(text, tokenizer) if mark is None else _one_bos(encode(tokenizer, text, mark), tokenizer)
+
+
+def _encode_plain(text: str, tokenizer: Any) -> list[int]:
+    ids = list(tokenizer(text, return_attention_mask=False)["input_ids"])
+    if len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
+        ids.pop()  # some tokenizers close every text; a prompt stays open
+    return _one_bos(ids, tokenizer)
+
+
+def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
+    """The chat template's ids, with the one BOS that the tokenizer or the template wants."""
+    error: PromptError | None = None
+    guarded, mark = control_tokens(tokenizer).guard(messages)
+    messages, begun = _begun(guarded)
+    for variant in _variants(messages):
+        conversation = [{"role": message.role, "content": message.content} for message in variant]
+        try:
+            text = render(tokenizer, conversation, generation_prompt=True)
+        except TemplateRefusedError as refused:
+            error = error or refused
+            continue
+        except TemplateLimitError as limit:
+            raise PromptError(f"The model's chat template is not used, since {limit}: try --raw.") from None
+        # A template may refuse a system prompt by silently leaving it out.
+        if variant[0].role == "system" and variant[0].content.strip() not in text:
+            continue
+        return _one_bos(encode(tokenizer, text + begun, mark), tokenizer)
+    raise PromptError(
+        f"The model's chat template refuses this conversation ({summary(error) if error else 'no reason given'}):"
+        " start a new one, or use --raw."
+    )
+
+
+def _variants(messages: list[Message]) -> list[list[Message]]:
+    """The conversation, and what stricter templates accept in its place: no system role, a user's turn first."""
+    variants = [messages]
+    rest = messages[1:] if messages[0].role == "system" else messages
+    if rest is not messages and rest[0].role == "user":
+        variants.append([Message("user", f"{messages[0].content}\n\n{rest[0].content}"), *rest[1:]])
+    if rest[0].role == "assistant":
+        variants += _variants([*messages[: len(messages) - len(rest)], *rest[1:]])
+    return variants
+
+
+def _one_bos(ids: list[int], tokenizer: Any) -> list[int]:
+    """``ids`` with one BOS in front if the template wrote any or the tokenizer adds one to plain text."""
+    bos = tokenizer.bos_token_id
+    if bos is None:
+        return ids
+    start = 0
+    while ids[start : start + 1] == [bos]:
+        start += 1
+    wanted = start > 0 or tokenizer("a")["input_ids"][:1] == [bos]
+    return [bos, *ids[start:]] if wanted else ids

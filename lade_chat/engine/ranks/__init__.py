@@ -1,0 +1,1 @@
+"""An engine spread over several ranks of torch.distributed."""

@@ -1,0 +1,279 @@
+"""Rank 0's hold of the other ranks: started, given the model to load, and attached to rank 0's own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from threading import Thread
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from lade_chat.engine.ranks import torchrun
+from lade_chat.engine.ranks.worker import Answer, Assignment, arrived, join
+from lade_chat.errors import DeviceError, LadeChatError, summary
+from lade_chat.protocol.values import ModelOptions
+
+if TYPE_CHECKING:
+    from decoding.parallel import Channel, Workers
+    from lade_chat.loading.model import LoadedModel
+
+START_SECONDS = 300.0
+POLL_SECONDS = 0.05
+_BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.ranks.launcher import main; main()"
+
+
+class Ranks:
+    """The other ranks, none to begin with. Belongs to one thread at a time."""
+
+    def __init__(self) -> None:
+        self._size = self._asked = 1
+        self._launcher: subprocess.Popen[bytes] | None = None
+        self._log: IO[bytes] | None = None
+        self._channels: list[Channel] = []
+        self._loading: list[Channel] = []
+        self._serving: list[Channel] = []
+        self._threads: int | None = None
+        self._assigning: Thread | None = None
+        self._trouble: str | None = None
+        self._workers: Workers | None = None
+        self._split = False
+
+    def assign(self, options: ModelOptions, change: tuple[str, str] | None = None) -> None:
+        """Have as many ranks as the options ask for, and the others begin to load the model; nobody waits for them.
+
+        Args:
+            change: what is done to the model when it is loaded: see :class:`Assignment`.
+
+        Raises:
+            LadeChatError: there cannot be so many, in one line why.
+        """
+        self._wait_until_assigned()
+        size = self._asked = options.processes
+        _check_devices(options, size)
+        if size != self._size or self._split or self._one_is_missing():
+            self.close()
+        if size > 1:
+            assignment = msgspec.json.encode(Assignment(options, self._share_threads(size), change))
+            # Starting them takes seconds, in which this process can load the model too.
+            self._assigning = Thread(target=self._assign, args=(size, assignment), name="ranks", daemon=True)
+            self._assigning.start()
+        if options.tensor_parallel > 1:
+            # From here on every rank loads its part in step with the others.
+            self._wait_until_assigned()
+            if self._trouble is not None:
+                raise LadeChatError(self._trouble)
+            self._split = True
+
+    def attach(self, loaded: LoadedModel) -> LoadedModel:
+        """The model with those that serve it too, once they all have it; whoever could not load it is told of."""
+        if self._size == 1 and self._assigning is None:
+            return loaded
+        self._wait_until_assigned()
+        from decoding.parallel import Mirror, Workers
+
+        problems = [problem for channel in self._loading if (problem := self._problem(channel)) is not None]
+        problems += [] if self._trouble is None else [self._trouble]
+        self._loading = []
+        info = msgspec.structs.replace(loaded.info, notices=(*loaded.info.notices, *problems))
+        if self._split:
+            if problems:
+                raise LadeChatError(problems[0])
+            mirror = Mirror(loaded.model, self._serving)
+            return replace(loaded, info=msgspec.structs.replace(info, tensor_parallel=mirror.ranks))
+        self._workers = Workers(self._serving)
+        info = msgspec.structs.replace(info, lookahead_workers=self._workers.ranks)
+        return replace(loaded, info=info, workers=self._workers)
+
+    def attach_all(self, loaded: LoadedModel) -> LoadedModel:
+        """As :meth:`attach`, for what is measured; raises LadeChatError if fewer serve than were asked for."""
+        known, asked = len(loaded.info.notices), self._asked
+        loaded = self.attach(loaded)
+        if max(loaded.info.lookahead_workers, loaded.info.tensor_parallel) < asked:
+            raise LadeChatError(loaded.info.notices[known])
+        return loaded
+
+    @staticmethod
+    def with_shared_cost(loaded: LoadedModel) -> LoadedModel:
+        """The model with what steps cost that are shared with those who serve it too."""
+        workers, alone = loaded.workers, loaded.step_cost
+        if workers is None or alone is None:
+            return loaded
+        from decoding.parallel import SharedStepCost
+
+        return replace(loaded, shared_cost=SharedStepCost(alone, lambda: workers.ranks))
+
+    def close(self) -> None:
+        """End the other ranks' processes that were started here."""
+        if self._threads is not None:
+            import torch
+
+            torch.set_num_threads(self._threads)
+            self._threads = None
+        if self._channels:
+            import torch.distributed as dist
+
+            dist.destroy_process_group()
+        self._channels, self._loading, self._serving, self._size = [], [], [], 1
+        self._workers, self._split = None, False
+        if self._launcher is not None:
+            assert self._launcher.stdin is not None
+            with contextlib.suppress(OSError):
+                self._launcher.stdin.close()
+            self._launcher.wait()
+            self._launcher = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None
+
+    def use_threads(self) -> None:
+        """Have the calling thread compute with this rank's share of the processor; OpenMP counts thread by thread."""
+        if self._threads is not None:
+            import torch
+
+            torch.set_num_threads(max(1, self._threads // self._size))
+
+    def _one_is_missing(self) -> bool:
+        gone = self._workers is not None and self._workers.ranks <= len(self._serving)
+        return gone or len(self._channels) < self._size - 1
+
+    def _assign(self, size: int, assignment: bytes) -> None:
+        self._trouble = None
+        try:
+            if not self._channels:
+                self._start(size)
+            self._release()
+            self._tell_all(assignment)
+        except Exception as error:  # on a thread of its own: told when the model is attached
+            text = str(error) if isinstance(error, LadeChatError) else f"{type(error).__name__}: {summary(error)}"
+            self._trouble = f"The lookahead workers could not start: {text.rstrip('.')}. Decoding in one process."
+
+    def _wait_until_assigned(self) -> None:
+        if self._assigning is not None:
+            self._assigning.join()
+            self._assigning = None
+
+    def _start(self, size: int) -> None:
+        import torch.distributed as dist
+
+        stores: Any = dist
+        store: torchrun.Store
+        if torchrun.under_torchrun():
+            shared = torchrun.store()
+            engine = shared.add(torchrun.ENGINES, 1)
+            shared.set(f"{torchrun.ENGINES}/{engine}", "1")
+            store = stores.PrefixStore(f"lade-chat/{engine}", shared)
+        else:
+            own = stores.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+            self._launch(size, own.port)
+            store = own
+        try:
+            self._wait_for(store, size)
+            join(store, 0, size)
+        except BaseException:
+            self.close()
+            raise
+        from decoding.parallel import channels_to_workers
+
+        self._channels, self._size = channels_to_workers(), size
+
+    def _launch(self, size: int, port: int) -> None:
+        if os.name != "posix":
+            raise LadeChatError("they need Linux or macOS")
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the ranks)
+        self._launcher = subprocess.Popen(
+            [sys.executable, "-c", _BOOT.format(path=sys.path), str(size - 1), str(port), str(size)],
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+            env={**os.environ, "TORCHELASTIC_ERROR_FILE": os.devnull},
+        )
+
+    def _wait_for(self, store: torchrun.Store, size: int) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        keys = [arrived(rank) for rank in range(1, size)]
+        while not store.check(keys):
+            if self._launcher is not None and self._launcher.poll() is not None:
+                raise LadeChatError(self._last_words())
+            if time.monotonic() > deadline:
+                raise LadeChatError(f"they were not there after {START_SECONDS:.0f} seconds")
+            time.sleep(POLL_SECONDS)
+
+    def _last_words(self) -> str:
+        assert self._log is not None
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "replace").splitlines()
+        telling = [line.strip() for line in lines if "Error" in line]
+        return (telling or ["they do not say why"])[-1]
+
+    def _release(self) -> None:
+        """Have nobody load or serve the model before this one."""
+        from decoding.parallel import WorkerLostError
+        from decoding.parallel.channel import Kind
+
+        for channel in self._loading:
+            self._problem(channel)
+        for channel in self._serving:
+            with contextlib.suppress(WorkerLostError):
+                channel.send(Kind.END)
+        self._loading, self._serving = [], []
+
+    def _tell_all(self, assignment: bytes) -> None:
+        from decoding.parallel import WorkerLostError
+        from decoding.parallel.channel import Kind
+
+        for channel in tuple(self._channels):
+            try:
+                channel.send_bytes(Kind.NOTE, assignment)
+                self._loading.append(channel)
+            except WorkerLostError as error:
+                self._channels.remove(channel)
+                self._trouble = f"A lookahead worker is missing: {error}."
+
+    def _problem(self, channel: Channel) -> str | None:
+        """Wait until a rank has loaded the model; a line that says why it could not."""
+        from decoding.parallel import WorkerLostError
+        from decoding.parallel.channel import Kind, bytes_of
+
+        try:
+            while (message := channel.receive())[0] is not Kind.NOTE:
+                pass  # an answer to a step that nobody waits for any more
+        except WorkerLostError as error:
+            self._channels.remove(channel)
+            return f"A lookahead worker is missing: {error}."
+        problem = msgspec.json.decode(bytes_of(message[1]), type=Answer).problem
+        if problem is None:
+            self._serving.append(channel)
+            return None
+        return f"The lookahead worker of rank {channel.peer} could not load the model: {problem}"
+
+    def _share_threads(self, size: int) -> int:
+        """On one machine the processor's threads are shared out; torchrun's own setting is left as it is."""
+        import torch
+
+        if not torchrun.under_torchrun() and self._threads is None:
+            self._threads = torch.get_num_threads()
+            torch.set_num_threads(max(1, self._threads // size))
+        return torch.get_num_threads()
+
+
+def _check_devices(options: ModelOptions, size: int) -> None:
+    """Raises DeviceError where several ranks would have to share a GPU."""
+    if size == 1:
+        return
+    import torch
+
+    wanted = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if torchrun.under_torchrun() or not wanted.startswith("cuda") or not torch.cuda.is_available():
+        return
+    if wanted != "cuda" or torch.cuda.device_count() < size:
+        raise DeviceError(
+            f"{size} lookahead workers need a GPU each, and there are {torch.cuda.device_count()}"
+            f" (--device {wanted}): choose fewer workers, or --device cpu."
+        )

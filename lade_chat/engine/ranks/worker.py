@@ -1,0 +1,177 @@
+"""A rank that has no screen: loads what rank 0's engine loads, and serves it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lade_chat.engine.ranks import torchrun
+from lade_chat.errors import LadeChatError, summary
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.threads import wait_briefly
+
+if TYPE_CHECKING:
+    from decoding.parallel import Channel
+    from lade_chat.loading.model import LoadedModel
+
+POLL_SECONDS = 0.2
+
+
+class Assignment(msgspec.Struct, frozen=True):
+    """What a worker is to load."""
+
+    options: ModelOptions
+    threads: int = 1
+    """Of the processor."""
+    change: tuple[str, str] | None = None
+    """What is done to the model then: the ``module:function`` that does it, and its argument."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """Whether it could."""
+
+    problem: str | None = None
+
+
+def join(store: torchrun.Store, rank: int, ranks: int) -> None:
+    """Meet the other ranks: they all have to call this. The group is torch's default one.
+
+    Under torchrun LOCAL_RANK is told already; else all ranks are on this machine.
+    """
+    from datetime import timedelta
+
+    import torch
+    import torch.distributed as dist
+
+    # transformers asks these which part of a model is whose.
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks))
+    os.environ.setdefault("LOCAL_RANK", str(rank))
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
+    # A chat may rest for days between two steps.
+    dist.init_process_group(backend, store=store, rank=rank, world_size=ranks, timeout=timedelta(days=365))
+
+
+def arrived(rank: int) -> str:
+    """The key that says that a rank is ready to join."""
+    return f"arrived/{rank}"
+
+
+def run_worker(port: int, ranks: int) -> None:
+    """The life of a worker that the launcher has started: until rank 0 lets it go or is gone."""
+    wait_briefly()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    import torch.distributed as dist
+
+    stores: Any = dist
+    # The launcher counts its own processes, and rank 0 is none of them.
+    store, rank = stores.TCPStore("127.0.0.1", port, is_master=False), 1 + int(os.environ.pop("LOCAL_RANK"))
+    store.set(arrived(rank), "1")
+    _serve(store, rank, ranks)
+    os._exit(0)  # nothing is worth waiting for
+
+
+def run_under_torchrun() -> None:
+    """The life of a rank that torchrun has started, not rank 0: it serves every engine of rank 0's until that ends."""
+    wait_briefly()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stderr, parent = _leave_terminal(), os.getppid()
+    threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
+    try:
+        _serve_engines(torchrun.store())
+    except RuntimeError as error:
+        if os.getppid() == parent:  # else nobody is left to read it
+            os.write(stderr, f"error: rank {torchrun.rank()}: {summary(error)}\n".encode())
+    os._exit(1)
+
+
+def _leave_terminal() -> int:
+    """Have what libraries print go nowhere if it would go to a terminal: rank 0 draws there. Returns stderr's copy."""
+    stderr, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        if os.isatty(stream):
+            os.dup2(nothing, stream)
+    os.close(nothing)
+    return stderr
+
+
+def _serve_engines(store: torchrun.Store) -> None:
+    import torch.distributed as dist
+
+    stores: Any = dist
+    engine = 1
+    while True:
+        while not store.check([f"{torchrun.ENGINES}/{engine}"]):
+            if store.check([torchrun.OVER]):
+                os._exit(0)
+            time.sleep(POLL_SECONDS)
+        own = stores.PrefixStore(f"lade-chat/{engine}", store)
+        own.set(arrived(torchrun.rank()), "1")
+        _serve(own, torchrun.rank(), torchrun.world_size())
+        dist.destroy_process_group()
+        engine += 1
+
+
+def _serve(store: torchrun.Store, rank: int, ranks: int) -> None:
+    """Join, and carry out assignments until rank 0 lets go or is gone."""
+    join(store, rank, ranks)
+    from decoding.parallel import Channel, WorkerLostError
+    from decoding.parallel.channel import Kind, bytes_of
+
+    channel = Channel(0)
+    with suppress(WorkerLostError):
+        while True:
+            kind, words = channel.receive()
+            if kind is Kind.END:
+                return
+            if kind is Kind.NOTE:
+                _carry_out(msgspec.json.decode(bytes_of(words), type=Assignment), channel, rank)
+
+
+def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
+    from decoding.parallel import serve, serve_part
+    from decoding.parallel.channel import Kind
+
+    try:
+        loaded = _load(assignment, rank)
+    except Exception as error:  # rank 0 tells people of it
+        problem = str(error) if isinstance(error, LadeChatError) else f"{type(error).__name__}: {summary(error)}"
+        channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer(problem)))
+        return
+    channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer()))
+    if assignment.options.tensor_parallel > 1:
+        serve_part(loaded.model, channel)
+    else:
+        serve(loaded.model, channel, compiled=loaded.info.compiled)
+
+
+def _load(assignment: Assignment, rank: int) -> LoadedModel:
+    import torch
+
+    from lade_chat.loading.compiling import with_compiled_steps
+    from lade_chat.loading.model import load
+
+    torch.set_num_threads(assignment.threads)
+    options = assignment.options
+    replicas = options.tensor_parallel == 1
+    if replicas and torch.cuda.is_available() and (options.device or "cuda").startswith("cuda"):
+        options = msgspec.structs.replace(options, device=f"cuda:{rank % torch.cuda.device_count()}")
+    loaded = load(options, lambda *progress: None)
+    if assignment.change is not None:
+        name, argument = assignment.change
+        module, _, function = name.partition(":")
+        loaded, _ = getattr(importlib.import_module(module), function)(loaded, argument)
+    return with_compiled_steps(loaded) if options.compiled else loaded
+
+
+def _end_with_parent(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(POLL_SECONDS)
+    os._exit(1)

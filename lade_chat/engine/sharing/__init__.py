@@ -1,0 +1,1 @@
+"""One engine shared by several browser tabs over a local socket."""

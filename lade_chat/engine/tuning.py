@@ -1,0 +1,149 @@
+"""What a step's cost means for lookahead on this machine: how many candidates pay, and which sizes are fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, measure_step_cost, packed_weight_bytes
+from lade_chat.engine.prompt_builder import build_prompt
+from lade_chat.engine.reply import config_of, lookahead_decoder
+from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.step_costs import remember
+from lade_chat.presentation.metrics import sizes_name
+from lade_chat.protocol.values import Message, Sizes
+
+STEP_TOKENS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 64)
+ACCEPTANCES = (0.2, 0.4, 0.6, 0.8)
+WINDOWS = ((4, 4), (7, 5), (15, 5))
+FIXED = (Sizes(0, 5, 7), Sizes(4, 4, 4), Sizes(7, 5, 7), Sizes(10, 5, 10), Sizes(15, 5, 15))
+PROMPTS = (
+    "Write a Python function that returns the sum of a list.",
+    "Count from 3 to 30.",
+    "Make JSON from this: Nora is 31 years old and lives in Rome.",
+    "Tell me a short story about a fox.",
+)
+ROUNDS = 2
+MOST_NEW_TOKENS = 128
+WARM_UP_TOKENS = 16
+
+
+class StepTime(NamedTuple):
+    """What a step over so many tokens takes; ``relative`` is in plain steps."""
+
+    tokens: int
+    seconds: float
+    relative: float
+
+
+class Chain(NamedTuple):
+    """The candidates in a row that pay best, where each is right that often if all before it were."""
+
+    acceptance: float
+    candidates: int
+    speedup: float
+
+
+class Window(NamedTuple):
+    """A full window, and how many tokens a step it has to win to pay for itself."""
+
+    window_size: int
+    ngram_size: int
+    tokens: int
+    break_even: float
+
+
+class Outcome(NamedTuple):
+    """What one setting achieved over all prompts, their reading left out; the speed-up is over plain decoding."""
+
+    sizes: str
+    tokens_per_step: float
+    tokens_per_second: float
+    speedup: float
+
+
+def measure(loaded: LoadedModel) -> StepCost:
+    """What a step costs, measured now whatever is remembered, and remembered."""
+    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
+    remember(loaded, cost)
+    return cost
+
+
+def copied_bytes(loaded: LoadedModel) -> int:
+    """The memory that the weights' second copies take, laid out for steps over several tokens."""
+    return packed_weight_bytes(loaded.model)
+
+
+def step_times(cost: StepCost) -> list[StepTime]:
+    """The cost curve at a few sizes."""
+    relative = cost.relative(STEP_TOKENS[-1])
+    return [StepTime(tokens, cost.seconds(tokens), float(relative[tokens])) for tokens in STEP_TOKENS]
+
+
+def best_chain(relative: Sequence[float], acceptance: float) -> Chain:
+    """The chain of n candidates that maximises (1 + p + … + pⁿ) / cost(1 + n), where p is the acceptance.
+
+    Args:
+        relative: the cost of a step over T tokens at index T, in plain steps.
+        acceptance: p.
+    """
+    expected, best = 1.0, Chain(acceptance, 0, 1.0)
+    for candidates in range(1, len(relative) - 1):
+        expected += acceptance**candidates
+        speedup = expected / float(relative[1 + candidates])
+        if speedup > best.speedup:
+            best = Chain(acceptance, candidates, speedup)
+    return best
+
+
+def window_cost(relative: Sequence[float], window_size: int, ngram_size: int) -> Window:
+    """What W columns of N-1 rows have to win, given ``relative`` as above."""
+    tokens = window_size * (ngram_size - 1)
+    return Window(window_size, ngram_size, tokens, float(relative[1 + tokens]) - 1.0)
+
+
+def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, int], None]) -> list[Outcome]:
+    """Plain decoding, automatic sizes and fixed ones over the same prompts; ``more`` is one more fixed setting.
+
+    Lookahead's steps are shared among all processes that serve the model.
+
+    The settings take turns on every prompt, so that a machine that slows down slows all of them. Each reply has a
+    session of its own: nothing is learnt from another.
+    """
+    fixed = dict.fromkeys((*FIXED, *([more] if more else [])))
+    decoders: dict[str, Decoder] = {
+        "plain": AutoregressiveDecoder(loaded.model),
+        "auto": lookahead_decoder(loaded, config_of(None)),
+        **{sizes_name(sizes): lookahead_decoder(loaded, config_of(sizes)) for sizes in fixed},
+    }
+    steps: dict[str, list[Step]] = {name: [] for name in decoders}
+    names, turns = list(decoders), ROUNDS * len(PROMPTS)
+    for turn in range(turns):
+        message, window = Message("user", PROMPTS[turn % len(PROMPTS)]), loaded.info.context_window
+        prompt = build_prompt(
+            (message,), loaded.tokenizer, raw=False, context_window=window, max_new_tokens=MOST_NEW_TOKENS
+        )
+        warm_up = Session(loaded.model, compiled=loaded.info.compiled)
+        most = min(WARM_UP_TOKENS, prompt.max_new_tokens)
+        list(decoders["plain"].generate(prompt.ids, max_new_tokens=most, eos_token_ids=(), session=warm_up))
+        for place, name in enumerate(names):
+            report(name, turn * len(names) + place, turns * len(names))
+            reply = decoders[name].generate(
+                prompt.ids,
+                max_new_tokens=prompt.max_new_tokens,
+                eos_token_ids=loaded.eos_token_ids,
+                session=Session(loaded.model, compiled=loaded.info.compiled),
+            )
+            steps[name] += [step for step in reply if not step.prefill]
+        names = [*names[1:], names[0]]
+    return _outcomes(steps)
+
+
+def _outcomes(steps: dict[str, list[Step]]) -> list[Outcome]:
+    """Each setting's steps summed up, the first setting being plain decoding."""
+    tokens = {name: sum(len(step.tokens) for step in taken) for name, taken in steps.items()}
+    speeds = {name: tokens[name] / max(sum(step.seconds for step in taken), 1e-9) for name, taken in steps.items()}
+    return [
+        Outcome(name, tokens[name] / max(len(taken), 1), speeds[name], speeds[name] / max(speeds["plain"], 1e-9))
+        for name, taken in steps.items()
+    ]

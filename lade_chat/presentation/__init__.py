@@ -1,0 +1,1 @@
+"""Metrics, names and colours shared by the screen, the command line and pictures."""

@@ -1,0 +1,114 @@
+"""What came of a race, in words, and the running score of several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lade_chat.presentation.metrics import counted, exactness, seconds
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.events import RaceFinished
+from lade_chat.protocol.values import Difference, Side
+
+EVEN = 0.02
+"""Two sides this near to one another, as a share, are called even: clocks are no better than that."""
+
+
+def winner(speedup: float) -> Side | None:
+    """The faster side; None where they are even.
+
+    Args:
+        speedup: the right side's seconds by the left's.
+    """
+    if speedup <= 0 or abs(speedup - 1) <= EVEN:
+        return None
+    return "left" if speedup > 1 else "right"
+
+
+def outcome(speedup: float, left: str, right: str) -> str:
+    """Who was faster: ``lookahead auto is 1.52x as fast as plain decoding``.
+
+    Args:
+        speedup: the right side's seconds by the left's.
+    """
+    if speedup <= 0:
+        return "no time was taken"
+    first = winner(speedup)
+    if first is None:
+        return f"{left} and {right} are even ({speedup:.2f}x)"
+    if first == "left":
+        return f"{left} is {speedup:.2f}x as fast as {right}"
+    return f"{right} is {1 / speedup:.2f}x as fast as {left}"
+
+
+def sameness(finished: RaceFinished, dtype: str) -> str:
+    """Whether the texts are identical; where they part, and how near a tie that was."""
+    if finished.identical:
+        return "the texts are identical"
+    difference = finished.difference
+    if difference is None:
+        return "the texts differ"
+    left, right = (printable(text).replace("\n", "↵") for text in (difference.left, difference.right))
+    told = f"first difference at token {difference.index + 1}: “{left}” left, “{right}” right"
+    return f"{told}{_tie(difference)} ({exactness(dtype)[-1]})"
+
+
+def _tie(difference: Difference) -> str:
+    if difference.gap is None or difference.ulps is None:
+        return ""
+    return f"; their logits are {difference.gap:.2g} apart, {difference.ulps:.3g} units in the last place"
+
+
+@dataclass
+class Score:
+    """Several races between the same two sides, added up."""
+
+    races: int = 0
+    left_wins: int = 0
+    right_wins: int = 0
+    identical: int = 0
+    left_seconds: float = 0.0
+    right_seconds: float = 0.0
+    left_tokens: int = 0
+    right_tokens: int = 0
+
+    def add(self, finished: RaceFinished, seconds: tuple[float, float], tokens: tuple[int, int]) -> None:
+        """Count a race that came to its end.
+
+        Args:
+            seconds: of the left side and the right.
+            tokens: what they generated.
+        """
+        self.races += 1
+        self.left_wins += winner(finished.speedup) == "left"
+        self.right_wins += winner(finished.speedup) == "right"
+        self.identical += finished.identical
+        self.left_seconds += seconds[0]
+        self.right_seconds += seconds[1]
+        self.left_tokens += tokens[0]
+        self.right_tokens += tokens[1]
+
+    @property
+    def speedup(self) -> float:
+        """By how much the left side is faster over all races, in tokens for time."""
+        if not (self.left_seconds and self.right_tokens and self.right_seconds):
+            return 0.0
+        return (self.left_tokens / self.left_seconds) / (self.right_tokens / self.right_seconds)
+
+    def line(self) -> str:
+        """``7 : 2 of 10 races · 1.31x · 10 identical``."""
+        return (
+            f"score {self.left_wins} : {self.right_wins} in {counted(self.races, 'race')}"
+            f" · {self.speedup:.2f}x over all · {self.identical} identical"
+        )
+
+    def lines(self, left: str, right: str) -> list[str]:
+        """The score at the end, a line each."""
+        if not self.races:
+            return ["no race came to its end"]
+        return [
+            outcome(self.speedup, left, right) + f", over {counted(self.races, 'race')}",
+            f"won by {left}: {self.left_wins} · by {right}: {self.right_wins}"
+            f" · even: {self.races - self.left_wins - self.right_wins}",
+            f"time: {seconds(self.left_seconds)} and {seconds(self.right_seconds)}"
+            f" · identical texts: {self.identical} of {self.races}",
+        ]

@@ -1,0 +1,81 @@
+"""The ways to decode by name, as races and the benchmark know them: how they are asked for, what they are called."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from lade_chat.errors import LadeChatError
+from lade_chat.presentation.metrics import sizes_name
+from lade_chat.protocol.values import Contender, MethodName, Sizes
+
+NAMES: tuple[MethodName, ...] = get_args(MethodName)
+PLAIN: MethodName = "plain"
+LOOKAHEAD: MethodName = "lookahead"
+FIXED: MethodName = "lookahead-fixed"
+JACOBI: MethodName = "jacobi"
+GENERATE: MethodName = "hf-generate"
+PROMPT_LOOKUP: dict[MethodName, int] = {"hf-prompt-lookup-3": 3, "hf-prompt-lookup-10": 10}
+"""How many tokens transformers' prompt lookup guesses at once."""
+PAPER_SIZES = Sizes()
+
+NEED_LOOKAHEAD = frozenset({LOOKAHEAD, FIXED, JACOBI})
+"""What cannot be done with every model: several branches, or several tokens, in one step."""
+ONE_BY_ONE = frozenset({PLAIN, GENERATE})
+"""What never guesses: each of its tokens is decoded by itself."""
+DRAW_THEIR_OWN_WAY = frozenset({GENERATE, *PROMPT_LOOKUP})
+"""Methods of transformers, which with one seed say something else than this package's."""
+
+
+def contender(text: str, sizes: Sizes | None = None) -> Contender:
+    """The contender that a person means: a method's name, or ``W,N,G`` for lookahead with these sizes.
+
+    Args:
+        sizes: those given elsewhere, which lookahead then has.
+
+    Raises:
+        LadeChatError: nothing is called so.
+    """
+    wanted = text.strip()
+    numbers = [part.strip() for part in wanted.split(",")]
+    if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
+        window, ngram, guesses = map(int, numbers)
+        if ngram < 2:
+            raise LadeChatError(f"The n-grams of '{text}' are too short: N, the second number, is at least 2.")
+        return Contender(FIXED, Sizes(window, ngram, guesses))
+    name = next((name for name in NAMES if name == wanted), None)
+    if name is None:
+        raise LadeChatError(f"There is no method '{text}'. Choose from: {', '.join(NAMES)}; or W,N,G as in 7,5,7.")
+    return in_force(Contender(name), sizes)
+
+
+def in_force(contender: Contender, sizes: Sizes | None) -> Contender:
+    """A contender with the sizes that it has in the end, where ``sizes`` are those asked for in general."""
+    if contender.name == LOOKAHEAD and sizes is not None:
+        return Contender(FIXED, sizes)
+    if contender.name == FIXED and contender.sizes is None:
+        return Contender(FIXED, sizes or PAPER_SIZES)
+    return contender
+
+
+def title(contender: Contender) -> str:
+    """What it is called: ``lookahead auto``, ``plain decoding``."""
+    if contender.name == LOOKAHEAD:
+        return "lookahead auto"
+    if contender.name == FIXED:
+        return f"lookahead {sizes_name(contender.sizes or PAPER_SIZES)}"
+    if contender.name in PROMPT_LOOKUP:
+        return f"prompt lookup {PROMPT_LOOKUP[contender.name]}"
+    return {PLAIN: "plain decoding", JACOBI: "Jacobi decoding", GENERATE: "generate"}[contender.name]
+
+
+def meaning(contender: Contender) -> str:
+    """What it does, in a few words."""
+    if contender.name in PROMPT_LOOKUP:
+        return f"transformers: guesses {PROMPT_LOOKUP[contender.name]} tokens from n-grams of the text"
+    return {
+        PLAIN: "one token a step",
+        LOOKAHEAD: "as many guesses as pay here, step by step",
+        FIXED: "the paper's algorithm: window, n-grams, guess set of these sizes",
+        JACOBI: "a block of 16 guesses, iterated until it is right",
+        GENERATE: "transformers' own, one token a step",
+    }[contender.name]

@@ -1,0 +1,231 @@
+"""Figures with their units, fitted to the width there is: the least important go first.
+
+A figure has the same words at every width, so that nobody takes two wordings for two figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len
+
+from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Sampling, Sizes, Statistics
+
+SEPARATOR = " · "
+
+EXACT_DTYPES = frozenset({"float32", "float64"})
+"""In these only ties may fall otherwise when lookahead is switched."""
+ORIGINS: dict[Origin, str] = {
+    "plain": "chosen by the model, one a step",
+    "trajectory": "an n-gram that the window had guessed",
+    "context": "an n-gram of the text so far",
+    "successor": "a likely next token recycled from earlier logits",
+}
+"""Where a token came from; all but the first were guessed and verified."""
+_REASONS: dict[FinishReason, tuple[str, ...]] = {
+    "eos": ("end of reply",),
+    "length": ("token limit",),
+    "stop": ("stopped at stop string",),
+    "cancelled": ("stopped by you",),
+}
+_SAMPLING: dict[str, tuple[str, float | None]] = {
+    "temperature": ("temperature", 0),
+    "top_p": ("top-p", 1),
+    "top_k": ("top-k", 0),
+    "min_p": ("min-p", 0),
+    "typical_p": ("typical-p", 1),
+    "repetition_penalty": ("repetition penalty", 1),
+}
+"""What each value of ``Sampling`` is called, and where it changes nothing."""
+
+
+class Part(NamedTuple):
+    """One figure: how important (0 is the last to go) and its texts, the longest first.
+
+    ``room`` is how wide the longest text may become while the figure grows. It is kept free, so that a line that
+    is drawn again and again does not rearrange itself. ``figure`` is its name in :mod:`metric_help`.
+    """
+
+    rank: int
+    forms: tuple[str, ...]
+    room: int = 0
+    figure: str = ""
+
+    def width(self, form: int) -> int:
+        growth = max(self.room - cell_len(self.forms[0]), 0)
+        return cell_len(self.forms[form]) + growth
+
+
+def part(rank: int, *forms: str, room: int = 0, figure: str = "") -> Part:
+    """A figure by its rank and its forms."""
+    return Part(rank, forms, room, figure)
+
+
+def fit(parts: Sequence[Part], width: int) -> str:
+    """As much of ``parts`` as one line of ``width`` cells holds, in the order given."""
+    line = SEPARATOR.join(form for _, form in fitting(parts, width))
+    return line if cell_len(line) <= width else line[: max(width - 1, 0)] + "…"
+
+
+def fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
+    """The parts that a line of ``width`` cells holds, each with the form that it has there."""
+    kept = {index: len(each.forms) - 1 for index, each in enumerate(parts)}
+
+    def fits() -> bool:
+        needed = sum(parts[index].width(form) for index, form in kept.items())
+        return needed + len(SEPARATOR) * (len(kept) - 1) <= width
+
+    by_rank = sorted(kept, key=lambda index: parts[index].rank)
+    for index in reversed(by_rank[1:]):
+        if fits():
+            break
+        del kept[index]
+    for index in (index for index in by_rank if index in kept):
+        shortest = kept[index]
+        for form in range(shortest):
+            kept[index] = form
+            if fits():
+                break
+            kept[index] = shortest
+    return [(parts[index], parts[index].forms[form]) for index, form in sorted(kept.items())]
+
+
+def pack(items: Sequence[str], width: int) -> str:
+    """All of ``items``, broken into lines only between them."""
+    lines: list[str] = []
+    for item in items:
+        if lines and cell_len(lines[-1]) + len(SEPARATOR) + cell_len(item) <= width:
+            lines[-1] += SEPARATOR + item
+        else:
+            lines.append(item)
+    return "\n".join(lines)
+
+
+def seconds(value: float) -> str:
+    """A time, in seconds or in minutes."""
+    if value < 60:
+        return f"{value:.2f} s"
+    minutes, rest = divmod(value, 60)
+    return f"{minutes:.0f} min {rest:.0f} s"
+
+
+def speed(value: float) -> str:
+    """A rate of tokens."""
+    return f"{value:.1f} tok/s"
+
+
+def lookahead_forms(on: bool, sizes: Sizes | None) -> tuple[str, ...]:
+    """``lookahead ON auto`` or ``lookahead ON W7 N5 G7``, and shorter; the paper's letters stand for its sizes."""
+    if not on:
+        return ("lookahead OFF",)
+    return (f"lookahead ON {sizes_name(sizes)}", "lookahead ON")
+
+
+def sizes_name(sizes: Sizes | None) -> str:
+    """``W7 N5 G7``, or ``auto``."""
+    return "auto" if sizes is None else f"W{sizes.window_size} N{sizes.ngram_size} G{sizes.guess_set_size}"
+
+
+def sampling_forms(sampling: Sampling) -> tuple[str, ...]:
+    """How tokens are drawn: every value that changes anything, then the first of them, and at last the seed alone.
+
+    What a model's generation config says is not known before a reply has told it.
+    """
+    given = [(name, getattr(sampling, field), neutral) for field, (name, neutral) in _SAMPLING.items()]
+    values = [f"{name} {value:g}" for name, value, neutral in given if value not in (None, neutral)]
+    if sampling.from_model:
+        values.insert(0, "the model's sampling")
+    seed = [] if sampling.seed is None else [f"seed {sampling.seed}"]
+    forms = ([*values, *seed], [*values[:1], *seed], seed)
+    return tuple(dict.fromkeys(", ".join(form) for form in forms if form))
+
+
+def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> tuple[str, ...]:
+    """Whether lookahead is on, and with which sizes; or that the model cannot be decoded so."""
+    if model is not None and not model.lookahead_supported:
+        return ("lookahead not available",)
+    return lookahead_forms(options.lookahead, options.sizes)
+
+
+def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> list[Part]:
+    """A reply's figures; without a reason it is still being written, and the speed of now stands beside its own."""
+    s = statistics
+    parts = [
+        _figure("tok/s", 0, "999.9 tok/s", speed(s.tokens_per_second)),
+        _figure("tokens/step", 3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step"),
+        _figure("verified", 4, "100% verified", f"{s.verified_share:.0%} verified"),
+        _figure("first token", 6, "first token 99.99 s", f"first token {seconds(s.time_to_first_token)}"),
+        _figure(
+            "tokens in seconds",
+            8,
+            "9999 tokens in 99.99 s",
+            f"{counted(s.generated_tokens, 'token')} in {seconds(s.seconds)}",
+        ),
+    ]
+    if s.context_window:
+        full = f"context {s.context_window}/{s.context_window}"
+        parts.append(_figure("context", 5, full, f"context {s.context_used}/{s.context_window}"))
+    if s.contender is None:  # in a race the titles say it
+        parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
+    if reason is None:
+        parts.insert(1, _figure("now", 7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
+        return parts
+    settled = [each._replace(room=0) for each in parts]
+    if s.sampling is not None:
+        settled.append(part(1, *sampling_forms(s.sampling)))
+    # That a reply came to its end is no news; that something else ended it is.
+    return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
+
+
+def _figure(figure: str, rank: int, widest: str, *forms: str) -> Part:
+    """A figure that keeps the room of its ``widest`` text."""
+    return part(rank, *forms, room=len(widest), figure=figure)
+
+
+def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:
+    """Why a reply ended."""
+    full = 0 < statistics.context_window <= statistics.context_used
+    if reason == "length" and full:
+        return ("context full",)
+    return _REASONS[reason]
+
+
+def summary(statistics: Statistics) -> list[str]:
+    """The SUMMARY line of a reply, item by item."""
+    s = statistics
+    return [
+        f"SUMMARY input {counted(s.prompt_tokens, 'token')}",
+        f"generated {counted(s.generated_tokens, 'token')}",
+        f"time {seconds(s.seconds)}",
+        f"throughput {speed(s.tokens_per_second)}",
+        counted(s.steps, "step"),
+        f"compression ratio {s.tokens_per_step:.2f}",
+    ]
+
+
+def exactness(dtype: str) -> tuple[str, ...]:
+    """Where lookahead on and off may differ in this precision, long and short."""
+    if dtype in EXACT_DTYPES:
+        return (f"in {dtype} only a tie may fall otherwise", f"{dtype}: only ties may fall otherwise")
+    return (
+        f"in {dtype} a near tie may fall otherwise when you switch",
+        f"{dtype}: near ties may fall otherwise",
+    )
+
+
+def promise(dtype: str) -> tuple[str, ...]:
+    """What switching lookahead does to the text in this precision; ties are explained in the help."""
+    return ("on or off: the same text",) if dtype in EXACT_DTYPES else exactness(dtype)
+
+
+def window(statistics: Statistics) -> str:
+    """The window in force, its columns by the length of its n-grams."""
+    s = statistics
+    return f"{s.window_size} × {s.ngram_size}" if s.window_size else "no window"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

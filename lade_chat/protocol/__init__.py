@@ -1,0 +1,1 @@
+"""Plain serialisable values exchanged between the engine and its screens."""

@@ -1,0 +1,27 @@
+"""Commands and events as lines of JSON."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lade_chat.protocol.commands import Command
+from lade_chat.protocol.events import Event
+
+_encoder = msgspec.json.Encoder()
+_command_decoder: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)
+_event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode(value: Command | Event) -> bytes:
+    """One line of JSON, newline included."""
+    return _encoder.encode(value) + b"\n"
+
+
+def decode_command(line: bytes) -> Command:
+    """The command on one line; raises msgspec.DecodeError if it is none."""
+    return _command_decoder.decode(line)
+
+
+def decode_event(line: bytes) -> Event:
+    """The event on one line; raises msgspec.DecodeError if it is none."""
+    return _event_decoder.decode(line)

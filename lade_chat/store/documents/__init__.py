@@ -1,0 +1,1 @@
+"""Conversations as Markdown and JSON Lines documents."""

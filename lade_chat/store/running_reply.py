@@ -1,0 +1,69 @@
+"""A reply while it is being written: what came, and how much of it is on disk."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+
+from lade_chat.protocol.events import Tokens
+from lade_chat.protocol.values import Piece, Statistics
+from lade_chat.store.sqlite.piece_codec import pack
+from lade_chat.store.sqlite.rows import Chunk
+from lade_chat.store.values import Ending, Turn
+
+SAVE_SECONDS = 1.0
+"""How often a running reply is saved: as much of it is lost if the program is killed."""
+
+
+class RunningReply:
+    """Feed it the engine's tokens, and take the chunks that are to be saved."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self._pieces: list[Piece] = []
+        self._moments: list[float] = []
+        self._statistics: Statistics | None = None
+        self._chunks = 0
+        self._saved = (0, 0)
+        self._tried = time.monotonic()
+
+    def take(self, tokens: Tokens) -> None:
+        """More of the reply."""
+        self._pieces.extend(tokens.pieces)
+        self._moments.extend(tokens.step_seconds)
+        self._statistics = tokens.statistics
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the last try to save is long enough ago."""
+        return time.monotonic() - self._tried >= SAVE_SECONDS
+
+    def chunk(self) -> Chunk | None:
+        """What is not saved yet; None if nothing."""
+        self._tried = time.monotonic()
+        pieces, moments = self._pieces[self._saved[0] :], self._moments[self._saved[1] :]
+        if not pieces or self._statistics is None:
+            return None
+        text = "".join(piece.text for piece in pieces)
+        return Chunk(self._chunks, text, pack(pieces, moments), self._statistics)
+
+    def mark_saved(self) -> None:
+        """The chunk that was taken last is on disk."""
+        self._chunks += 1
+        self._saved = (len(self._pieces), len(self._moments))
+
+    def mark_lost(self) -> None:
+        """Nothing is on disk any more: the next chunk holds everything."""
+        self._chunks, self._saved = 0, (0, 0)
+
+    def ended(self, ending: Ending, error: str, statistics: Statistics | None) -> Turn:
+        """The turn with its whole reply; without ``statistics`` those told last."""
+        return msgspec.structs.replace(
+            self.turn,
+            reply="".join(piece.text for piece in self._pieces),
+            ending=ending,
+            error=" ".join(error.split()),
+            statistics=statistics or self._statistics,
+            packed=(pack(self._pieces, self._moments),) if self._pieces else (),
+        )

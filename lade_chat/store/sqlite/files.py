@@ -1,0 +1,82 @@
+"""The conversations' file among its neighbours: private to the user, and set aside where it cannot be used."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from lade_chat.store.errors import is_corrupt
+from lade_chat.store.sqlite import schema
+
+Flaw: TypeAlias = Literal["newer", "damaged"]
+_COMPANIONS = ("", "-wal", "-shm")
+"""SQLite finds the last changes and the index to them by these endings."""
+_WHY: dict[Flaw, str] = {
+    "newer": "were written by a newer lade-chat",
+    "damaged": "are damaged",
+}
+
+
+def default_folder() -> Path:
+    """Where the platform keeps a user's data."""
+    from platformdirs import user_data_path
+
+    return user_data_path("lade-chat", appauthor=False)
+
+
+def make_private(path: Path) -> None:
+    """See that the file is there and that only its owner may read it, and so the folder if it is made here.
+
+    A folder that was there already is left as it is: the user may have named one that others use. Raises OSError.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Never opened if it is there: closing any handle of a file would end this process's other locks on it.
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    for companion in _companions(path):
+        with suppress(OSError):
+            if companion.stat().st_mode & 0o077:
+                companion.chmod(0o600)
+
+
+def inspect(path: Path) -> Flaw | None:
+    """Why the file cannot be used, after a thorough look; None for a sound one. Raises OSError and sqlite3.Error."""
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            schema.version(connection)
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except schema.NewerSchemaError:
+        return "newer"
+    except sqlite3.DatabaseError as error:
+        if is_corrupt(error):
+            return "damaged"
+        raise
+    return None if verdict == "ok" else "damaged"
+
+
+def set_aside(path: Path, flaw: Flaw) -> str:
+    """Rename the file and its companions; returns the line that says so. Raises OSError.
+
+    Nobody else may have it open (``Guard``).
+    """
+    target = _free_name(path, f"{time.strftime('%Y-%m-%d')}-{flaw}")
+    for old, new in zip(_companions(path), _companions(target), strict=True):
+        with suppress(FileNotFoundError):
+            old.rename(new)
+    return f"The conversations kept so far {_WHY[flaw]}: they were set aside as {target}, and a new file was begun."
+
+
+def _free_name(path: Path, label: str) -> Path:
+    target, number = path.with_name(f"{path.stem}-{label}{path.suffix}"), 1
+    while any(companion.exists() for companion in _companions(target)):
+        number += 1
+        target = path.with_name(f"{path.stem}-{label}-{number}{path.suffix}")
+    return target
+
+
+def _companions(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in _COMPANIONS]

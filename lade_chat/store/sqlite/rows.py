@@ -1,0 +1,225 @@
+"""How conversations and turns stand in the tables: what writes them, and what reads them back.
+
+Every change may be made twice, or after another program has purged what it belongs to: it then writes anew.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from lade_chat.protocol.values import Statistics
+from lade_chat.store.sqlite.database import Statement
+from lade_chat.store.sqlite.piece_codec import pack
+from lade_chat.store.sqlite.transaction import transaction
+from lade_chat.store.values import Model, Record, Summary, Turn
+
+RECORD_COLUMNS = "id, created, updated, opening, name, system, model, leaf, deleted"
+
+T = TypeVar("T")
+
+
+class Chunk(NamedTuple):
+    """A part of a reply that is still being written."""
+
+    number: int
+    text: str
+    packed: bytes
+    statistics: Statistics
+
+
+class Stored(NamedTuple):
+    """A conversation as the file has it."""
+
+    record: Record
+    turns: tuple[Turn, ...]
+
+
+def put(stored: Stored) -> list[Statement]:
+    """Write a conversation with all of its turns, parents first."""
+    return [put_record(stored.record), *(each for turn in stored.turns for each in put_turn(stored.record.id, turn))]
+
+
+def put_record(record: Record, *, revive: bool = False) -> Statement:
+    """Write a conversation. Whether it is deleted, and how it is named, stays as it is unless it is new.
+
+    ``revive``: it is no longer deleted.
+    """
+    return (
+        f"""INSERT INTO conversations ({RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET updated = max(updated, excluded.updated), opening = excluded.opening,
+        system = excluded.system, model = excluded.model, leaf = excluded.leaf,
+        deleted = {"NULL" if revive else "deleted"}""",
+        (
+            record.id,
+            record.created,
+            record.updated,
+            record.opening,
+            record.name,
+            record.system,
+            _json(record.model),
+            record.leaf,
+            record.deleted,
+        ),
+    )
+
+
+def put_turn(conversation: str, turn: Turn) -> list[Statement]:
+    """Write a turn with the whole of its reply. One that has ended is never overwritten by one that has not."""
+    statements: list[Statement] = [
+        (
+            """INSERT INTO turns (id, conversation, parent, created, ending, model, error, question, reply, statistics,
+            pieces) VALUES (?, ?, (SELECT id FROM turns WHERE id = ?), ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (id) DO UPDATE SET parent = coalesce(excluded.parent, parent), ending = excluded.ending,
+            model = coalesce(excluded.model, model), error = excluded.error, reply = excluded.reply,
+            statistics = excluded.statistics, pieces = excluded.pieces, indexed = 0
+            WHERE excluded.ending IS NOT NULL OR turns.ending IS NULL""",
+            (
+                turn.id,
+                conversation,
+                turn.parent,
+                turn.created,
+                turn.ending,
+                _json(turn.model),
+                turn.error,
+                turn.question,
+                turn.reply,
+                _json(turn.statistics),
+                _one_part(turn),
+            ),
+        ),
+    ]
+    if turn.ending is not None:
+        statements.append(("DELETE FROM chunks WHERE turn = ?", (turn.id,)))
+    return statements
+
+
+def put_chunk(turn: int, chunk: Chunk) -> Statement:
+    """Append to a running reply. If its turn is gone nothing is written: the whole reply is, when it ends."""
+    return (
+        "INSERT OR REPLACE INTO chunks (turn, number, text, statistics, pieces) "
+        "SELECT id, ?, ?, ?, ? FROM turns WHERE id = ?",
+        (chunk.number, chunk.text, _json(chunk.statistics), chunk.packed, turn),
+    )
+
+
+def fold(turn: Turn) -> list[Statement]:
+    """Write what there is of a reply that never ended in place of its chunks."""
+    return [
+        (
+            "UPDATE turns SET reply = ?, statistics = ?, pieces = ?, indexed = 0 WHERE id = ?",
+            (turn.reply, _json(turn.statistics), _one_part(turn), turn.id),
+        ),
+        ("DELETE FROM chunks WHERE turn = ?", (turn.id,)),
+    ]
+
+
+def remove_turn(turn: int) -> Statement:
+    """Forget a turn; those that follow it become first turns."""
+    return ("DELETE FROM turns WHERE id = ?", (turn,))
+
+
+def change(conversation: str, **values: str | int | float | None) -> Statement:
+    """Set some of a conversation's columns; without it, nothing."""
+    columns = ", ".join(f"{name} = ?" for name in values)
+    return (f"UPDATE conversations SET {columns} WHERE id = ?", (*values.values(), conversation))
+
+
+def remove_if_empty(conversation: str) -> Statement:
+    """Forget a conversation in which nothing is left."""
+    return (
+        "DELETE FROM conversations WHERE id = ? AND NOT EXISTS (SELECT 1 FROM turns WHERE conversation = ?)",
+        (conversation, conversation),
+    )
+
+
+def load(connection: sqlite3.Connection, conversation: str) -> Stored | None:
+    """The conversation with all of its turns, oldest first; None if there is none of this name."""
+    with transaction(connection, writes=False):
+        row = connection.execute(f"SELECT {RECORD_COLUMNS} FROM conversations WHERE id = ?", (conversation,)).fetchone()
+        return None if row is None else Stored(_record(row), tuple(turns(connection, conversation)))
+
+
+def summaries(rows: Iterable[Sequence[object]]) -> tuple[Summary, ...]:
+    """What a list shows, of rows that hold a record's columns and then the number of turns."""
+    return tuple(_convert({"record": _record(row[:-1]), "turns": row[-1]}, Summary) for row in rows)
+
+
+def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:
+    """The newest questions, each once, without those of deleted conversations."""
+    found: dict[str, None] = {}
+    for (question,) in connection.execute(
+        """SELECT question FROM turns JOIN conversations ON conversations.id = conversation
+        WHERE question IS NOT NULL AND deleted IS NULL ORDER BY turns.created DESC, turns.id DESC"""
+    ):
+        if len(found) >= limit:
+            break
+        found.setdefault(question)
+    return tuple(found)
+
+
+def turns(connection: sqlite3.Connection, conversation: str) -> Iterator[Turn]:
+    """A conversation's turns, oldest first, each with what was saved of its reply."""
+    chunks: dict[int, list[tuple[str, str | None, bytes]]] = {}
+    for turn, *chunk in connection.execute(
+        """SELECT turn, text, chunks.statistics, chunks.pieces FROM turns JOIN chunks ON turn = id
+        WHERE conversation = ? ORDER BY turn, number""",
+        (conversation,),
+    ):
+        chunks.setdefault(turn, []).append((chunk[0], chunk[1], chunk[2]))
+    for row in connection.execute(
+        """SELECT id, parent, created, question, model, reply, ending, error, statistics, pieces FROM turns
+        WHERE conversation = ? ORDER BY created, id""",
+        (conversation,),
+    ):
+        yield _turn(row, chunks.get(row[0], []))
+
+
+def _turn(row: Sequence[object], chunks: Sequence[tuple[str, str | None, bytes]]) -> Turn:
+    values = dict(zip(("id", "parent", "created", "question"), row, strict=False))
+    reply, statistics, packed = row[5], row[8], row[9]
+    return _convert(
+        values
+        | {
+            "model": _value(row[4], Model),
+            "reply": "".join((str(reply), *(text for text, _, _ in chunks))),
+            "ending": row[6],
+            "error": row[7],
+            "statistics": _value(chunks[-1][1] if chunks else statistics, Statistics),
+            "packed": tuple(part for part in (packed, *(part for _, _, part in chunks)) if part is not None),
+        },
+        Turn,
+    )
+
+
+def _record(row: Sequence[object]) -> Record:
+    values = dict(zip(Record.__struct_fields__, row, strict=True))
+    return _convert(values | {"model": _value(values["model"], Model)}, Record)
+
+
+def _convert(values: dict[str, object], kind: type[T]) -> T:
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise sqlite3.DataError(str(error)) from error
+
+
+def _one_part(turn: Turn) -> bytes | None:
+    if len(turn.packed) > 1:
+        return pack(turn.pieces(), turn.step_seconds())
+    return turn.packed[0] if turn.packed else None
+
+
+def _json(value: Model | Statistics | None) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+def _value(text: object, kind: type[T]) -> T | None:
+    """What was kept as JSON; None where it cannot be understood: a text is worth more than its figures."""
+    try:
+        return msgspec.json.decode(text, type=kind) if isinstance(text, str) else None
+    except msgspec.MsgspecError:
+        return None

@@ -1,0 +1,1 @@
+"""The Textual application: start-up, settings, keys, command palette."""

@@ -1,0 +1,53 @@
+"""What the application takes from the settings, and keeps there: colours, keys, what its screen changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from lade_chat.presentation.colours import ColourView, view_named
+from lade_chat.settings import file
+from lade_chat.settings.kinds import Value
+from lade_chat.settings.settings import Origin, Settings
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """Without ``path`` nothing is kept."""
+
+    path: Path | None = None
+    file_values: Mapping[str, Value] = field(default_factory=dict)
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    """Where the value of each setting came from when the application was started."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    theme: str | None = None
+    colours: ColourView = "verified"
+    troubles: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        origins: Mapping[str, Origin],
+        theme: str | None,
+        colours: ColourView | None = None,
+    ) -> Preferences:
+        """``theme`` and ``colours``: those to begin with, wherever they were asked for; else the settings' colours."""
+        colours = colours or view_named(settings.get("colours"))
+        kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
+        return cls(settings.path, kept, origins, settings.keys, theme, colours, settings.troubles)
+
+    def overruled(self, name: str) -> bool:
+        """Whether a flag or the environment goes over the file for this setting, for as long as the chat runs."""
+        return self.origins.get(name) in ("flag", "environment")
+
+    def saved(self, values: Mapping[str, Value | None]) -> Preferences:
+        """Keep these values, and forget those that are None; the preferences as they are then. Raises SettingsError."""
+        if self.path is not None:
+            file.change(self.path, values)
+        kept = {**self.file_values, **values}
+        return replace(self, file_values={name: value for name, value in kept.items() if value is not None})
+
+
+NOTHING_KEPT = Preferences()

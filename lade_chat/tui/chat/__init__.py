@@ -1,0 +1,1 @@
+"""The chat screen, its controller and its commands."""

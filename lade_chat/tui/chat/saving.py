@@ -1,0 +1,150 @@
+"""The conversation, or a picture of its last reply, written to a file in the format that the file's name asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.screen import Screen
+
+from lade_chat.errors import LadeChatError
+from lade_chat.export.content import Content
+from lade_chat.export.recording import Recording
+from lade_chat.export.theme import Theme
+from lade_chat.presentation.colours import ColourView
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.values import ModelInfo, Statistics
+from lade_chat.store.conversation import Conversation
+from lade_chat.store.documents.jsonl import to_jsonl
+from lade_chat.store.documents.markdown import to_markdown
+from lade_chat.store.values import Turn
+from lade_chat.tui.theme.legend import view_of
+
+if TYPE_CHECKING:
+    from lade_chat.tui.chat.keys import ChatKeys
+
+_TEXTS: dict[str, Callable[[Conversation], str]] = {
+    ".md": to_markdown,
+    ".jsonl": lambda conversation: "".join(f"{line}\n" for line in to_jsonl(conversation)),
+}
+_PICTURES = (".html", ".svg", ".cast", ".gif", ".png")
+_BOTH = (".html", ".svg")
+"""Pictures that are dark or light as their reader prefers."""
+
+
+class SavingError(LadeChatError):
+    """A file cannot be written."""
+
+
+def default_name(text: str, suffix: str) -> str:
+    """A file's name in the working directory, after a title or a question, that is not taken yet."""
+    stem = "-".join(re.findall(r"\w+", text.lower())[:6])[:40] or "conversation"
+    number, name = 1, f"{stem}{suffix}"
+    while Path(name).exists():
+        number += 1
+        name = f"{stem}-{number}{suffix}"
+    return name
+
+
+def save_as(screen: ChatKeys, name: str) -> None:
+    """Write the conversation, or a picture of its last reply, and say where it is.
+
+    Raises LadeChatError for what can be told at once.
+    """
+    conversation = screen.chat.conversation.current
+    if not conversation.turns:
+        raise SavingError("There is nothing to write yet: type a message first.")
+    path = Path(name).expanduser()
+    suffix = path.suffix.lower()
+    if suffix not in (*_TEXTS, *_PICTURES):
+        raise SavingError(f"A file can end in {', '.join((*_TEXTS, *_PICTURES))}; {path.name} ends in none of these.")
+    if suffix in _TEXTS:
+        _check_free(path)
+        write: Callable[[], None] = partial(_write_text, path, _TEXTS[suffix](conversation))
+    else:
+        write = _picture_writer(screen, path, picture_of(conversation, view_of(screen)))
+    _write_aside(screen, write, path, screen.hint)
+
+
+def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
+    """Write a picture, and say where it is. Raises LadeChatError for what can be told at once."""
+    path = Path(name).expanduser()
+    if path.suffix.lower() not in _PICTURES:
+        raise SavingError(f"A picture can end in {', '.join(_PICTURES)}; {path.name or 'that'} ends in none of these.")
+    _write_aside(screen, _picture_writer(screen, path, content), path, screen.app.notify)
+
+
+def _picture_writer(screen: Screen[Any], path: Path, content: Content) -> Callable[[], None]:
+    """What writes it: in the light or the dark as the screen is, where a reader's preference cannot be followed."""
+    from lade_chat.export.picture import check_picture, write_picture
+
+    _check_free(path)
+    check_picture(path)
+    theme: Theme = "auto" if path.suffix.lower() in _BOTH else "dark" if screen.app.current_theme.dark else "light"
+    return partial(write_picture, path, content, theme=theme)
+
+
+def _write_aside(screen: Screen[Any], write: Callable[[], None], path: Path, tell: Callable[[str], None]) -> None:
+    """Write in a thread."""
+
+    def work() -> None:
+        try:
+            write()
+            told = f"Written: {printable(str(path))}"
+        except LadeChatError as error:
+            told = str(error)
+        screen.call_later(tell, told)
+
+    screen.run_worker(work, thread=True, group="saving")
+
+
+def _check_free(path: Path) -> None:
+    if path.exists():
+        raise SavingError(f"{path} is there already: choose another name.")
+
+
+def picture_of(conversation: Conversation, view: ColourView) -> Content:
+    """The last reply as it was decoded. Raises SavingError if there is none."""
+    turn = next((turn for turn in reversed(conversation.path) if turn.reply), None)
+    if turn is None:
+        raise SavingError("There is no reply yet of which a picture could be made.")
+    asked = next(
+        (
+            each.question
+            for each in reversed(conversation.path[: conversation.path.index(turn) + 1])
+            if each.question is not None
+        ),
+        "",
+    )
+    return Content(asked, _model_of(turn), (_recording_of(turn),), view=view)
+
+
+def _recording_of(turn: Turn) -> Recording:
+    recording = Recording()
+    statistics = turn.statistics or Statistics()
+    recording.take(Tokens(turn.pieces(), statistics, step_seconds=turn.step_seconds()))
+    ending = turn.ending if turn.ending is not None and turn.ending != "failed" else "cancelled"
+    recording.take(ReplyFinished(ending, statistics))
+    return recording
+
+
+def _model_of(turn: Turn) -> ModelInfo:
+    model = turn.model
+    window = turn.statistics.context_window if turn.statistics is not None else 0
+    if model is None:
+        return ModelInfo("a model", "", "", 0, window, lookahead_supported=True)
+    return ModelInfo(model.name, model.device, model.dtype, 0, window, lookahead_supported=True)
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8", errors="replace", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise SavingError(f"{path} is there already: choose another name.") from None
+    except OSError as error:
+        raise SavingError(f"{path} cannot be written: {error.strerror or error}.") from None

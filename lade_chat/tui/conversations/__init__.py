@@ -1,0 +1,1 @@
+"""Conversations: list, navigation and storage from the screen."""

@@ -1,0 +1,281 @@
+"""All conversations, newest first: search as you type, resume, rename, delete and bring back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.sanitize import printable
+from lade_chat.store.values import Model, Summary
+from lade_chat.tui.conversations.conversation_session import Talk
+from lade_chat.tui.conversations.store_worker import Keeper
+from lade_chat.tui.widgets.dialog import Dialog
+from lade_chat.tui.widgets.key_footer import KeyFooter
+
+PAGE = 50
+MODEL_CELLS = 18
+"""The widest name of a model in a row."""
+TITLE = "Conversations"
+NOTHING = "No conversations yet: they are kept from their first question on."
+
+
+class ConversationList(Dialog[str | None]):
+    """Gives back the id of the conversation to go on with. ``deleted`` gathers what may be brought back."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Close", priority=True),
+        Binding("escape", "give_up", "Cancel", priority=True),
+        Binding("enter", "resume", "Resume", priority=True),
+        Binding("enter", "keep_title", "Rename", priority=True),
+        Binding("f2", "rename", "Rename", priority=True),
+        Binding("ctrl+d", "delete", "Delete", priority=True),
+        Binding("ctrl+z", "undo", "Undo", priority=True),
+        Binding("up", "move('up')", show=False, priority=True),
+        Binding("down", "move('down')", show=False, priority=True),
+        Binding("pageup", "move('page_up')", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", show=False, priority=True),
+    ]
+
+    def __init__(self, keeper: Keeper, talk: Talk, deleted: list[str], search: str = "", model: str = "") -> None:
+        """``model``: the name of the one that is loaded."""
+        super().__init__()
+        self._deleted = deleted
+        self._keeper = keeper
+        self._talk = talk
+        self._search = search
+        self._model = model
+        self._shown: list[Summary] = []
+        self._asked = 0
+        self._complete = False
+        self._waiting = False
+        """Whether the list may not show yet what was asked for."""
+        self._then: list[Callable[[], None]] = []
+        """What is to be done as soon as it does."""
+        self._done = False
+        """Whether the last line tells what was done since the search was typed."""
+        self._renaming: Summary | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = TITLE
+            yield Input(self._search, placeholder="Search titles and texts", compact=True, id="search")
+            yield Input(compact=True, id="title")
+            yield OptionList(compact=True)
+            yield Static(markup=False, classes="line")
+        yield KeyFooter()
+
+    def on_mount(self) -> None:
+        self.query_one("#title").display = False
+        self.query_one("#search").focus()
+        self._look()
+
+    @property
+    def line(self) -> str:
+        """What the last line says."""
+        return str(self.query_one(".line", Static).content)
+
+    # --- what the user does ------------------------------------------------------------------------------------
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.input.id == "search":
+            self._search_for(event.value)
+
+    def on_resize(self) -> None:
+        self._draw(self._list.highlighted)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(event.option_id)
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        if event.option_index >= len(self._shown) - 5 and not self._complete:
+            self._look(after=self._shown[-1])
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action in ("give_up", "keep_title"):
+            return self._renaming is not None
+        return self._renaming is None or action not in ("leave", "resume", "rename", "delete", "undo", "move")
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+    def action_resume(self) -> None:
+        self._when_shown(self._resume)
+
+    def action_rename(self) -> None:
+        self._when_shown(self._begin_renaming)
+
+    def action_delete(self) -> None:
+        self._when_shown(self._delete)
+
+    def action_give_up(self) -> None:
+        self._end_renaming()
+
+    def action_keep_title(self) -> None:
+        # By way of the field's own queue: it may not have read yet what was typed last.
+        self.query_one("#title", Input).call_later(self._rename)
+
+    def action_move(self, direction: str) -> None:
+        getattr(self._list, f"action_{'cursor_' if direction in ('up', 'down') else ''}{direction}")()
+
+    # --- what is done about a conversation -----------------------------------------------------------------------
+
+    def _when_shown(self, act: Callable[[], None]) -> None:
+        """Have ``act`` called when the list shows what matches all that has been typed before."""
+
+        def read() -> None:
+            self._search_for(self.query_one("#search", Input).value)
+            if self._waiting:
+                self._then.append(act)
+            else:
+                act()
+
+        self.query_one("#search", Input).call_later(read)
+
+    def _resume(self) -> None:
+        if (chosen := self._chosen) is not None:
+            self.dismiss(chosen.id)
+
+    def _begin_renaming(self) -> None:
+        if (chosen := self._chosen) is None:
+            return
+        self._renaming = chosen
+        self.query_one(".dialog").border_title = "Rename"
+        self.refresh_bindings()
+        title = self.query_one("#title", Input)
+        title.value = chosen.title
+        title.display = True
+        self.query_one("#search").display = False
+        title.focus()
+        self._say("A new title, then Enter. Without one, the first question is the title again.")
+
+    def _delete(self) -> None:
+        if (chosen := self._chosen) is None:
+            return
+        self._deleted.append(chosen.id)
+        self._waiting = True
+        self._keeper.change(lambda: self._keeper.store.delete(chosen.id), self._look)
+        self._done = True
+        self._say(f"“{printable(chosen.title)}” is deleted. Ctrl+Z brings it back.")
+
+    def action_undo(self) -> None:
+        if not self._deleted:
+            self._say("Nothing was deleted here that could be brought back.")
+            return
+        back = self._deleted.pop()
+        self._keeper.change(lambda: self._keeper.store.restore(back), self._look)
+        self._say("It is back.")
+
+    def _rename(self) -> None:
+        if (conversation := self._renaming) is None:
+            return
+        title = self.query_one("#title", Input).value
+        self._waiting = True
+        if conversation.id == self._talk.current.id:
+            self._talk.rename(title, self._look)
+        else:
+            self._keeper.change(lambda: self._keeper.store.rename(conversation.id, title), self._look)
+        self._end_renaming()
+
+    def _end_renaming(self) -> None:
+        self._renaming = None
+        self.query_one(".dialog").border_title = TITLE
+        self.refresh_bindings()
+        self.query_one("#title").display = False
+        self.query_one("#search").display = True
+        self.query_one("#search").focus()
+        self._say("")
+
+    # --- what is found -----------------------------------------------------------------------------------------
+
+    def _search_for(self, text: str) -> None:
+        if text != self._search:
+            self._search, self._done = text, False
+            self._say("")
+            self._look()
+
+    def _look(self, after: Summary | None = None) -> None:
+        """Look up what matches; an answer to an earlier search comes too late and is not shown."""
+        self._asked += 1
+        asked, search = self._asked, self._search
+
+        def show(found: Sequence[Summary]) -> None:
+            if asked == self._asked and self.is_attached:
+                self._found(found, after)
+
+        def failed() -> None:
+            if asked == self._asked:
+                self._waiting, self._then = False, []
+
+        self._complete, self._waiting = False, True
+        self._keeper.look_up(lambda: self._keeper.store.page(search, after=after, size=PAGE), show, failed)
+
+    def _found(self, found: Sequence[Summary], after: Summary | None) -> None:
+        place = self._list.highlighted
+        self._shown = [*self._shown, *found] if after is not None else list(found)
+        self._complete = len(found) < PAGE
+        self._draw(place)
+        if not self._shown and not self._done:
+            self._say("Nothing found." if self._search.strip() else NOTHING)
+        self._waiting = False
+        while self._then and not self._waiting:
+            self._then.pop(0)()
+
+    def _draw(self, place: int | None) -> None:
+        width = max(self._list.scrollable_content_region.width - 2, 20)  # for the scrollbar, there or not
+        with self.prevent(OptionList.OptionHighlighted):
+            self._list.clear_options()
+            self._list.add_options(Option(self._row(each, width), each.id) for each in self._shown)
+            if self._shown:
+                self._list.highlighted = min(place or 0, len(self._shown) - 1)
+
+    def _row(self, summary: Summary, width: int) -> Content:
+        here = "here · " if summary.id == self._talk.current.id else ""
+        model = _short(summary.record.model)
+        said = ago(time.time() - summary.record.updated)
+        if width >= 50:
+            shown = [model, f"{here}{counted(summary.turns, 'turn')}", said]
+        else:  # where there is little room, only a model that is not the present one
+            shown = [model if model != _short(Model(self._model)) else "", said]
+        about = " · ".join(filter(None, shown))
+        title = " ".join(printable(summary.title).split()) or "(no title)"
+        room = max(width - cell_len(about) - 2, 8)
+        title = title if cell_len(title) <= room else set_cell_size(title, room - 1) + "…"
+        return Content.assemble(set_cell_size(title, room), "  ", (about, "dim"))
+
+    @property
+    def _list(self) -> OptionList:
+        return self.query_one(OptionList)
+
+    @property
+    def _chosen(self) -> Summary | None:
+        place = self._list.highlighted
+        return self._shown[place] if place is not None and place < len(self._shown) else None
+
+    def _say(self, text: str) -> None:
+        self.query_one(".line", Static).update(Content(text))
+
+
+def _short(model: Model | None) -> str:
+    """A model's name without its maker's, cut to ``MODEL_CELLS``."""
+    name = printable(model.name).rpartition("/")[2] if model is not None else ""
+    return name if cell_len(name) <= MODEL_CELLS else set_cell_size(name, MODEL_CELLS - 1) + "…"
+
+
+def ago(seconds: float) -> str:
+    """How long ago, in the largest unit that is full: ``5 min ago``."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit} ago"
+    return "just now"

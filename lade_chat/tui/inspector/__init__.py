@@ -1,0 +1,1 @@
+"""The debug panel: the details of a decoding step."""

@@ -1,0 +1,201 @@
+"""The inspector: a reply's figures, and its last step laid open; a page at a time, or all of it where there is room."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.events import Click, Resize
+from textual.widgets import Static
+
+from lade_chat.presentation.metrics import window
+from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.values import Statistics
+from lade_chat.tui.inspector.cost import CostView
+from lade_chat.tui.inspector.sources import SourcesView
+from lade_chat.tui.inspector.tree import TreeView
+from lade_chat.tui.inspector.view import InspectorView
+from lade_chat.tui.inspector.window import WindowView
+from lade_chat.tui.widgets.plot import sparkline
+from lade_chat.tui.widgets.tooltips import FigureRows, explain
+
+HISTOGRAM_ROWS = 5
+HISTOGRAM_WIDTH = 12
+HISTORY = 60
+"""Batches of tokens that the sparklines reach back."""
+SPARK_NAME, SPARK_VALUE = 9, 6
+ROOMY = 58
+"""From this width on the figures stand beside the accepted runs, where all pages are shown."""
+FIGURES = (
+    "speed-up over plain",
+    "tokens/later step",
+    "a plain step takes",
+    "a step takes",
+    "tokens/step",
+    "tokens per forward",
+    "candidates",
+    "window (W × N)",
+    "n-grams in the pool",
+    "verified from",
+)
+PAGES = ("figures", "window", "candidates", "sources", "cost")
+_VIEWS: tuple[type[InspectorView], ...] = (WindowView, TreeView, SourcesView, CostView)
+
+
+class DebugPanel(VerticalScroll):
+    """Beside the transcript where there is room, below it where there is not."""
+
+    can_focus = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._page = 0
+        self._was_all_at_once = False
+        self._statistics: Statistics | None = None
+        self._inspection: Inspection | None = None
+        self._measuring = self._paused = False
+        self._speeds: deque[float] = deque(maxlen=HISTORY)
+        self._yields: deque[float] = deque(maxlen=HISTORY)
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="debug-numbers"):
+            yield FigureRows(FIGURES, id="debug-figures")
+            yield Static(markup=False, id="debug-runs")
+        for view in _VIEWS:
+            yield view()
+
+    def on_mount(self) -> None:
+        explain(self.query_one("#debug-runs"), "guesses kept · steps", "sparklines")
+        self._turn()
+        self._draw()
+
+    def on_resize(self, _event: Resize) -> None:
+        """The screen may have got room for all pages, or lost it."""
+        self.set_class(self.size.width >= ROOMY, "-roomy")
+        if self._all_at_once is not self._was_all_at_once:
+            self._turn()
+        self._draw()
+
+    def show(
+        self,
+        statistics: Statistics | None,
+        *,
+        measuring: bool,
+        inspection: Inspection | None = None,
+        paused: bool = False,
+    ) -> None:
+        """The last reply's figures and its last step; what it has not measured may still come while ``measuring``."""
+        self._remember(statistics)
+        self._statistics, self._inspection, self._measuring, self._paused = statistics, inspection, measuring, paused
+        self._draw()
+
+    def turn_page(self) -> bool:
+        """Go to the next page; False after the last, or where all are shown at once."""
+        if self._all_at_once or self._page == len(PAGES) - 1:
+            self._page = 0
+            self._turn()
+            return False
+        self._page += 1
+        self._turn()
+        self._draw()
+        return True
+
+    def on_click(self, _event: Click) -> None:
+        self.turn_page()
+
+    @property
+    def _all_at_once(self) -> bool:
+        return self.screen.has_class("-very-wide")
+
+    def _turn(self) -> None:
+        """Show what belongs to the page."""
+        self._was_all_at_once = self._all_at_once
+        for number, part in enumerate((self.query_one("#debug-numbers"), *self.query(InspectorView))):
+            part.display = self._all_at_once or number == self._page
+        self.set_class(bool(self._page), "-tall-page")
+        self.scroll_home(animate=False)
+        self._title()
+
+    def _title(self) -> None:
+        step = f"step {self._inspection.step + 1}" if self._inspection is not None else "inspector"
+        where = f"{step}, paused" if self._paused else step
+        page = "" if self._all_at_once else f" · {PAGES[self._page]} {self._page + 1}/{len(PAGES)}"
+        self.border_title = f"{where}{page}"
+
+    def _draw(self) -> None:
+        s = self._statistics or Statistics()
+        self._title()
+        numbers = self.query_one("#debug-numbers")
+        if numbers.display:
+            self.query_one("#debug-figures", Static).update(_figures(s, measuring=self._measuring))
+            runs = Content("\n").join([*_runs(s.accepted_runs), *self._sparks()])
+            self.query_one("#debug-runs", Static).update(runs)
+        for view in self.query(InspectorView):
+            if view.display:
+                view.show(self._inspection)
+
+    def _sparks(self) -> list[Content]:
+        rows = (("tok/s", self._speeds, ".0f"), ("tok/step", self._yields, ".1f"))
+        room = self.query_one("#debug-runs").size.width - SPARK_NAME - SPARK_VALUE
+        return [
+            Content.assemble(
+                (f"{name:<{SPARK_NAME}}", "$foreground-muted"), (sparkline(list(values), room), "$success")
+            )
+            + Content(f" {values[-1]:{form}}" if values else "")
+            for name, values, form in rows
+        ]
+
+    def _remember(self, statistics: Statistics | None) -> None:
+        before = self._statistics
+        if statistics is None or (before is not None and statistics.steps < before.steps):
+            self._speeds.clear()
+            self._yields.clear()
+            before = None
+        if statistics is None or (before is not None and statistics.steps == before.steps):
+            return
+        tokens, steps = (before.generated_tokens, before.steps) if before is not None else (0, 0)
+        self._speeds.append(statistics.recent_tokens_per_second)
+        self._yields.append((statistics.generated_tokens - tokens) / max(1, statistics.steps - steps))
+
+
+def _figures(s: Statistics, *, measuring: bool) -> Content:
+    unknown = "measuring…" if measuring else "not measured"
+    speedup = unknown if s.speedup is None else f"{s.speedup:.2f}x"
+    plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
+    equals, times, by = ("", "", "") if s.speedup is None else ("= ", "× ", "÷ ")
+    rows = [
+        ("speed-up over plain", speedup),
+        ("tokens/later step", f"{equals}{s.tokens_per_later_step:.2f}"),
+        ("a plain step takes", f"{times}{plain}"),
+        ("a step takes", f"{by}{s.step_milliseconds:.1f} ms"),
+        ("tokens per step", f"{s.tokens_per_step:.2f}"),
+        ("tokens per forward", str(s.forward_tokens)),
+        ("candidates", str(s.candidates)),
+        ("window (W × N)", window(s)),
+        ("n-grams in the pool", str(s.pool_size)),
+    ]
+    lines = [Content.assemble((f"{name:<21}", "$foreground-muted"), value) for name, value in rows]
+    lines.append(Content.assemble(("verified from ", "$foreground-muted"), _sources(s)))
+    return Content("\n").join(lines)
+
+
+def _sources(s: Statistics) -> str:
+    """How many of the verified tokens each source had guessed."""
+    if s.verified_from:
+        return ", ".join(f"{origin} {count}" for origin, count in s.verified_from)
+    return "not known" if s.verified_tokens else "none yet"
+
+
+def _runs(runs: tuple[int, ...]) -> list[Content]:
+    """How many steps accepted how many guesses; the last row gathers the longest runs."""
+    counts = [*runs[: HISTOGRAM_ROWS - 1], sum(runs[HISTOGRAM_ROWS - 1 :])]
+    counts += [0] * (HISTOGRAM_ROWS - len(counts))
+    most = max(*counts, 1)
+    lines = [Content.styled("guesses kept · steps", "$foreground-muted")]
+    for length, count in enumerate(counts):
+        more = "+" if length == HISTOGRAM_ROWS - 1 and len(runs) > HISTOGRAM_ROWS else " "
+        bar = "█" * round(HISTOGRAM_WIDTH * count / most)
+        lines.append(Content.assemble(f"{length}{more} ", (bar, "$success"), f" {count}"))
+    return lines

@@ -1,0 +1,1 @@
+"""The prompt: text editing, completion, attachments."""

@@ -1,0 +1,173 @@
+"""Where the user types: Enter sends, Shift+Enter and Ctrl+J break the line, Up and Down recall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.events import Key, Paste
+from textual.message import Message
+from textual.reactive import var
+from textual.widgets import TextArea
+
+from lade_chat.presentation.sanitize import printable
+from lade_chat.tui.app.key_names import keys_of
+from lade_chat.tui.chat.commands import is_command
+from lade_chat.tui.prompt.completion import completions
+from lade_chat.tui.prompt.completion_list import CompletionList
+from lade_chat.tui.theme.legend import bear_legend
+
+PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
+
+
+class Prompt(TextArea, inherit_bindings=False):
+    """Grows to eight lines. Recalling begins in an empty prompt and ends where the text is edited."""
+
+    # The screen's keys (Ctrl+D, F6) are not an editor's here, so that the footer shows them in its own order.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(binding, key="delete") if binding.key == "delete,ctrl+d" else binding
+        for binding in TextArea.BINDINGS
+        if isinstance(binding, Binding) and binding.key != "f6"
+    ]
+
+    editing: var[int | None] = var[int | None](None)
+    """The turn whose question is to be replaced by what is sent."""
+
+    @dataclass
+    class Submitted(Message):
+        """The user wants to send ``text``."""
+
+        text: str
+
+    def __init__(self) -> None:
+        super().__init__(
+            soft_wrap=True,
+            show_line_numbers=False,
+            tab_behavior="focus",
+            highlight_cursor_line=False,
+            placeholder=PLACEHOLDER,
+        )
+        self.completions: CompletionList | None = None
+        """The list that its screen shows for it."""
+        self._history: list[str] = []
+        self._recalled: int | None = None
+
+    def on_mount(self) -> None:
+        bear_legend(self)
+
+    def recall_from(self, newest_first: Sequence[str]) -> None:
+        """What was asked in earlier conversations comes before what was sent in this one."""
+        self._history = [*reversed(newest_first), *self._history]
+        self._recalled = None
+
+    def revise(self, turn: int, question: str) -> None:
+        """Have a question edited; what is sent takes its place. Esc gives it up."""
+        self.put(question)
+        self.editing = turn
+        self.focus()
+
+    def clear_all(self) -> None:
+        """An empty prompt; what is sent next is a new question."""
+        self.editing = None
+        self.put("")
+
+    def remember(self, text: str) -> None:
+        """Keep what was sent, for recalling."""
+        if not self._history or self._history[-1] != text:
+            self._history.append(text)
+        self._recalled = None
+
+    def watch_editing(self, turn: int | None) -> None:
+        words = "editing: Enter asks this instead, {stop} gives it up"
+        self.border_title = None if turn is None else keys_of(self).put_into(words)
+
+    def put(self, text: str) -> None:
+        """Replace the text, cursor at its end."""
+        self.load_text(text)
+        self.move_cursor(self.document.end)
+
+    def complete(self, *, send: bool = False) -> bool:
+        """Take what is highlighted in the list; False if nothing was left to take. ``send`` then runs a command."""
+        chosen = self.completions.chosen if self.completions is not None else None
+        if chosen is None:
+            return False
+        row, column = self.cursor_location
+        begun = self.document.get_line(row)[chosen.start : column]
+        if send and begun in ("", chosen.text):
+            return False
+        after = "" if not chosen.final or send else " "
+        self.replace(chosen.text + after, (row, chosen.start), (row, column))
+        return not (send and is_command(chosen.text))
+
+    def offer_completions(self) -> None:
+        """Have the list show what can follow the text before the cursor."""
+        if self.completions is not None:
+            row, column = self.cursor_location
+            line = self.document.get_line(row)
+            # What is recalled is whole, and Up goes on recalling.
+            recalled = self._recalled is not None and self.text == self._history[self._recalled]
+            at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
+            self.completions.offer(completions(line[:column], first_line=row == 0) if at_end else [])
+
+    async def _on_key(self, event: Key) -> None:
+        choosing = self.completions is not None and self.completions.display
+        if event.key == "tab":  # never leaves for another widget: who writes a message goes on writing
+            event.stop()
+            event.prevent_default()
+            if self.completions is not None:
+                self.completions.reopen()
+            self.complete()
+        elif choosing and event.key == "enter" and self.complete(send=True):
+            event.stop()
+            event.prevent_default()
+        elif choosing and event.key in ("up", "down") and self.completions is not None:
+            event.stop()
+            event.prevent_default()
+            self.completions.action_cursor_up() if event.key == "up" else self.completions.action_cursor_down()
+        elif event.key == "enter":
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Submitted(self.text))
+        elif event.key in ("shift+enter", "ctrl+j"):
+            event.stop()
+            event.prevent_default()
+            self.insert("\n")
+
+    async def _on_paste(self, event: Paste) -> None:
+        await super()._on_paste(Paste(without_controls(event.text)))
+        event.stop()
+        event.prevent_default()
+
+    def action_cursor_up(self, select: bool = False) -> None:
+        if select or not self._recall(-1):
+            super().action_cursor_up(select)
+
+    def action_cursor_down(self, select: bool = False) -> None:
+        if select or not self._recall(+1):
+            super().action_cursor_down(select)
+
+    def _recall(self, direction: int) -> bool:
+        """Show an earlier or later prompt; False if the key should move the cursor instead."""
+        index = self._recalled
+        if index is not None and self.text != self._history[index]:
+            index = None
+        if index is None:
+            if self.text or not self._history or direction > 0:
+                return False
+            index = len(self._history)
+        index += direction
+        if index >= len(self._history):
+            self._recalled = None
+            self.put("")
+        else:
+            self._recalled = max(index, 0)
+            self.put(self._history[self._recalled])
+        return True
+
+
+def without_controls(text: str) -> str:
+    """A paste with its line ends made ``\\n`` and every other control character but tab left out."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return "".join(character for character in lines if printable(character) == character)

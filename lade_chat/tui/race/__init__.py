@@ -1,0 +1,1 @@
+"""The race: two methods side by side."""

@@ -1,0 +1,79 @@
+"""Who races whom, and over what: three lists, and Enter starts the race."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widgets import OptionList, Static
+
+from lade_chat.presentation.methods import NAMES, in_force, meaning, title
+from lade_chat.protocol.values import Contender, Sizes
+from lade_chat.suites.prompts import BUNDLED
+from lade_chat.tui.widgets.dialog import Dialog
+
+
+class RaceChoice(NamedTuple):
+    """``suite`` None: over the same question again."""
+
+    left: Contender
+    right: Contender
+    suite: str | None
+
+
+class RaceMenu(Dialog[RaceChoice | None]):
+    """Tab or the arrows go from list to list."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "Close"),
+        Binding("right", "app.focus_next", show=False),
+        Binding("left", "app.focus_previous", show=False),
+    ]
+
+    def __init__(self, left: Contender, right: Contender, sizes: Sizes | None) -> None:
+        super().__init__()
+        self._contenders = [in_force(Contender(name), sizes) for name in NAMES]
+        self._now = [in_force(each, sizes) for each in (left, right)]
+
+    def compose(self) -> ComposeResult:
+        titles = [title(each) for each in self._contenders]
+        over = ["this question", *(f"suite {name}" for name in BUNDLED)]
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "Race"
+            dialog.border_subtitle = "Enter starts · Tab goes on · Esc closes"
+            with Horizontal(id="race-choices"):
+                for name, label, options in (
+                    ("left", "Left", titles),
+                    ("right", "Right", titles),
+                    ("over", "Over", over),
+                ):
+                    with Vertical():
+                        yield Static(label, markup=False, classes="race-choice-title")
+                        yield OptionList(*options, id=f"choose-{name}", markup=False)
+            yield Static(markup=False, id="race-meaning")
+
+    def on_mount(self) -> None:
+        for name, now in zip(("left", "right"), self._now, strict=True):
+            self._list(name).highlighted = self._contenders.index(now) if now in self._contenders else 0
+        self._list("over").highlighted = 0
+        self._list("left").focus()
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Say what the method is."""
+        if event.option_list.id == "choose-over":
+            text = "ten questions, one race each, from empty tables" if event.option_index else "once more"
+        else:
+            text = meaning(self._contenders[event.option_index])
+        self.query_one("#race-meaning", Static).update(Content(text))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        left, right, over = (self._list(name).highlighted or 0 for name in ("left", "right", "over"))
+        suite = BUNDLED[over - 1] if over else None
+        self.dismiss(RaceChoice(self._contenders[left], self._contenders[right], suite))
+
+    def _list(self, name: str) -> OptionList:
+        return self.query_one(f"#choose-{name}", OptionList)

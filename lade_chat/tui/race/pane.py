@@ -1,0 +1,95 @@
+"""One side of the race: its text as it comes, how far it has got, and its figures on its own clock."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from lade_chat.presentation.metrics import Part, counted, part, reason_forms, sampling_forms, seconds, speed
+from lade_chat.protocol.events import Tokens
+from lade_chat.protocol.values import FinishReason, Side, Statistics
+from lade_chat.tui.reply.body import ReplyBody
+from lade_chat.tui.theme.legend import bear_legend
+from lade_chat.tui.widgets.follow_scroll import FollowScroll
+from lade_chat.tui.widgets.metric_line import FigureLine
+from lade_chat.tui.widgets.plot import sparkline
+from lade_chat.tui.widgets.tooltips import explain
+
+SPARKS = 24
+"""The widest sparkline."""
+TRACK_NAME, SPARKS_NAME = "tokens ", "  tok/s "
+
+
+class RacePane(Vertical):
+    """Its title says how it decodes."""
+
+    def __init__(self, side: Side, title: str, *, guesses: bool = True) -> None:
+        """``guesses``: whether its method has guessed tokens to show, and so colours to explain."""
+        super().__init__(id=side)
+        self._guesses = guesses
+        self.side = side
+        self.border_title = title
+        self.statistics = Statistics()
+        self.ended = False
+        self.speeds: list[float] = []
+        self._text = ReplyBody()
+
+    def compose(self) -> ComposeResult:
+        yield FollowScroll(self._text)
+        yield Static(markup=False, classes="race-track")
+        yield FigureLine([part(0, "waiting")])
+
+    def on_mount(self) -> None:
+        if self._guesses:
+            bear_legend(self)
+        explain(self.query_one(".race-track"), "race track")
+        self.query_one(FollowScroll).follow()
+
+    def reading(self, done: int, total: int) -> None:
+        self._show([part(0, f"reading the prompt {done}/{total}")])
+
+    def grow(self, tokens: Tokens) -> None:
+        self.statistics = tokens.statistics
+        self.speeds.append(tokens.statistics.recent_tokens_per_second)
+        self._text.extend(tokens.pieces)
+        self._show(self._figures())
+
+    def end(self, reason: FinishReason, statistics: Statistics) -> None:
+        self.statistics, self.ended = statistics, True
+        self._text.end()
+        self._show([*self._figures(), part(4, *reason_forms(statistics, reason))])
+
+    def open_thoughts(self, wanted: bool) -> None:
+        self._text.open_thoughts(wanted)
+
+    def show_track(self, goal: int, top_speed: float) -> None:
+        """How far it has got towards ``goal`` tokens, and its speeds so far beside the fastest of both sides."""
+        track = self.query_one(".race-track", Static)
+        width = track.size.width - len(TRACK_NAME) - len(SPARKS_NAME)
+        sparks = min(SPARKS, max(0, width // 3))  # whether filled or not, so that both sides have one scale
+        room = max(1, width - sparks)
+        full = round(room * min(1.0, self.statistics.generated_tokens / max(1, goal)))
+        track.update(
+            Content.assemble(
+                (TRACK_NAME, "$foreground-muted"),
+                ("━" * full, "$success" if self.ended else "$primary"),
+                ("─" * (room - full), "$foreground 25%"),
+                (SPARKS_NAME, "$foreground-muted"),
+                (sparkline(self.speeds, sparks, top_speed), "$foreground 60%"),
+            )
+        )
+
+    def _figures(self) -> list[Part]:
+        s = self.statistics
+        parts = [
+            part(0, speed(s.tokens_per_second), figure="race clock"),
+            part(1, counted(s.steps, "step")),
+            part(3, counted(s.generated_tokens, "token")),
+            part(2, seconds(s.seconds)),
+        ]
+        return parts if s.sampling is None else [*parts, part(5, sampling_forms(s.sampling)[-1])]
+
+    def _show(self, parts: list[Part]) -> None:
+        self.query_one(FigureLine).show(parts)

@@ -1,0 +1,96 @@
+"""Races: who races whom, over which questions, and how it stands; the chat starts them one after the other."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+from lade_chat.presentation.comparison import Score
+from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, in_force, title
+from lade_chat.protocol.commands import Race
+from lade_chat.protocol.events import RaceFinished, ReplyFinished
+from lade_chat.protocol.values import Contender, DecodingOptions, Message, Side
+from lade_chat.suites.prompts import bundled_suites, choose
+
+SUITE_PROMPTS = 10
+"""Of a suite that is raced over, so that it comes to an end before one's patience."""
+
+
+class Heat(NamedTuple):
+    """One race: what is asked, and whether from empty tables, as in a suite."""
+
+    question: str
+    messages: tuple[Message, ...]
+    fresh: bool = False
+
+
+class Races:
+    """The sides stay chosen until others are; a suite's races are counted into a score."""
+
+    def __init__(self) -> None:
+        self.left, self.right = Contender(LOOKAHEAD), Contender(PLAIN)
+        self.heat: Heat | None = None
+        self.score: Score | None = None
+        self.suite = ""
+        self.total = 0
+        self._waiting: deque[Heat] = deque()
+        self._ends: dict[Side, ReplyFinished] = {}
+
+    def titles(self, options: DecodingOptions) -> tuple[str, str]:
+        """What the two sides are called."""
+        return title(in_force(self.left, options.sizes)), title(in_force(self.right, options.sizes))
+
+    def single(self, heat: Heat) -> None:
+        """One race, which is not counted."""
+        self.heat, self.score, self.suite, self.total = heat, None, "", 0
+        self._waiting.clear()
+
+    def over_suite(self, name: str, system: tuple[Message, ...]) -> None:
+        """A race for every question of a suite that comes along."""
+        (suite,) = choose(bundled_suites(), [name], SUITE_PROMPTS)
+        questions = [question.turns[0] for question in suite.questions]
+        self._waiting = deque(Heat(each, (*system, Message("user", each)), fresh=True) for each in questions)
+        self.score, self.suite, self.total = Score(), name, len(questions)
+        self.heat = self._waiting.popleft()
+
+    def command(self, options: DecodingOptions) -> Race:
+        """What the engine is asked for the present heat."""
+        assert self.heat is not None
+        self._ends.clear()
+        return Race(self.heat.messages, options, self.left, self.right, fresh=self.heat.fresh)
+
+    def ended(self, event: ReplyFinished | RaceFinished, *, stopped: bool) -> None:
+        """Count what came of the heat, if it belongs to a suite and was run to its end."""
+        if isinstance(event, ReplyFinished):
+            self._ends[event.side] = event
+            return
+        if stopped:
+            self._waiting.clear()
+        elif self.score is not None and len(self._ends) == 2:
+            left, right = (self._ends[side].statistics for side in ("left", "right"))
+            seconds, tokens = (left.seconds, right.seconds), (left.generated_tokens, right.generated_tokens)
+            self.score.add(event, seconds, tokens)
+
+    def next(self) -> bool:
+        """Go on to the suite's next question; False if there is none."""
+        if not self._waiting:
+            return False
+        self.heat = self._waiting.popleft()
+        return True
+
+    def give_up(self) -> None:
+        """No further race follows."""
+        self._waiting.clear()
+
+    @property
+    def last(self) -> bool:
+        """Whether no race follows this one."""
+        return not self._waiting
+
+    def heading(self) -> str:
+        """Which race of which suite this is; empty for a single one."""
+        if self.score is None:
+            return ""
+        number = self.total - len(self._waiting)
+        score = f" · {self.score.line()}" if self.score.races else ""
+        return f"{self.suite} {number}/{self.total}{score}"

@@ -1,0 +1,201 @@
+"""The race: one prompt, one model, two ways to decode, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.content import Content
+from textual.widgets import Static
+
+from lade_chat.export.recording import Recording
+from lade_chat.presentation.attachments import folded
+from lade_chat.presentation.comparison import outcome, sameness, winner
+from lade_chat.presentation.methods import ONE_BY_ONE
+from lade_chat.presentation.metrics import counted, seconds
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.events import EngineLost, Event, Failed, Prefilling, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.values import Side
+from lade_chat.tui.race.pane import RacePane
+from lade_chat.tui.race.queue import Races
+from lade_chat.tui.widgets.dialog import ClosingScreen
+from lade_chat.tui.widgets.key_footer import KeyFooter
+from lade_chat.tui.widgets.tooltips import explain
+
+SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and each clock runs only in its own steps."
+
+
+class RaceScreen(ClosingScreen[None]):
+    """Esc stops the race, and once it has ended leaves it; then there may be another, of other methods."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Stop, then close"),
+        Binding("m", "menu", "Methods, suites"),
+        Binding("r,ctrl+r", "again", "Again"),
+        Binding("s", "picture", "Picture"),
+        Binding("f5", "toggle_thoughts", "Thoughts", show=False, id="toggle_thoughts"),
+        Binding("f1", "app.help", "Help", id="help"),
+        Binding("ctrl+q", "app.quit", "Quit", priority=True),
+    ]
+
+    def __init__(
+        self,
+        question: str,
+        dtype: str,
+        stop: Callable[[], None],
+        *,
+        races: Races | None = None,
+        titles: tuple[str, str] = ("lookahead auto", "plain decoding"),
+        again: Callable[[], None] = lambda: None,
+        menu: Callable[[], None] = lambda: None,
+        picture: Callable[[tuple[Recording, ...], tuple[str, ...]], None] = lambda sides, verdict: None,
+    ) -> None:
+        """
+        Args:
+            stop: ends the race.
+            races: to which it belongs; of a suite's, the score is shown.
+            titles: what the two sides are called.
+            again: starts the same race once more.
+            menu: lets other methods be chosen, or a suite.
+            picture: keeps what was recorded of the two sides, and what came of it.
+        """
+        super().__init__()
+        self._question, self._dtype = question, dtype
+        self._stop, self._again, self._menu = stop, again, menu
+        self._picture = picture
+        self._recordings: dict[Side, Recording] = {"left": Recording(), "right": Recording()}
+        self._outcome: tuple[str, ...] = ()
+        self._races, self._titles = races or Races(), titles
+        self._racing = True
+        self._stopped = self._thoughts_open = False
+        # What an engine tells before the panes are laid out.
+        self._early: list[Event] | None = []
+
+    def compose(self) -> ComposeResult:
+        question = " ".join(printable(folded(self._question)).split())
+        yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
+        yield Static(Content(self._races.heading()), markup=False, id="race-score")
+        with Container(id="race-panes"):
+            races = self._races
+            yield RacePane("left", self._titles[0], guesses=races.left.name not in ONE_BY_ONE)
+            yield RacePane("right", self._titles[1], guesses=races.right.name not in ONE_BY_ONE)
+        yield Static(SLOWER_THAN_LIFE, markup=False, id="race-verdict")
+        yield KeyFooter()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Another race can be had only after this one."""
+        return None if action in ("menu", "again", "picture") and self._racing else True
+
+    def action_leave(self) -> None:
+        if not self._racing:
+            self.dismiss()
+        elif not self._stopped:
+            self._stopped = True
+            self._verdict("Stopping…")
+            self._stop()
+
+    def action_again(self) -> None:
+        self._again()
+
+    def action_menu(self) -> None:
+        self._menu()
+
+    def action_picture(self) -> None:
+        self._picture(tuple(self._recordings.values()), self._outcome)
+
+    def action_toggle_thoughts(self) -> None:
+        self._thoughts_open = not self._thoughts_open
+        for pane in self.query(RacePane):
+            pane.open_thoughts(self._thoughts_open)
+
+    def on_mount(self) -> None:
+        self.query_one("#race-score").display = bool(self._races.heading())
+        explain(self.query_one("#race-score"), "race score")
+        explain(self.query_one("#race-verdict"), "race result", "race clock")
+        self.call_after_refresh(self._catch_up)
+
+    def _catch_up(self) -> None:
+        early, self._early = self._early or [], None
+        for event in early:
+            self.tell(event)
+
+    def tell(self, event: Event) -> None:
+        """Show what the engine tells of the race."""
+        if self._early is not None:
+            self._early.append(event)
+            return
+        if isinstance(event, Tokens | ReplyFinished):
+            self._recordings[event.side].take(event)
+        match event:
+            case Prefilling():
+                self._pane(event.side).reading(event.done, event.total)
+            case Tokens():
+                self._pane(event.side).grow(event)
+                self._compare()
+            case ReplyFinished():
+                self._pane(event.side).end(event.finish_reason, event.statistics)
+                self._compare()
+            case RaceFinished():
+                first = winner(event.speedup)
+                if first is not None and not self._stopped:
+                    self._pane(first).add_class("winner")
+                won = "won" if first != "right" and event.identical else "lost"
+                self._end(self._result(event), "stopped" if self._stopped else won)
+            case Failed(message) | EngineLost(message):
+                self._end(f"The race broke off: {printable(message)}", "failed")
+
+    def _pane(self, side: Side) -> RacePane:
+        return self.query_one(f"#{side}", RacePane)
+
+    def _compare(self) -> None:
+        """How far each side has got: to the end of the one that has come there, else to where the other is."""
+        panes = self._pane("left"), self._pane("right")
+        counts = [pane.statistics.generated_tokens for pane in panes]
+        ended = [count for pane, count in zip(panes, counts, strict=True) if pane.ended]
+        top = max((speed for pane in panes for speed in pane.speeds), default=1.0)
+        for pane in panes:
+            pane.show_track(max(ended or counts), top)
+        if self._racing and not self._stopped:
+            self._verdict(f"{self._lead(panes, counts)}\n{SLOWER_THAN_LIFE}")
+
+    def _lead(self, panes: tuple[RacePane, RacePane], counts: list[int]) -> str:
+        ahead = 0 if counts[0] >= counts[1] else 1
+        lead = counted(abs(counts[0] - counts[1]), "token")
+        if panes[ahead].ended:
+            return f"{self._titles[ahead]} has finished, {lead} ahead"
+        if counts[0] == counts[1]:
+            return "neck and neck"
+        return f"{self._titles[ahead]} leads by {lead} at {seconds(panes[ahead].statistics.seconds)}"
+
+    def _result(self, event: RaceFinished) -> str:
+        left, right = (self._pane(side).statistics for side in ("left", "right"))
+        times = [seconds(side.seconds) for side in (left, right)]
+        self._outcome = ("stopped before the end, so there is no winner",)
+        if self._stopped:
+            return f"Stopped at {' and '.join(times)}. Esc closes."
+        same = sameness(event, self._dtype)
+        self._outcome = (outcome(event.speedup, *self._titles), same)
+        against = " against ".join(times if event.speedup >= 1 else reversed(times))
+        lines = [f"{_capital(outcome(event.speedup, *self._titles))} ({against}).", f"{_capital(same)}."]
+        score = self._races.score
+        if score is not None and self._races.last:
+            lines = [f"{line}." for line in score.lines(*self._titles)]
+        return "\n".join(map(_capital, lines))
+
+    def _end(self, text: str, outcome: str) -> None:
+        self._racing = False
+        self.query_one("#race-score", Static).update(Content(self._races.heading()))
+        self.query_one("#race-verdict").add_class(outcome)
+        self._verdict(text)
+        self.refresh_bindings()
+
+    def _verdict(self, text: str) -> None:
+        self.query_one("#race-verdict", Static).update(Content(text))
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

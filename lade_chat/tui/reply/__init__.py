@@ -1,0 +1,1 @@
+"""A model's reply: tinted text, thoughts, rendered Markdown."""

@@ -1,0 +1,105 @@
+"""What a model says: its answer tinted token by token, its thoughts (``<think>``) folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lade_chat.protocol.inspection import Origin
+from lade_chat.protocol.values import Piece
+from lade_chat.tui.reply.text import ReplyText
+from lade_chat.tui.reply.thought import Thought
+from lade_chat.tui.reply.thought_splitter import Section, ThoughtSplitter
+from lade_chat.tui.reply.tinted_text import TintedText
+from lade_chat.tui.widgets.stack import Stack
+
+
+class ReplyBody(Stack):
+    """Append only: one widget for each thought, and for what is said between them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reply = ReplyText()
+        self.parts: list[tuple[Section, Thought | TintedText]] = []
+        self._splitter = ThoughtSplitter()
+        self._recast = 0
+        self._cursor = 0
+        self._thoughts_open = False
+
+    def extend(self, pieces: Iterable[Piece]) -> None:
+        self.reply.append(pieces)
+        self._advance()
+
+    def end(self) -> None:
+        """Nothing more comes for now: show what was kept back."""
+        self._advance(final=True)
+        for _, part in self.parts:
+            part.end()
+
+    def go_on(self) -> None:
+        """More comes after the end; of a thought that the end broke off, too."""
+        if self._splitter.thinking and self.parts and isinstance(thought := self.parts[-1][1], Thought):
+            thought.running = True
+
+    @property
+    def has_thoughts(self) -> bool:
+        return any(isinstance(part, Thought) for _, part in self.parts)
+
+    def open_thoughts(self, wanted: bool) -> None:
+        self._thoughts_open = wanted
+        for _, part in self.parts:
+            if isinstance(part, Thought):
+                part.open(wanted)
+
+    def tokens_of(self, section: Section) -> list[tuple[str, Origin]]:
+        """The tokens of a whole section."""
+        self._cursor = 0
+        return list(self._tokens(section._replace(end=section.start), section))
+
+    def _advance(self, *, final: bool = False) -> None:
+        self._splitter.advance(self.reply.text, final=final)
+        if self._splitter.recast != self._recast:
+            self._recast = self._splitter.recast
+            for _, part in self.parts:
+                self.discard(part)
+            self.parts.clear()
+            self._cursor = 0
+        for index, section in enumerate(self._splitter.sections):
+            if index < len(self.parts):
+                shown, part = self.parts[index]
+            else:
+                shown, part = section._replace(end=section.start), self._begin(section)
+                self.parts.append((shown, part))
+            if section.end > shown.end:
+                part.extend(self._tokens(shown, section))
+                self.parts[index] = (section, part)
+        if self.parts and not self._splitter.thinking and isinstance(self.parts[-1][1], Thought):
+            self.parts[-1][1].end()
+
+    def _begin(self, section: Section) -> Thought | TintedText:
+        if self.parts and isinstance(self.parts[-1][1], Thought):
+            self.parts[-1][1].end()
+        part: Thought | TintedText
+        if section.kind == "thought":
+            part = Thought()
+            part.open(self._thoughts_open)
+        else:
+            part = TintedText()
+        self.add(part)
+        return part
+
+    def _tokens(self, shown: Section, section: Section) -> Iterable[tuple[str, Origin]]:
+        """The tokens of a section from where it has been shown; line breaks at its beginning are left out."""
+        start, end = shown.end, section.end
+        text = self.reply.text
+        if not text[section.start : start].strip("\n"):
+            while start < end and text[start] == "\n":
+                start += 1
+        spans = self.reply.spans
+        while self._cursor < len(spans) and spans[self._cursor].end <= start:
+            self._cursor += 1
+        for index in range(self._cursor, len(spans)):
+            span = spans[index]
+            if span.start >= end:
+                break
+            if part := text[max(span.start, start) : min(span.end, end)]:
+                yield part, span.origin

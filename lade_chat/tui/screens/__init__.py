@@ -1,0 +1,1 @@
+"""Secondary screens: manual, settings, model picker, picture name."""

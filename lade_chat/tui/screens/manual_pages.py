@@ -1,0 +1,80 @@
+"""The manual's pages: Markdown beside this file, into which the keys in force and this program's lists are put."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from lade_chat.presentation.metric_help import MEASURED
+from lade_chat.presentation.metrics import ORIGINS
+from lade_chat.protocol.values import ModelInfo
+from lade_chat.tui.app.key_names import KeyNames
+from lade_chat.tui.chat.commands import COMMANDS
+
+NAMES = (
+    "keys",
+    "commands",
+    "conversations",
+    "attachments",
+    "settings",
+    "sampling",
+    "models",
+    "lookahead",
+    "figures",
+    "web",
+    "pipes",
+)
+"""In the order in which they are listed; each is a file, and what ``/help`` calls the page."""
+_FOLDER = Path(__file__).parent / "manual_text"
+_TERM = re.compile(r"^\| ((?:[^|\\\n]|\\.)*[^|\\\s]) \|", re.MULTILINE)
+"""What a row of a table tells of."""
+
+
+class ManualPage(NamedTuple):
+    """``text`` is Markdown."""
+
+    name: str
+    text: str
+
+    def holds(self, words: Sequence[str]) -> bool:
+        """Whether all of the words, in lower case, stand on it."""
+        text = self.text.lower()
+        return all(word in text for word in words)
+
+    def defines(self, term: str) -> bool:
+        """Whether the term, in lower case, has a row in a table, or is a heading."""
+        text = self.text.lower()
+        return f"| **{term}** |" in text or re.search(rf"^#+ {re.escape(term)}$", text, re.MULTILINE) is not None
+
+
+def manual_pages(keys: KeyNames, model: ModelInfo | None = None) -> tuple[ManualPage, ...]:
+    """All pages, with these keys, and what is to be said of the model that is loaded."""
+    lists = {
+        "{commands}": _table([(f"/{each.name} {each.takes}".strip(), each.does) for each in COMMANDS]),
+        "{actions}": _table([(action, keys.all(action)) for action in keys.keys]),
+        "{origins}": _table([*ORIGINS.items()]),
+        "{measured}": _table([*MEASURED.items()]),
+        "{model}": f"{model.name} runs on {model.device} in {model.dtype}." if model is not None else "",
+    }
+    return tuple(_page(name, keys, lists) for name in NAMES)
+
+
+def page_named(pages: Sequence[ManualPage], topic: str) -> ManualPage | None:
+    """The page that is called so, or begins so; None if there is none."""
+    begun = topic.strip().lower()
+    return next((page for page in pages if begun and page.name.startswith(begun)), None)
+
+
+def _page(name: str, keys: KeyNames, lists: dict[str, str]) -> ManualPage:
+    text = (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    for place, listed in lists.items():
+        text = text.replace(place, listed)
+    return ManualPage(name, _TERM.sub(r"| **\1** |", keys.put_into(text)))
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> str:
+    """A table without headings."""
+    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in rows]
+    return "\n".join(["| | |", "|---|---|", *(f"| {line} |" for line in lines)])

@@ -1,0 +1,133 @@
+"""Asks for a model: a folder or a hub id, and where and how it is to run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import msgspec
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Checkbox, Input, OptionList, Static
+
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.settings.models import KnownModel
+from lade_chat.tui.screens.model_list import ModelList
+from lade_chat.tui.widgets.dialog import Dialog
+
+
+class Choice(Checkbox):
+    """A checkbox that can be read without colours, and in any: ``[X]`` or ``[ ]``."""
+
+    def __init__(self, label: str, value: bool, *, id: str) -> None:  # noqa: A002
+        super().__init__(label, value, id=id, compact=True)
+
+    @property
+    def _button(self) -> Content:
+        return Content.styled("[X]" if self.value else "[ ]", self.get_visual_style("toggle--button"))
+
+
+class ModelScreen(Dialog[ModelOptions | None]):
+    """Enter in any field loads the model, or the one chosen from the list; Esc leaves everything as it was."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "cancel", "Cancel"),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+    ]
+
+    @dataclass
+    class Keep(Message):
+        """This model is to be the one that the chat begins with; for the application."""
+
+        options: ModelOptions
+
+    def __init__(self, options: ModelOptions, data_folder: Path, error: str = "") -> None:
+        """``data_folder``: where the recent models are remembered."""
+        super().__init__()
+        self._options = options
+        self._data_folder = data_folder
+        self._error = error
+
+    def compose(self) -> ComposeResult:
+        o = self._options
+        with VerticalScroll(classes="dialog", can_focus=False) as dialog:
+            dialog.border_title = "Open a model"
+            dialog.border_subtitle = "Enter loads it · Esc cancels"
+            if self._error:
+                yield Static(Content(printable(self._error)), markup=False, classes="error")
+            yield Static("Folder or hub id (empty: the bundled model)", markup=False)
+            yield Input(o.path or "", id="path", compact=True)
+            yield ModelList(self._data_folder)
+            yield Static("Device, as cpu or cuda (empty: the best)", markup=False)
+            yield Input(o.device or "", id="device", compact=True)
+            yield Static("Precision, as float32 (empty: chosen for you)", markup=False)
+            yield Input(o.dtype or "", id="dtype", compact=True)
+            yield Choice("Run Python code that comes with the model", o.trust_remote_code, id="code")
+            yield Choice("Read weights in pickle files", o.allow_pickle, id="pickle")
+            yield Choice("Begin with this model next time too", False, id="keep")
+
+    def on_mount(self) -> None:
+        self.query_one("#path", Input).focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if event.input.id == "path":
+            # What stands there at first is the model in use, which is no search.
+            self.query_one(ModelList).narrow("" if event.value == (self._options.path or "") else event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        chosen = self.query_one(ModelList).chosen
+        if chosen is None or self._take(chosen):
+            self._load()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A click fills the fields in."""
+        event.stop()
+        chosen = self.query_one(ModelList).chosen
+        if chosen is not None:
+            self._take(chosen)
+
+    def action_move(self, direction: int) -> None:
+        models = self.query_one(ModelList)
+        if self.focused is self.query_one("#path") and models.display:
+            models.move(direction)
+        else:
+            (self.focus_next if direction > 0 else self.focus_previous)()
+
+    def _take(self, chosen: KnownModel) -> bool:
+        """Fill in a model; False for a folder that only leads to others."""
+        path = self.query_one("#path", Input)
+        path.value = chosen.path if chosen.is_model else f"{chosen.path}/"
+        path.action_end()
+        path.focus()
+        self.query_one(ModelList).highlighted = None
+        if chosen.is_model:
+            self.query_one("#device", Input).value = chosen.device or ""
+            self.query_one("#dtype", Input).value = chosen.dtype or ""
+        return chosen.is_model
+
+    def _load(self) -> None:
+        options = msgspec.structs.replace(
+            self._options,
+            path=self._value("path"),
+            device=self._value("device"),
+            dtype=self._value("dtype"),
+            trust_remote_code=self.query_one("#code", Choice).value,
+            allow_pickle=self.query_one("#pickle", Choice).value,
+        )
+        if self.query_one("#keep", Choice).value:
+            self.app.post_message(self.Keep(options))
+        self.dismiss(options)
+
+    def action_cancel(self) -> None:
+        self.dismiss(None)
+
+    def _value(self, field: str) -> str | None:
+        return self.query_one(f"#{field}", Input).value.strip() or None

@@ -1,0 +1,58 @@
+"""Asks where a picture is to be written; the end of the file's name chooses what it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from lade_chat.errors import LadeChatError
+from lade_chat.presentation.sanitize import printable
+from lade_chat.tui.widgets.dialog import Dialog
+
+FORMATS = ".html or .svg, in dark and light · .png · .gif or .cast, in motion"
+
+
+class PictureName(Dialog[None]):
+    """Enter writes, and closes it unless that was refused; Esc writes nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss", "Cancel", priority=True)]
+
+    def __init__(self, name: str, write: Callable[[str], None]) -> None:
+        """
+        Args:
+            name: the one to begin with.
+            write: given the name; raises LadeChatError for what can be told at once.
+        """
+        super().__init__()
+        self._wanted, self._write = name, write
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "A picture of this race"
+            dialog.border_subtitle = "Enter writes it · Esc cancels"
+            yield Static(classes="error", markup=False)
+            yield Input(self._wanted, compact=True)
+            yield Static(FORMATS, markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(".error").display = False
+        field = self.query_one(Input)
+        field.focus()
+        field.cursor_position = self._wanted.rfind(".")
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        try:
+            self._write(event.value.strip())
+        except LadeChatError as error:
+            line = self.query_one(".error", Static)
+            line.update(Content(printable(str(error))))
+            line.display = True
+        else:
+            self.dismiss()

@@ -1,0 +1,1 @@
+"""Terminal input and output: drivers, paste handling, clipboard."""

@@ -1,0 +1,76 @@
+"""Textual's driver for a terminal: a paste stays a paste, and a terminal that stands still or is gone stops nothing."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import sys
+from codecs import getincrementaldecoder
+from typing import TextIO
+
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+
+from lade_chat.tui.terminal.output import Output, is_picture
+from lade_chat.tui.terminal.paste_guard import PasteGuard
+
+READ_SIZE = 4096
+TICK_SECONDS = 0.1
+
+
+class TerminalDriver(LinuxDriver):
+    """Reads the terminal as LinuxDriver does; there is no smaller part of it to replace.
+
+    LinuxDriver's own writing thread gets nothing to write: its queue is short, and once it is full, because the
+    terminal stands still or is gone, whoever writes waits for ever, and that is the application's loop.
+    """
+
+    _output: Output | None = None
+
+    def start_application_mode(self) -> None:
+        app = self._app
+        self._output = Output(
+            _terminal().fileno(), lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit)
+        )
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    def write(self, data: str) -> None:
+        if self._output is not None:
+            self._output.write(data.encode(_terminal().encoding, "replace"), picture=is_picture(data))
+
+    def close(self) -> None:
+        super().close()
+        if self._output is not None:
+            self._output.close()
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.fileno, READ_SIZE)
+        except OSError:
+            return b""
+
+    def run_input_thread(self) -> None:
+        """Read until the driver ends, and hand on each event."""
+        parser = XTermParser(self._debug)
+        guard = PasteGuard()
+        decoder = getincrementaldecoder("utf-8")("replace")
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                if selector.select(TICK_SECONDS):
+                    if not (data := self._read()):
+                        # The terminal is gone, and reading on would only spin.
+                        self._app.call_later(self._app.action_quit)
+                        return
+                    # The parser takes an empty text for the end of all input.
+                    if text := guard.clean(decoder.decode(data)):
+                        for event in parser.feed(text):
+                            self.process_message(event)
+                for event in parser.tick():
+                    self.process_message(event)
+
+
+def _terminal() -> TextIO:
+    """What LinuxDriver draws on; the command line has seen to it that it is a terminal."""
+    assert sys.__stderr__ is not None
+    return sys.__stderr__

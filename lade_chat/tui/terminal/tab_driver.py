@@ -1,0 +1,36 @@
+"""Textual's driver for a tab of a browser, which a browser that stands still or a server that is gone does not stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textual.app import App
+from textual.drivers.web_driver import WebDriver
+
+from lade_chat.tui.terminal.output import Output, is_picture
+
+
+class TabDriver(WebDriver):
+    """Writes packets as WebDriver does, but in a thread; ends with the server."""
+
+    def __init__(
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._output = Output(self.fileno, lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit))
+        # Also what tells the server of things other than pictures goes this way.
+        self._write = self._output.write  # type: ignore[assignment]
+
+    def write(self, data: str) -> None:
+        payload = data.encode("utf-8")
+        packet = b"D%s%s" % (len(payload).to_bytes(4, "big"), payload)
+        self._output.write(packet, picture=is_picture(data))
+
+    def close(self) -> None:
+        super().close()
+        self._output.close()
+
+    def run_input_thread(self) -> None:
+        super().run_input_thread()
+        if not self.exit_event.is_set():  # nobody will ever say anything more
+            self._app.call_later(self._app.action_quit)

@@ -1,0 +1,1 @@
+"""Themes, token tints and their legend."""

@@ -1,0 +1,49 @@
+"""An application whose tokens are coloured in one of two views; the view is switched by key, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.signal import Signal
+
+from lade_chat.presentation.colours import ColourView, other
+from lade_chat.settings.kinds import Value
+from lade_chat.tui.terminal.key_order import OrderedApp
+from lade_chat.tui.theme.palettes import MARKED
+from lade_chat.tui.theme.tint import origin_variables
+
+
+class Colouring(OrderedApp):
+    """Tokens follow by their styles' names; what else depends on the view subscribes to its changes."""
+
+    colours: ColourView = "verified"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.colours_changed: Signal[ColourView] = Signal(self, "colours-changed")
+
+    def get_css_variables(self) -> dict[str, str]:
+        variables = super().get_css_variables()
+        # The sixteen colours of a terminal cannot be blended, and unblended a tint would hide the text.
+        tinted = not (self.no_color or self.native_ansi_color)
+        theme = self.current_theme
+        origins = origin_variables(self.colours, variables, dark=theme.dark, tinted=tinted, marked=theme.name in MARKED)
+        return {**variables, **origins}
+
+    def action_toggle_colours(self) -> None:
+        """Show verified tokens alike, or each by its source; kept for next time."""
+        self.show_colours(other(self.colours))
+        self.keep({"colours": self.colours})
+
+    def show_colours(self, view: ColourView) -> None:
+        """Colour everything so, on every screen."""
+        self.colours = view
+        self.refresh_css(animate=False)
+        for screen in self.screen_stack:
+            for widget in screen.query():  # no rule has changed, so that none of them knows
+                widget.refresh()
+        self.colours_changed.publish(view)
+
+    def keep(self, values: Mapping[str, Value | None]) -> bool:
+        """Save settings; False if that failed."""
+        raise NotImplementedError

@@ -1,0 +1,42 @@
+"""The legend of the colours: in the border of what holds it, so that it takes no line of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from textual.content import Content
+from textual.widget import Widget
+
+from lade_chat.presentation.colours import ColourView, meanings
+from lade_chat.tui.theme.tint import GUESSED
+
+if TYPE_CHECKING:
+    from lade_chat.tui.theme.colouring import Colouring
+
+
+def bear_legend(widget: Widget) -> None:
+    """Have the lower edge of a widget's border say what the colours stand for, in either view."""
+
+    def show(view: ColourView) -> None:
+        widget.border_subtitle = legend(view)
+
+    follow_view(widget, show)
+
+
+def follow_view(widget: Widget, show: Callable[[ColourView], object]) -> None:
+    """Have ``show`` called with the view that is in force, and whenever another one is."""
+    show(view_of(widget))
+    cast("Colouring", widget.app).colours_changed.subscribe(widget, show)
+
+
+def view_of(widget: Widget) -> ColourView:
+    """How tokens are coloured where this widget is."""
+    return cast("Colouring", widget.app).colours
+
+
+def legend(view: ColourView) -> Content:
+    """``verified  plain``, or every source, each as its tokens look."""
+    shown = [each for each in meanings(view) if each in GUESSED]
+    parts = [(f" {each} ", f"$foreground $origin-{each}") for each in shown]
+    return Content(" ").join([*(Content.styled(*part) for part in parts), Content.styled("plain", "$foreground 70%")])

@@ -1,0 +1,66 @@
+"""How a token's origin looks: a tint behind it, or lines and letters where colours are not wanted.
+
+Styles name variables that the theme and the view fill in, so that what is on the screen follows both by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from textual.app import App
+
+from lade_chat.export.theme import DARK, LIGHT
+from lade_chat.presentation.colours import ColourView, Shown
+from lade_chat.protocol.inspection import Origin
+
+VERIFIED = "$origin-verified"
+"""The style of what is verified, whatever its source."""
+GUESSED: tuple[Shown, ...] = ("verified", "trajectory", "context", "successor")
+MARKS: dict[Shown, str] = {
+    "verified": "underline",
+    "trajectory": "underline",
+    "context": "underline italic",
+    "successor": "underline bold",
+}
+"""Without colours: all that is verified is underlined, and the letters tell its source."""
+_STRENGTH = {"dark": "c0", "light": "e6"}
+"""How much of a source's tint there is over the background, 00 to ff: with all of it some themes' text is too faint."""
+_VERIFIED_STRENGTH = "40"
+
+
+def style_of(origin: Origin) -> str:
+    """The style of a token's characters; empty for a plainly decoded one."""
+    return "" if origin == "plain" else f"$origin-{origin}"
+
+
+def origin_variables(
+    view: ColourView, theme: Mapping[str, str], *, dark: bool, tinted: bool = True, marked: bool = False
+) -> dict[str, str]:
+    """What the variables stand for.
+
+    Args:
+        theme: the theme's own variables.
+        tinted: with colours; without them it is marked in any case.
+        marked: with lines and letters too.
+    """
+    return {
+        f"origin-{shown}": " ".join(
+            [
+                *([_tint(shown, view, theme, dark=dark)] if tinted else []),
+                *([MARKS[shown] if view == "sources" else MARKS["verified"]] if marked or not tinted else []),
+            ]
+        )
+        for shown in GUESSED
+    }
+
+
+def _tint(shown: Shown, view: ColourView, theme: Mapping[str, str], *, dark: bool) -> str:
+    if shown == "verified" or view == "verified":
+        return f"on {theme['success'][:7]}{_VERIFIED_STRENGTH}"
+    tints, strength = (DARK.tints, _STRENGTH["dark"]) if dark else (LIGHT.tints, _STRENGTH["light"])
+    return f"on {tints[shown]}{strength}"
+
+
+def verified_style(app: App[object]) -> str:
+    """The style of what is verified, in an application that knows no views."""
+    return MARKS["verified"] if app.no_color or app.native_ansi_color else "on $success 25%"

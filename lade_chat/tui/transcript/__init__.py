@@ -1,0 +1,1 @@
+"""The scrolling transcript of a conversation."""

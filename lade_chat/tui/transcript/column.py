@@ -1,0 +1,267 @@
+"""The conversation on the screen: turns and notices, kept at the end unless the user reads back."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from textual.widget import Widget
+
+from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.store.tree import wholes
+from lade_chat.store.values import Turn as KeptTurn
+from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.reply.turn import ReplyTurn
+from lade_chat.tui.transcript.earlier import Earlier
+from lade_chat.tui.transcript.notice import Notice, NoticeKind
+from lade_chat.tui.transcript.split import split
+from lade_chat.tui.transcript.turn import Turn, UserTurn
+from lade_chat.tui.transcript.welcome import Welcome
+from lade_chat.tui.widgets.follow_scroll import FollowScroll
+
+AT_ONCE = 10
+"""Turns of a resumed conversation that are shown before someone asks for earlier ones: code and tables cost."""
+
+MOST_STANDING = 20
+"""Replies that stand there before the oldest give way: every line that is added lays out all of them."""
+
+UNANSWERED = "No answer came: the chat was ended before. /retry asks again."
+
+
+class Transcript(FollowScroll):
+    """The welcome text until something is said, then what is said."""
+
+    def __init__(self) -> None:
+        self.welcome = Welcome()
+        super().__init__(self.welcome)
+        self.reply: ReplyTurn | None = None
+        self._waiting: deque[UserTurn | None] = deque()
+        self._last: tuple[Turn, ...] = ()
+        self._of_model: list[Notice] = []
+        """What was told of the model, or of its not being there."""
+        self._thoughts_open = False
+        self._rendered = True
+        self._earlier: Earlier | None = None
+
+    # --- what is being said ------------------------------------------------------------------------------------
+
+    def say(self, text: str | None) -> None:
+        """The user's turn, which waits until ``begin_reply``; None has the last reply go on without one."""
+        self.welcome.display = False
+        turn = UserTurn(text) if text is not None else None
+        self._waiting.append(turn)
+        if turn is not None:
+            self.column.add(turn)
+        self.follow()
+
+    def begin_reply(self) -> None:
+        turn = self._waiting.popleft()
+        said = [each for each in self.column.children if isinstance(each, ReplyTurn)]
+        if turn is None and said:
+            self.reply = said[-1]
+            self.reply.go_on()
+            self._last = ()
+            return
+        self.reply = self._new_reply()
+        if turn is not None:
+            turn.answered()
+        self.column.add(self.reply, after=turn)
+        self._last = (self.reply,) if turn is None else (turn, self.reply)
+
+    def grow_reply(self, tokens: Tokens) -> None:
+        if self.reply is not None:
+            self.reply.add(tokens.pieces, tokens.statistics)
+
+    def end_reply(self, finished: ReplyFinished, *, debug: bool) -> None:
+        if self.reply is not None:
+            self.reply.end(finished.finish_reason, finished.statistics, debug=debug)
+            self.reply = None
+
+    def fail_reply(self, message: str | None) -> None:
+        """What was said stays; why it broke off is nothing the model said, so it stands on its own."""
+        reply, self.reply = self.reply, None
+        if reply is None:
+            return
+        reply.break_off()
+        if message:
+            self.column.add(Notice(message, "error"), after=reply)
+        if not reply.reply.text:
+            self.column.discard(reply)
+
+    def keep_last(self, shown: ShownTurn) -> None:
+        """The turn that was said last has ended; from now on something can be done with it."""
+        for turn in self._last:
+            turn.keep(shown)
+        self._last = ()
+
+    # --- what was said before ----------------------------------------------------------------------------------
+
+    def restore(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
+        """Show a conversation as it was left, its last turns first; who is at a turn stays at its place."""
+        focused = self.screen.focused
+        self.reset()
+        self.welcome.display = not turns
+        early, late = split(turns, AT_ONCE)
+        if early:
+            self._earlier = Earlier(early, shown, self._show_earlier)
+            self.column.add(self._earlier)
+        for widget in self._widgets(shown(late)):
+            self.column.add(widget)
+        if isinstance(focused, Turn) and (beside := self._beside(focused)) is not None:
+            self.screen.set_focus(beside, scroll_visible=False)
+            self.call_after_refresh(self.scroll_to_widget, beside, animate=False)
+        else:
+            self.call_after_refresh(self.follow)
+
+    def _beside(self, turn: Turn) -> Turn | None:
+        """The turn that now stands where ``turn`` was: itself, or another answer to what was said before it."""
+        while turn.kept is not None:
+            for each in self._turns:
+                if type(each) is type(turn) and each.kept and each.kept.turn.parent == turn.kept.turn.parent:
+                    return each
+            if not self.show_earlier():
+                return None
+        return None
+
+    def show_earlier(self) -> bool:
+        """Show some more of the turns before the first; False if there are none."""
+        if self._earlier is None:
+            return False
+        self._earlier.on_click()
+        return True
+
+    def _show_earlier(self, turns: Sequence[ShownTurn], *, all_shown: bool) -> None:
+        assert self._earlier is not None
+        first = next((child for child in self.column.children if isinstance(child, Turn)), None)
+        for widget in self._widgets(turns):
+            self.column.add(widget, before=first)
+        if all_shown:
+            self.column.discard(self._earlier)
+            self._earlier = None
+        if first is not None:  # what was read stays where it was
+            self.call_after_refresh(self.scroll_to_widget, first, animate=False, top=True)
+
+    def _widgets(self, turns: Sequence[ShownTurn]) -> list[Widget]:
+        widgets: list[Widget] = []
+        for first, last in wholes([shown.turn for shown in turns]):
+            parts: list[Turn] = []
+            if (question := turns[first].turn.question) is not None:
+                parts.append(UserTurn(question, waiting=False))
+            reply = self._new_reply()
+            if reply.restore([shown.turn for shown in turns[first:last]]):
+                parts.append(reply)
+            for part in parts:
+                part.keep(turns[first])
+            widgets += parts
+            if error := turns[last - 1].turn.error:
+                widgets.append(Notice(error, "error"))
+            elif reply not in parts:
+                widgets.append(Notice(UNANSWERED))
+        return widgets
+
+    def fold(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
+        """Have the oldest of the conversation's ``turns`` give way if many stand there and nobody reads back."""
+        children = list(self.column.children)
+        many = sum(isinstance(child, ReplyTurn) for child in children) > MOST_STANDING
+        early, late = split(turns, AT_ONCE)
+        stay = {turn.id for turn in late}
+        first = next((c for c in children if isinstance(c, Turn) and c.kept and c.kept.turn.id in stay), None)
+        if not many or not early or first is None or self._waiting or not self.is_vertical_scroll_end:
+            return
+        keep = (self.welcome, self._earlier, *self._of_model)
+        self.column.remove_children([c for c in children[: children.index(first)] if c not in keep])
+        if self._earlier is not None:
+            self._earlier.hold(early)
+        else:
+            self._earlier = Earlier(early, shown, self._show_earlier)
+            self.column.add(self._earlier, before=first)
+
+    def cut(self, turn: int) -> None:
+        """Show nothing from this turn on: it is asked anew."""
+        children = list(self.column.children)
+        first = next(
+            (each for each in children if isinstance(each, Turn) and each.kept and each.kept.turn.id == turn), None
+        )
+        if first is not None:
+            self.column.remove_children(children[children.index(first) :])
+
+    def step(self, turn: Turn | None, direction: int) -> bool:
+        """Go to the turn before or after ``turn``; without one, to the last. False if there is none."""
+        turns = self._turns
+        place = (turns.index(turn) if turn in turns else len(turns)) + direction
+        if 0 <= place < len(turns):
+            turns[place].focus()
+            return True
+        return False
+
+    @property
+    def _turns(self) -> list[Turn]:
+        """Those that stand there, without those that are on their way out."""
+        return [each for each in self.column.children if isinstance(each, Turn) and each.display]
+
+    # --- besides -----------------------------------------------------------------------------------------------
+
+    def note(self, what: str, kind: NoticeKind = "information", way_on: str = "") -> Notice:
+        """Say something in between; above the welcome text as long as that is there."""
+        notice = Notice(what, kind, way_on)
+        if self.welcome.display:
+            self.column.add(notice, before=self.welcome)
+        else:
+            self.column.add(notice)
+        return notice
+
+    def fail_model(self, what: str, way_on: str) -> Notice:
+        """Say that there is no model, or not the one that was asked for, in place of an earlier such line."""
+        self._forget_of_model("error")
+        self._of_model.append(self.note(what, "error", way_on))
+        return self._of_model[-1]
+
+    def tell_of_model(self, texts: Sequence[str]) -> None:
+        """A model has been loaded: what went wrong before no longer matters, and what was said already is not again."""
+        self._forget_of_model("error")
+        if [notice.what for notice in self._of_model] != list(texts):
+            self._forget_of_model("information")
+            self._of_model = [self.note(text) for text in texts]
+
+    def forget(self, notice: Notice | None) -> None:
+        """Take back what is no longer true."""
+        if notice is not None and notice in self.column.children:
+            self._of_model = [each for each in self._of_model if each is not notice]
+            self.column.discard(notice)
+
+    def _forget_of_model(self, kind: NoticeKind) -> None:
+        for notice in [each for each in self._of_model if each.kind == kind]:
+            self._of_model.remove(notice)
+            self.column.discard(notice)
+
+    def toggle_thoughts(self) -> bool:
+        """Open or fold every thought; False if there is none."""
+        replies = [reply for reply in self.query(ReplyTurn) if reply.has_thoughts]
+        if replies:
+            self._thoughts_open = not self._thoughts_open
+            for reply in replies:
+                reply.open_thoughts(self._thoughts_open)
+        return bool(replies)
+
+    def toggle_view(self) -> str:
+        """Show replies rendered, or token by token; returns what it is now."""
+        self._rendered = not self._rendered
+        for reply in self.query(ReplyTurn):
+            reply.show_rendered(self._rendered)
+        return "Replies as Markdown." if self._rendered else "Replies token by token."
+
+    def reset(self) -> None:
+        """An empty conversation: only the welcome text."""
+        self.reply = self._earlier = None
+        self._of_model.clear()
+        self._waiting.clear()
+        self._last = ()
+        self.column.remove_children([child for child in self.column.children if child is not self.welcome])
+        self.welcome.display = True
+        self.release_anchor()
+        self.scroll_home(animate=False)
+
+    def _new_reply(self) -> ReplyTurn:
+        reply = ReplyTurn(rendered=self._rendered)
+        reply.open_thoughts(self._thoughts_open)
+        return reply

@@ -1,0 +1,121 @@
+"""One turn of the conversation: who speaks, in a narrow column, and beside it what is said.
+
+A turn is made of few widgets: every line break in a running reply lays out all of them anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.events import Click
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lade_chat.presentation.sanitize import printable
+from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.transcript.alternatives import Alternatives
+from lade_chat.tui.transcript.attached_text import AttachedText
+from lade_chat.tui.widgets.stack import Stack
+
+
+class Turn(Horizontal, can_focus=True):
+    """The speaker's name on the left, ``said`` on the right. Shift+Tab leads here, and a click on the name."""
+
+    FOCUS_ON_CLICK = False  # whoever clicks to select text goes on typing
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", "Up"),
+        Binding("down", "step(1)", "Down"),
+        Binding("enter", "menu", "What to do with it"),
+        Binding("left", "alternative(-1)", "Alternatives", key_display="←→"),
+        Binding("right", "alternative(1)", show=False),
+    ]
+    speaker = ""
+
+    @dataclass
+    class MenuWanted(Message):
+        """The user wants to do something with this turn."""
+
+        turn: Turn
+
+    @dataclass
+    class Stepped(Message):
+        """The user goes to the turn before or after this one."""
+
+        turn: Turn
+        direction: int
+
+    def __init__(self, said: Widget) -> None:
+        super().__init__()
+        self.said = said
+        self.said.add_class("said")
+        self.kept: ShownTurn | None = None
+        """What the store has of it, as soon as its reply has ended."""
+
+    def compose(self) -> ComposeResult:
+        yield Speaker(self.speaker, classes="speaker", markup=False)
+        yield self.said
+
+    def keep(self, shown: ShownTurn) -> None:
+        """It has ended, and this is what the store has of it."""
+        self.kept = shown
+
+    def action_menu(self) -> None:
+        self.post_message(self.MenuWanted(self))
+
+    def action_step(self, direction: int) -> None:
+        self.post_message(self.Stepped(self, direction))
+
+    def action_alternative(self, direction: int) -> None:
+        if self.kept is not None:
+            self.post_message(Alternatives.Wanted(self.kept.turn.id, direction))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Alternatives are offered only where there are some."""
+        return action != "alternative" or (self.kept is not None and self.kept.count > 1)
+
+
+class Speaker(Static):
+    """A click on it opens the turn's menu."""
+
+    def on_click(self, event: Click) -> None:
+        if isinstance(self.parent, Turn):
+            event.stop()
+            self.parent.action_menu()
+
+
+class UserTurn(Turn):
+    """What the user said, exactly; a dim word below it while it waits for the model."""
+
+    speaker = "You"
+
+    def __init__(self, text: str, *, waiting: bool = True) -> None:
+        self._stack = Stack()
+        super().__init__(self._stack)
+        self._stack.add(AttachedText(text))
+        self._waiting: Static | None = None
+        self._alternatives: Alternatives | None = None
+        if waiting:
+            words = Content.styled(printable("waits for the model"), "$text-muted italic")
+            self._waiting = Static(words, markup=False)
+            self._stack.add(self._waiting)
+
+    def answered(self) -> None:
+        """It waits no longer."""
+        if self._waiting is not None:
+            self._stack.discard(self._waiting)
+            self._waiting = None
+
+    def keep(self, shown: ShownTurn) -> None:
+        super().keep(shown)
+        if self._alternatives is not None:
+            self._stack.discard(self._alternatives)
+            self._alternatives = None
+        if shown.count > 1:
+            self._alternatives = Alternatives(shown)
+            self._stack.add(self._alternatives)

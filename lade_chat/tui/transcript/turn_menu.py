@@ -1,0 +1,70 @@
+"""What can be done with a turn."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, TypeAlias, cast, get_args
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.events import Key
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.widgets.dialog import Dialog
+
+Deed: TypeAlias = Literal["copy", "code", "retry", "edit", "branch", "before", "after"]
+_WORDS: dict[Deed, tuple[str, str]] = {
+    "copy": ("c", "Copy the reply"),
+    "code": ("k", "Copy its code"),
+    "retry": ("r", "Ask again"),
+    "edit": ("e", "Edit the question and ask that"),
+    "branch": ("b", "Go on from here; what follows is kept"),
+    "before": ("[", "The alternative before"),
+    "after": ("]", "The next alternative"),
+}
+"""Each with the letter that does it."""
+
+
+class TurnMenu(Dialog[Deed | None]):
+    """A letter, a click, or Enter does it; Esc leaves everything as it is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
+
+    def __init__(self, shown: ShownTurn, *, has_code: bool = False) -> None:
+        super().__init__()
+        unfit: set[Deed] = set()
+        if not shown.turn.reply:
+            unfit.add("copy")
+        if not has_code:
+            unfit.add("code")
+        if shown.turn.question is None:
+            unfit.add("edit")
+        if shown.place == 1:
+            unfit.add("before")
+        if shown.place == shown.count:
+            unfit.add("after")
+        self._deeds = [deed for deed in get_args(Deed) if deed not in unfit]
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog") as dialog:
+            dialog.border_title = "This turn"
+            dialog.border_subtitle = "Esc closes"
+            yield OptionList(*(Option(self._row(deed), deed) for deed in self._deeds), compact=True)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.dismiss(cast(Deed, event.option_id))
+
+    def on_key(self, event: Key) -> None:
+        for deed in self._deeds:
+            if event.character == _WORDS[deed][0]:
+                event.stop()
+                self.dismiss(deed)
+
+    @staticmethod
+    def _row(deed: Deed) -> Content:
+        letter, words = _WORDS[deed]
+        return Content.assemble((f" {letter}  ", "bold"), words)

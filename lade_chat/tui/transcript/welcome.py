@@ -1,0 +1,66 @@
+"""The first thing anyone sees: what this is, what the colours mean, and something to try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from lade_chat.presentation.colours import ColourView
+from lade_chat.tui.app.key_names import keys_of
+from lade_chat.tui.theme.legend import follow_view, legend
+from lade_chat.tui.theme.tint import VERIFIED
+
+EXAMPLES = (
+    "Who are you?",
+    "What do the colours mean?",
+    "Mia has 12 apples and buys 15 more. How many apples does Mia have?",
+    "Write a Python function that returns the sum of a list.",
+    "Count from 3 to 30.",
+    "Sort these words: river, apple, moon, garden",
+    "Make JSON from this: Nora is 31 years old and lives in Rome.",
+    "Tell me a short story about a fox.",
+)
+"""One of each skill of the bundled model, worded as it has learnt them."""
+
+ABOUT = "Chat with a language model that guesses several tokens ahead and keeps those it would have written anyway."
+
+
+class Welcome(Vertical):
+    """Goes away with the first message and comes back with an empty conversation."""
+
+    @dataclass
+    class Picked(Message):
+        """The user picked an example."""
+
+        text: str
+
+    def compose(self) -> ComposeResult:
+        yield Static(ABOUT, markup=False, classes="about")
+        yield Static(markup=False, classes="legend")
+        yield Static("/explain shows how. Try one (click, or Shift+Tab):", markup=False, classes="try")
+        yield OptionList(*(Option(Content(text)) for text in EXAMPLES), compact=True)
+        yield Static(
+            keys_of(self).put_into("{toggle_lookahead} lookahead on or off, any time · {race} race · {help} help"),
+            markup=False,
+            classes="keys",
+        )
+
+    def on_mount(self) -> None:
+        follow_view(self, lambda view: self.query_one(".legend", Static).update(_legend(view)))
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.post_message(self.Picked(EXAMPLES[event.option_index]))
+
+
+def _legend(view: ColourView) -> Content:
+    """In words for a newcomer; by source, where there are more, as the border has it."""
+    if view == "sources":
+        return legend(view)
+    return Content.assemble(("guessed and verified", VERIFIED), ("  ·  ", "$text-muted"), "plain: one token a step")

@@ -1,0 +1,74 @@
+"""The top line: which model runs where and in which precision, how tokens are drawn, whether lookahead is on."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.widget import Widget
+
+from lade_chat.presentation.metrics import SEPARATOR, options_forms, sampling_forms
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
+
+
+class HeaderBar(Widget):
+    """Left the model, right the state of lookahead, which is never left out."""
+
+    def __init__(self, options: DecodingOptions, sampling: Sampling | None) -> None:
+        super().__init__()
+        self._model: ModelInfo | None = None
+        self._absence = "loading the model"
+        self._options = options
+        self._sampling = sampling
+
+    def show_model(self, model: ModelInfo | None, absence: str = "") -> None:
+        """The loaded model, or in a few words why there is none."""
+        self._model = model
+        self._absence = absence
+        self.refresh()
+
+    def show_options(self, options: DecodingOptions) -> None:
+        self._options = options
+        self.refresh()
+
+    def show_sampling(self, sampling: Sampling | None) -> None:
+        """How tokens are drawn; None for the likeliest always, which nobody has to be told."""
+        self._sampling = sampling
+        self.refresh()
+
+    def render(self) -> Content:
+        width = self.size.width
+        badges = [f" {form} " for form in options_forms(self._options, self._model)]
+        left, badge = _fitted(self._left(), badges, width)
+        on = self._options.lookahead and (self._model is None or self._model.lookahead_supported)
+        return Content.assemble(
+            (left, "bold"),
+            " " * (width - cell_len(left) - cell_len(badge)),
+            (badge, self._badge_style(on)),
+        )
+
+    def _badge_style(self, on: bool) -> str:
+        if self.app.native_ansi_color:
+            return "reverse" if on else ""
+        return "$text-success on $success 25%" if on else "$text-muted on $surface-lighten-2"
+
+    def _left(self) -> list[str]:
+        """What to say on the left, the fullest first: how tokens are drawn stays longer than where the model runs."""
+        if self._model is None:
+            return [f"lade-chat   {self._absence}", self._absence]
+        name = printable(self._model.name).replace("\n", " ")
+        about = SEPARATOR.join((name, self._model.device, self._model.dtype))
+        drawn = list(sampling_forms(self._sampling)) if self._sampling is not None else []
+        whole = [SEPARATOR.join((about, each)) for each in drawn[:1]] or [about]
+        less = [SEPARATOR.join((model, each)) for each in drawn for model in (about, name)]
+        return [*(f"lade-chat   {text}" for text in whole), *whole, *less, about, name]
+
+
+def _fitted(texts: list[str], badges: list[str], width: int) -> tuple[str, str]:
+    """The first text that fits, with the longest badge that leaves it room; else the end of the last one."""
+    for text in texts:
+        for badge in badges:
+            if cell_len(text) + cell_len(badge) < width:
+                return text, badge
+    keep = max(width - cell_len(badges[-1]) - 2, 0)
+    return "…" + texts[-1][len(texts[-1]) - keep :] if keep else "", badges[-1]

@@ -1,0 +1,102 @@
+"""The line above the prompt: loading, reading, writing with its figures, or ready; for a moment, a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.timer import Timer
+
+from lade_chat.presentation.metrics import Part, fit
+from lade_chat.protocol.events import Loading
+from lade_chat.protocol.values import Stage
+from lade_chat.tui.widgets.tooltips import ExplainedLine
+
+HINT_SECONDS = 4.0
+BESIDE = "  │  "
+"""Between a hint and the state."""
+
+_STAGES: dict[Stage, str] = {
+    "configuration": "reading the configuration",
+    "download": "downloading",
+    "tokenizer": "loading the tokenizer",
+    "weights": "loading the weights",
+    "probe": "trying a first step",
+    "compile": "compiling the model's steps",
+    "cost": "measuring what a step costs",
+}
+
+
+class StatusBar(ExplainedLine):
+    """Exactly one line, whatever the width."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._share: float | None = None
+        self._hint = ""
+        self._holds: Callable[[], bool] = lambda: True
+        self._timer: Timer | None = None
+
+    def show(self, parts: Sequence[Part]) -> None:
+        self._set(list(parts), None)
+
+    def show_loading(self, progress: Loading) -> None:
+        share = min(progress.done / progress.total, 1.0) if progress.total > 1 else None
+        self._set([Part(0, (_STAGES[progress.stage],))], share)
+
+    def show_reading(self, done: int, total: int) -> None:
+        self._set([Part(0, ("reading the prompt",))], done / total if total else None)
+
+    def hint(self, text: str, holds: Callable[[], bool] = lambda: True) -> None:
+        """Show ``text`` for a few seconds, and no longer than it ``holds``; the state beside it if there is room."""
+        self._hint, self._holds = text, holds
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(HINT_SECONDS, self._end_hint)
+        self.refresh()
+
+    @property
+    def text(self) -> str:
+        """What the line says, at its present width."""
+        return self.render().plain
+
+    def render(self) -> Content:
+        width = self.size.width
+        if not self._hint or not self._holds():
+            return self._state(width)
+        hint = Content.styled(fit([Part(0, (self._hint,))], width), "$text-warning")
+        room = width - hint.cell_length - cell_len(BESIDE)
+        if not self.parts or room < cell_len(min(self.parts, key=lambda part: part.rank).forms[-1]):
+            return hint
+        return Content.assemble(hint, (BESIDE, "$text-muted"), self._state(room))
+
+    def _state(self, width: int) -> Content:
+        line = fit(self.parts, width) if self.parts else ""
+        if self._share is None:
+            return Content(line)
+        return Content.assemble(line, " ", *bar(self._share, min(30, width - len(line) - 7)))
+
+    def _set(self, parts: list[Part], share: float | None) -> None:
+        self.parts, self._share = parts, share
+        self.review()
+
+    def review(self) -> None:
+        """Draw anew: the state is another, or something that a hint is about."""
+        if not self._holds():
+            self._hint = ""
+        self.refresh()
+
+    def _end_hint(self) -> None:
+        self._hint = ""
+        self.refresh()
+
+
+def bar(share: float, width: int) -> list[tuple[str, str]]:
+    """A progress bar of ``width`` cells and the percentage after it."""
+    full = round(share * max(width, 0))
+    return [
+        ("━" * full, "$success"),
+        ("━" * (max(width, 0) - full), "$surface-lighten-3"),
+        (f" {share:4.0%}", ""),
+    ]

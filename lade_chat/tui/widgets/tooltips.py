@@ -1,0 +1,49 @@
+"""What a pointer is told that rests on a figure: how it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.events import MouseMove
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lade_chat.presentation.metric_help import measured
+from lade_chat.presentation.metrics import Part, fitting
+
+
+def explain(widget: Widget, *figures: str) -> None:
+    """Have the widget's tooltip tell how these are measured; without any there is none."""
+    told = measured(figures)
+    lines = [Content.assemble((f"{name}: ", "bold"), words) for name, words in told]
+    widget.tooltip = Content("\n").join(lines) if lines else None
+
+
+class ExplainedLine(Widget):
+    """A line of figures: a pointer that comes to it is told of those that are there."""
+
+    def __init__(self, parts: Sequence[Part] = (), *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self.parts: list[Part] = list(parts)
+
+    def on_enter(self) -> None:
+        self.explain_parts()
+
+    def explain_parts(self) -> None:
+        """Have the tooltip tell of the figures on the line."""
+        shown = [part for part, _ in fitting(self.parts, self.size.width)] if self.parts else []
+        explain(self, *(part.figure for part in shown if part.figure))
+
+
+class FigureRows(Static):
+    """Figures, one a row: a pointer is told of the one that it rests on."""
+
+    def __init__(self, figures: Sequence[str], *, id: str) -> None:  # noqa: A002
+        super().__init__(markup=False, id=id)
+        self._figures = figures
+        explain(self, *figures)
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        if 0 <= event.y < len(self._figures):
+            explain(self, self._figures[event.y])
