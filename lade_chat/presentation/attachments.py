@@ -18,7 +18,7 @@ class Attachment(NamedTuple):
 
 
 def parted(question: str) -> tuple[str, tuple[Attachment, ...]]:
-    """What was typed, and the files that were attached to it."""
+    """Return what was typed and the files that were attached to it."""
     found = list(_FILE.finditer(question))
     if not found or "".join(match.group() for match in found) != question[found[0].start() :]:
         return question, ()
@@ -27,6 +27,6 @@ def parted(question: str) -> tuple[str, tuple[Attachment, ...]]:
 
 
 def folded(question: str) -> str:
-    """The question with a line for each file in place of its text."""
+    """Return the question with a line for each file in place of its text."""
     typed, files = parted(question)
     return "\n".join([typed, *(f"[{file.name} · {counted(len(file.text.splitlines()), 'line')}]" for file in files)])

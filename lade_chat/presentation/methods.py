@@ -21,7 +21,7 @@ PAPER_SIZES = Sizes()
 NEED_LOOKAHEAD = frozenset({LOOKAHEAD, FIXED, JACOBI})
 """What cannot be done with every model: several branches, or several tokens, in one step."""
 ONE_BY_ONE = frozenset({PLAIN, GENERATE})
-"""What never guesses: each of its tokens is decoded by itself."""
+"""Methods that never guess: each token takes a step of its own."""
 DRAW_THEIR_OWN_WAY = frozenset({GENERATE, *PROMPT_LOOKUP})
 """Methods of transformers, which with one seed say something else than this package's."""
 

@@ -141,7 +141,7 @@ class Statistics(msgspec.Struct, frozen=True):
     recent_tokens_per_second: float = 0.0
     verified_tokens: int = 0
     verified_from: tuple[tuple[Origin, int], ...] = ()
-    """How many of them each source had guessed, the most first; empty too where that is not known."""
+    """Their number by the source that had guessed them, the largest first; empty too where that is not known."""
     prompt_tokens: int = 0
     context_used: int = 0
     context_window: int = 0

@@ -29,7 +29,7 @@ class Model(msgspec.Struct, frozen=True):
         return cls(model.name, _lasting(path), model.device, model.dtype)
 
     def is_same(self, other: Model) -> bool:
-        """Whether both are one model, wherever and however precisely it runs."""
+        """True if both are one model, wherever and however precisely it runs."""
         return (self.name, _lasting(self.path)) == (other.name, _lasting(other.path))
 
 

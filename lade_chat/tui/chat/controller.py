@@ -159,7 +159,7 @@ class Chat(ConversationMoves):
 
     @property
     def _can_ask(self) -> bool:
-        """Whether the model is free, and the conversation stands as the keeper left it."""
+        """True if the model is free and nothing is still being written to the conversation."""
         return self.phase is Phase.READY and self.model is not None and not self._keeper.busy
 
     def toggle_lookahead(self) -> None:

@@ -44,7 +44,7 @@ class Drawing:
         return msgspec.structs.replace(options, sampling=msgspec.structs.replace(sampling, seed=seed))
 
     def is_greedy(self, options: DecodingOptions) -> bool:
-        """Whether the likeliest token is always taken, as far as that is known."""
+        """True if the likeliest token is always taken, as far as that is known."""
         asked, told = options.sampling, self.in_force
         if asked is not None and asked.from_model:
             return told is None or not (told.from_model or told.seed is not None)

@@ -30,7 +30,7 @@ class ConversationMoves:
     _dropped: int
     _loads: Loads
     _offer_waits = False
-    """Whether a conversation was opened before there was a model."""
+    """True after a conversation was opened before there was a model."""
 
     def _after_this(self, call: Job) -> None:
         raise NotImplementedError

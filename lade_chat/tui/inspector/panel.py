@@ -182,7 +182,7 @@ def _figures(s: Statistics, *, measuring: bool) -> Content:
 
 
 def _sources(s: Statistics) -> str:
-    """How many of the verified tokens each source had guessed."""
+    """The verified tokens, counted by the source that had guessed them."""
     if s.verified_from:
         return ", ".join(f"{origin} {count}" for origin, count in s.verified_from)
     return "not known" if s.verified_tokens else "none yet"
