@@ -113,6 +113,8 @@ class Fuzz:
             "middle": lambda: [*text[: cut - 1], *self._tokens(1), *text[cut:]],
             "new": lambda: self._tokens(self.draw.choice([2, 20, 45])),
         }[kind]()[:90]
+        if self.prompt == self.session.ids:  # it would be gone on with, not read as a prompt
+            self.prompt = [*self.prompt, *self._tokens(1)]
         if self.draw.random() < 0.2:
             self.session = self.session.copy()
             kind += ", session copied"
