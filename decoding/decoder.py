@@ -85,7 +85,9 @@ class Decoder(ABC):
                 under its own text. They must be functions of what they are given.
             stopping_criteria: transformers' or the caller's own, asked after every token; their ``scores`` is None.
             session: what to go on from; None for a fresh one. The longest common prefix of its text is not read
-                again, and its tables stay.
+                again, as far as it was read as it would be now, and its tables stay. If ``input_ids`` is its text as
+                it stands, the generation goes on as if it had never been stopped; else ``input_ids`` is a prompt,
+                read as by a model just loaded. That makes a difference where reading depends on a text's length.
             on_prefill: told how many tokens of the prompt have been read, and of how many, after every chunk.
             should_stop: asked before every chunk of the prompt and before every step; True ends the generation.
             observe: told in detail of every step of lookahead decoding, before it is yielded. Steps that had no choice

@@ -27,6 +27,18 @@ class Adapter(nn.Module):
         self.down = nn.Parameter(torch.randn(2, columns, generator=generator).to(**kept))
         self.up = nn.Parameter(torch.randn(rows, 2, generator=generator).to(**kept))
 
+    @property
+    def weight(self) -> torch.Tensor:
+        """Some models look at it themselves."""
+        found: torch.Tensor = self.base.weight
+        return found
+
+    @property
+    def bias(self) -> torch.Tensor | None:
+        """As ``weight``."""
+        found: torch.Tensor | None = self.base.bias
+        return found
+
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         found: torch.Tensor = self.base(rows)
         return found + rows @ self.down.T @ self.up.T if self.enabled else found
