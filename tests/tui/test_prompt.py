@@ -58,7 +58,7 @@ def test_what_follows_a_command_is_its_argument() -> None:
     ("text", "near"),
     [
         ("/retyr", "/retry?"),
-        ("/re", "/resume, /rename or /retry?"),
+        ("/re", "/resume, /rename, /retry or /reopen?"),
         ("/lokahead", "/lookahead?"),
         ("/exprot x.gif", "/export?"),
         ("/models", "/model?"),
