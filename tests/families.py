@@ -1,7 +1,7 @@
 """All families of causal language models in transformers: which of them lookahead serves, recorded and told.
 
-`python -m tests.families` writes the README's table anew from the record, `python -m tests.families --record` makes the
-record anew first. The tests hold every family to the record, and the README to the table.
+`python -m tests.families` writes the table of assets/docs/models.md from the record; with `--record` it makes the
+record anew first. The tests hold every family to the record, and the page to the table.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.models import hf_greedy, random_prompt
 from tests.small_configs import small_config
 
 RECORD = Path(__file__).with_suffix(".json")
-README = Path(__file__).resolve().parents[1] / "README.md"
+PAGE = Path(__file__).resolve().parents[1] / "assets" / "docs" / "models.md"
 BEGIN, END = "<!-- families -->", "<!-- /families -->"
 MODEL_TYPES = tuple(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
 ATTENTIONS = ("sdpa", "eager")
@@ -158,7 +158,7 @@ def record() -> None:
 
 
 def table() -> str:
-    """The README's lines between the markers."""
+    """The page's lines between the markers."""
     families = recorded()
     served = sorted(name for name, of in families.items() if of.attentions)
     eager = [name for name in served if families[name].attentions == ("eager",)]
@@ -188,9 +188,9 @@ def table() -> str:
     return "\n".join(lines)
 
 
-def with_table(readme: str) -> str:
-    """The README with the table between its markers."""
-    before, rest = readme.split(BEGIN)
+def with_table(page: str) -> str:
+    """The page with the table between its markers."""
+    before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
     return f"{before}{BEGIN}\n\n{table()}\n\n{END}{after}"
 
@@ -219,4 +219,4 @@ def _wrapped(title: str, names: list[str]) -> Iterator[str]:
 if __name__ == "__main__":
     if sys.argv[1:] == ["--record"]:
         record()
-    README.write_text(with_table(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -14,7 +14,7 @@ from tests.families import (
     END,
     LENGTH,
     MODEL_TYPES,
-    README,
+    PAGE,
     UNBUILT,
     mistaken,
     outcome,
@@ -59,8 +59,8 @@ def test_most_families_are_served():
     assert sum(bool(of.attentions) for of in RECORDED.values()) > 100
 
 
-def test_the_readme_tells_what_is_recorded():
-    text = README.read_text(encoding="utf-8")
+def test_the_page_of_models_tells_what_is_recorded():
+    text = PAGE.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
     assert with_table(text) == text, "run python -m tests.families"
 
