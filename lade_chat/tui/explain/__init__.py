@@ -1,1 +1,1 @@
-"""The method explained on the screen: three short walks over steps that the model has just taken."""
+"""The method explained on the screen, on steps that the model has just taken."""

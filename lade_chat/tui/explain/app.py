@@ -1,4 +1,4 @@
-"""``lade-chat explain``: loads a model, has the engine take its steps, and shows them; nothing else."""
+"""The `lade-chat explain` application: loads a model and shows the tutorial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first pages: what a token is, what a step is, and why to guess at all."""
+"""First pages: token, step, and the reason to guess at all."""
 
 from __future__ import annotations
 

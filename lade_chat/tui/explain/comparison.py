@@ -1,4 +1,4 @@
-"""The last pages: the whole reply, plainly and by lookahead, in figures that add up; and the method in three lines."""
+"""Last pages: the whole reply with and without lookahead in figures that add up, and the method in three lines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _verified(walk: Comparison) -> int:
 
 
 def _others(walk: Comparison) -> str:
-    """Where the tokens come from that were not guessed: each step brings one, unless a guess was the last token."""
+    """Explain the tokens that were not candidates: one per step, unless a candidate ended the reply."""
     own = len(walk.lookahead) - _verified(walk)
     begin = f"The model itself added {own}: one a step"
     if own == walk.lookahead_steps:

@@ -1,4 +1,4 @@
-"""The first walk: Jacobi iteration, a block of guesses that settles from the left."""
+"""Jacobi pages: a block of guesses that settles from the left."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class _Block:
         return f"{begin} One place more is settled: it now has true text before it."
 
     def ending(self, title: str) -> list[Page]:
-        """What came of it, and what it leaves lying."""
+        """Return the result of the iteration, and its leftover n-grams."""
         count, plainly = len(self._iterations), in_words(len(self._final))
         than = "as many as plain decoding takes" if count >= len(self._final) else f"plain decoding takes {plainly}"
         outcome = f"{plainly.capitalize()} tokens in {counted(count, 'step')}; {than}."

@@ -1,4 +1,4 @@
-"""An attention mask drawn with blocks: a row for each token read, filled where it sees the token of that column."""
+"""Attention mask drawn with block characters: one row per query, filled where it attends to the column's token."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _Part: TypeAlias = tuple[str, str]
 
 
 def mask_width(mask: Mask, *, labelled: bool, tall: bool) -> int:
-    """How many cells a drawing is wide."""
+    """Return the width of a drawing in cells."""
     cell = 2 if tall else 1
     return LABEL * labelled + CACHE + sum(1 + cell * count for _, count in mask.groups)
 
 
 def mask_height(mask: Mask, *, tall: bool) -> int:
-    """How many lines a drawing takes: one for each row if ``tall``, else one for two; and one for the names."""
+    """Return the height of a drawing in lines: one per row if ``tall``, else per two rows; one for names."""
     return 1 + sum(count if tall else (count + 1) // 2 for _, count in mask.groups)
 
 
@@ -64,7 +64,7 @@ def draw_mask(mask: Mask, lit: frozenset[Group], *, labelled: bool, tall: bool) 
 
 
 def draw_legend(mask: Mask, width: int, height: int, *, tall: bool) -> list[Content]:
-    """What the short names above the columns mean, behind a gap, as far as that fits into ``height`` lines."""
+    """Return the legend of the column names, as far as it fits into ``height`` lines."""
     names = [(_heading(name, count, tall), MEANINGS.get(name, name)) for name, count in mask.groups]
     meanings = [f"{short}: {meaning}" for short, meaning in names if len(short) <= 2 or short not in meaning]
     meanings.append(f"cache: the {counted(mask.cached, 'token')} before")

@@ -1,4 +1,4 @@
-"""The second walk: n-grams collected from the window of the lookahead branch."""
+"""N-gram pages: n-grams collected from the window of the lookahead branch."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _example(step: LookaheadStep, room: Room) -> list[Content]:
 
 
 def _written(steps: Sequence[LookaheadStep], room: Room) -> list[Content]:
-    """What each of the steps wrote."""
+    """Return the tokens that each step emitted."""
     return [
         Content.assemble(
             (f"step {number} wrote ", MUTED), (" ".join(shown(token) for token in step.laid_open.settled), NEW)

@@ -1,4 +1,4 @@
-"""Page: one thing said in a sentence or two, a picture of it, and the attention mask of the step it is about."""
+"""A page of the tutorial: a sentence or two, a picture, and the attention mask of its step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NARROWEST, WIDEST = 3, 12
 
 @dataclass(frozen=True)
 class Room:
-    """How many cells a picture may take."""
+    """Size available to a picture, in cells."""
 
     width: int
     height: int

@@ -1,4 +1,4 @@
-"""The screen on which the method is explained: a sentence, a picture, the mask; Space goes on."""
+"""Tutorial screen: a sentence, a picture, the mask; Space turns the page."""
 
 from __future__ import annotations
 

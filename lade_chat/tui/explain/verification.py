@@ -1,4 +1,4 @@
-"""The third walk: candidates beside what the model itself says, the run that is accepted, and why nothing changes."""
+"""Verification pages: candidates beside the model's own choices, the accepted run, and why the text cannot change."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ class _Tree:
         return _Branch(tuple(numbers), sum(self._candidates[number - 1].accepted for number in numbers))
 
     def sources(self) -> str:
-        """Where the candidates come from."""
+        """Return the sentence that names the candidates' sources."""
         origins = {candidate.origin for candidate in self._candidates}
         known = (("trajectory", "the pool"), ("context", "the chat so far"))
         places = [place for origin, place in known if origin in origins]
         return f"What has followed it, in {' and in '.join(places)}, may follow again: these are the candidates."
 
     def verdict(self) -> str:
-        """What was accepted, and what was not."""
+        """Return the sentence that tells the accepted candidates from the rejected ones."""
         if not self.accepted:
             return (
                 "A guess is verified if it is what the model says there. Here the model wanted another token at once:"
@@ -148,7 +148,7 @@ class _Tree:
         ]
 
     def _answers(self, branch: _Branch, judged: bool) -> list[Cell]:
-        """What the model says there: the accepted run, its own token behind that, and the rest."""
+        """Return the model's choices: the accepted run, its own next token, and the rest."""
         _, said = self._words(branch)
         if not judged:
             return [(token, NEW) for token in said]

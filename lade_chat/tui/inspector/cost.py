@@ -1,4 +1,4 @@
-"""The budget of the step: what it would have cost with 0, 1, 2 … candidates, and the number that was taken."""
+"""Budget view: the step's cost with 0, 1, 2 … candidates, and the number taken."""
 
 from __future__ import annotations
 

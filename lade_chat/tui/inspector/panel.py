@@ -1,4 +1,4 @@
-"""The inspector: a reply's figures, and its last step laid open; a page at a time, or all of it where there is room."""
+"""Debug panel: a reply's metrics and the details of its last step, by page or all at once where there is room."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def _sources(s: Statistics) -> str:
 
 
 def _runs(runs: tuple[int, ...]) -> list[Content]:
-    """How many steps accepted how many guesses; the last row gathers the longest runs."""
+    """Return the histogram of accepted candidates per step; the last row gathers the longest runs."""
     counts = [*runs[: HISTOGRAM_ROWS - 1], sum(runs[HISTOGRAM_ROWS - 1 :])]
     counts += [0] * (HISTOGRAM_ROWS - len(counts))
     most = max(*counts, 1)

@@ -1,4 +1,4 @@
-"""How often each source was right, by how deep its guess stood, and what the tables hold."""
+"""Sources view: acceptance rate per source and depth, and the size of the draft tables."""
 
 from __future__ import annotations
 

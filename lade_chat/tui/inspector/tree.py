@@ -1,4 +1,4 @@
-"""The candidate tree of the step: what was guessed after the last token, by which source, and what was accepted."""
+"""Tree view: the step's candidates after the last token, their sources, and the accepted path."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class TreeView(InspectorView):
         return Content.assemble(f"{indent}{mark} ", (text, style), (source, "$foreground-muted"))
 
     def _end(self, inspection: Inspection) -> list[Content]:
-        """What the step settled; its last token nobody had guessed."""
+        """Return the tokens that the step emitted; the last one was not a candidate."""
         if not inspection.settled:
             return []
         *guessed, own = inspection.settled
@@ -79,6 +79,6 @@ class TreeView(InspectorView):
 
 
 def _alike(inspection: Inspection, first: int, second: int) -> bool:
-    """Whether two candidates of one branch can stand on one line."""
+    """Return whether two candidates of one branch fit on one line."""
     a, b = (inspection.candidates[number - 1] for number in (first, second))
     return (a.origin, a.accepted) == (b.origin, b.accepted)

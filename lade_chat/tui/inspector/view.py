@@ -1,4 +1,4 @@
-"""What every view of the inspector is: a step laid open, drawn anew when it or the room for it changes."""
+"""Base of the inspector's views: redrawn when the step or the available room changes."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def shown(text: str, width: int | None = None) -> str:
 
 
 def plainly(inspection: Inspection) -> str:
-    """What a step was that held nothing to see."""
+    """Return the words for a step without candidates or window."""
     return "this step read the prompt" if inspection.prompt else "a plain step: the last token alone was read"

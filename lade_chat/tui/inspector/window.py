@@ -1,4 +1,4 @@
-"""The window as it went into the step: iterations downwards, positions to the right, and the n-grams it yielded."""
+"""Window view: the step's window, iterations downwards and positions to the right, and the n-grams collected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who races whom, and over what: three lists, and Enter starts the race."""
+"""Menu of a race: left method, right method and question; Enter starts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One side of the race: its text as it comes, how far it has got, and its figures on its own clock."""
+"""One side of a race: streamed text, progress, and metrics on its own clock."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RacePane(Vertical):
         self._text.open_thoughts(wanted)
 
     def show_track(self, goal: int, top_speed: float) -> None:
-        """How far it has got towards ``goal`` tokens, and its speeds so far beside the fastest of both sides."""
+        """Show progress towards ``goal`` tokens, and the speeds so far on the scale of both sides."""
         track = self.query_one(".race-track", Static)
         width = track.size.width - len(TRACK_NAME) - len(SPARKS_NAME)
         sparks = min(SPARKS, max(0, width // 3))  # whether filled or not, so that both sides have one scale

@@ -1,4 +1,4 @@
-"""Races: who races whom, over which questions, and how it stands; the chat starts them one after the other."""
+"""Queue of races: methods, questions and score; the chat starts one after the other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Races:
         self._ends: dict[Side, ReplyFinished] = {}
 
     def titles(self, options: DecodingOptions) -> tuple[str, str]:
-        """What the two sides are called."""
+        """Names of the two sides."""
         return title(in_force(self.left, options.sizes)), title(in_force(self.right, options.sizes))
 
     def single(self, heat: Heat) -> None:
@@ -54,7 +54,7 @@ class Races:
         self.heat = self._waiting.popleft()
 
     def command(self, options: DecodingOptions) -> Race:
-        """What the engine is asked for the present heat."""
+        """Command for the engine that runs the current race."""
         assert self.heat is not None
         self._ends.clear()
         return Race(self.heat.messages, options, self.left, self.right, fresh=self.heat.fresh)
@@ -84,7 +84,7 @@ class Races:
 
     @property
     def last(self) -> bool:
-        """Whether no race follows this one."""
+        """True for the last race of the queue."""
         return not self._waiting
 
     def heading(self) -> str:

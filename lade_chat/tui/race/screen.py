@@ -1,4 +1,4 @@
-"""The race: one prompt, one model, two ways to decode, and what came of it."""
+"""Race screen: one prompt, one model, two methods side by side, and the result."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class RaceScreen(ClosingScreen[None]):
         return self.query_one(f"#{side}", RacePane)
 
     def _compare(self) -> None:
-        """How far each side has got: to the end of the one that has come there, else to where the other is."""
+        """Show each side's progress: towards the end once one side is there, else towards the other side."""
         panes = self._pane("left"), self._pane("right")
         counts = [pane.statistics.generated_tokens for pane in panes]
         ended = [count for pane, count in zip(panes, counts, strict=True) if pane.ended]

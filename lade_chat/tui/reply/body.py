@@ -1,4 +1,4 @@
-"""What a model says: its answer tinted token by token, its thoughts (``<think>``) folded."""
+"""Body of a reply: the answer tinted token by token, thoughts (``<think>``) folded."""
 
 from __future__ import annotations
 

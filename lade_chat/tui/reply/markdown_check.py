@@ -1,4 +1,4 @@
-"""Whether a text is Markdown. Cheap to import, unlike what renders it."""
+"""Check for Markdown; cheap to import, unlike the renderer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INDENTED = re.compile(r"^(?: {4}|\t)", re.MULTILINE)
 
 
 def is_markdown(text: str) -> bool:
-    """Whether a text gains by being rendered, and loses nothing: code outside fences would lose its indentation."""
+    """Return whether rendering improves a text and loses nothing (unfenced code would lose its indentation)."""
     outside, fence, fenced = [], "", False
     for line in text.splitlines():
         mark = _FENCE.match(line)

@@ -1,4 +1,4 @@
-"""Where the characters of a rendered text came from: found again by walking along the source it was rendered from."""
+"""Mapping from the characters of a rendered text back to its source, by walking along both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reply as it grows: its exact text, and for each token where it stands and where it came from."""
+"""A growing reply: its exact text, and the span and origin of each token."""
 
 from __future__ import annotations
 

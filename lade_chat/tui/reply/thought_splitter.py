@@ -1,4 +1,4 @@
-"""Tells a reply's thoughts (``<think>…</think>``) from its answer while the text is still coming in."""
+"""Incremental splitter of a streamed reply into thoughts (``<think>…</think>``) and answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ThoughtSplitter:
 
     @property
     def thinking(self) -> bool:
-        """Whether the text ends inside a thought."""
+        """True while the text ends inside a thought."""
         return self._kind == "thought"
 
     def advance(self, text: str, *, final: bool = False) -> None:
@@ -74,7 +74,7 @@ class ThoughtSplitter:
 
 
 def _kept_back(text: str, start: int) -> int:
-    """How many characters at the end of ``text`` may be the beginning of a tag."""
+    """Return the number of characters at the end of ``text`` that may begin a tag."""
     for length in range(min(len(CLOSING) - 1, len(text) - start), 0, -1):
         tail = text[-length:]
         if OPENING.startswith(tail) or CLOSING.startswith(tail):

@@ -1,4 +1,4 @@
-"""Streaming text in chunks, each token tinted by its origin: only the last chunk is drawn anew."""
+"""Streamed text in chunks, each token tinted by its origin; only the last chunk is redrawn."""
 
 from __future__ import annotations
 

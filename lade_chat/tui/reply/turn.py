@@ -1,4 +1,4 @@
-"""The model's turn: tinted text as it streams in, thoughts folded, and its figures when it has ended."""
+"""The model's turn: tinted text while it streams, folded thoughts, and metrics at the end."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class ReplyTurn(Turn):
             self._stack.add(PackedLine(summary(statistics), classes="summary"))
 
     def go_on(self) -> None:
-        """What is added from now on follows what was said: tokens again, until that ends too."""
+        """Reopen an ended reply: further tokens are appended to it."""
         self._ended = False
         for part, document in self._documents.items():
             self._body.discard(document)

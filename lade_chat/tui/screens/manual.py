@@ -1,4 +1,4 @@
-"""The manual: a list of pages, the one chosen beside it, and a search over all of them."""
+"""Manual screen: a list of pages, the selected page, and a search over all of them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def _parser() -> MarkdownIt:
 
 
 class PageList(OptionList, can_focus=False):
-    """Who chooses by mouse goes on typing in the search."""
+    """List of pages that leaves the focus in the search field."""
 
 
 class HelpScreen(Dialog[None]):
-    """What is typed is searched for; Esc closes it. ``topic`` is a page's name, or else words to search for."""
+    """The manual with its search field. ``topic`` is a page's name or words to search for; Esc closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "Close", priority=True),
@@ -107,7 +107,7 @@ class HelpScreen(Dialog[None]):
         page.scroll_page_down(animate=False) if direction > 0 else page.scroll_page_up(animate=False)
 
     def action_next_found(self) -> None:
-        """Where the words searched for stand next; behind the last place, the next page."""
+        """Go to the next match; after the last one, to the next page."""
         if self._found:
             self._bring_up(self._found.pop(0))
         elif self._words:
@@ -121,7 +121,7 @@ class HelpScreen(Dialog[None]):
 
     @property
     def _words(self) -> tuple[str, ...]:
-        """What is searched for: all that was typed as it stands somewhere, else each of its words."""
+        """Return the search terms: the whole input if it occurs somewhere, else each of its words."""
         typed = self._typed
         return (typed,) if typed and any(page.holds([typed]) for page in self._pages) else tuple(typed.split())
 

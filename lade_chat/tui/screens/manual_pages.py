@@ -1,4 +1,4 @@
-"""The manual's pages: Markdown beside this file, into which the keys in force and this program's lists are put."""
+"""The manual's pages: Markdown files filled in with the keys in force and the application's lists."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class ManualPage(NamedTuple):
     text: str
 
     def holds(self, words: Sequence[str]) -> bool:
-        """Whether all of the words, in lower case, stand on it."""
+        """Return whether the page contains all of the words (lower case)."""
         text = self.text.lower()
         return all(word in text for word in words)
 
     def defines(self, term: str) -> bool:
-        """Whether the term, in lower case, has a row in a table, or is a heading."""
+        """Return whether the term (lower case) is a heading or a table row of the page."""
         text = self.text.lower()
         return f"| **{term}** |" in text or re.search(rf"^#+ {re.escape(term)}$", text, re.MULTILINE) is not None
 

@@ -1,4 +1,4 @@
-"""Asks for a model: a folder or a hub id, and where and how it is to run."""
+"""Model dialog: a folder or Hub id, device and precision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models at hand, below the field in which one is typed: narrowed by what stands there, chosen by Up and Down."""
+"""List of known models below the input field, narrowed by its text, selected with Up and Down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks where a picture is to be written; the end of the file's name chooses what it becomes."""
+"""Dialog for a picture's file name; the extension selects the format."""
 
 from __future__ import annotations
 

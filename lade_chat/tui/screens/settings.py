@@ -1,4 +1,4 @@
-"""What the chat is to do without being told: shown with where each value comes from, changed in the settings file."""
+"""Settings screen: every value with its source, edited in the settings file."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class SettingsScreen(Dialog[Changes | None]):
         return field.value
 
     def _about(self, name: str) -> Content:
-        """What it means; where something goes over the file, that instead."""
+        """Return the setting's description, or whatever overrides the file."""
         if self._preferences.overruled(name):
             what = "a flag" if self._preferences.origins[name] == "flag" else SETTINGS[name].variable
             return Content.styled(f"{what} goes over it now", "$text-warning")
@@ -126,7 +126,7 @@ class SettingsScreen(Dialog[Changes | None]):
 
 
 def _choices(name: str, themes: list[str]) -> list[str]:
-    """What there is to choose from; empty where anything may be typed."""
+    """Return the allowed values; empty where any text is allowed."""
     kind = SETTINGS[name].kind
     if name == "theme":
         return themes

@@ -1,4 +1,4 @@
-"""Text for other programs: through the terminal (OSC 52), and the system's clipboard where a tool for it is there."""
+"""Clipboard: OSC 52 through the terminal, and the system's clipboard where a tool is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Textual's driver for a terminal: a paste stays a paste, and a terminal that stands still or is gone stops nothing."""
+"""Textual driver for a terminal: pastes stay whole, and a stalled or vanished terminal blocks nothing."""
 
 from __future__ import annotations
 
@@ -71,6 +71,6 @@ class TerminalDriver(LinuxDriver):
 
 
 def _terminal() -> TextIO:
-    """What LinuxDriver draws on; the command line has seen to it that it is a terminal."""
+    """Return the stream that LinuxDriver draws on; the command line has checked that it is a terminal."""
     assert sys.__stderr__ is not None
     return sys.__stderr__

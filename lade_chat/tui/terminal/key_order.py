@@ -1,4 +1,4 @@
-"""Keys act in the order in which they were pressed, however fast they come.
+"""Key order: keys take effect in the order in which they were pressed, however fast they arrive.
 
 Textual 8.2 puts a key into the queue of the focused widget. A letter is inserted there at once, while a key that is
 bound goes up through the queue of every ancestor first and acts when it has come to the application; and one that is
@@ -44,7 +44,7 @@ class KeyOrder:
 
     @property
     def is_idle(self) -> bool:
-        """Whether every key has had its effect."""
+        """True once every key has taken effect."""
         return self._patience is None
 
     async def take(self, event: Key | Paste) -> None:

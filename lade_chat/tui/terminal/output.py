@@ -1,4 +1,4 @@
-"""What is drawn, written in a thread: nothing waits for a terminal that reads slowly, stands still, or is gone."""
+"""Terminal output written in a thread, so that nothing waits for a slow, stalled or vanished terminal."""
 
 from __future__ import annotations
 
@@ -90,5 +90,5 @@ class Output:
 
 
 def is_picture(text: str) -> bool:
-    """Whether it only draws, so that a later one makes up for it: no mode is set, nothing goes to the clipboard."""
+    """Return whether the text only draws, so that it may be dropped: it sets no mode and no clipboard."""
     return len(text) > _LONGEST_MODE and not text.startswith("\x1b]")

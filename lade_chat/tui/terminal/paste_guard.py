@@ -1,4 +1,4 @@
-"""Keeps a paste in one piece: takes escape characters out of it before they reach Textual's parser."""
+"""Paste guard: removes escape characters from a paste before Textual's parser splits it."""
 
 from __future__ import annotations
 

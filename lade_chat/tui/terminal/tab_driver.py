@@ -1,4 +1,4 @@
-"""Textual's driver for a tab of a browser, which a browser that stands still or a server that is gone does not stop."""
+"""Textual driver for a browser tab; a stalled browser or a vanished server blocks nothing."""
 
 from __future__ import annotations
 

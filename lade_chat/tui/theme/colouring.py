@@ -1,4 +1,4 @@
-"""An application whose tokens are coloured in one of two views; the view is switched by key, and kept."""
+"""Application base with two colour views for tokens, switched by key and saved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The legend of the colours: in the border of what holds it, so that it takes no line of its own."""
+"""Legend of the token colours, drawn in the border of its widget to save a line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def follow_view(widget: Widget, show: Callable[[ColourView], object]) -> None:
 
 
 def view_of(widget: Widget) -> ColourView:
-    """How tokens are coloured where this widget is."""
+    """Return the colour view in force for a widget."""
     return cast("Colouring", widget.app).colours
 
 

@@ -1,4 +1,4 @@
-"""How a token's origin looks: a tint behind it, or lines and letters where colours are not wanted.
+"""Style of a token by origin: a background tint, or underlines where colours are off.
 
 Styles name variables that the theme and the view fill in, so that what is on the screen follows both by itself.
 """
@@ -36,7 +36,7 @@ def style_of(origin: Origin) -> str:
 def origin_variables(
     view: ColourView, theme: Mapping[str, str], *, dark: bool, tinted: bool = True, marked: bool = False
 ) -> dict[str, str]:
-    """What the variables stand for.
+    """Return the values of the CSS variables.
 
     Args:
         theme: the theme's own variables.

@@ -1,4 +1,4 @@
-"""The line below a question that was asked more than once: which of its alternatives is shown."""
+"""Line below a question with several alternatives: `‹ 1 of 2 ›`, switched by key or click."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question as it is shown: what was typed, and each attached file folded to one line."""
+"""A question on the screen: the typed text, and each attached file folded to one line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lade_chat.presentation.sanitize import printable
 
 
 class AttachedText(Vertical):
-    """What was typed stands there as it is; a click on a file's line opens it."""
+    """The typed text as it is, with one clickable line per attached file."""
 
     def __init__(self, question: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The conversation on the screen: turns and notices, kept at the end unless the user reads back."""
+"""The transcript: turns and notices; follows its end unless the user scrolls back."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Transcript(FollowScroll):
             self.reply = None
 
     def fail_reply(self, message: str | None) -> None:
-        """What was said stays; why it broke off is nothing the model said, so it stands on its own."""
+        """Keep the partial reply, and show the reason it broke off as a notice of its own."""
         reply, self.reply = self.reply, None
         if reply is None:
             return

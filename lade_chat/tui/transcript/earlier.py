@@ -1,4 +1,4 @@
-"""The line above a long conversation: its earlier turns are shown when someone wants them."""
+"""Line above a long conversation that shows its earlier turns on demand."""
 
 from __future__ import annotations
 

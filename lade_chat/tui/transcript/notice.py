@@ -1,4 +1,4 @@
-"""A line in the transcript that nobody said: something to know, or something that went wrong and the way on."""
+"""Notice in the transcript: information, or an error with what to do next."""
 
 from __future__ import annotations
 

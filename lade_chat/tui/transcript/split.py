@@ -1,4 +1,4 @@
-"""Parts a long conversation without tearing a reply apart."""
+"""Split of a long conversation that never separates a question from its reply."""
 
 from __future__ import annotations
 

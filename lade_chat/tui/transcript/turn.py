@@ -1,4 +1,4 @@
-"""One turn of the conversation: who speaks, in a narrow column, and beside it what is said.
+"""One turn of the conversation: the speaker in a narrow column, the text beside it.
 
 A turn is made of few widgets: every line break in a running reply lays out all of them anew.
 """
@@ -90,7 +90,7 @@ class Speaker(Static):
 
 
 class UserTurn(Turn):
-    """What the user said, exactly; a dim word below it while it waits for the model."""
+    """The user's exact message; a dim word below it while it waits for the model."""
 
     speaker = "You"
 

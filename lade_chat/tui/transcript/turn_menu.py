@@ -1,4 +1,4 @@
-"""What can be done with a turn."""
+"""Menu of the actions on a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first thing anyone sees: what this is, what the colours mean, and something to try."""
+"""Welcome page: the purpose of the application, the meaning of the colours, and examples to try."""
 
 from __future__ import annotations
 

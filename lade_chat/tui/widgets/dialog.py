@@ -1,4 +1,4 @@
-"""What every screen above the main one is: it closes once, however often it is asked to."""
+"""Base of all modal screens: dismissed at most once, however many keys arrive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column that follows its end while text comes in, and stays where it is while someone reads back."""
+"""Scrolling column that follows its end while text streams in, unless the user scrolls back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lade_chat.tui.widgets.stack import Stack
 
 
 class FollowScroll(VerticalScroll, can_focus=False):
-    """What is added stands at the top until it fills the height; an anchored scroll alone would begin below."""
+    """Content starts at the top until it fills the height; an anchored scroll alone would start at the bottom."""
 
     def __init__(self, *widgets: Widget) -> None:
         super().__init__()

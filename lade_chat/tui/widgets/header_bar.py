@@ -1,4 +1,4 @@
-"""The top line: which model runs where and in which precision, how tokens are drawn, whether lookahead is on."""
+"""Header: model, device, precision, sampling, and the state of lookahead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HeaderBar(Widget):
         self.refresh()
 
     def show_sampling(self, sampling: Sampling | None) -> None:
-        """How tokens are drawn; None for the likeliest always, which nobody has to be told."""
+        """Show the sampling parameters; None for greedy decoding, which is not shown."""
         self._sampling = sampling
         self.refresh()
 
@@ -53,7 +53,7 @@ class HeaderBar(Widget):
         return "$text-success on $success 25%" if on else "$text-muted on $surface-lighten-2"
 
     def _left(self) -> list[str]:
-        """What to say on the left, the fullest first: how tokens are drawn stays longer than where the model runs."""
+        """Return the left texts, the longest first; sampling is kept longer than the device."""
         if self._model is None:
             return [f"lade-chat   {self._absence}", self._absence]
         name = printable(self._model.name).replace("\n", " ")

@@ -1,4 +1,4 @@
-"""The bottom line: the keys that fit, whole ones, the most important first; the help has all of them."""
+"""Footer: as many whole keys as fit, the most important first."""
 
 from __future__ import annotations
 

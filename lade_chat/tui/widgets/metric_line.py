@@ -1,4 +1,4 @@
-"""A line of figures that knows its width."""
+"""A line of metrics fitted to its width."""
 
 from __future__ import annotations
 

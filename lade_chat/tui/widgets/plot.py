@@ -1,4 +1,4 @@
-"""Small plots out of block characters: one line as a sparkline, several as columns."""
+"""Small plots from block characters: sparklines and columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A column of widgets that may be added to at any time, before it is on the screen too."""
+"""A column of widgets that accepts children at any time, even before it is mounted."""
 
 from __future__ import annotations
 

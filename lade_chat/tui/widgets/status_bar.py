@@ -1,4 +1,4 @@
-"""The line above the prompt: loading, reading, writing with its figures, or ready; for a moment, a hint."""
+"""Status line above the prompt: loading, prefill, metrics of the running reply, ready, or a passing hint."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class StatusBar(ExplainedLine):
 
     @property
     def text(self) -> str:
-        """What the line says, at its present width."""
+        """Text of the line at its current width."""
         return self.render().plain
 
     def render(self) -> Content:

@@ -1,4 +1,4 @@
-"""What a pointer is told that rests on a figure: how it is measured."""
+"""Tooltips that explain how each metric is measured."""
 
 from __future__ import annotations
 
