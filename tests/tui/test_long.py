@@ -35,7 +35,7 @@ async def talk(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, turns: 
 
 async def test_the_oldest_turns_give_way_and_come_back(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.tui.transcript.column.AT_ONCE", AT_ONCE)
-    monkeypatch.setattr("lade_chat.tui.transcript.column.MOST_STANDING", AT_ONCE + 1)
+    monkeypatch.setattr("lade_chat.tui.transcript.column.MAX_UNFOLDED_REPLIES", AT_ONCE + 1)
     async with opened(engine) as (app, pilot):
         transcript = app.chat_screen.transcript
         await talk(app, pilot, engine, range(AT_ONCE + 1))

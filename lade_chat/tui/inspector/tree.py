@@ -11,7 +11,7 @@ from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.tui.inspector.view import InspectorView, plainly, shown
 from lade_chat.tui.theme.tint import style_of
 
-MOST_LINES = 8
+MAX_LINES = 8
 """Of the tree; the likeliest branches come first."""
 
 
@@ -26,8 +26,8 @@ class TreeView(InspectorView):
             why = "no candidates in this step" if inspection.window else plainly(inspection)
             return [Content.styled(why, "$foreground-muted"), *self._end(inspection)]
         lines = list(self._lines(inspection, width))
-        more = len(lines) - MOST_LINES
-        lines = lines[:MOST_LINES]
+        more = len(lines) - MAX_LINES
+        lines = lines[:MAX_LINES]
         if more > 0:
             lines.append(Content.styled(f"  … and {more} branches more", "$foreground-muted"))
         return [

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 CLOSING_SECONDS = 1.0
 """How long the end waits for the last words to be read."""
-_MOST_WAITING = 64 * 1024
+_MAX_WAITING_BYTES = 64 * 1024
 """Bytes. With more than this unread, pictures are left out: each would be old before it is seen."""
-_LONGEST_MODE = 64
+_MAX_MODE_CHARACTERS = 64
 """Characters of an escape sequence that sets something; what is longer draws."""
 
 
@@ -38,7 +38,7 @@ class Output:
         with self._changed:
             if self._gone or self._closed:
                 return
-            if picture and self._unread > _MOST_WAITING:
+            if picture and self._unread > _MAX_WAITING_BYTES:
                 self._left_out = True
                 return
             self._waiting.append(data)
@@ -91,4 +91,4 @@ class Output:
 
 def is_picture(text: str) -> bool:
     """Return whether the text only draws, so that it may be dropped: it sets no mode and no clipboard."""
-    return len(text) > _LONGEST_MODE and not text.startswith("\x1b]")
+    return len(text) > _MAX_MODE_CHARACTERS and not text.startswith("\x1b]")

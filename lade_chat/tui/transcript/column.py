@@ -22,7 +22,7 @@ from lade_chat.tui.widgets.follow_scroll import FollowScroll
 AT_ONCE = 10
 """Turns of a resumed conversation that are shown before someone asks for earlier ones: code and tables cost."""
 
-MOST_STANDING = 20
+MAX_UNFOLDED_REPLIES = 20
 """Replies that stand there before the oldest give way: every line that is added lays out all of them."""
 
 UNANSWERED = "No answer came: the chat was ended before. /retry asks again."
@@ -162,7 +162,7 @@ class Transcript(FollowScroll):
     def fold(self, turns: Sequence[KeptTurn], shown: Callable[[Sequence[KeptTurn]], Sequence[ShownTurn]]) -> None:
         """Have the oldest of the conversation's ``turns`` give way if many stand there and nobody reads back."""
         children = list(self.column.children)
-        many = sum(isinstance(child, ReplyTurn) for child in children) > MOST_STANDING
+        many = sum(isinstance(child, ReplyTurn) for child in children) > MAX_UNFOLDED_REPLIES
         early, late = split(turns, AT_ONCE)
         stay = {turn.id for turn in late}
         first = next((c for c in children if isinstance(c, Turn) and c.kept and c.kept.turn.id in stay), None)
