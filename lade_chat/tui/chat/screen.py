@@ -305,8 +305,6 @@ class ChatScreen(ChatKeys):
     def _running_parts(self) -> list[Part]:
         """The figures of a reply that is being written, or stands still."""
         parts = reply_parts(self._statistics) if self._statistics is not None else []
-        # In one form only: none is to be shortened so that a lesser one has room.
-        parts = [each._replace(forms=each.forms[:1]) for each in parts]
         if self.chat.pacing.paused:
             return [part(0, self.key_names.put_into("paused: {pause} goes on, {step_once} takes one step")), *parts]
         return parts or [part(0, "reading the prompt")]
