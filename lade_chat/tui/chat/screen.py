@@ -244,7 +244,7 @@ class ChatScreen(ChatKeys):
         self.app.push_screen(PictureName(name, lambda name: save_picture(self, name, content)))
 
     def race_event(self, event: Event) -> None:
-        if self._race is not None and self._race.is_attached:
+        if self._race is not None and self._race.is_on_stack:
             self._race.tell(event)
 
     def explain_began(self) -> None:
@@ -253,7 +253,7 @@ class ChatScreen(ChatKeys):
             self.app.push_screen(self._explanation)
 
     def explain_event(self, event: Event) -> None:
-        if self._explanation is not None and self._explanation.is_attached:
+        if self._explanation is not None and self._explanation.is_on_stack:
             self._explanation.tell(event)
 
     def cleared(self) -> None:

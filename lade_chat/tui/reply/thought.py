@@ -1,4 +1,4 @@
-"""A reply's thoughts, folded to one line until someone wants to read them."""
+"""A reply's thoughts, folded to one line until opened."""
 
 from __future__ import annotations
 
