@@ -41,6 +41,10 @@ _SAMPLING: dict[str, tuple[str, float | None]] = {
 """What each value of ``Sampling`` is called, and where it changes nothing."""
 
 
+EXTRA = 5
+"""Parts from this rank on are shown only where all others are whole."""
+
+
 class Part(NamedTuple):
     """One figure: how important (0 is the last to go) and its texts, the longest first.
 
@@ -71,6 +75,15 @@ def fit(parts: Sequence[Part], width: int) -> str:
 
 def fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
     """The parts that a line of ``width`` cells holds, each with the form that it has there."""
+    shown = _fitting(parts, width)
+    extras = [part for part, _ in shown if part.rank >= EXTRA]
+    if extras and any(form != part.forms[0] for part, form in shown if part.rank < EXTRA):
+        least = max(extras, key=lambda part: part.rank)
+        return fitting([part for part in parts if part is not least], width)
+    return shown
+
+
+def _fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
     kept = {index: len(each.forms) - 1 for index, each in enumerate(parts)}
 
     def fits() -> bool:

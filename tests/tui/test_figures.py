@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 from textual.widget import Widget
 from textual.widgets import OptionList
 
 from lade_chat.presentation.metric_help import MEASURED, measured
-from lade_chat.presentation.metrics import reply_parts
+from lade_chat.presentation.metrics import fit, reply_parts, sizes_name
 from lade_chat.protocol.events import RaceFinished, Tokens
-from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Sizes
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.reply.tinted_text import Chunk
@@ -92,19 +93,22 @@ def test_every_figure_of_a_reply_has_its_words_and_there_are_none_without_a_figu
         measured(["no such figure"])
 
 
-@pytest.mark.parametrize("debug", [True, False])
-async def test_the_status_line_leaves_a_lesser_figure_out_before_it_shortens_another(
-    engine: ScriptedEngine, debug: bool
-) -> None:
-    async with opened(engine, size=(110, 30), debug=debug) as (app, pilot):
+@pytest.mark.parametrize("sizes", [None, Sizes()])
+def test_a_lesser_figure_is_left_out_before_another_is_shortened(sizes: Sizes | None) -> None:
+    told = msgspec.structs.replace(statistics(FUNCTION, sizes=sizes), sampling=Sampling(temperature=0.7, seed=3))
+    for parts in (reply_parts(told), reply_parts(told, "eos")):
+        for width in range(30, 200):
+            line = fit(parts, width)
+            whole = f"lookahead ON {sizes_name(sizes)}" in line
+            assert whole or not any(extra in line for extra in ("first token", "context", "now", "tokens in"))
+
+
+async def test_the_status_line_says_whether_lookahead_chooses_its_sizes(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(110, 30), debug=True) as (app, pilot):
         await say(app, pilot, "Hello")
-        engine.tell(*streamed(FUNCTION, debug=debug))
-        await sees(pilot, "tok/s")
-        for width in range(40, 170, 6):
-            await pilot.resize_terminal(width, 30)
-            await wait_until(pilot, lambda width=width: app.chat_screen.status.size.width == width - 4)  # type: ignore[misc]
-            assert "lookahead ON auto" in status(app)
-            assert "…" not in status(app)
+        engine.tell(*streamed(FUNCTION, debug=True))
+        await wait_until(pilot, lambda: "tok/s" in status(app))
+        assert status(app).endswith("lookahead ON auto")
 
 
 @pytest.mark.parametrize("width", [30, 50, 66, 80, 100])

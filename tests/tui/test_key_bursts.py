@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.app import App
@@ -92,7 +94,7 @@ async def test_a_key_burst_walks_every_screen(tmp_path: Path, loading: bool) -> 
             keys = sorted(set(app.screen.active_bindings) | set("ckr[]"))
             chance.shuffle(keys)
             # Some of them several times at once, as keys are that somebody leans on.
-            burst(app, *(key for key in keys for _again in range(chance.choice((1, 1, 1, 3)))))
+            burst(app, *(key for key in keys for _again in range(chance.choice((1, 1, 1, 1, 1, 3)))))
             await _settled(app, pilot)
 
 
@@ -114,6 +116,25 @@ async def test_two_keys_before_a_dialog_has_closed_close_nothing_else(tmp_path: 
             await _at_rest(app, pilot)
             burst(app, *keys)
             await _settled(app, pilot)
+
+
+async def test_an_answer_for_a_list_that_is_closed_is_dropped(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, read = Store(tmp_path), threading.Event()
+    store.begin().ask("Who are you?")
+    page = store.page
+
+    def slow(*arguments: Any, **named: Any) -> Any:
+        read.wait()
+        return page(*arguments, **named)
+
+    monkeypatch.setattr(store, "page", slow)
+    async with opened(engine, store=store) as (app, pilot):
+        await pilot.press("ctrl+t", "escape")
+        read.set()
+        await _settled(app, pilot)
+        assert app.screen is app.chat_screen
 
 
 async def test_a_dialog_closes_once_and_calls_back_once() -> None:

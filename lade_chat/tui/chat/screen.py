@@ -244,7 +244,7 @@ class ChatScreen(ChatKeys):
         self.app.push_screen(PictureName(name, lambda name: save_picture(self, name, content)))
 
     def race_event(self, event: Event) -> None:
-        if self._race is not None and self._race.is_attached:
+        if self._race is not None and self._race.is_on_stack:
             self._race.tell(event)
 
     def explain_began(self) -> None:
@@ -253,7 +253,7 @@ class ChatScreen(ChatKeys):
             self.app.push_screen(self._explanation)
 
     def explain_event(self, event: Event) -> None:
-        if self._explanation is not None and self._explanation.is_attached:
+        if self._explanation is not None and self._explanation.is_on_stack:
             self._explanation.tell(event)
 
     def cleared(self) -> None:
@@ -305,8 +305,6 @@ class ChatScreen(ChatKeys):
     def _running_parts(self) -> list[Part]:
         """The figures of a reply that is being written, or stands still."""
         parts = reply_parts(self._statistics) if self._statistics is not None else []
-        # In one form only: none is to be shortened so that a lesser one has room.
-        parts = [each._replace(forms=each.forms[:1]) for each in parts]
         if self.chat.pacing.paused:
             return [part(0, self.key_names.put_into("paused: {pause} goes on, {step_once} takes one step")), *parts]
         return parts or [part(0, "reading the prompt")]

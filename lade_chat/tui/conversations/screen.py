@@ -135,6 +135,8 @@ class ConversationList(Dialog[str | None]):
         """Have ``act`` called when the list shows what matches all that has been typed before."""
 
         def read() -> None:
+            if not self.is_on_stack:
+                return
             self._search_for(self.query_one("#search", Input).value)
             if self._waiting:
                 self._then.append(act)
@@ -178,7 +180,7 @@ class ConversationList(Dialog[str | None]):
         self._say("It is back.")
 
     def _rename(self) -> None:
-        if (conversation := self._renaming) is None:
+        if (conversation := self._renaming) is None or not self.is_on_stack:
             return
         title = self.query_one("#title", Input).value
         self._waiting = True
@@ -211,7 +213,7 @@ class ConversationList(Dialog[str | None]):
         asked, search = self._asked, self._search
 
         def show(found: Sequence[Summary]) -> None:
-            if asked == self._asked and self.is_attached:
+            if asked == self._asked and self.is_on_stack:
                 self._found(found, after)
 
         def failed() -> None:

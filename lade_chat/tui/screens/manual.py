@@ -147,22 +147,18 @@ class HelpScreen(Dialog[None]):
 
     async def _draw_wanted(self) -> None:
         """One page after another: a document whose update is cancelled keeps widgets that never answer."""
-        while self._wanted and self._is_open:
+        while self._wanted and self.is_on_stack:
             page = self._wanted[-1]
             self._wanted.clear()
             await self._draw(page)
         self._drawing = False
-
-    @property
-    def _is_open(self) -> bool:
-        return self in self.app.screen_stack
 
     async def _draw(self, page: ManualPage | None) -> None:
         document = self.query_one(Markdown)
         text = page.text if page is not None else "Nothing found."
         if document.source != text:
             await document.update(text)
-        if not self._is_open:
+        if not self.is_on_stack:
             return
         self._mark()
         if self._found:

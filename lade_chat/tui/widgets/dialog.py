@@ -14,6 +14,11 @@ class ClosingScreen(Screen[ScreenResultType]):
     clicks before it is gone, it closes the screen below too, and the last one with an error.
     """
 
+    @property
+    def is_on_stack(self) -> bool:
+        """Whether it can be written to: one that is being closed is still attached while its widgets are gone."""
+        return self in self.app.screen_stack
+
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Close, and give back ``result``; nothing if it is closed already, or another screen covers it."""
         if self.app.screen is not self:

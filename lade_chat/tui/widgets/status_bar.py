@@ -69,7 +69,7 @@ class StatusBar(ExplainedLine):
         room = width - hint.cell_length - cell_len(BESIDE)
         if not self.parts or room < cell_len(min(self.parts, key=lambda part: part.rank).forms[-1]):
             return hint
-        return Content.assemble(hint, (BESIDE, "$text-muted"), self._state(room))
+        return Content.assemble(hint, BESIDE, self._state(room))
 
     def _state(self, width: int) -> Content:
         line = fit(self.parts, width) if self.parts else ""
