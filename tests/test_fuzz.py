@@ -1,6 +1,6 @@
-"""A short run of the fuzzer, always of the same seeds; ``DECODING_FUZZ_SEEDS=500`` runs so many of them.
+"""A short run of the fuzzer, always of the same seeds; ``DECODING_FUZZ_SEEDS=500`` runs the first 500 instead.
 
-`python -m tests.fuzzing` runs seeds that were never run before, for as long as it is told to.
+`python -m tests.fuzzing 600` runs seeds that were never run before, for so many seconds.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import pytest
 
 from tests.fuzzing import Fuzz
 
-SEEDS = int(os.environ.get("DECODING_FUZZ_SEEDS", "24"))
+TELLING = (6, 12, 15, 17, 21, 30, 34, 35, 36, 43, 48, 61, 65, 98, 116, 119, 132, 195)
+"""Each fails if sessions are blind to changed models, keep states read at another length, leave the rotary frequencies
+of a text in the model, or do not read a text anew where `generate` does."""
+COUNT = os.environ.get("DECODING_FUZZ_SEEDS")
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", TELLING if COUNT is None else range(int(COUNT)))
 def test_random_texts_are_generates_and_leave_no_trace(seed: int) -> None:
     Fuzz(seed).run()
