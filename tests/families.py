@@ -44,7 +44,8 @@ UNBUILT = {
 
 CONDITIONS = (
     "Falcon is served without ALiBi, BERT and its kin where they are decoders, and attention that picks its tokens by",
-    "a score (DeepSeek-V3.2 and its kin, Doge) for as long as it still sees all of them.",
+    "a score (DeepSeek-V3.2 and its kin) for as long as it still sees all of them. Doge is served for texts that stay",
+    "within its `keep_window_size`; a longer one is decoded plainly from its prompt on.",
 )
 
 
