@@ -29,7 +29,7 @@ from decoding.step_detail import Observe
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from decoding.model.support import Support
+    from decoding.runner import Support
 
 PREFILL_CHUNK = 512
 """Tokens of the prompt read in one forward pass, so that progress shows and a stop is soon obeyed."""

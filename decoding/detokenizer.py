@@ -10,7 +10,7 @@ _UNFINISHED = "\N{REPLACEMENT CHARACTER}"
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _CONTEXT = 16
 """Tokens before the reply that are decoded with it; what stands first may lose a space, so the reply must not."""
-_LONGEST_WINDOW = 64
+_MAX_WINDOW_TOKENS = 64
 
 
 class Detokenizer:
@@ -63,7 +63,7 @@ class Detokenizer:
         piece = text[self._given : settled]
         self._given = max(self._given, settled)
         self._unsettled = settled < len(text)
-        if settled == len(text) and len(self._window) > _LONGEST_WINDOW:
+        if settled == len(text) and len(self._window) > _MAX_WINDOW_TOKENS:
             self._window = self._context(self._window)
             self._given = len(self._decode(self._window))
         return piece

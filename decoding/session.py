@@ -7,14 +7,12 @@ from collections.abc import Sequence
 import torch
 from transformers import PreTrainedModel
 
-from decoding.compiled.prefix import prefix_of
 from decoding.drafting.context import LONGEST_MATCH
 from decoding.drafting.tables import Tables
-from decoding.model.capabilities import gate_of, vocabulary_size
+from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
-from decoding.model.prefix import KVPrefix, OpaquePrefix
-from decoding.model.state import observe
-from decoding.model.unwrapping import unwrapped
+from decoding.model.prefix import KVPrefix, RecurrentPrefix
+from decoding.runner import runner_of
 
 
 class Session:
@@ -44,15 +42,16 @@ class Session:
         Raises:
             NotImplementedError: a wrapper does to a text what the model within does not know of.
         """
-        self.model = model = unwrapped(model)
+        self._runner = runner_of(model)
+        self.model = model = self._runner.model
         self.compiled = compiled
-        self.gate = gate_of(model)
+        self.gate = self._runner.capabilities
         self.ids: list[int] = []
         self.tables = Tables()
         self._vocabulary = vocabulary_size(model)
         self.emitted = 0
         self.turn = 0
-        self.prefix: KVPrefix | OpaquePrefix = prefix_of(model, self.gate, compiled)
+        self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.gate, compiled=compiled)
         # Those of the model that the prefix was read with; None before the first text.
         self._edition: int | None = None
         self._structure: object = None
@@ -95,11 +94,11 @@ class Session:
         self.ids = list(input_ids)
 
     def _follow_model(self) -> None:
-        state = observe(self.model)
+        state = self._runner.refresh()
         structure = state.layout, state.structure
         if self._structure not in (None, structure):
-            self.gate = gate_of(self.model)
-            self.prefix = prefix_of(self.model, self.gate, self.compiled)
+            self.gate = self._runner.capabilities
+            self.prefix = self._runner.new_prefix(self.gate, compiled=self.compiled)
         elif self._edition not in (None, state.edition):
             self.prefix.rewind(0)
         self._edition, self._structure = state.edition, structure

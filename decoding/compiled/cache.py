@@ -11,7 +11,7 @@ from transformers.cache_utils import Cache
 from decoding.compiled.inputs import varying
 from decoding.model.cache import BufferedLayer, KVCache
 
-LEAST_CAPACITY = 512
+MIN_CAPACITY = 512
 """Tokens that the buffers have room for at first. They double when a text outgrows them: attention looks at the whole
 of them, so that more room than need be costs time in every step."""
 
@@ -78,7 +78,7 @@ class StaticLayer(BufferedLayer):
             return buffer
         like = states if buffer is None else buffer
         assert like is not None, "nothing has been written yet"
-        capacity = LEAST_CAPACITY
+        capacity = MIN_CAPACITY
         while capacity < tokens:
             capacity *= 2
         # What is hidden by the mask is still multiplied, by zero: it has to be finite.

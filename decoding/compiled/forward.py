@@ -11,34 +11,13 @@ from typing import TypeAlias
 import torch
 from transformers import Cache, PreTrainedModel
 
-from decoding.model.capabilities import gate_of
-from decoding.model.mask_check import LEAST_TOLERANCE, ROUNDINGS
-from decoding.model.state import last_state_of
-from decoding.model.support import lookahead_support
+from decoding.model.mask_check import MIN_TOLERANCE, ROUNDINGS
 
 Mask: TypeAlias = torch.Tensor | dict[str, torch.Tensor]
 """One mask for all layers, or one for each layer type."""
 DEFAULT_BACKEND = "inductor"
 RUNS_TO_RECORD = 3
 """On CUDA the first run of a shape compiles, the second is recorded as a graph, and the third replays it."""
-
-
-def compiled_forward(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> CompiledForward:
-    """The model's compiled forward pass; nothing is compiled before its first use. Kept while the model's modules,
-    patches and hooks are the same, and its tensors keep their shapes and kinds.
-
-    Args:
-        backend: what `torch.compile` knows it by.
-    """
-    state = last_state_of(model)
-    structure, of_model = state.derived.get("compiled forwards", (None, {}))
-    if structure != state.structure:
-        of_model = {}
-        state.derived["compiled forwards"] = state.structure, of_model
-    if backend not in of_model:
-        of_model[backend] = CompiledForward(model, backend)
-    found: CompiledForward = of_model[backend]
-    return found
 
 
 class CompiledForward:
@@ -52,13 +31,16 @@ class CompiledForward:
         runs_to_know: how many runs of a shape there are to confirm; those after them are like the last of them.
     """
 
-    def __init__(self, model: PreTrainedModel, backend: str) -> None:
-        gate, support = gate_of(model), lookahead_support(model)
-        self.reason = support.reason
-        if self.reason is None and gate.one_prefill:
-            self.reason = "its forward pass depends on the length of the text"
+    def __init__(self, backend: str, *, on_cuda: bool, reason: str | None = None) -> None:
+        """
+        Args:
+            backend: its name for `torch.compile`.
+            on_cuda: True if the model is on CUDA, where forward passes are replayed from graphs.
+            reason: as the attribute.
+        """
+        self.reason = reason
         self._confirmed: Counter[tuple[int, int]] = Counter()
-        self._on_cuda = model.device.type == "cuda"
+        self._on_cuda = on_cuda
         self.runs_to_know = RUNS_TO_RECORD if self._on_cuda else 1
         # The model is an argument: held here, it would never be let go, since this is kept as long as it lives.
         self._run: Callable[..., torch.Tensor] = torch.compile(
@@ -97,7 +79,7 @@ class CompiledForward:
 
     def confirm(self, mask: Mask, logits: torch.Tensor, expected: torch.Tensor) -> bool:
         """Whether the logits at a new shape are the uncompiled ones, but for rounding."""
-        tolerance = max(LEAST_TOLERANCE, ROUNDINGS * torch.finfo(expected.dtype).eps)
+        tolerance = max(MIN_TOLERANCE, ROUNDINGS * torch.finfo(expected.dtype).eps)
         found, wanted = logits.double(), expected.double()
         if bool((found - wanted).square().mean().sqrt() <= tolerance * wanted.std()):
             self._confirmed[_shape(mask)] += 1

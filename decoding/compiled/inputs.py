@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from decoding.model.inputs import AttentionReach, StepInputs
+from decoding.model.inputs import AttentionPattern, StepInputs
 
 SIZES = (1, 4, 8, 16, 32, 64, 128, 256)
 """Numbers of tokens that steps are padded to. Few, since CUDA records a graph for each; a step over 100 tokens costs a
@@ -58,20 +58,20 @@ def varying(tensor: torch.Tensor, *dimensions: int) -> torch.Tensor:
     return tensor
 
 
-def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, reach: AttentionReach) -> None:
+def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, pattern: AttentionPattern) -> None:
     """Write the attention mask of a step whose tokens stand in the slots from ``cached`` on.
 
     Args:
         mask: written to, shape (1, 1, T, capacity): 0 where a token is seen, the dtype's lowest value elsewhere.
         inputs: the T tokens of the step.
         cached: how many tokens the cache holds; they stand at positions 0 … cached - 1.
-        reach: how far back the layer's attention reaches.
+        pattern: how far back the layer's attention attention_patterns.
     """
     end, lowest = cached + len(inputs), torch.finfo(mask.dtype).min
     mask.fill_(lowest)
     mask[..., :cached] = 0
     mask[..., cached:end].masked_fill_(torch.from_numpy(inputs.visible).to(mask.device), 0)
-    if reach.limited:
+    if pattern.limited:
         positions = cached + inputs.depths
-        within = reach.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
+        within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
         mask[..., :end].masked_fill_(torch.from_numpy(~within).to(mask.device), lowest)

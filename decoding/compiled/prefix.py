@@ -2,57 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from transformers import PreTrainedModel
 
 from decoding.compiled.cache import StaticKVCache
-from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, Mask, compiled_forward
+from decoding.compiled.forward import CompiledForward, Mask
 from decoding.compiled.inputs import padded, padded_size, single, varying, write_mask
-from decoding.model.capabilities import Gate, gate_of
-from decoding.model.inputs import AttentionReach, StepInputs, position_ids
-from decoding.model.prefix import KVPrefix, OpaquePrefix, own_prefix
-from decoding.model.state import observe
-from decoding.model.support import Support
-from decoding.model.unwrapping import unwrapped
-
-
-def prefix_of(model: PreTrainedModel, gate: Gate, compiled: bool | str = False) -> KVPrefix | OpaquePrefix:
-    """An empty prefix of the kind that serves a model.
-
-    Args:
-        compiled: whether steps go through `torch.compile`, or the name of the backend to use for that. Where the model
-            cannot be compiled they do not, and a warning says why.
-    """
-    if not gate.rewindable:
-        return OpaquePrefix(model, gate)
-    if (own := own_prefix(model, gate)) is not None:
-        return own
-    if compiled:
-        forward = compiled_forward(model, DEFAULT_BACKEND if compiled is True else compiled)
-        if forward.reason is None:
-            return StaticPrefix(model, gate, forward)
-    return KVPrefix(model, gate)
-
-
-def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> Support:
-    """Whether steps of this model can go through `torch.compile`: tried, which takes seconds to minutes at first.
-
-    Args:
-        backend: what `torch.compile` knows it by.
-    """
-    model = unwrapped(model)
-    observe(model)
-    forward, gate = compiled_forward(model, backend), gate_of(model)
-    if forward.reason is None:
-        prefix = StaticPrefix(model, gate, forward)
-        prefix.read_logits([0])
-        # One token has a graph of its own, and any other number of them another.
-        for tokens in (1, 2):
-            prefix.branch_logits(padded(single(0), tokens))
-            prefix.rewind(1)
-    return Support(forward.reason is None, forward.reason)
+from decoding.model.capabilities import ModelCapabilities
+from decoding.model.inputs import AttentionPattern, StepInputs, position_ids
+from decoding.model.linear_kernels import LinearKernels
+from decoding.model.prefix import KVPrefix
 
 
 class StaticPrefix(KVPrefix):
@@ -62,12 +23,17 @@ class StaticPrefix(KVPrefix):
     """
 
     def __init__(
-        self, model: PreTrainedModel, gate: Gate, forward: CompiledForward, cache: StaticKVCache | None = None
+        self,
+        model: PreTrainedModel,
+        capabilities: ModelCapabilities,
+        forward: CompiledForward,
+        kernels: Callable[[], LinearKernels],
+        cache: StaticKVCache | None = None,
     ) -> None:
         self._static = StaticKVCache() if cache is None else cache
-        super().__init__(model, gate, self._static)
+        super().__init__(model, capabilities, kernels, self._static)
         self._compiled = forward
-        self._buffers: dict[tuple[AttentionReach, int], torch.Tensor] = {}
+        self._buffers: dict[tuple[AttentionPattern, int], torch.Tensor] = {}
 
     @property
     def compiled(self) -> bool:
@@ -80,7 +46,7 @@ class StaticPrefix(KVPrefix):
         return self._compiled.runs_to_know if self.compiled else 0
 
     def copy(self) -> StaticPrefix:
-        return StaticPrefix(self._model, self._gate, self._compiled, self._static.copy())
+        return StaticPrefix(self._model, self._capabilities, self._compiled, self._kernels, self._static.copy())
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         return self.branch_logits(single(token_ids[0]))[0] if len(token_ids) == 1 else super().read_logits(token_ids)
@@ -125,17 +91,17 @@ class StaticPrefix(KVPrefix):
         return logits[torch.tensor(step.read, device=self._device)]
 
     def _static_masks(self, step: StepInputs) -> Mask:
-        reaches = self._gate.reaches
-        assert reaches is not None, "the gate lets no branches through"
-        if isinstance(reaches, Mapping):
-            return {layer_type: self._static_mask(step, reach) for layer_type, reach in reaches.items()}
-        return self._static_mask(step, reaches)
+        attention_patterns = self._capabilities.attention_patterns
+        assert attention_patterns is not None, "the capabilities lets no branches through"
+        if isinstance(attention_patterns, Mapping):
+            return {layer_type: self._static_mask(step, pattern) for layer_type, pattern in attention_patterns.items()}
+        return self._static_mask(step, attention_patterns)
 
-    def _static_mask(self, step: StepInputs, reach: AttentionReach) -> torch.Tensor:
+    def _static_mask(self, step: StepInputs, pattern: AttentionPattern) -> torch.Tensor:
         """The mask, written over that of an earlier step. Shape (1, 1, T, capacity)."""
-        buffer, capacity = self._buffers.get((reach, len(step))), self._static.capacity
+        buffer, capacity = self._buffers.get((pattern, len(step))), self._static.capacity
         if buffer is None or buffer.shape[-1] != capacity:
             buffer = torch.empty((1, 1, len(step), capacity), dtype=self._model.dtype, device=self._device)
-            self._buffers[reach, len(step)] = varying(buffer, 2, 3)
-        write_mask(buffer, step, self.length, reach)
+            self._buffers[pattern, len(step)] = varying(buffer, 2, 3)
+        write_mask(buffer, step, self.length, pattern)
         return buffer

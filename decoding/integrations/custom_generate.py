@@ -21,7 +21,7 @@ from transformers.generation.utils import GenerateDecoderOnlyOutput
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
 from decoding.integrations.calling_frame import arguments_of_caller
-from decoding.integrations.generate_call import HandedOver
+from decoding.integrations.generate_call import GenerateCall
 from decoding.integrations.streamers import Feed
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.unwrapping import unwrapped
@@ -118,7 +118,7 @@ class _Own:
     tokenizer: PreTrainedTokenizerBase | None
 
     def decode(
-        self, call: HandedOver, streamer: BaseStreamer | None, *, prompt_told: bool
+        self, call: GenerateCall, streamer: BaseStreamer | None, *, prompt_told: bool
     ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
         """Decode, and feed the streamer. Raises what :func:`generate` raises."""
         refusal = call.refusal()
@@ -151,7 +151,7 @@ def _as_decoding_method(
     processors, criteria, config = prepared
     ends = _stop_criteria(own.stop_strings, own.tokenizer or told["tokenizer"])
     given = {**model_kwargs, **_unserved(told)}
-    call = HandedOver(unwrapped(model), input_ids, processors, [*criteria, *ends], config, given)
+    call = GenerateCall(unwrapped(model), input_ids, processors, [*criteria, *ends], config, given)
     # Its own streamer `generate` has given the prompt already.
     return own.decode(call, own.streamer or streamer, prompt_told=streamer is not None)
 
@@ -175,7 +175,7 @@ def _by_generate(
         **model_kwargs: Any,
     ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
         criteria, given = [*stopping_criteria, *ends], {**model_kwargs, **unserved}
-        call = HandedOver(model, input_ids, logits_processor, criteria, generation_config, given)
+        call = GenerateCall(model, input_ids, logits_processor, criteria, generation_config, given)
         return own.decode(call, own.streamer, prompt_told=False)
 
     # The stop strings are among the criteria; `generate` would want the tokenizer for them, and drops it.

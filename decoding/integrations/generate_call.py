@@ -1,4 +1,4 @@
-"""HandedOver: what `model.generate` hands to its decoding method, checked, and decoded by one of the decoders."""
+"""GenerateCall: what `model.generate` hands to its decoding method, checked, and decoded by one of the decoders."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengt
 from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOutput
 
 from decoding.decoder import Decoder
-from decoding.model.capabilities import gate_of
+from decoding.model.capabilities import capabilities_of
 from decoding.model.mask_check import padding_counts
-from decoding.model.prefix import KVPrefix, OpaquePrefix
+from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.step import Step
@@ -30,7 +30,7 @@ _KNOWN = {"attention_mask", "position_ids", "logits_to_keep", "use_cache", "toke
 
 
 @dataclass(frozen=True)
-class HandedOver:
+class GenerateCall:
     """What `generate` has prepared when it calls its decoding method.
 
     Attributes:
@@ -112,14 +112,15 @@ class HandedOver:
     def _padding_that_counts(self) -> str | None:
         if not self._padding:
             return None
-        gate, (_, most, _) = gate_of(self.model), self._ends()
+        capabilities, (_, most, _) = capabilities_of(self.model), self._ends()
         given = self.model_kwargs.get("position_ids") is not None
-        if padding_counts(self.model, gate, self.input_ids[0, : self._padding].tolist(), with_positions=given):
+        if padding_counts(self.model, capabilities, self.input_ids[0, : self._padding].tolist(), with_positions=given):
             return "padding on the left with this model: `generate` itself says something else with it than without"
-        if gate.decoded_plainly(most - self._padding - 1):
+        if capabilities.decoded_plainly(most - self._padding - 1):
+            limit = capabilities.ties_after
             return (
-                f"padding on the left of a text of more than {gate.ties_after} tokens: past that its attention picks"
-                " among tokens of equal score, and `generate` itself says something else with padding than without"
+                f"padding on the left of a text of more than {limit} tokens: past that its attention picks among tokens"
+                " of equal score, and `generate` itself says something else with padding than without"
             )
         return None
 
@@ -192,7 +193,7 @@ class HandedOver:
         finally:
             session.gate = replace(session.gate, reread_after=switch)
 
-    def _filled_cache(self, prefix: KVPrefix | OpaquePrefix) -> Cache | None:
+    def _filled_cache(self, prefix: KVPrefix | RecurrentPrefix) -> Cache | None:
         """The cache that `generate` has made, holding what its own would hold; None where it cannot."""
         cache = self.model_kwargs.get("past_key_values")
         # What `generate` reads of padding, nobody has read here.

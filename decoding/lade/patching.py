@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from transformers import GenerationMixin, PreTrainedModel
 
-from decoding.integrations.generate_call import HandedOver
+from decoding.integrations.generate_call import GenerateCall
 from decoding.integrations.streamers import Feed
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
 from decoding.lade.printing import PrintingStreamer, ReplyPrinter, print_reason, print_summary, switched_on
 from decoding.lookahead import LookaheadDecoder
-from decoding.model.support import lookahead_support
+from decoding.runner import lookahead_support
 from decoding.step import Step
 
 _SERVED = "_sample"
@@ -85,13 +85,13 @@ def _by_lookahead(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _taken_apart(
     model: PreTrainedModel, input_ids: torch.LongTensor, prepared: Mapping[str, Any]
-) -> tuple[HandedOver, Exception | str | None]:
+) -> tuple[GenerateCall, Exception | str | None]:
     """What `generate` prepared, and why lookahead cannot serve it; None if it can."""
     given = dict(prepared)
     processors, criteria = given.pop("logits_processor"), given.pop("stopping_criteria")
     config, _ = given.pop("generation_config"), given.pop("streamer", None)
     given["synced_gpus"] = given.get("synced_gpus") or None
-    call = HandedOver(model, input_ids, processors, criteria, config, given)
+    call = GenerateCall(model, input_ids, processors, criteria, config, given)
     return call, call.refusal() or lookahead_support(model).reason
 
 

@@ -15,7 +15,7 @@ class BufferedLayer(DynamicLayer):
     """One layer's keys and values in buffers that grow now and then, so that a step writes only what is new.
 
     transformers' own layer concatenates the whole cache every step. Every layer keeps all tokens, sliding ones too:
-    the mask says what is within reach, and the cache can be rewound to any length.
+    the mask says what is visible, and the cache can be rewound to any length.
     """
 
     def __init__(self) -> None:

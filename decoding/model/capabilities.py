@@ -1,4 +1,4 @@
-"""The gate: what a model's configuration and signature say of how it can be decoded, before anything is run."""
+"""The capabilities: what a model's configuration and signature say of how it can be decoded, before anything is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformers.cache_utils import (
     DynamicSlidingWindowLayer,
 )
 
-from decoding.model.inputs import Reaches, reaches_of
+from decoding.model.inputs import AttentionPatterns, attention_patterns_of
 from decoding.model.rotary import LengthDependence, length_dependence_of
 
 CACHE_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer, DynamicIndexedLayer, DummyLayer)
@@ -40,12 +40,12 @@ _SDPA = "load it with sdpa, or call model.set_attn_implementation('sdpa')"
 
 
 @dataclass(frozen=True)
-class Gate:
+class ModelCapabilities:
     """How a model can be run.
 
     Attributes:
         rewindable: its state is a KV cache, of which any prefix can be kept. If not, it can only read on.
-        reaches: the masks that a step over several branches needs; None where it cannot take such a step.
+        attention_patterns: the masks that a step over several branches needs; None where it cannot take such a step.
         reason: why not, as the end of a sentence about the model.
         position_limit: positions from here on are never looked ahead into: the model has none, or changes there.
         learnt_positions: how many positions it has embeddings for; None where it computes them.
@@ -58,7 +58,7 @@ class Gate:
     """
 
     rewindable: bool
-    reaches: Reaches | None
+    attention_patterns: AttentionPatterns | None
     reason: str | None
     position_limit: int | None
     learnt_positions: int | None
@@ -86,21 +86,21 @@ class Gate:
         return None if self.learnt_positions is None else self.learnt_positions - length + 1
 
 
-def gate_of(model: PreTrainedModel) -> Gate:
+def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
     """Look at a model without running it."""
     config = model.config.get_text_config(decoder=True)
     lengths = length_dependence_of(config)
     stateful = _why_not_rewindable(model)
-    reaches: Reaches | None = None
+    attention_patterns: AttentionPatterns | None = None
     reason = stateful or _why_no_branches(model)
     if reason is None:
         try:
-            reaches = reaches_of(model.config)
+            attention_patterns = attention_patterns_of(model.config)
         except NotImplementedError as error:
             reason = str(error)
-    return Gate(
+    return ModelCapabilities(
         rewindable=stateful is None,
-        reaches=reaches,
+        attention_patterns=attention_patterns,
         reason=reason,
         position_limit=_position_limit(config, lengths),
         learnt_positions=_learnt_positions(model),

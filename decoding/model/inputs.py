@@ -64,19 +64,19 @@ class StepInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionReach:
-    """How far back a layer's attention reaches, in positions."""
+class AttentionPattern:
+    """How far back a layer's attention attention_patterns, in positions."""
 
     sliding_window: int | None = None
     chunk_size: int | None = None
 
     @property
     def limited(self) -> bool:
-        """Whether anything lies out of reach."""
+        """True if some of the prefix is out of sight."""
         return self.sliding_window is not None or self.chunk_size is not None
 
     def sees(self, query: npt.NDArray[np.int64], key: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which key positions lie within reach of each query position. Shape (queries, keys)."""
+        """Return which key positions each query position sees. Shape (queries, keys)."""
         if self.sliding_window is not None:
             return np.asarray(key[None, :] > query[:, None] - self.sliding_window)
         if self.chunk_size is not None:
@@ -84,11 +84,11 @@ class AttentionReach:
         return np.ones((len(query), len(key)), dtype=np.bool_)
 
 
-Reaches = AttentionReach | Mapping[str, AttentionReach]
-"""One reach for all layers, or one for each layer type where the model takes a mask for each."""
+AttentionPatterns = AttentionPattern | Mapping[str, AttentionPattern]
+"""One pattern for all layers, or one for each layer type where the model takes a mask for each."""
 
 
-def reaches_of(config: Any) -> Reaches:
+def attention_patterns_of(config: Any) -> AttentionPatterns:
     """What masks a model with this configuration takes.
 
     Raises:
@@ -97,15 +97,15 @@ def reaches_of(config: Any) -> Reaches:
     config = config.get_text_config(decoder=True)
     sliding, chunk = getattr(config, "sliding_window", None), getattr(config, "attention_chunk_size", None)
     by_type = {
-        "full_attention": AttentionReach(),
-        "sliding_attention": AttentionReach(sliding_window=sliding),
-        "chunked_attention": AttentionReach(chunk_size=chunk),
+        "full_attention": AttentionPattern(),
+        "sliding_attention": AttentionPattern(sliding_window=sliding),
+        "chunked_attention": AttentionPattern(chunk_size=chunk),
         # Sparse attention: what it picks is picked among what the mask shows.
-        "indexed_attention": AttentionReach(),
+        "indexed_attention": AttentionPattern(),
     }
     layer_types = getattr(config, "layer_types", None)
     if layer_types is None:
-        return AttentionReach(sliding_window=sliding, chunk_size=chunk if sliding is None else None)
+        return AttentionPattern(sliding_window=sliding, chunk_size=chunk if sliding is None else None)
     unknown = sorted(set(layer_types) - set(by_type))
     if unknown:
         raise NotImplementedError(f"its layers of type {', '.join(unknown)} take no mask over several branches")
@@ -113,7 +113,7 @@ def reaches_of(config: Any) -> Reaches:
 
 
 def additive_mask(
-    inputs: StepInputs, cached: int, reach: AttentionReach, dtype: torch.dtype, device: torch.device
+    inputs: StepInputs, cached: int, pattern: AttentionPattern, dtype: torch.dtype, device: torch.device
 ) -> torch.Tensor:
     """The attention mask of one step, in the only form that sdpa and eager attention both take as meant.
 
@@ -127,9 +127,9 @@ def additive_mask(
     total, lowest = len(inputs), torch.finfo(dtype).min
     mask = torch.zeros((1, 1, total, cached + total), dtype=dtype, device=device)
     mask[..., cached:].masked_fill_(torch.from_numpy(~inputs.visible).to(device), lowest)
-    if reach.limited:
+    if pattern.limited:
         positions = cached + inputs.depths
-        within = reach.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
+        within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
         mask.masked_fill_(torch.from_numpy(~within).to(device), lowest)
     return mask
 

@@ -6,7 +6,7 @@ A step over several tokens multiplies a few rows by every weight, and PyTorch's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeGuard
 
 import torch
@@ -25,10 +25,8 @@ from decoding.model.kernel_timing import (
     transposed_product,
 )
 from decoding.model.module_view import ModuleView
-from decoding.model.state import ModelState, last_state_of
-from decoding.model.unwrapping import unwrapped
+from decoding.model.state import ModelState
 
-_NAME = "linear kernels"
 _linear_forward = nn.Linear.forward
 
 
@@ -38,7 +36,7 @@ class LinearKernels:
     Attributes:
         choice: by shape and number of rows.
         threads: of torch's, with which they were timed.
-        revision: of the model's state that the copies were last brought up to; None for none.
+        revision: the revision of the model's state that the copies are of; None before the first refresh.
     """
 
     def __init__(self, weights: Iterable[torch.Tensor], choice: KernelChoice, threads: int) -> None:
@@ -51,10 +49,24 @@ class LinearKernels:
         self._weights: dict[int, _Weight] = {}
         self.follow(weights)
 
+    @classmethod
+    def timed(cls, model: nn.Module) -> LinearKernels:
+        """Time the kernels on a model's layers; no copies are made yet."""
+        return cls((), fastest_kernels(_plain_layers(model)), torch.get_num_threads())
+
     @property
     def packed_bytes(self) -> int:
         """The memory that prepacked copies take."""
         return sum(weight.packed_bytes for weight in self._weights.values())
+
+    def enabled(self) -> bool:
+        """Return True if a step over several tokens may be computed by another kernel than the default."""
+        return bool(self.choice) and not _is_changed_globally()
+
+    def refresh(self, model: nn.Module, state: ModelState) -> None:
+        """Bring the copies up to a model's state."""
+        if self.revision != state.revision:
+            self.follow((layer.weight for layer in _plain_layers(model)), state)
 
     def follow(self, weights: Iterable[torch.Tensor], state: ModelState | None = None) -> None:
         """Make the copies of weights that are new, and of those whose contents have changed.
@@ -96,40 +108,21 @@ class LinearKernels:
 class ModelWithKernels:
     """A model, and the same model with its linear layers computed by the fastest kernels."""
 
-    def __init__(self, model: PreTrainedModel) -> None:
-        self._model = model
+    def __init__(self, model: PreTrainedModel, current_kernels: Callable[[], LinearKernels]) -> None:
+        self._model, self._current_kernels = model, current_kernels
         self._kernels: LinearKernels | None = None
         self._view = ModuleView(functional.linear)
         self._revision: int | None = None
 
     def module(self) -> nn.Module:
         """Return what to call for a step over several tokens; the model itself where it would compute the same."""
-        state = last_state_of(self._model)
-        kernels = linear_kernels_of(self._model)
-        if not kernels.choice or _is_changed_globally():
+        kernels = self._current_kernels()
+        if not kernels.enabled():
             return self._model
-        if kernels is not self._kernels or state.revision != self._revision:
+        if kernels is not self._kernels or kernels.revision != self._revision:
             self._view.clear()
-            self._view.multiply, self._kernels, self._revision = kernels.multiply, kernels, state.revision
+            self._view.multiply, self._kernels, self._revision = kernels.multiply, kernels, kernels.revision
         return self._view.of(self._model)
-
-
-def linear_kernels_of(model: PreTrainedModel) -> LinearKernels:
-    """The fastest kernels with this model here; timed the first time, and kept while torch has as many threads."""
-    state, threads = last_state_of(model), torch.get_num_threads()
-    known: LinearKernels | None = state.derived.get(_NAME)
-    if known is None or known.threads != threads:
-        known = LinearKernels((), fastest_kernels(_plain_layers(model)), threads)
-        state.derived[_NAME] = known
-    if known.revision != state.revision:
-        known.follow((layer.weight for layer in _plain_layers(model)), state)
-    return known
-
-
-def packed_weight_bytes(model: PreTrainedModel) -> int:
-    """The memory that copies of a model's weights take, laid out for steps over several tokens; 0 without any."""
-    known: LinearKernels | None = last_state_of(unwrapped(model)).derived.get(_NAME)
-    return 0 if known is None else known.packed_bytes
 
 
 class _Weight:

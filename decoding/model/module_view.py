@@ -105,7 +105,7 @@ class _View:
 
 
 class _ListView(_View):
-    """Mixed in before ``nn.ModuleList`` and ``nn.Sequential``, which reach their children by number too."""
+    """Mixed in before ``nn.ModuleList`` and ``nn.Sequential``, whose children are indexed by number too."""
 
     __slots__ = ()
 

@@ -6,15 +6,14 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol
-from weakref import WeakKeyDictionary
 
 import torch
 from transformers import Cache, PreTrainedModel
 
 from decoding.model.cache import KVCache
-from decoding.model.capabilities import Gate, accepted_arguments
-from decoding.model.inputs import AttentionReach, StepInputs, additive_mask, position_ids
-from decoding.model.linear_kernels import ModelWithKernels
+from decoding.model.capabilities import ModelCapabilities, accepted_arguments
+from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
+from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
 from decoding.model.rotary import ReadLengths, RotaryState
 
 
@@ -23,20 +22,6 @@ def input_device(model: PreTrainedModel) -> torch.device:
     weight = model.get_input_embeddings().weight
     assert isinstance(weight, torch.Tensor)
     return weight.device
-
-
-_makers: WeakKeyDictionary[PreTrainedModel, Callable[[Gate], KVPrefix]] = WeakKeyDictionary()
-
-
-def use_prefixes(model: PreTrainedModel, make: Callable[[Gate], KVPrefix]) -> None:
-    """Have all prefixes of a model from now on be of a kind of their own."""
-    _makers[model] = make
-
-
-def own_prefix(model: PreTrainedModel, gate: Gate) -> KVPrefix | None:
-    """An empty prefix of the kind that was told for this model; None where none was."""
-    make = _makers.get(model)
-    return None if make is None else make(gate)
 
 
 class Prefix(Protocol):
@@ -65,15 +50,20 @@ class KVPrefix:
     def __init__(
         self,
         model: PreTrainedModel,
-        gate: Gate,
+        capabilities: ModelCapabilities,
+        kernels: Callable[[], LinearKernels],
         cache: KVCache | None = None,
         read_lengths: ReadLengths | None = None,
     ) -> None:
-        self._model, self._gate = model, gate
-        self._with_kernels = ModelWithKernels(model)
+        """
+        Args:
+            kernels: returns the model's linear kernels, up to date; asked at every step over several tokens.
+        """
+        self._model, self._capabilities, self._kernels = model, capabilities, kernels
+        self._with_kernels = ModelWithKernels(model, kernels)
         self._cache = KVCache() if cache is None else cache
-        self._read_lengths = ReadLengths(gate.lengths) if read_lengths is None else read_lengths
-        self._rotary = None if gate.lengths is None else RotaryState(model)
+        self._read_lengths = ReadLengths(capabilities.lengths) if read_lengths is None else read_lengths
+        self._rotary = None if capabilities.lengths is None else RotaryState(model)
         self._device = input_device(model)
         # Asked for once: the model looks through its parameters for it.
         self._dtype = model.dtype
@@ -93,10 +83,10 @@ class KVPrefix:
         self._cache.keep(base, offsets)
 
     def read_as(self, length: int) -> int:
-        return 0 if self._gate.reads_ahead else self._read_lengths.read_as(length, self.length)
+        return 0 if self._capabilities.reads_ahead else self._read_lengths.read_as(length, self.length)
 
     def copy(self) -> KVPrefix:
-        return KVPrefix(self._model, self._gate, self._cache.copy(), self._read_lengths.copy())
+        return KVPrefix(self._model, self._capabilities, self._kernels, self._cache.copy(), self._read_lengths.copy())
 
     def fill(self, empty: Cache) -> bool:
         """Write copies of what is held into an empty cache of transformers.
@@ -122,14 +112,14 @@ class KVPrefix:
         )
 
     def _masks(self, inputs: StepInputs) -> torch.Tensor | dict[str, torch.Tensor] | None:
-        reaches = self._gate.reaches
-        assert reaches is not None, "the gate lets no branches through"
-        if isinstance(reaches, Mapping):
-            return {layer_type: self._mask(inputs, reach) for layer_type, reach in reaches.items()}
-        return self._mask(inputs, reaches)
+        attention_patterns = self._capabilities.attention_patterns
+        assert attention_patterns is not None, "the capabilities lets no branches through"
+        if isinstance(attention_patterns, Mapping):
+            return {layer_type: self._mask(inputs, pattern) for layer_type, pattern in attention_patterns.items()}
+        return self._mask(inputs, attention_patterns)
 
-    def _mask(self, inputs: StepInputs, reach: AttentionReach) -> torch.Tensor:
-        return additive_mask(inputs, self.length, reach, self._dtype, self._device)
+    def _mask(self, inputs: StepInputs, pattern: AttentionPattern) -> torch.Tensor:
+        return additive_mask(inputs, self.length, pattern, self._dtype, self._device)
 
     @torch.inference_mode()
     def _forward(
@@ -163,16 +153,16 @@ class KVPrefix:
         return logits if self._selects_logits else logits[list(read)]
 
 
-class OpaquePrefix:
+class RecurrentPrefix:
     """The prefix in a state that can only read on, as a recurrent model's; for anything else it is read anew."""
 
-    def __init__(self, model: PreTrainedModel, gate: Gate) -> None:
-        self._model, self._gate = model, gate
+    def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
+        self._model, self._capabilities = model, capabilities
         self._device = input_device(model)
-        self._rotary = None if gate.lengths is None else RotaryState(model)
+        self._rotary = None if capabilities.lengths is None else RotaryState(model)
         self._state: dict[str, Any] = {}
         self._read: list[int] = []
-        self._read_lengths = ReadLengths(gate.lengths)
+        self._read_lengths = ReadLengths(capabilities.lengths)
 
     @property
     def length(self) -> int:
@@ -184,14 +174,14 @@ class OpaquePrefix:
 
     def read_as(self, length: int) -> int:
         """All of them or none: what follows is read one at a time, and has to come out as in one prefill too."""
-        held, lengths = len(self._read), self._gate.lengths
-        if self._gate.reads_ahead or self._read_lengths.read_as(length, held) < held:
+        held, lengths = len(self._read), self._capabilities.lengths
+        if self._capabilities.reads_ahead or self._read_lengths.read_as(length, held) < held:
             return 0
         one_at_a_time = lengths is None or lengths.frequencies(held + 1) == lengths.frequencies(length)
         return held if one_at_a_time else 0
 
-    def copy(self) -> OpaquePrefix:
-        other = OpaquePrefix(self._model, self._gate)
+    def copy(self) -> RecurrentPrefix:
+        other = RecurrentPrefix(self._model, self._capabilities)
         other._state, other._read = copy.deepcopy(self._state), self._read.copy()
         other._read_lengths = self._read_lengths.copy()
         return other

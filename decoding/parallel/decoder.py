@@ -18,10 +18,10 @@ from decoding.decoder import OnPrefill
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.lookahead import LookaheadDecoder
-from decoding.model.capabilities import gate_of
+from decoding.model.capabilities import capabilities_of
 from decoding.model.prefix import KVPrefix
 from decoding.parallel.replica import Replica
-from decoding.parallel.workers import MOST_BEHIND, Workers
+from decoding.parallel.workers import MAX_TOKENS_BEHIND, Workers
 from decoding.planning.step_cost import StepCost
 from decoding.request import Request
 from decoding.sampling.sampler import Choices
@@ -55,7 +55,7 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         """
         super().__init__(model, config, cost=cost)
         self.workers = workers
-        self._shared = not gate_of(model).one_prefill
+        self._shared = not capabilities_of(model).one_prefill
 
     def _generate(
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
@@ -92,7 +92,7 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         self, session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None
     ) -> Step:
         if self._shared:
-            self.workers.follow(session.ids, MOST_BEHIND)
+            self.workers.follow(session.ids, MAX_TOKENS_BEHIND)
         return super()._plain_step(session, request, learn)
 
 

@@ -10,17 +10,18 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from decoding.model.capabilities import Gate, gate_of
+from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
-from decoding.model.prefix import KVPrefix, input_device, use_prefixes
-from decoding.model.support import lookahead_support
+from decoding.model.prefix import KVPrefix, input_device
 from decoding.parallel.channel import Channel, Kind, WorkerLostError
+from decoding.runner import ModelRunner, runner_of
 
 _WITHOUT_CACHE = {"input_ids", "logits_to_keep", "return_dict", "use_cache"}
 
@@ -52,13 +53,14 @@ class Mirror:
             channels: to ranks that :func:`serve_part` of it.
         """
         # The probe runs the model on all ranks, each of its own accord.
-        lookahead_support(model)
-        self._model, self._channels, self.ranks = model, list(channels), 1 + len(channels)
+        runner = runner_of(model)
+        runner.current_support()
+        self._channels, self.ranks = list(channels), 1 + len(channels)
         self._prefixes = 0
         self._dropped: list[int] = []
         self._told = False
         self._hook = model.register_forward_pre_hook(self._before_forward, with_kwargs=True)
-        use_prefixes(model, lambda gate: MirroredPrefix(self, model, gate))
+        runner.prefix_factory = partial(MirroredPrefix, self)
 
     @property
     def exchanged_bytes(self) -> int:
@@ -119,11 +121,16 @@ class MirroredPrefix(KVPrefix):
     """A prefix whose every change is told to the other ranks first."""
 
     def __init__(
-        self, mirror: Mirror, model: PreTrainedModel, gate: Gate, source: MirroredPrefix | None = None
+        self,
+        mirror: Mirror,
+        model: PreTrainedModel,
+        capabilities: ModelCapabilities,
+        source: MirroredPrefix | None = None,
     ) -> None:
         super().__init__(
             model,
-            gate,
+            capabilities,
+            runner_of(model).linear_kernels,
             None if source is None else source._cache.copy(),
             None if source is None else source._read_lengths.copy(),
         )
@@ -150,7 +157,7 @@ class MirroredPrefix(KVPrefix):
         super().rewind(length)
 
     def copy(self) -> MirroredPrefix:
-        return MirroredPrefix(self._mirror, self._model, self._gate, self)
+        return MirroredPrefix(self._mirror, self._model, self._capabilities, self)
 
 
 def serve_part(model: PreTrainedModel, channel: Channel) -> None:
@@ -163,8 +170,8 @@ def serve_part(model: PreTrainedModel, channel: Channel) -> None:
     Raises:
         WorkerLostError: rank 0 is gone.
     """
-    lookahead_support(model)
-    gate, prefixes = gate_of(model), dict[int, KVPrefix]()
+    runner, prefixes = runner_of(model), dict[int, KVPrefix]()
+    runner.current_support()
     while True:
         kind, words = channel.receive()
         if kind is Kind.END:
@@ -172,24 +179,22 @@ def serve_part(model: PreTrainedModel, channel: Channel) -> None:
         act, number, count = _Act(words[0]), words[1], words[2]
         for dropped in words[3 : 3 + count]:
             prefixes.pop(dropped, None)
-        _do(act, number, words[3 + count :], prefixes, model, gate)
+        _do(act, number, words[3 + count :], prefixes, runner)
 
 
-def _do(
-    act: _Act, number: int, words: list[int], prefixes: dict[int, KVPrefix], model: PreTrainedModel, gate: Gate
-) -> None:
+def _do(act: _Act, number: int, words: list[int], prefixes: dict[int, KVPrefix], runner: ModelRunner) -> None:
     if act is _Act.COPY:
         source = prefixes.get(words[0])
-        prefixes[number] = KVPrefix(model, gate) if source is None else source.copy()
+        prefixes[number] = _new_prefix(runner) if source is None else source.copy()
         return
     if act is _Act.FORWARD:
         whole, rows = words[0], words[2 : 2 + words[1]]
-        ids = torch.tensor([words[2 + words[1] :]], device=input_device(model))
+        ids = torch.tensor([words[2 + words[1] :]], device=input_device(runner.model))
         keep = rows[0] if whole else torch.tensor(rows, device=ids.device)
         with torch.inference_mode():
-            model(input_ids=ids, use_cache=False, logits_to_keep=keep)
+            runner.model(input_ids=ids, use_cache=False, logits_to_keep=keep)
         return
-    prefix = prefixes.setdefault(number, KVPrefix(model, gate))
+    prefix = prefixes.setdefault(number, _new_prefix(runner))
     if act is _Act.READ:
         prefix.read_logits(words)
     elif act is _Act.BRANCH:
@@ -198,6 +203,10 @@ def _do(
         prefix.keep(words[0], words[1:])
     else:
         prefix.rewind(words[0])
+
+
+def _new_prefix(runner: ModelRunner) -> KVPrefix:
+    return KVPrefix(runner.model, runner.capabilities, runner.linear_kernels)
 
 
 def _words_of(inputs: StepInputs) -> list[int]:

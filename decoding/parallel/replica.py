@@ -9,7 +9,7 @@ from decoding.model.prefix import KVPrefix
 from decoding.parallel.part import Part
 from decoding.sampling.sampler import Choices, Chooser
 
-MOST_UNREAD = 16
+MAX_UNREAD_TOKENS = 16
 """A rank that is further behind reads on by itself first: such a forward pass needs no mask."""
 
 
@@ -25,15 +25,15 @@ class Replica:
         # Of the last step, until it is settled: how much was read before, and how much of the text it read.
         self._before, self._read = 0, 0
 
-    def read(self, text: Sequence[int], most_unread: int = 1) -> None:
+    def read(self, text: Sequence[int], max_unread: int = 1) -> None:
         """Read on until so many tokens of the text are left."""
-        while (behind := len(text) - self._prefix.length) > most_unread:
+        while (behind := len(text) - self._prefix.length) > max_unread:
             at = self._prefix.length
             self._prefix.read_logits(text[at : at + min(PREFILL_CHUNK, behind - 1)])
 
     def look_ahead(self, text: Sequence[int], part: Part, chooser: Chooser) -> Choices:
         """One forward pass over the end of the text and this rank's part; what is chosen at its rows, in its order."""
-        self.read(text, MOST_UNREAD)
+        self.read(text, MAX_UNREAD_TOKENS)
         tree, unread = part.tree(), text[self._prefix.length :]
         inputs = part.lay_out(unread, tree)
         self._before, self._read = self._prefix.length, 0

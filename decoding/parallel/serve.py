@@ -6,12 +6,11 @@ import pickle
 
 from transformers import PreTrainedModel
 
-from decoding.compiled.prefix import prefix_of
-from decoding.model.capabilities import gate_of
 from decoding.model.prefix import KVPrefix
 from decoding.parallel.channel import Channel, Kind, bytes_of
 from decoding.parallel.messages import Instruction, words_of
 from decoding.parallel.replica import Replica
+from decoding.runner import runner_of
 from decoding.sampling.sampler import Chooser, Greedy
 
 
@@ -42,7 +41,7 @@ def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = Fa
 
 class _Worker:
     def __init__(self, model: PreTrainedModel, compiled: bool | str) -> None:
-        prefix = prefix_of(model, gate_of(model), compiled)
+        prefix = runner_of(model).new_prefix(compiled=compiled)
         assert isinstance(prefix, KVPrefix), "a model without a KV cache takes no steps over several branches"
         self._prefix, self._replica = prefix, Replica(prefix)
         self._chooser: Chooser = Greedy()

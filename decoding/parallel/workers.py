@@ -18,7 +18,7 @@ from decoding.sampling.sampler import Choices, Chooser, Greedy
 
 _Result = TypeVar("_Result")
 
-MOST_BEHIND = 8
+MAX_TOKENS_BEHIND = 8
 """Tokens that workers let plain steps run ahead before they read them."""
 
 
@@ -53,14 +53,14 @@ class Workers:
         """What rank 0 has sent and received so far."""
         return self._gone_bytes + sum(worker.channel.exchanged_bytes for worker in self._workers)
 
-    def follow(self, text: list[int], most_behind: int = 0) -> None:
+    def follow(self, text: list[int], max_behind: int = 0) -> None:
         """Have those read on who lack more than so many tokens of the text; nobody waits for it.
 
         Raises:
             WorkerLostError: a worker is gone.
         """
         for worker in tuple(self._workers):
-            if worker.behind(text) > most_behind:
+            if worker.behind(text) > max_behind:
                 self._tell(worker, self._steps, text, None)
                 worker.read = len(text) - 1
 
