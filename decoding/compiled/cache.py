@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import torch
 from transformers.cache_utils import Cache
 
-from decoding.compiled.inputs import varying
 from decoding.model.cache import BufferedLayer, KVCache
+from decoding.model.torch_private import mark_static_address, mark_varying
 
 MIN_CAPACITY = 512
 """Tokens that the buffers have room for at first. They double when a text outgrows them: attention looks at the whole
@@ -85,8 +85,8 @@ class StaticLayer(BufferedLayer):
         roomy = like.new_zeros((*like.shape[:-2], capacity, like.shape[-1]))
         if buffer is not None:
             roomy[..., : self.length, :] = buffer[..., : self.length, :]
-        _announce(roomy)
-        return roomy
+        mark_static_address(roomy)
+        return mark_varying(roomy, -2)
 
     def copy(self) -> StaticLayer:
         """A layer of its own with the same states."""
@@ -143,9 +143,3 @@ class StaticKVCache(KVCache):
         other = StaticKVCache()
         other.layers = [layer.copy() for layer in self.layers]
         return other
-
-
-def _announce(buffer: torch.Tensor) -> None:
-    """Tell the compiler that a buffer's address lasts (or CUDA graphs would copy it) and that its capacity may not."""
-    torch._dynamo.mark_static_address(buffer)
-    varying(buffer, -2)

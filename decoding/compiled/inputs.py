@@ -47,17 +47,6 @@ def single(token: int) -> StepInputs:
     return StepInputs([token], np.zeros(1, dtype=np.int64), np.ones((1, 1), dtype=np.bool_), [0])
 
 
-def varying(tensor: torch.Tensor, *dimensions: int) -> torch.Tensor:
-    """The tensor, with the compiler told that these dimensions vary: one graph then serves steps of all sizes.
-
-    A dimension of 1 is not told of: one token has a graph of its own.
-    """
-    for dimension in dimensions:
-        if tensor.shape[dimension] > 1:
-            torch._dynamo.maybe_mark_dynamic(tensor, dimension % tensor.dim())
-    return tensor
-
-
 def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, pattern: AttentionPattern) -> None:
     """Write the attention mask of a step whose tokens stand in the slots from ``cached`` on.
 

@@ -9,11 +9,12 @@ from transformers import PreTrainedModel
 
 from decoding.compiled.cache import StaticKVCache
 from decoding.compiled.forward import CompiledForward, Mask
-from decoding.compiled.inputs import padded, padded_size, single, varying, write_mask
+from decoding.compiled.inputs import padded, padded_size, single, write_mask
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import AttentionPattern, StepInputs, position_ids
 from decoding.model.linear_kernels import LinearKernels
 from decoding.model.prefix import KVPrefix
+from decoding.model.torch_private import mark_varying
 
 
 class StaticPrefix(KVPrefix):
@@ -83,9 +84,9 @@ class StaticPrefix(KVPrefix):
     def _static_forward(self, step: StepInputs, mask: Mask) -> torch.Tensor:
         """The logits at the rows of ``step.read``, in memory of their own. Shape (rows, vocabulary)."""
         length = self.length
-        slots = varying(torch.arange(length, length + len(step), device=self._device), 0)
-        token_ids = varying(torch.tensor([step.token_ids], device=self._device), 1)
-        positions = varying(position_ids(length, step.depths, self._device), 1)
+        slots = mark_varying(torch.arange(length, length + len(step), device=self._device), 0)
+        token_ids = mark_varying(torch.tensor([step.token_ids], device=self._device), 1)
+        positions = mark_varying(position_ids(length, step.depths, self._device), 1)
         with self._static.writing_at(slots):
             logits = self._compiled(self._model, token_ids, positions, mask, self._static)
         return logits[torch.tensor(step.read, device=self._device)]
@@ -102,6 +103,6 @@ class StaticPrefix(KVPrefix):
         buffer, capacity = self._buffers.get((pattern, len(step))), self._static.capacity
         if buffer is None or buffer.shape[-1] != capacity:
             buffer = torch.empty((1, 1, len(step), capacity), dtype=self._model.dtype, device=self._device)
-            self._buffers[pattern, len(step)] = varying(buffer, 2, 3)
+            self._buffers[pattern, len(step)] = mark_varying(buffer, 2, 3)
         write_mask(buffer, step, self.length, pattern)
         return buffer

@@ -15,7 +15,7 @@ from typing import Any
 
 from transformers import GenerationMixin, PreTrainedModel
 
-_NEEDED = ("streamer", "assistant_model", "synced_gpus")
+NEEDED = ("streamer", "assistant_model", "synced_gpus")
 
 
 def arguments_of_caller(model: PreTrainedModel) -> Mapping[str, Any] | None:
@@ -33,7 +33,7 @@ def arguments_of_caller(model: PreTrainedModel) -> Mapping[str, Any] | None:
             return None
         frame = frame.f_back
     found = frame.f_locals
-    if not all(name in found for name in _NEEDED):
+    if not all(name in found for name in NEEDED):
         raise RuntimeError(
             "this version of transformers does not show its streamer: call decoding.generate(model, **inputs, …) with"
             " the arguments of model.generate instead"
@@ -41,4 +41,4 @@ def arguments_of_caller(model: PreTrainedModel) -> Mapping[str, Any] | None:
     # `generate` itself has taken it out of its keywords by now; the decorator around it (`torch.no_grad`) still has it.
     around = frame.f_back.f_locals.get("kwargs") if frame.f_back is not None else None
     tokenizer = around.get("tokenizer") if isinstance(around, Mapping) else None
-    return {**{name: found[name] for name in _NEEDED}, "tokenizer": tokenizer}
+    return {**{name: found[name] for name in NEEDED}, "tokenizer": tokenizer}

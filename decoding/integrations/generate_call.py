@@ -20,6 +20,7 @@ from decoding.decoder import Decoder
 from decoding.model.capabilities import capabilities_of
 from decoding.model.mask_check import padding_counts
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
+from decoding.model.transformers_private import is_users_cache
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.step import Step
@@ -228,7 +229,7 @@ def _is_empty(value: Any) -> bool:
 
 def _fresh(cache: Any) -> bool:
     """Whether a cache is none, or the empty one that `generate` makes for every call."""
-    return cache is None or (isinstance(cache, DynamicCache) and not getattr(cache, "_is_user_defined", False))
+    return cache is None or (isinstance(cache, DynamicCache) and not is_users_cache(cache))
 
 
 class _PaddedProcessors(LogitsProcessor):

@@ -14,12 +14,9 @@ from decoding.integrations.streamers import Feed
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
 from decoding.lade.printing import PrintingStreamer, ReplyPrinter, print_reason, print_summary, switched_on
 from decoding.lookahead import LookaheadDecoder
+from decoding.model.transformers_private import OTHER_METHODS, SAMPLE_METHOD
 from decoding.runner import lookahead_support
 from decoding.step import Step
-
-_SERVED = "_sample"
-"""Greedy decoding goes by this method too."""
-_UNSERVED = {"_beam_search": "beam search", "_assisted_decoding": "an assistant or prompt lookup"}
 
 _originals: dict[str, Callable[..., Any]] = {}
 
@@ -38,9 +35,9 @@ def augment_generate() -> None:
     """Have `generate` of every model decode by lookahead: all that :func:`augment_all` does."""
     if _originals:
         return
-    for name in (_SERVED, *_UNSERVED):
+    for name in (SAMPLE_METHOD, *OTHER_METHODS):
         _originals[name] = original = getattr(GenerationMixin, name)
-        replacement = _by_lookahead(original) if name == _SERVED else _left_alone(original, _UNSERVED[name])
+        replacement = _by_lookahead(original) if name == SAMPLE_METHOD else _left_alone(original, OTHER_METHODS[name])
         setattr(GenerationMixin, name, replacement)
 
 

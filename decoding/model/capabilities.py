@@ -19,6 +19,7 @@ from transformers.cache_utils import (
 
 from decoding.model.inputs import AttentionPatterns, attention_patterns_of
 from decoding.model.rotary import LengthDependence, length_dependence_of
+from decoding.model.transformers_private import attention_implementation
 
 CACHE_LAYERS = (DynamicLayer, DynamicSlidingWindowLayer, DynamicIndexedLayer, DummyLayer)
 """Kinds of a model's own cache layers that are nothing but keys and values, token by token."""
@@ -123,12 +124,6 @@ def vocabulary_size(model: PreTrainedModel) -> int:
     return weight.shape[0]
 
 
-def attention_of(model: PreTrainedModel) -> str:
-    """The name of the attention that the model's text part runs with."""
-    name: str = model.config.get_text_config(decoder=True)._attn_implementation
-    return name
-
-
 def accepted_arguments(model: PreTrainedModel) -> frozenset[str]:
     """The names of the arguments that the model's forward takes."""
     return frozenset(inspect.signature(model.forward).parameters)
@@ -166,7 +161,7 @@ def _why_no_branches(model: PreTrainedModel) -> str | None:
     missing = {"position_ids", "attention_mask"} - accepted_arguments(model)
     if missing:
         return f"its forward takes no {' and no '.join(sorted(missing))}"
-    attention = attention_of(model)
+    attention = attention_implementation(model)
     if attention not in MASKED_ATTENTION:
         return f"its attention ({attention}) takes no mask over several branches; {_SDPA}"
     if attention == "flex_attention" and model.device.type == "cpu":

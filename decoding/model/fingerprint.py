@@ -130,8 +130,3 @@ def _grid(nbytes: int, row_bytes: int, offset_bytes: int) -> _Grid:
 def has_contents(tensor: torch.Tensor) -> bool:
     """Return whether a tensor is one whose memory can be read."""
     return tensor.layout is torch.strided and tensor.device.type != "meta" and tensor.numel() > 0
-
-
-def version_of(tensor: torch.Tensor) -> int:
-    """Return PyTorch's count of changes in place, which it does not keep for tensors made in inference mode."""
-    return 0 if tensor.is_inference() else tensor._version

@@ -21,6 +21,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from decoding.model.torch_private import PREPACKED_ROWS, prepacked, prepacked_product
+
 DTYPES = (torch.float32, torch.bfloat16)
 ROWS = (4, 8, 2, 16, 6, 3, 5, 12, 10, 32, 24, 64)
 """Numbers of rows that are timed, what tells most first; those between go by the one below."""
@@ -35,8 +37,6 @@ SLOW = 1.5
 """A kernel that takes so many times the best one's time is not timed again."""
 GAIN = 0.95
 """What another kernel may take of the default's time to be chosen."""
-PREPACKED_ROWS = 8
-"""Rows that oneDNN lays weights out for; its layout for one row is slow for all others."""
 PREPACKED_SHARE = 0.25
 """Packed copies take no more than this share of the memory that is free."""
 
@@ -158,10 +158,7 @@ def is_timed(weight: torch.Tensor) -> bool:
 
 
 def _can_pack(weight: torch.Tensor) -> bool:
-    """Return whether this build of PyTorch, on this processor, multiplies prepacked weights, and rightly.
-
-    The operations are those that torch.compile's own freezing uses; they are no documented interface.
-    """
+    """Return True if this build of PyTorch, on this processor, multiplies prepacked weights correctly."""
     if not torch.backends.mkldnn.is_available():
         return False
     rows = weight.new_ones(1, PREPACKED_ROWS, weight.shape[1])
@@ -170,16 +167,6 @@ def _can_pack(weight: torch.Tensor) -> bool:
     except (AttributeError, RuntimeError):
         return False
     return torch.allclose(product, functional.linear(rows, weight), rtol=0.05, atol=0.05)
-
-
-def prepacked(weight: torch.Tensor) -> torch.Tensor:
-    copy: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), PREPACKED_ROWS)
-    return copy
-
-
-def prepacked_product(rows: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    product: torch.Tensor = torch.ops.mkldnn._linear_pointwise.default(rows, packed, bias, "none", [], "")
-    return product
 
 
 def transposed_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:

@@ -12,20 +12,17 @@ from typing import TypeGuard
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.nn.modules import module as torch_modules
 from transformers import PreTrainedModel
 
-from decoding.model.fingerprint import version_of
 from decoding.model.kernel_timing import (
     KernelChoice,
     LinearKernel,
     fastest_kernels,
-    prepacked,
-    prepacked_product,
     transposed_product,
 )
 from decoding.model.module_view import ModuleView
 from decoding.model.state import ModelState
+from decoding.model.torch_private import has_global_hooks, prepacked, prepacked_product, version_of
 
 _linear_forward = nn.Linear.forward
 
@@ -161,8 +158,4 @@ def _is_plain(layer: nn.Module) -> TypeGuard[nn.Linear]:
 
 def _is_changed_globally() -> bool:
     """Return whether something holds for all layers that a kernel of another kind would not honour."""
-    return (
-        nn.Linear.forward is not _linear_forward
-        or torch.is_autocast_enabled("cpu")
-        or bool(torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks)
-    )
+    return nn.Linear.forward is not _linear_forward or torch.is_autocast_enabled("cpu") or has_global_hooks()

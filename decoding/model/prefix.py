@@ -15,6 +15,7 @@ from decoding.model.capabilities import ModelCapabilities, accepted_arguments
 from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
 from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
 from decoding.model.rotary import ReadLengths, RotaryState
+from decoding.model.transformers_private import arguments_after
 
 
 def input_device(model: PreTrainedModel) -> torch.device:
@@ -213,7 +214,7 @@ class RecurrentPrefix:
         with nullcontext() if self._rotary is None else self._rotary.original():
             output = model(**inputs, return_dict=True)
         self._read_lengths.note(len(self._read), len(whole))
-        self._state = model._update_model_kwargs_for_generation(output, {})
+        self._state = arguments_after(model, output)
         self._read = whole
         logits: torch.Tensor = output.logits[0, -1]
         return logits

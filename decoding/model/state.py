@@ -20,8 +20,10 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from decoding.model.capabilities import attention_of, depends_on_length
-from decoding.model.fingerprint import Fingerprint, fingerprint_of, has_contents, version_of
+from decoding.model.capabilities import depends_on_length
+from decoding.model.fingerprint import Fingerprint, fingerprint_of, has_contents
+from decoding.model.torch_private import inner_tensors, version_of
+from decoding.model.transformers_private import attention_implementation
 
 MAX_DEPTH = 4
 """Lists and dictionaries among a module's attributes are looked into so far."""
@@ -129,7 +131,7 @@ def survey(model: PreTrainedModel) -> Survey:
         before = len(walk.settings)
         walk.mapping(vars(config), MAX_DEPTH)
         walk.structure += walk.settings[before:]
-    walk.structure += [attention_of(model), model.dtype, model.device.type]
+    walk.structure += [attention_implementation(model), model.dtype, model.device.type]
     layout = [part for tensor in walk.tensors for part in map(_kind_of, tensor.parts)]
     return Survey(tuple(walk.tensors), (*walk.types, *layout), (*walk.types, *walk.structure), tuple(walk.settings))
 
@@ -246,11 +248,8 @@ class _Walk:
 
 def _plain_parts(tensor: torch.Tensor) -> list[torch.Tensor]:
     """Return the plain tensors that one is made of, such as a quantised one's integers and scales."""
-    if type(tensor) in _PLAIN_TENSORS or not hasattr(tensor, "__tensor_flatten__"):
-        return [tensor]
-    names, _ = tensor.__tensor_flatten__()
-    inner = [getattr(tensor, name) for name in names]
-    return [part for each in inner if isinstance(each, torch.Tensor) for part in _plain_parts(each)]
+    inner = None if type(tensor) in _PLAIN_TENSORS else inner_tensors(tensor)
+    return [tensor] if inner is None else [part for each in inner for part in _plain_parts(each)]
 
 
 def _kind_of(tensor: torch.Tensor) -> tuple[object, ...]:
