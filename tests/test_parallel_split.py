@@ -12,10 +12,8 @@ from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.parallel import SharedStepCost
-from decoding.parallel.merge import merge
-from decoding.parallel.messages import Instruction, choices_of, words_of
-from decoding.parallel.part import Part
-from decoding.parallel.split import Share, split
+from decoding.parallel.messages import Instruction, Part, decode_choices, encode_choices
+from decoding.parallel.split import Share, merge, split
 from decoding.sampling.sampler import Choices
 
 
@@ -78,13 +76,13 @@ def test_what_is_sent_arrives_as_it_was() -> None:
         tree, window = random_step(seed)
         for share in split(tree, window, [1, 1]):
             part = share.part(tree, window, 4)
-            assert Part.of_words(part.words()) == part
+            assert Part.decode(part.encode()) == part
             for accepted in (None, [], [1, 2, 5]):
                 instruction = Instruction(9, accepted, 30, [4, 5], part)
-                assert Instruction.of_words(instruction.words()) == instruction
+                assert Instruction.decode(instruction.encode()) == instruction
     choices = Choices([3, 1], [[3, 8], [1, 70_000]], [[0.5, -1.25], [3.0, float("-inf")]])
-    assert choices_of(words_of(1, choices, 2)) == choices
-    assert choices_of(words_of(1, Choices([3, 1], [], []), 0)) == Choices([3, 1], [], [])
+    assert decode_choices(encode_choices(1, choices, 2)) == choices
+    assert decode_choices(encode_choices(1, Choices([3, 1], [], []), 0)) == Choices([3, 1], [], [])
 
 
 def test_ranks_that_differ_in_a_tie_end_the_accepted_run_there() -> None:

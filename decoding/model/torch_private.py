@@ -1,6 +1,6 @@
 """Interfaces of PyTorch that it does not document and decoding needs, all in one place.
 
-Tested with torch 2.6 to 2.13, the range in pyproject.toml; tests/test_private_interfaces.py names what is gone.
+Tested with torch 2.13, where the range in pyproject.toml ends; tests/test_private_interfaces.py names what is gone.
 """
 
 from __future__ import annotations
