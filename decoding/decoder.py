@@ -171,7 +171,7 @@ class Decoder(ABC):
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
     ) -> Iterator[Step | None]:
         """All steps; None after a chunk of the prompt that emitted nothing, so that a stop is obeyed there too."""
-        plainly = session.gate.decoded_plainly(len(ids) + request.remaining - 1)
+        plainly = session.gate.needs_plain_decoding(len(ids) + request.remaining - 1)
         if plainly and not session.goes_on(ids):
             session.prefix.rewind(0)
         for read in prefill(session, ids):

@@ -135,7 +135,7 @@ class Session:
         self.ids.extend(tokens)
         self.tables.context.extend(tokens)
         self.emitted += len(tokens)
-        if self.gate.read_anew(self.cached, len(self.ids)):
+        if self.gate.is_reread(self.cached, len(self.ids)):
             self.prefix.rewind(0)
 
     def copy(self) -> Session:

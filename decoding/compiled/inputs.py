@@ -60,7 +60,7 @@ def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, pattern: Att
     mask.fill_(lowest)
     mask[..., :cached] = 0
     mask[..., cached:end].masked_fill_(torch.from_numpy(inputs.visible).to(mask.device), 0)
-    if pattern.limited:
+    if pattern.is_local:
         positions = cached + inputs.depths
         within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
         mask[..., :end].masked_fill_(torch.from_numpy(~within).to(mask.device), lowest)

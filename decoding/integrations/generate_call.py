@@ -117,7 +117,7 @@ class GenerateCall:
         given = self.model_kwargs.get("position_ids") is not None
         if padding_counts(self.model, capabilities, self.input_ids[0, : self._padding].tolist(), with_positions=given):
             return "padding on the left with this model: `generate` itself says something else with it than without"
-        if capabilities.decoded_plainly(most - self._padding - 1):
+        if capabilities.needs_plain_decoding(most - self._padding - 1):
             limit = capabilities.ties_after
             return (
                 f"padding on the left of a text of more than {limit} tokens: past that its attention picks among tokens"

@@ -1,7 +1,7 @@
-"""LinearKernels: a model's linear layers computed by the fastest kernel that there is for a few rows on the CPU.
+"""LinearKernels: a model's linear layers computed by the fastest CPU kernel for a few rows.
 
 A step over several tokens multiplies a few rows by every weight, and PyTorch's default is slow at that (see
-:mod:`decoding.model.kernel_timing`). One row, plain decoding's own product, is left as it is.
+:mod:`decoding.model.kernel_timing`). The product of one row, plain decoding's, is left as it is.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _linear_forward = nn.Linear.forward
 
 
 class LinearKernels:
-    """The kernels that a model's weights are multiplied by.
+    """The kernels chosen for a model's weights, and the prepacked copies that they need.
 
     Attributes:
-        choice: by shape and number of rows.
-        threads: of torch's, with which they were timed.
+        choice: kernels by shape and number of rows.
+        threads: torch's number of threads at the timing.
         revision: the revision of the model's state that the copies are of; None before the first refresh.
     """
 
     def __init__(self, weights: Iterable[torch.Tensor], choice: KernelChoice, threads: int) -> None:
         """
         Args:
-            weights: those of the layers that may be computed so, each of shape (out, in).
+            weights: the weights of plain linear layers, each of shape (out, in).
         """
         self.choice, self.threads = choice, threads
         self.revision: int | None = None
@@ -66,11 +66,11 @@ class LinearKernels:
             self.follow((layer.weight for layer in _plain_layers(model)), state)
 
     def follow(self, weights: Iterable[torch.Tensor], state: ModelState | None = None) -> None:
-        """Make the copies of weights that are new, and of those whose contents have changed.
+        """Copy the weights that are new or whose contents have changed.
 
         Args:
             weights: as they are now.
-            state: the model's, by which contents are known to be unchanged; None to copy all anew.
+            state: the model's state, which tells unchanged contents; None to copy all.
         """
         known, self._weights = self._weights, {}
         for tensor in weights:
@@ -112,7 +112,7 @@ class ModelWithKernels:
         self._revision: int | None = None
 
     def module(self) -> nn.Module:
-        """Return what to call for a step over several tokens; the model itself where it would compute the same."""
+        """Return the module to call for a step over several tokens; the model itself if no kernel differs."""
         kernels = self._current_kernels()
         if not kernels.enabled():
             return self._model
@@ -130,7 +130,7 @@ class _Weight:
     def __init__(
         self, tensor: torch.Tensor, kernels: Mapping[int, LinearKernel], edition: int | None, before: _Weight | None
     ) -> None:
-        # Held, so that its id is not another's.
+        # Keeps the tensor alive, so that its id cannot be reused.
         self.tensor, self.kernels, self.edition = tensor, kernels, edition
         self._address, self._version = tensor.data_ptr(), version_of(tensor)
         self.packed: torch.Tensor | None = None
@@ -143,7 +143,7 @@ class _Weight:
         return 0 if self.packed is None else self.tensor.nbytes
 
     def is_packed_from(self, weight: torch.Tensor) -> bool:
-        """Return whether the copy is of the weight as it is, as far as can be told without reading it."""
+        """Return True if the weight is where and as it was copied, as far as its version counter tells."""
         return weight.data_ptr() == self._address and version_of(weight) == self._version
 
 
@@ -152,10 +152,10 @@ def _plain_layers(model: nn.Module) -> list[nn.Linear]:
 
 
 def _is_plain(layer: nn.Module) -> TypeGuard[nn.Linear]:
-    """Return whether a layer multiplies by a plain matrix: one that is neither quantised nor split nor offloaded."""
+    """Return True if a layer multiplies by a plain matrix, neither quantised nor split nor offloaded."""
     return type(layer) is nn.Linear and type(layer._parameters.get("weight")) in (nn.Parameter, torch.Tensor)
 
 
 def _is_changed_globally() -> bool:
-    """Return whether something holds for all layers that a kernel of another kind would not honour."""
+    """Return True if a patch, autocast or a global hook is in force that other kernels would bypass."""
     return nn.Linear.forward is not _linear_forward or torch.is_autocast_enabled("cpu") or has_global_hooks()
