@@ -172,7 +172,7 @@ class Decoder(ABC):
     ) -> Iterator[Step | None]:
         """All steps; None after a chunk of the prompt that emitted nothing, so that a stop is obeyed there too."""
         plainly = session.gate.needs_plain_decoding(len(ids) + request.remaining - 1)
-        if plainly and not session.goes_on(ids):
+        if plainly and not session.continues(ids):
             session.prefix.rewind(0)
         for read in prefill(session, ids):
             on_prefill(read, len(ids))
@@ -240,7 +240,7 @@ def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
     Yields:
         How many tokens of it have been read, after every chunk. The session is whole then: whoever stops may go on.
     """
-    session.adopt(ids)
+    session.sync(ids)
     if session.gate.one_prefill:
         return
     while len(ids) - session.cached > PREFILL_CHUNK:

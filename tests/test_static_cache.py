@@ -85,7 +85,7 @@ def both_branches() -> StepInputs:
 def assert_cache_is_the_prefix(session: Session) -> None:
     """Every layer holds what a fresh forward over the text, its last token left out, would leave."""
     fresh = Session(session.model)
-    fresh.adopt(session.ids)
+    fresh.sync(session.ids)
     fresh.read(len(session.ids) - 1)
     assert session.cached == fresh.cached
     layers = zip(session.prefix._cache.layers, fresh.prefix._cache.layers, strict=True)  # type: ignore[union-attr]

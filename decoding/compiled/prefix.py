@@ -1,4 +1,4 @@
-"""StaticPrefix: a KV prefix whose steps have one of a few shapes, so that a compiled forward pass serves them."""
+"""StaticPrefix: a KV prefix whose steps have one of a few shapes, for a compiled forward pass."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from decoding.model.torch_private import mark_varying
 
 
 class StaticPrefix(KVPrefix):
-    """The prefix in a static KV cache: steps are compiled, the prompt is read as it would be otherwise.
+    """The prefix in a static KV cache: steps are compiled, prefills are not.
 
-    Whatever cannot be compiled, or comes out differently, goes the uncompiled way over the same cache.
+    A step that cannot be compiled, or whose logits differ, runs uncompiled over the same cache.
     """
 
     def __init__(
@@ -38,12 +38,12 @@ class StaticPrefix(KVPrefix):
 
     @property
     def compiled(self) -> bool:
-        """Whether steps are compiled: they are, until that fails."""
+        """True until compiling a step has failed."""
         return self._compiled.reason is None
 
     @property
     def warm_ups(self) -> int:
-        """How many steps of a new shape take longer than those after them; 0 where steps are not compiled."""
+        """The number of slow first steps at a new shape; 0 if steps are not compiled."""
         return self._compiled.runs_to_know if self.compiled else 0
 
     def copy(self) -> StaticPrefix:
@@ -54,7 +54,7 @@ class StaticPrefix(KVPrefix):
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         size = padded_size(len(inputs))
-        # The first tokens of all make the layers.
+        # The first tokens of a text create the layers.
         if size is None or not self.compiled or not self.length:
             return super().branch_logits(inputs)
         return self._static_logits(inputs, size)
@@ -71,7 +71,7 @@ class StaticPrefix(KVPrefix):
         try:
             logits = self._static_forward(step, mask)
         except Exception as error:  # a model's own code, and a compiler
-            # If the model itself raises, that is raised here, and nobody's fault but its own.
+            # If the model itself raises, this raises too.
             logits = super().branch_logits(inputs)
             self._compiled.give_up(f"its forward pass cannot be compiled ({type(error).__name__})")
             return logits
@@ -82,7 +82,7 @@ class StaticPrefix(KVPrefix):
         return logits
 
     def _static_forward(self, step: StepInputs, mask: Mask) -> torch.Tensor:
-        """The logits at the rows of ``step.read``, in memory of their own. Shape (rows, vocabulary)."""
+        """Return a copy of the logits at the rows of ``step.read``, shape (rows, vocabulary)."""
         length = self.length
         slots = mark_varying(torch.arange(length, length + len(step), device=self._device), 0)
         token_ids = mark_varying(torch.tensor([step.token_ids], device=self._device), 1)
@@ -93,13 +93,13 @@ class StaticPrefix(KVPrefix):
 
     def _static_masks(self, step: StepInputs) -> Mask:
         attention_patterns = self._capabilities.attention_patterns
-        assert attention_patterns is not None, "the capabilities lets no branches through"
+        assert attention_patterns is not None, "the model takes no steps over several branches"
         if isinstance(attention_patterns, Mapping):
             return {layer_type: self._static_mask(step, pattern) for layer_type, pattern in attention_patterns.items()}
         return self._static_mask(step, attention_patterns)
 
     def _static_mask(self, step: StepInputs, pattern: AttentionPattern) -> torch.Tensor:
-        """The mask, written over that of an earlier step. Shape (1, 1, T, capacity)."""
+        """Return the mask, written over that of an earlier step. Shape (1, 1, T, capacity)."""
         buffer, capacity = self._buffers.get((pattern, len(step))), self._static.capacity
         if buffer is None or buffer.shape[-1] != capacity:
             buffer = torch.empty((1, 1, len(step), capacity), dtype=self._model.dtype, device=self._device)

@@ -1,6 +1,6 @@
-"""The probe: one real step over several branches, held against the same texts read plainly.
+"""The mask check: one real step over several branches, compared with plain forward passes over the same texts.
 
-The capabilities cannot see what a model does inside (position biases, local windows by index); this can.
+It finds what no configuration shows, such as position biases and local windows by index.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from decoding.step import Origin
 PREFIX_TOKENS = 12
 PADDING_TOKENS, PADDED_TOKENS = 3, 24
 MAX_CHECKED_WINDOW = 512
-"""Local windows up to this length are probed past their end; longer ones would cost seconds on a large model."""
+"""Local windows up to this length are checked past their end; longer ones would take seconds on a large model."""
 NOISE_FACTOR = 8.0
-"""A right step differs from plain reading by rounding alone: by no more than this many times the rounding seen."""
+"""A right step differs from plain decoding by rounding alone, up to this many times the rounding measured."""
 MIN_TOLERANCE = 1e-4
 ROUNDINGS = 12
-"""Units in the last place that a right step may be off, in half precision: there the rounding seen may be nil by luck.
-Tried in bfloat16: right steps are off by 0.5 to 2.5 of them, a wrong mask by 18 to 58."""
+"""Units in the last place that a right step may differ by in half precision, where the rounding measured may be 0.
+Measured in bfloat16: right steps differ by 0.5 to 2.5 of them, wrong masks by 18 to 58."""
 
 
 def why_branches_fail(
     model: PreTrainedModel, capabilities: ModelCapabilities, kernels: Callable[[], LinearKernels]
 ) -> str | None:
-    """None if a step over several branches gives what plain reading gives, else the reason it does not."""
+    """Return the reason why a step over several branches differs from plain decoding; None if it does not."""
     try:
-        if _sees_ahead(model, capabilities):
+        if _is_bidirectional(model, capabilities):
             return "it reads a text in both directions"
-        alike = _branches_read_as_plain(model, capabilities, lambda: KVPrefix(model, capabilities, kernels))
-    except Exception as error:  # a model's own code: anything may come of a mask that it does not know
+        alike = _branches_match_plain(model, capabilities, lambda: KVPrefix(model, capabilities, kernels))
+    except Exception as error:  # a model's own code may raise anything on an unknown mask
         return f"its forward fails on a mask over several branches ({type(error).__name__})"
-    return None if alike else "a step over several branches gives it other logits than plain reading"
+    return None if alike else "a step over several branches gives it other logits than plain decoding"
 
 
 @torch.inference_mode()
-def padding_counts(
+def is_padding_visible(
     model: PreTrainedModel, capabilities: ModelCapabilities, padding: Sequence[int], *, with_positions: bool
 ) -> bool:
-    """Return whether `generate` has the model say something else after a text with masked padding on its left.
+    """Return True if masked padding on the left changes what the model generates after a text.
 
-    So do recurrent models that take padding for text, and models that count their positions from the padding on.
+    It does in recurrent models that take padding for text, and in models that count positions from the padding on.
 
     Args:
-        padding: the tokens before a text, a few of which are tried.
-        with_positions: whether `generate` gives this model positions.
+        padding: the tokens before a text; a few of them are tried.
+        with_positions: True if `generate` passes positions to this model.
     """
     draw, rotary, padding = Random(2), RotaryState(model), padding[:PADDING_TOKENS]
     length = min(_prefix_length(model, capabilities), PADDED_TOKENS)
-    # Tokens of no meaning of their own, as far as that is known; 0 may be the padding's.
+    # 0 may be the padding token.
     text = [draw.randrange(1, _vocabulary(model)) for _ in range(length)]
     after = []
     for before in ([], padding):
@@ -73,15 +73,15 @@ def padding_counts(
         )
         with rotary.original():
             after.append(model(**inputs, return_dict=True).logits[0, -1])
-    # Padding may also give no numbers at all.
+    # Padding may also give NaN.
     return not _distance(*after) <= _min_tolerance(model)
 
 
 @torch.inference_mode()
-def _sees_ahead(model: PreTrainedModel, capabilities: ModelCapabilities) -> bool:
-    """Whether a token changes what the model says before it, as in a BERT that is not told to be a decoder.
+def _is_bidirectional(model: PreTrainedModel, capabilities: ModelCapabilities) -> bool:
+    """Return True if a token changes the logits before it, as in a BERT that is not configured as a decoder.
 
-    Held against one another are two forward passes of one shape, which round alike.
+    The two forward passes compared have one shape, so that they round alike.
     """
     draw = Random(1)
     text = [draw.randrange(_vocabulary(model)) for _ in range(min(PREFIX_TOKENS, _prefix_length(model, capabilities)))]
@@ -93,7 +93,7 @@ def _sees_ahead(model: PreTrainedModel, capabilities: ModelCapabilities) -> bool
     return _distance(*before) > _min_tolerance(model)
 
 
-def _branches_read_as_plain(
+def _branches_match_plain(
     model: PreTrainedModel, capabilities: ModelCapabilities, new_prefix: Callable[[], KVPrefix]
 ) -> bool:
     draw = Random(0)
@@ -146,7 +146,7 @@ def _prefix_length(model: PreTrainedModel, capabilities: ModelCapabilities) -> i
 
 
 def _plain_logits(new_prefix: Callable[[], KVPrefix], text: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """The logits after a text, read at once and with its last tokens read singly; they differ by rounding."""
+    """Return the logits after a text, from one forward pass and from one for each of its last tokens."""
     at_once = new_prefix().read_logits(text)
     prefix = new_prefix()
     split = max(1, len(text) - 4)
@@ -157,6 +157,6 @@ def _plain_logits(new_prefix: Callable[[], KVPrefix], text: list[int]) -> tuple[
 
 
 def _distance(left: torch.Tensor, right: torch.Tensor) -> float:
-    """How far apart two rows of logits are, in units of their spread."""
+    """Return the distance of two rows of logits, in units of their standard deviation."""
     left, right = left.double(), right.double()
     return float((left - right).square().mean().sqrt() / right.std())

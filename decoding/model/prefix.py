@@ -1,4 +1,4 @@
-"""The committed prefix as the model holds it: read on, looked ahead from, and (with a KV cache) rewound."""
+"""The prefix as the model holds it: in a KV cache, which can be rewound, or in a recurrent state, which cannot."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from decoding.model.transformers_private import arguments_after
 
 
 def input_device(model: PreTrainedModel) -> torch.device:
-    """Where the model wants its token ids; with a device map, its layers may lie elsewhere."""
+    """Return the device of the model's token ids; with a device map its layers may lie elsewhere."""
     weight = model.get_input_embeddings().weight
     assert isinstance(weight, torch.Tensor)
     return weight.device
 
 
 class Prefix(Protocol):
-    """What the model has read."""
+    """The tokens that the model has read."""
 
     @property
     def length(self) -> int:
-        """How many tokens have been read."""
+        """The number of tokens read."""
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        """Read tokens that follow; returns the logits after the last of them, shape (vocabulary,)."""
+        """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens, or more than that where so few cannot be kept."""
+        """Forget all but the first ``length`` tokens; all of them if the state cannot be rewound."""
 
-    def read_as(self, length: int) -> int:
-        """How many of the tokens read have the states that a prefill of a text of this length would give them."""
+    def matching_prefill(self, length: int) -> int:
+        """Return the number of tokens read whose states are those of a prefill of a text of this length."""
 
     def copy(self) -> Prefix:
-        """A prefix of its own with the same contents."""
+        """Return an independent prefix with the same contents."""
 
 
 class KVPrefix:
-    """The prefix in a KV cache. Whatever raises in the middle of a forward, the cache is as it was before."""
+    """The prefix in a KV cache, which is unchanged if a forward pass raises."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class KVPrefix:
         self._read_lengths = ReadLengths(capabilities.lengths) if read_lengths is None else read_lengths
         self._rotary = None if capabilities.lengths is None else RotaryState(model)
         self._device = input_device(model)
-        # Asked for once: the model looks through its parameters for it.
+        # Looked up once: the model searches its parameters for it.
         self._dtype = model.dtype
         arguments = accepted_arguments(model)
         self._takes_positions = "position_ids" in arguments
@@ -80,32 +80,28 @@ class KVPrefix:
         self._cache.rewind(length)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
-        """Of what the last look ahead wrote from ``base`` on, keep the tokens at these offsets."""
+        """Keep the tokens at these offsets of those that the last step wrote from ``base`` on."""
         self._cache.keep(base, offsets)
 
-    def read_as(self, length: int) -> int:
-        return 0 if self._capabilities.reads_ahead else self._read_lengths.read_as(length, self.length)
+    def matching_prefill(self, length: int) -> int:
+        return 0 if self._capabilities.reads_ahead else self._read_lengths.matching_prefill(length, self.length)
 
     def copy(self) -> KVPrefix:
         return KVPrefix(self._model, self._capabilities, self._kernels, self._cache.copy(), self._read_lengths.copy())
 
     def fill(self, empty: Cache) -> bool:
-        """Write copies of what is held into an empty cache of transformers.
-
-        Returns:
-            False if nothing was written, since such a cache would not hold all of it.
-        """
+        """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
         if self._cache.indexed:
             return False
         self._cache.fill(empty)
         return True
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        # No mask: causal attention over a whole chunk is what the fastest kernels serve.
+        # No mask: the fastest attention kernels are causal.
         return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1])[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        """One forward pass over both branches; the logits at the rows of ``inputs.read``. Shape (rows, vocabulary)."""
+        """Run one forward pass over both branches; returns the logits of ``inputs.read``, shape (rows, vocabulary)."""
         if len(inputs) == 1:
             return self._forward(inputs.token_ids, inputs.depths, None, inputs.read)
         return self._forward(
@@ -114,7 +110,7 @@ class KVPrefix:
 
     def _masks(self, inputs: StepInputs) -> torch.Tensor | dict[str, torch.Tensor] | None:
         attention_patterns = self._capabilities.attention_patterns
-        assert attention_patterns is not None, "the capabilities lets no branches through"
+        assert attention_patterns is not None, "the model takes no steps over several branches"
         if isinstance(attention_patterns, Mapping):
             return {layer_type: self._mask(inputs, pattern) for layer_type, pattern in attention_patterns.items()}
         return self._mask(inputs, attention_patterns)
@@ -155,7 +151,7 @@ class KVPrefix:
 
 
 class RecurrentPrefix:
-    """The prefix in a state that can only read on, as a recurrent model's; for anything else it is read anew."""
+    """The prefix in a recurrent state, which can only go forward; to rewind, the text is read again."""
 
     def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
         self._model, self._capabilities = model, capabilities
@@ -173,10 +169,10 @@ class RecurrentPrefix:
         if length < len(self._read):
             self._state, self._read = {}, []
 
-    def read_as(self, length: int) -> int:
-        """All of them or none: what follows is read one at a time, and has to come out as in one prefill too."""
+    def matching_prefill(self, length: int) -> int:
+        """Return all or none: the tokens that follow are read singly, and must have the states of one prefill too."""
         held, lengths = len(self._read), self._capabilities.lengths
-        if self._capabilities.reads_ahead or self._read_lengths.read_as(length, held) < held:
+        if self._capabilities.reads_ahead or self._read_lengths.matching_prefill(length, held) < held:
             return 0
         one_at_a_time = lengths is None or lengths.frequencies(held + 1) == lengths.frequencies(length)
         return held if one_at_a_time else 0
@@ -192,7 +188,7 @@ class RecurrentPrefix:
         try:
             if not self._read:
                 return self._forward(token_ids, list(token_ids))
-            # One at a time: recurrent models read several tokens at once only from the start.
+            # Singly: recurrent models take several tokens only at the start.
             for token in token_ids:
                 logits = self._forward([token], [*self._read, token])
             return logits
@@ -201,8 +197,7 @@ class RecurrentPrefix:
             raise
 
     def _forward(self, new: Sequence[int], whole: list[int]) -> torch.Tensor:
-        # As `generate` feeds it: some of these models get tokens beside the text, and without a state to read on from
-        # the whole text is read again.
+        # As in `generate`: some of these models take tokens beside the text, and without a state the whole text.
         model: Any = self._model
         inputs = model.prepare_inputs_for_generation(
             torch.tensor([whole], device=self._device),

@@ -26,43 +26,38 @@ from decoding.model.torch_private import inner_tensors, version_of
 from decoding.model.transformers_private import attention_implementation
 
 MAX_DEPTH = 4
-"""Lists and dictionaries among a module's attributes are looked into so far."""
+"""Nesting of lists and dictionaries in a module's attributes that is followed."""
 _PLAIN = frozenset((bool, int, float, str, type(None), torch.dtype, torch.device))
 _OWN = frozenset(vars(nn.Module())) | {"config", "generation_config"}
-"""Attributes that every module has, and configurations: looked at otherwise, or nothing to an answer."""
+"""Attributes of every module, and configurations: compared elsewhere, or irrelevant to an answer."""
 _HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 _PASSIVE = ("decoding.parallel.mirror", "transformers.utils.output_capturing")
-"""Where hooks are defined that change nothing of what a module puts out."""
+"""Modules that define hooks which change no output."""
 _PLAIN_TENSORS = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 
 @dataclass(frozen=True, slots=True)
 class SurveyedTensor:
-    """A tensor of a model.
-
-    Attributes:
-        whole: the tensor.
-        parts: the plain tensors that it is made of; more than one if it is quantised.
-    """
+    """A tensor of a model, and the plain tensors that it is made of; several if it is quantised."""
 
     whole: torch.Tensor
     parts: tuple[torch.Tensor, ...]
 
     @property
     def identity(self) -> list[tuple[int, int, int]]:
-        """What shows that it was replaced or written to, whatever it holds."""
+        """The ids, versions and addresses that change when it is replaced or written to."""
         return [(id(self.whole), version_of(part), _address(part)) for part in self.parts]
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """A model as it is now.
+    """A snapshot of a model.
 
     Attributes:
         tensors: parameters, buffers, and tensors among the attributes of modules and what hooks and patches enclose.
-        layout: the kinds of modules, and the shapes, dtypes and devices of tensors.
-        structure: the kinds of modules, the code of hooks and patches, and the configuration.
-        settings: all else: names, plain attributes, hooks and patches themselves.
+        layout: as of :class:`ModelState`.
+        structure: as of :class:`ModelState`, with the configuration.
+        settings: everything else: names, plain attributes, hooks and patches themselves.
     """
 
     tensors: tuple[SurveyedTensor, ...]
@@ -92,7 +87,7 @@ class ModelState:
         self._lock = Lock()
 
     def edition_of(self, tensor: torch.Tensor) -> int | None:
-        """Return the edition in which a tensor's contents last changed; None if it is none of the model's."""
+        """Return the edition in which a tensor's contents last changed; None for a tensor unknown."""
         return self._editions.get(id(tensor))
 
     def update(self, seen: Survey) -> bool:
@@ -123,8 +118,8 @@ class ModelState:
 
 
 def survey(model: PreTrainedModel) -> Survey:
-    """Look through a model. Nothing is run, and no tensor is read."""
-    # The rotary tables of such a model are rewritten as its texts grow.
+    """Take a snapshot of a model. Nothing is run, and no tensor is read."""
+    # Computed buffers are skipped where they are rotary tables, rewritten as texts grow.
     walk = _Walk(with_computed=not depends_on_length(model))
     walk.module(model)
     for config in (model.config, model.config.get_text_config(decoder=True)):
@@ -204,14 +199,14 @@ class _Walk:
                 self.tensor(tensor)
 
     def tensor(self, tensor: torch.Tensor) -> None:
-        # Tied weights are read once.
+        # Tied weights count once.
         if self._is_seen(tensor):
             return
         parts = tuple(_plain_parts(tensor))
         self.tensors.append(SurveyedTensor(tensor, parts))
 
     def function(self, function: Any) -> None:
-        """A hook, a patched forward, or another function: which it is, and the plain values that it encloses."""
+        """Record a hook, a patched forward or another function, and the plain values that it encloses."""
         enclosed: Iterable[object] = ()
         while isinstance(function, (partial, MethodType)):
             if isinstance(function, partial):
@@ -235,7 +230,7 @@ class _Walk:
             if isinstance(value, torch.Tensor):
                 self.tensor(value)
             else:
-                # Collections are what hooks gather outputs in.
+                # Collections may be those in which hooks gather outputs.
                 self.settings.append(value if type(value) in _PLAIN else type(value))
 
     def _is_seen(self, thing: object) -> bool:
@@ -247,7 +242,7 @@ class _Walk:
 
 
 def _plain_parts(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Return the plain tensors that one is made of, such as a quantised one's integers and scales."""
+    """Return the plain tensors that one is made of."""
     inner = None if type(tensor) in _PLAIN_TENSORS else inner_tensors(tensor)
     return [tensor] if inner is None else [part for each in inner for part in _plain_parts(each)]
 
@@ -261,7 +256,7 @@ def _address(tensor: torch.Tensor) -> int:
 
 
 def _reference(thing: object) -> object:
-    """Return what is equal for one object alone, also if another takes its place in memory."""
+    """Return a value equal for this object alone, even if its id is reused."""
     try:
         return ref(thing)
     except TypeError:
