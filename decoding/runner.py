@@ -139,24 +139,8 @@ class ModelRunner:
         if compiled:
             forward = self.compiled_forward(DEFAULT_BACKEND if compiled is True else compiled)
             if forward.reason is None:
-                return self._static_prefix(capabilities, forward)
+                return StaticPrefix(self.model, capabilities, forward, self.linear_kernels)
         return KVPrefix(self.model, capabilities, self.linear_kernels)
-
-    def compile_support(self, backend: str = DEFAULT_BACKEND) -> Support:
-        """Compile two small steps to find out if steps can be; it takes seconds to minutes the first time."""
-        self.refresh()
-        forward = self.compiled_forward(backend)
-        if forward.reason is None:
-            prefix = self._static_prefix(self.capabilities, forward)
-            prefix.read_logits([0])
-            # One token has a graph of its own, and any other number of them another.
-            for tokens in (1, 2):
-                prefix.branch_logits(padded(single(0), tokens))
-                prefix.rewind(1)
-        return Support(forward.reason is None, forward.reason)
-
-    def _static_prefix(self, capabilities: ModelCapabilities, forward: CompiledForward) -> StaticPrefix:
-        return StaticPrefix(self.model, capabilities, forward, self.linear_kernels)
 
     def _support(self, structure: object) -> Support:
         for known_structure, support in self._supports:
@@ -200,7 +184,17 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
     Args:
         backend: its name for `torch.compile`.
     """
-    return runner_of(model).compile_support(backend)
+    runner = runner_of(model)
+    runner.refresh()
+    forward = runner.compiled_forward(backend)
+    if forward.reason is None:
+        prefix = StaticPrefix(runner.model, runner.capabilities, forward, runner.linear_kernels)
+        prefix.read_logits([0])
+        # One token has a graph of its own, and any other number of them another.
+        for tokens in (1, 2):
+            prefix.branch_logits(padded(single(0), tokens))
+            prefix.rewind(1)
+    return Support(forward.reason is None, forward.reason)
 
 
 def packed_weight_bytes(model: PreTrainedModel) -> int:

@@ -115,7 +115,7 @@ class Session:
         """Run one forward pass over both branches after the last token.
 
         Returns:
-            The logits at the rows of ``inputs.read``. Shape (rows, vocabulary).
+            The logits at the rows of ``inputs.logit_rows``. Shape (rows, vocabulary).
         """
         assert isinstance(self.prefix, KVPrefix)
         return self.prefix.branch_logits(inputs)

@@ -92,8 +92,8 @@ def test_the_mask_as_a_picture(tree, window, picture, depths):
 def test_logits_are_read_for_the_last_token_the_candidates_and_the_last_row():
     inputs = StepInputs.lay_out(9, tree_of([5, 6]), window_of(2, [1, 2], [3, 4]))
     assert inputs.token_ids == [9, 5, 6, 1, 2, 3, 4]
-    assert inputs.read == [0, 1, 2, 5, 6]
-    assert StepInputs.lay_out(9, tree_of(), NO_WINDOW).read == [0]
+    assert inputs.logit_rows == [0, 1, 2, 5, 6]
+    assert StepInputs.lay_out(9, tree_of(), NO_WINDOW).logit_rows == [0]
 
 
 def test_the_additive_mask_is_zero_where_a_token_is_seen():

@@ -55,7 +55,7 @@ def test_each_token_of_a_part_sees_what_it_sees_in_the_whole_step() -> None:
         for share in split(tree, window, [1, 2]):
             part = share.part(tree, window, 0)
             unread = [5, 6, 7]
-            inputs = part.lay_out(unread, part.tree())
+            inputs = part.inputs(unread, part.tree())
             first = 1 + len(tree)
             places = [0, *share.nodes]
             for row in range(len(part.rows)):
@@ -68,7 +68,7 @@ def test_each_token_of_a_part_sees_what_it_sees_in_the_whole_step() -> None:
             assert not inputs.visible[:2, ends].any()
             assert inputs.visible[:2, :2].tolist() == [[True, False], [True, True]]
             assert (inputs.depths[ends] - 2 == whole.depths[places]).all()
-            assert set(inputs.read[: 1 + len(share.nodes)]) == set(range(2, 3 + len(share.nodes)))
+            assert set(inputs.logit_rows[: 1 + len(share.nodes)]) == set(range(2, 3 + len(share.nodes)))
 
 
 def test_what_is_sent_arrives_as_it_was() -> None:

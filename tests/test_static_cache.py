@@ -114,7 +114,7 @@ def test_padding_is_the_first_row_again_and_nothing_sees_it() -> None:
     assert (step.visible[:8, :8] == inputs.visible).all()
     assert (step.visible[8:] == step.visible[0]).all()
     assert not step.visible[:, 8:].any()
-    assert step.read == inputs.read
+    assert step.logit_rows == inputs.logit_rows
 
 
 @pytest.mark.parametrize(

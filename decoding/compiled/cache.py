@@ -85,21 +85,11 @@ class StaticLayer(BufferedLayer):
         roomy = like.new_zeros((*like.shape[:-2], capacity, like.shape[-1]))
         if buffer is not None:
             roomy[..., : self.length, :] = buffer[..., : self.length, :]
-        mark_static_address(roomy)
-        return mark_varying(roomy, -2)
+        return _announced(roomy)
 
-    def copy(self) -> StaticLayer:
-        """Return an independent layer with the same states."""
-        other = StaticLayer()
-        if self._key_buffer is not None and self._value_buffer is not None:
-            other.make_room(self.capacity, self._key_buffer, self._value_buffer)
-            other.lazy_initialization(self._key_buffer, self._value_buffer)
-            for mine, its in ((self._key_buffer, other._key_buffer), (self._value_buffer, other._value_buffer)):
-                assert its is not None
-                its.copy_(mine)
-            other._index_buffer = None if self._index_buffer is None else self._index_buffer.clone()
-            other.resize(self.length)
-        return other
+    @staticmethod
+    def _clone(buffer: torch.Tensor) -> torch.Tensor:
+        return _announced(buffer.clone())
 
 
 class StaticKVCache(KVCache):
@@ -138,8 +128,8 @@ class StaticKVCache(KVCache):
         for layer in self.layers:
             layer.resize(length)
 
-    @torch.inference_mode()
-    def copy(self) -> StaticKVCache:
-        other = StaticKVCache()
-        other.layers = [layer.copy() for layer in self.layers]
-        return other
+
+def _announced(buffer: torch.Tensor) -> torch.Tensor:
+    """Return a buffer, having told the compiler that its address lasts and its capacity varies."""
+    mark_static_address(buffer)
+    return mark_varying(buffer, -2)

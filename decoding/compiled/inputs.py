@@ -37,7 +37,7 @@ def padded(inputs: StepInputs, size: int) -> StepInputs:
         token_ids=[*inputs.token_ids, *[inputs.token_ids[0]] * (size - total)],
         depths=np.concatenate((inputs.depths, np.zeros(size - total, dtype=np.int64))),
         visible=visible,
-        read=inputs.read,
+        logit_rows=inputs.logit_rows,
     )
 
 

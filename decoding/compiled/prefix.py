@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from transformers import PreTrainedModel
@@ -64,7 +64,7 @@ class StaticPrefix(KVPrefix):
         length = self.length
         self._static.make_room(length + size)
         step = padded(inputs, size)
-        mask, expected = self._static_masks(step), None
+        mask, expected = self._masks(step, self._static_mask), None
         if not self._compiled.knows(mask):
             expected = super().branch_logits(inputs)
             self.rewind(length)
@@ -82,21 +82,14 @@ class StaticPrefix(KVPrefix):
         return logits
 
     def _static_forward(self, step: StepInputs, mask: Mask) -> torch.Tensor:
-        """Return a copy of the logits at the rows of ``step.read``, shape (rows, vocabulary)."""
+        """Return a copy of the logits at the rows of ``step.logit_rows``, shape (rows, vocabulary)."""
         length = self.length
         slots = mark_varying(torch.arange(length, length + len(step), device=self._device), 0)
         token_ids = mark_varying(torch.tensor([step.token_ids], device=self._device), 1)
         positions = mark_varying(position_ids(length, step.depths, self._device), 1)
         with self._static.writing_at(slots):
             logits = self._compiled(self._model, token_ids, positions, mask, self._static)
-        return logits[torch.tensor(step.read, device=self._device)]
-
-    def _static_masks(self, step: StepInputs) -> Mask:
-        attention_patterns = self._capabilities.attention_patterns
-        assert attention_patterns is not None, "the model takes no steps over several branches"
-        if isinstance(attention_patterns, Mapping):
-            return {layer_type: self._static_mask(step, pattern) for layer_type, pattern in attention_patterns.items()}
-        return self._static_mask(step, attention_patterns)
+        return logits[torch.tensor(step.logit_rows, device=self._device)]
 
     def _static_mask(self, step: StepInputs, pattern: AttentionPattern) -> torch.Tensor:
         """Return the mask, written over that of an earlier step. Shape (1, 1, T, capacity)."""

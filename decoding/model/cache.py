@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
@@ -91,17 +92,19 @@ class BufferedLayer(DynamicLayer):
     def reset(self) -> None:
         self.resize(0)
 
-    def copy(self) -> BufferedLayer:
+    def copy(self) -> Self:
         """Return an independent layer with the same states."""
-        other = BufferedLayer()
-        if self.is_initialized:
-            assert self._key_buffer is not None
-            assert self._value_buffer is not None
+        other = type(self)()
+        if self._key_buffer is not None and self._value_buffer is not None:
             other.lazy_initialization(self._key_buffer, self._value_buffer)
-            other._key_buffer, other._value_buffer = self._key_buffer.clone(), self._value_buffer.clone()
+            other._key_buffer, other._value_buffer = self._clone(self._key_buffer), self._clone(self._value_buffer)
             other._index_buffer = None if self._index_buffer is None else self._index_buffer.clone()
             other.resize(self.length)
         return other
+
+    @staticmethod
+    def _clone(buffer: torch.Tensor) -> torch.Tensor:
+        return buffer.clone()
 
 
 class KVCache(Cache):
@@ -145,22 +148,20 @@ class KVCache(Cache):
             layer.resize(length)
 
     @torch.inference_mode()
-    def copy(self) -> KVCache:
+    def copy(self) -> Self:
         """Return an independent cache with the same contents."""
-        other = KVCache()
+        other = type(self)()
         other.layers = [layer.copy() for layer in self.layers]
         return other
 
-    @property
-    def indexed(self) -> bool:
-        """True if index keys of a sparse attention are held too."""
-        return any(layer.indexed for layer in self.layers)
-
-    def fill(self, empty: Cache) -> None:
-        """Write copies of keys and values into an empty cache of transformers; index keys are left out."""
+    def fill(self, empty: Cache) -> bool:
+        """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
+        if any(layer.indexed for layer in self.layers):
+            return False
         for index, layer in enumerate(self.layers):
             if layer.keys is not None and layer.values is not None:
                 empty.update(layer.keys.clone(), layer.values.clone(), index)
+        return True
 
 
 def _with_room(buffer: torch.Tensor | None, states: torch.Tensor, used: int, wanted: int) -> torch.Tensor:

@@ -112,11 +112,6 @@ def capabilities_of(model: PreTrainedModel) -> ModelCapabilities:
     )
 
 
-def depends_on_length(model: PreTrainedModel) -> bool:
-    """Return True if the model's rotary embedding changes with the length of the text."""
-    return length_dependence_of(model.config.get_text_config(decoder=True)) is not None
-
-
 def vocabulary_size(model: PreTrainedModel) -> int:
     """Return the number of token ids that the model has embeddings for."""
     weight = model.get_input_embeddings().weight

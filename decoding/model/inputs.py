@@ -28,13 +28,13 @@ class StepInputs:
         token_ids: T tokens.
         depths: their positions, counted from the last token's. Shape (T,).
         visible: the mask among them. Shape (T, T), row by query.
-        read: the rows whose logits are needed: the last token's, the candidates', the window's last row's.
+        logit_rows: the rows whose logits are needed: the last token's, the candidates', the window's last row's.
     """
 
     token_ids: list[int]
     depths: npt.NDArray[np.int64]
     visible: npt.NDArray[np.bool_]
-    read: list[int]
+    logit_rows: list[int]
 
     @classmethod
     def lay_out(cls, last_token: int, tree: CandidateTree, window: JacobiWindow) -> StepInputs:
@@ -52,7 +52,7 @@ class StepInputs:
             token_ids=[last_token, *tree.tokens, *window.tokens],
             depths=depths,
             visible=visible,
-            read=[*range(candidates), *range(total - window.columns * bool(window.rows), total)],
+            logit_rows=[*range(candidates), *range(total - window.columns * bool(window.rows), total)],
         )
 
     def __len__(self) -> int:

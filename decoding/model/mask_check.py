@@ -118,7 +118,7 @@ def _branches_match_plain(
         [guesses[0][0], guesses[1][0]],
         [guesses[0][0], guesses[0][1], guesses[1][1]],
     ]
-    rows = [0, 2, 4, len(inputs.read) - 2, len(inputs.read) - 1]
+    rows = [0, 2, 4, len(inputs.logit_rows) - 2, len(inputs.logit_rows) - 1]
     difference = noise = 0.0
     for text, row in zip(texts, rows, strict=True):
         at_once, one_by_one = _plain_logits(new_prefix, [*prefix, *text])

@@ -91,29 +91,32 @@ class KVPrefix:
 
     def fill(self, empty: Cache) -> bool:
         """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
-        if self._cache.indexed:
-            return False
-        self._cache.fill(empty)
-        return True
+        return self._cache.fill(empty)
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         # No mask: the fastest attention kernels are causal.
         return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1])[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        """Run one forward pass over both branches; returns the logits of ``inputs.read``, shape (rows, vocabulary)."""
+        """Run one forward pass over both branches; returns logits at ``inputs.logit_rows``, shape (rows, vocabulary)."""
         if len(inputs) == 1:
-            return self._forward(inputs.token_ids, inputs.depths, None, inputs.read)
+            return self._forward(inputs.token_ids, inputs.depths, None, inputs.logit_rows)
         return self._forward(
-            inputs.token_ids, inputs.depths, self._masks(inputs), inputs.read, self._with_kernels.module()
+            inputs.token_ids,
+            inputs.depths,
+            self._masks(inputs, self._mask),
+            inputs.logit_rows,
+            self._with_kernels.module(),
         )
 
-    def _masks(self, inputs: StepInputs) -> torch.Tensor | dict[str, torch.Tensor] | None:
+    def _masks(
+        self, inputs: StepInputs, mask: Callable[[StepInputs, AttentionPattern], torch.Tensor]
+    ) -> torch.Tensor | dict[str, torch.Tensor]:
         attention_patterns = self._capabilities.attention_patterns
         assert attention_patterns is not None, "the model takes no steps over several branches"
         if isinstance(attention_patterns, Mapping):
-            return {layer_type: self._mask(inputs, pattern) for layer_type, pattern in attention_patterns.items()}
-        return self._mask(inputs, attention_patterns)
+            return {layer_type: mask(inputs, pattern) for layer_type, pattern in attention_patterns.items()}
+        return mask(inputs, attention_patterns)
 
     def _mask(self, inputs: StepInputs, pattern: AttentionPattern) -> torch.Tensor:
         return additive_mask(inputs, self.length, pattern, self._dtype, self._device)

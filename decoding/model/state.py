@@ -20,8 +20,8 @@ import torch
 from torch import nn
 from transformers import PreTrainedModel
 
-from decoding.model.capabilities import depends_on_length
 from decoding.model.fingerprint import Fingerprint, fingerprint_of, has_contents
+from decoding.model.rotary import length_dependence_of
 from decoding.model.torch_private import inner_tensors, version_of
 from decoding.model.transformers_private import attention_implementation
 
@@ -120,7 +120,7 @@ class ModelState:
 def survey(model: PreTrainedModel) -> Survey:
     """Take a snapshot of a model. Nothing is run, and no tensor is read."""
     # Computed buffers are skipped where they are rotary tables, rewritten as texts grow.
-    walk = _Walk(with_computed=not depends_on_length(model))
+    walk = _Walk(with_computed=length_dependence_of(model.config.get_text_config(decoder=True)) is None)
     walk.module(model)
     for config in (model.config, model.config.get_text_config(decoder=True)):
         before = len(walk.settings)

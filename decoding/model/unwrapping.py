@@ -35,7 +35,7 @@ def _check_adapters(model: Any) -> None:
     if getattr(active, "is_prompt_learning", False):
         does = "puts tokens of its own before every text"
     elif kind == "XLORA" or getattr(active, "alora_invocation_tokens", None):
-        does = "weighs its adapters anew for every text"
+        does = "weighs its adapters for every text"
     else:
         return
     raise NotImplementedError(

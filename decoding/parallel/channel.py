@@ -20,9 +20,9 @@ class Kind(IntEnum):
 
     END = 0
     """Stop serving this model."""
-    CHOOSER = 1
+    SAMPLER = 1
     """The sampler of the steps that follow."""
-    READ = 2
+    PREFILL = 2
     """Prefill, without an answer."""
     STEP = 3
     """One rank's part of a step."""

@@ -48,7 +48,7 @@ class Part:
             tree.grow(parent, token, 1 + (tree.depths[parent - 1] if parent else 0), Origin.CONTEXT)
         return tree
 
-    def lay_out(self, unread: Sequence[int], tree: CandidateTree) -> StepInputs:
+    def inputs(self, unread: Sequence[int], tree: CandidateTree) -> StepInputs:
         """Return the inputs of this rank's forward pass.
 
         Args:
@@ -76,7 +76,7 @@ class Part:
             token_ids=[*unread, *tree.tokens, *window],
             depths=np.asarray(depths, dtype=np.int64),
             visible=visible,
-            read=[*range(last, first_of_window), *range(total - self.columns, total)],
+            logit_rows=[*range(last, first_of_window), *range(total - self.columns, total)],
         )
 
     def encode(self) -> list[int]:
@@ -108,7 +108,7 @@ class Instruction:
         accepted: the candidates of its last part to keep; None if that step was abandoned.
         shared: the number of tokens of its text that are still valid.
         tail: the tokens after them.
-        part: None to read on only.
+        part: None to prefill only.
     """
 
     number: int

@@ -212,7 +212,7 @@ def _new_prefix(runner: ModelRunner) -> KVPrefix:
 def _encode_inputs(inputs: StepInputs) -> list[int]:
     total, bits = len(inputs), np.packbits(inputs.visible)
     packed = np.frombuffer(bits.tobytes() + b"\0" * (-len(bits) % 8), dtype=np.int64).tolist()
-    return [total, *inputs.token_ids, *inputs.depths.tolist(), len(inputs.read), *inputs.read, *packed]
+    return [total, *inputs.token_ids, *inputs.depths.tolist(), len(inputs.logit_rows), *inputs.logit_rows, *packed]
 
 
 def _decode_inputs(words: Sequence[int]) -> StepInputs:
@@ -224,5 +224,5 @@ def _decode_inputs(words: Sequence[int]) -> StepInputs:
         token_ids=list(words[1 : 1 + total]),
         depths=np.asarray(words[1 + total : 1 + 2 * total], dtype=np.int64),
         visible=np.unpackbits(bits, count=total * total).astype(np.bool_).reshape(total, total),
-        read=list(words[at : at + reads]),
+        logit_rows=list(words[at : at + reads]),
     )

@@ -34,7 +34,7 @@ class Workers:
         """
         self._others = [_Rank(channel) for channel in channels]
         self._gone_bytes = 0
-        self._chooser: Chooser | None = None
+        self._sampler: Chooser | None = None
         self._steps = 0
         # Of the last step.
         self._own: Replica | None = None
@@ -52,7 +52,7 @@ class Workers:
         return self._gone_bytes + sum(rank.channel.exchanged_bytes for rank in self._others)
 
     def follow(self, text: list[int], max_behind: int = 0) -> None:
-        """Have the ranks read on that lack more than ``max_behind`` tokens of the text, without waiting for them.
+        """Prefill on the ranks that lack more than ``max_behind`` tokens of the text, without waiting for them.
 
         Raises:
             WorkerLostError: a rank is gone.
@@ -60,7 +60,7 @@ class Workers:
         for rank in tuple(self._others):
             if rank.behind(text) > max_behind:
                 self._tell(rank, self._steps, text, None)
-                rank.read = len(text) - 1
+                rank.cached = len(text) - 1
 
     def look_ahead(
         self,
@@ -69,7 +69,7 @@ class Workers:
         text: list[int],
         candidates: CandidateTree,
         window: JacobiWindow,
-        chooser: Chooser,
+        sampler: Chooser,
         width: int,
     ) -> Choices:
         """Run both branches after a text, a share of them on each rank.
@@ -86,9 +86,9 @@ class Workers:
 
         Raises:
             WorkerLostError: a rank is gone. WorkerError: a rank failed. The session is unchanged.
-            ValueError: the chooser cannot be sent.
+            ValueError: the sampler cannot be sent.
         """
-        self._send_chooser(chooser)
+        self._send_sampler(sampler)
         others = tuple(self._others)
         unread = [own_unread, *(1 + rank.behind(text) for rank in others)]
         shares = split(candidates, window, unread)
@@ -97,7 +97,7 @@ class Workers:
         self._steps += 1
         for rank, part in zip(others, parts[1:], strict=True):
             self._tell(rank, self._steps, text, part)
-        found = [own.look_ahead(text, parts[0], chooser)]
+        found = [own.look_ahead(text, parts[0], sampler)]
         try:
             found += [self._answer(rank) for rank in others]
         except BaseException:
@@ -123,20 +123,20 @@ class Workers:
             except WorkerLostError:
                 self._drop(rank)
 
-    def _send_chooser(self, chooser: Chooser) -> None:
-        if chooser is self._chooser or (isinstance(chooser, Greedy) and isinstance(self._chooser, Greedy)):
+    def _send_sampler(self, sampler: Chooser) -> None:
+        if sampler is self._sampler or (isinstance(sampler, Greedy) and isinstance(self._sampler, Greedy)):
             return
         try:
-            content = pickle.dumps(chooser)
+            content = pickle.dumps(sampler)
         except (AttributeError, TypeError, pickle.PicklingError) as error:
             raise ValueError(f"a logits processor cannot be sent to the other ranks: {error}") from error
         for rank in tuple(self._others):
-            self._guarded(rank, lambda channel: channel.send_bytes(Kind.CHOOSER, content))
-        self._chooser = chooser
+            self._guarded(rank, lambda channel: channel.send_bytes(Kind.SAMPLER, content))
+        self._sampler = sampler
 
     def _tell(self, rank: _Rank, number: int, text: list[int], part: Part | None) -> None:
         words = rank.instruction(number, text, part).encode()
-        self._guarded(rank, lambda channel: channel.send(Kind.READ if part is None else Kind.STEP, words))
+        self._guarded(rank, lambda channel: channel.send(Kind.PREFILL if part is None else Kind.STEP, words))
 
     def _answer(self, rank: _Rank) -> Choices:
         while True:
@@ -165,20 +165,20 @@ class _Rank:
         self.channel = channel
         # The text that it knows, and the number of tokens read.
         self._text: list[int] = []
-        self.read = 0
+        self.cached = 0
         # Its part of the last step, and the candidates of it to keep; None if that step was abandoned.
         self._part: Part | None = None
         self._accepted: list[int] | None = None
 
     def behind(self, text: list[int]) -> int:
         """Return the number of tokens of a text that it has yet to read, without the last one."""
-        return len(text) - 1 - min(self.read, self._shared(text))
+        return len(text) - 1 - min(self.cached, self._shared(text))
 
     def instruction(self, number: int, text: list[int], part: Part | None) -> Instruction:
         """Return the instruction that brings it up to date and gives it its part."""
         shared = self._shared(text)
         instruction = Instruction(number, self._accepted, shared, text[shared:], part)
-        self.read = min(self.read, shared)
+        self.cached = min(self.cached, shared)
         self._text[shared:] = instruction.tail
         self._part, self._accepted = part, None
         return instruction
@@ -188,7 +188,7 @@ class _Rank:
         assert self._part is not None
         self._accepted = list(accepted)
         # In that step it also read the rest of the text.
-        self.read = len(self._text) + len(accepted)
+        self.cached = len(self._text) + len(accepted)
         self._text += [self._part.tokens[number - 1] for number in accepted]
 
     def _shared(self, text: list[int]) -> int:

@@ -36,15 +36,15 @@ class Replica:
             at = self._prefix.length
             self._prefix.read_logits(text[at : at + min(PREFILL_CHUNK, behind - 1)])
 
-    def look_ahead(self, text: Sequence[int], part: Part, chooser: Chooser) -> Choices:
+    def look_ahead(self, text: Sequence[int], part: Part, sampler: Chooser) -> Choices:
         """Run one forward pass over the end of the text and this rank's part; returns the choices at its rows."""
         self.read(text, MAX_UNREAD_TOKENS)
         tree, unread = part.tree(), text[self._prefix.length :]
-        inputs = part.lay_out(unread, tree)
+        inputs = part.inputs(unread, tree)
         self._before, self._read = self._prefix.length, 0
         logits = self._prefix.branch_logits(inputs)
         self._read = len(unread)
-        return chooser.choose(logits, text, tree, part.width)
+        return sampler.choose(logits, text, tree, part.width)
 
     def settle(self, accepted: Sequence[int]) -> None:
         """Keep the text that the last step read and the accepted candidates, by their numbers in this part."""
@@ -90,15 +90,15 @@ class _Server:
         prefix = runner_of(model).new_prefix(compiled=compiled)
         assert isinstance(prefix, KVPrefix), "a model without a KV cache takes no steps over several branches"
         self._prefix, self._replica = prefix, Replica(prefix)
-        self._chooser: Chooser = Greedy()
+        self._sampler: Chooser = Greedy()
         self._text: list[int] = []
         self._candidates: list[int] = []
 
     def answer(self, kind: Kind, words: list[int]) -> list[int] | None:
         """Carry out a message. Return the answer, or None where there is none."""
-        if kind is Kind.CHOOSER:
+        if kind is Kind.SAMPLER:
             # From rank 0, which is trusted: it has loaded the model that this process runs.
-            self._chooser = pickle.loads(bytes_of(words))
+            self._sampler = pickle.loads(bytes_of(words))
             return None
         instruction = Instruction.decode(words)
         self._follow(instruction)
@@ -106,7 +106,7 @@ class _Server:
             self._replica.read(self._text)
             return None
         self._candidates = instruction.part.tokens
-        choices = self._replica.look_ahead(self._text, instruction.part, self._chooser)
+        choices = self._replica.look_ahead(self._text, instruction.part, self._sampler)
         return encode_choices(instruction.number, choices, instruction.part.width)
 
     def _follow(self, instruction: Instruction) -> None:
