@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 from weakref import WeakKeyDictionary, ref
 
@@ -147,7 +148,8 @@ class ModelRunner:
             if known_structure == structure:
                 return support
         capabilities = self.capabilities
-        reason = capabilities.reason or why_branches_fail(self.model, capabilities, self.linear_kernels)
+        new_prefix = partial(KVPrefix, self.model, capabilities, self.linear_kernels)
+        reason = capabilities.reason or why_branches_fail(self.model, capabilities, new_prefix)
         support = Support(reason is None, reason)
         self._supports[:] = [(structure, support), *self._supports][:MAX_SUPPORTS]
         return support

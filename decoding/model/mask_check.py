@@ -16,7 +16,6 @@ from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
-from decoding.model.linear_kernels import LinearKernels
 from decoding.model.prefix import KVPrefix, input_device
 from decoding.model.rotary import RotaryState
 from decoding.step import Origin
@@ -34,13 +33,13 @@ Measured in bfloat16: right steps differ by 0.5 to 2.5 of them, wrong masks by 1
 
 
 def why_branches_fail(
-    model: PreTrainedModel, capabilities: ModelCapabilities, kernels: Callable[[], LinearKernels]
+    model: PreTrainedModel, capabilities: ModelCapabilities, new_prefix: Callable[[], KVPrefix]
 ) -> str | None:
     """Return the reason why a step over several branches differs from plain decoding; None if it does not."""
     try:
         if _is_bidirectional(model, capabilities):
             return "it reads a text in both directions"
-        alike = _branches_match_plain(model, capabilities, lambda: KVPrefix(model, capabilities, kernels))
+        alike = _branches_match_plain(model, capabilities, new_prefix)
     except Exception as error:  # a model's own code may raise anything on an unknown mask
         return f"its forward fails on a mask over several branches ({type(error).__name__})"
     return None if alike else "a step over several branches gives it other logits than plain decoding"
@@ -112,12 +111,8 @@ def _branches_match_plain(
     plain.read_logits(prefix[:-1])
     several = plain.branch_logits(inputs)
     # The last of each branch, and the window's last row: column 1 sees row 0 up to itself, then its own column.
-    texts: list[list[int]] = [
-        [],
-        *branches,
-        [guesses[0][0], guesses[1][0]],
-        [guesses[0][0], guesses[0][1], guesses[1][1]],
-    ]
+    columns = [[guesses[0][0], guesses[1][0]], [guesses[0][0], guesses[0][1], guesses[1][1]]]
+    texts: list[list[int]] = [[], *branches, *columns]
     rows = [0, 2, 4, len(inputs.logit_rows) - 2, len(inputs.logit_rows) - 1]
     difference = noise = 0.0
     for text, row in zip(texts, rows, strict=True):

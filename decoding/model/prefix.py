@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from transformers import Cache, PreTrainedModel
@@ -23,26 +23,6 @@ def input_device(model: PreTrainedModel) -> torch.device:
     weight = model.get_input_embeddings().weight
     assert isinstance(weight, torch.Tensor)
     return weight.device
-
-
-class Prefix(Protocol):
-    """The tokens that the model has read."""
-
-    @property
-    def length(self) -> int:
-        """The number of tokens read."""
-
-    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
-
-    def rewind(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens; all of them if the state cannot be rewound."""
-
-    def matching_prefill(self, length: int) -> int:
-        """Return the number of tokens read whose states are those of a prefill of a text of this length."""
-
-    def copy(self) -> Prefix:
-        """Return an independent prefix with the same contents."""
 
 
 class KVPrefix:
@@ -74,9 +54,11 @@ class KVPrefix:
 
     @property
     def length(self) -> int:
+        """The number of tokens read."""
         return self._cache.length
 
     def rewind(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens; a recurrent state forgets all."""
         self._cache.rewind(length)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
@@ -84,6 +66,7 @@ class KVPrefix:
         self._cache.keep(base, offsets)
 
     def matching_prefill(self, length: int) -> int:
+        """Return the number of tokens read whose states are those of a prefill of a text of this length."""
         return 0 if self._capabilities.reads_ahead else self._read_lengths.matching_prefill(length, self.length)
 
     def copy(self) -> KVPrefix:
@@ -94,20 +77,16 @@ class KVPrefix:
         return self._cache.fill(empty)
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+        """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
         # No mask: the fastest attention kernels are causal.
         return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1])[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        """Run one forward pass over both branches; returns logits at ``inputs.logit_rows``, shape (rows, vocabulary)."""
+        """Run one forward pass over both branches; returns logits, one row for each of ``inputs.logit_rows``."""
         if len(inputs) == 1:
             return self._forward(inputs.token_ids, inputs.depths, None, inputs.logit_rows)
-        return self._forward(
-            inputs.token_ids,
-            inputs.depths,
-            self._masks(inputs, self._mask),
-            inputs.logit_rows,
-            self._with_kernels.module(),
-        )
+        masks, module = self._masks(inputs, self._mask), self._with_kernels.module()
+        return self._forward(inputs.token_ids, inputs.depths, masks, inputs.logit_rows, module)
 
     def _masks(
         self, inputs: StepInputs, mask: Callable[[StepInputs, AttentionPattern], torch.Tensor]
@@ -154,7 +133,7 @@ class KVPrefix:
 
 
 class RecurrentPrefix:
-    """The prefix in a recurrent state, which can only go forward; to rewind, the text is read again."""
+    """The prefix in a recurrent state, with the methods of :class:`KVPrefix`; to rewind, the text is read again."""
 
     def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
         self._model, self._capabilities = model, capabilities

@@ -104,9 +104,7 @@ class Mirror:
         ids, keep = named.get("input_ids"), named.get("logits_to_keep", 0)
         strange = {name for name, value in named.items() if value is not None} - _WITHOUT_CACHE
         if positional or strange or ids is None or len(ids) != 1 or named.get("use_cache") is not False:
-            raise NotImplementedError(
-                "a model that is split over processes can only be run by the decoders of this library"
-            )
+            raise NotImplementedError("a model split over processes can only be run by the decoders of this library")
         rows = [keep] if isinstance(keep, int) else keep.tolist()
         self.announce(_Action.FORWARD, 0, [isinstance(keep, int), len(rows), *rows, *ids[0].tolist()])
 
@@ -194,7 +192,9 @@ def _do(action: _Action, number: int, words: list[int], prefixes: dict[int, KVPr
         with torch.inference_mode():
             runner.model(input_ids=ids, use_cache=False, logits_to_keep=keep)
         return
-    prefix = prefixes.setdefault(number, _new_prefix(runner))
+    if number not in prefixes:
+        prefixes[number] = _new_prefix(runner)
+    prefix = prefixes[number]
     if action is _Action.READ:
         prefix.read_logits(words)
     elif action is _Action.BRANCH:
