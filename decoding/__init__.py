@@ -21,7 +21,6 @@ True
 
 from decoding.asynchronous import GenerationOptions
 from decoding.autoregressive import AutoregressiveDecoder
-from decoding.compiled.prefix import compile_support
 from decoding.config import LookaheadConfig
 from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.detokenizer import Detokenizer
@@ -29,10 +28,9 @@ from decoding.drafting.tables import Tables
 from decoding.integrations.custom_generate import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
-from decoding.model.linear_kernels import packed_weight_bytes
-from decoding.model.support import Support, lookahead_support
 from decoding.planning.cost_probe import measure_step_cost, step_cost, still_holds
 from decoding.planning.step_cost import StepCost
+from decoding.runner import Support, compile_support, lookahead_support, packed_weight_bytes
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.stats import GenerationStats

@@ -1,4 +1,4 @@
-"""What callers pass to a decoder, checked before anything runs: a text, the ids that end it, a number of tokens."""
+"""Arguments of callers, checked before anything runs: a text, the ids that end it, a number of tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EosTokenIds: TypeAlias = "int | Sequence[int] | torch.Tensor | None"
 
 
 def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
-    """A text as token ids. Raises ValueError if it is no text, several, empty, or beyond the vocabulary."""
+    """Return a text as token ids. Raises ValueError for no text, a batch, an empty text, or unknown ids."""
     if isinstance(input_ids, (str, Mapping)) or hasattr(input_ids, "input_ids"):
         raise ValueError('input_ids must be token ids; of what a tokenizer returns, pass its ["input_ids"]')
     if isinstance(input_ids, (torch.Tensor, np.ndarray)):
@@ -36,13 +36,13 @@ def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
 
 
 def eos_of(model: Any) -> EosTokenIds:
-    """The end-of-sequence ids of the model's generation config; none where it names none."""
+    """Return the end-of-sequence ids of the model's generation config; ``()`` if it has none."""
     declared: EosTokenIds = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     return () if declared is None else declared
 
 
 def as_eos(eos_token_ids: Any) -> frozenset[int]:
-    """The ids that end a text, given as one id or several in any sequence or tensor."""
+    """Return the ids that end a text, given as one id or several in any sequence or tensor."""
     if isinstance(eos_token_ids, (torch.Tensor, np.ndarray)):
         eos_token_ids = eos_token_ids.tolist()
     if isinstance(eos_token_ids, (str, Mapping)):
@@ -52,7 +52,7 @@ def as_eos(eos_token_ids: Any) -> frozenset[int]:
 
 
 def as_count(value: Any, name: str, least: int) -> int:
-    """A whole number that is at least so much."""
+    """Return a whole number of at least ``least``. Raises ValueError for anything else."""
     count = _whole(value, name)
     if count < least:
         raise ValueError(f"{name} must be at least {least}, not {count}")
@@ -60,19 +60,19 @@ def as_count(value: Any, name: str, least: int) -> int:
 
 
 def check_kind(value: Any, kind: type, name: str) -> None:
-    """Raises ValueError unless a value is of this kind, or None."""
+    """Raise ValueError unless a value is of this type, or None."""
     if value is not None and not isinstance(value, kind):
         raise ValueError(f"{name} must be a {kind.__name__}, not {value!r}")
 
 
 def check_callables(values: Any, name: str) -> None:
-    """Raises ValueError unless these are several things to call, or none."""
+    """Raise ValueError unless the values are callables."""
     if not isinstance(values, Iterable) or not all(map(callable, values)):
         raise ValueError(f"{name} must be a list of functions, not {values!r}")
 
 
 def check_number(value: Any, name: str) -> None:
-    """Raises ValueError unless a value is a number, a truth value being none."""
+    """Raise ValueError unless a value is a number; booleans are none."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a number, not {value!r}")
 

@@ -1,4 +1,4 @@
-"""Steps for asyncio: each is taken on a thread, so that the event loop runs while the model does.
+"""Steps for asyncio: each runs on a thread, so that the event loop goes on meanwhile.
 
 >>> import asyncio
 >>> async def reply(ids: list[int]) -> list[int]:
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class GenerationOptions(TypedDict, total=False):
-    """Keyword arguments that :meth:`Decoder.agenerate` hands to :meth:`Decoder.generate` as they are."""
+    """Keyword arguments that :meth:`Decoder.agenerate` passes on to :meth:`Decoder.generate`."""
 
     eos_token_ids: EosTokenIds
     sampling: SamplingConfig | None
@@ -43,21 +43,21 @@ class GenerationOptions(TypedDict, total=False):
 
 
 async def on_a_thread(steps: Iterator[Step], stop: Callable[[], None]) -> AsyncGenerator[Step, None]:
-    """Yield the steps of a generation, each taken on one thread of its own.
+    """Yield the steps of a generation, all run on one thread.
 
     Args:
-        steps: those of :meth:`Decoder.generate`, not begun.
-        stop: called when the task is cancelled in the middle of a step: nothing further is begun then, and the
-            cancellation goes on once the forward pass under way has ended, so that the session is whole.
+        steps: the iterator of :meth:`Decoder.generate`, not started.
+        stop: called when the task is cancelled in the middle of a step, so that no further step starts. The
+            cancellation continues when the current forward pass has ended, so that the session is consistent.
     """
-    # One thread for all steps: what torch keeps for each thread (modes, streams) is the same from step to step.
+    # One thread for all steps: torch keeps modes and streams for each thread.
     thread = ThreadPoolExecutor(1, thread_name_prefix="decoding")
     loop = asyncio.get_running_loop()
     try:
         while (step := await _finished(loop.run_in_executor(thread, next, steps, None), stop)) is not None:
             yield step
     finally:
-        # Nothing runs on the thread here: a cancelled step has been waited for.
+        # Nothing runs on the thread any more: cancelled steps are waited for.
         cast("Generator[Step]", steps).close()
         thread.shutdown(wait=False)
 
@@ -71,6 +71,6 @@ async def _finished(running: asyncio.Future[T], stop: Callable[[], None]) -> T:
         while not running.done():
             with suppress(asyncio.CancelledError):
                 await asyncio.wait([running])
-        # Looked at, so that asyncio does not report it as overlooked: the cancellation is what the caller hears of.
+        # Retrieved, or asyncio would report it as never retrieved; the caller gets the cancellation.
         running.exception()
         raise

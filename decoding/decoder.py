@@ -29,7 +29,7 @@ from decoding.step_detail import Observe
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from decoding.model.support import Support
+    from decoding.runner import Support
 
 PREFILL_CHUNK = 512
 """Tokens of the prompt read in one forward pass, so that progress shows and a stop is soon obeyed."""
@@ -173,8 +173,8 @@ class Decoder(ABC):
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
     ) -> Iterator[Step | None]:
         """All steps; None after a chunk of the prompt that emitted nothing, so that a stop is obeyed there too."""
-        plainly = session.gate.decoded_plainly(len(ids) + request.remaining - 1)
-        if plainly and not session.goes_on(ids):
+        plainly = session.gate.needs_plain_decoding(len(ids) + request.remaining - 1)
+        if plainly and not session.continues(ids):
             session.prefix.rewind(0)
         for read in prefill(session, ids):
             on_prefill(read, len(ids))
@@ -242,7 +242,7 @@ def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
     Yields:
         How many tokens of it have been read, after every chunk. The session is whole then: whoever stops may go on.
     """
-    session.adopt(ids)
+    session.sync(ids)
     if session.gate.one_prefill:
         return
     while len(ids) - session.cached > PREFILL_CHUNK:

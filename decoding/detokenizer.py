@@ -1,4 +1,4 @@
-"""Detokenizer: text from token ids as they come, never half a character, joined exactly the whole text."""
+"""Detokenizer: text from token ids as they arrive, in whole characters, whose pieces join to the exact text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 _UNFINISHED = "\N{REPLACEMENT CHARACTER}"
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _CONTEXT = 16
-"""Tokens before the reply that are decoded with it; what stands first may lose a space, so the reply must not."""
-_LONGEST_WINDOW = 64
+"""Tokens before the reply that are decoded with it, since the first token decoded may lose a space."""
+_MAX_WINDOW_TOKENS = 64
 
 
 class Detokenizer:
@@ -23,17 +23,16 @@ class Detokenizer:
     >>> "�" in tokenizer.decode(tokenizer("🙂").input_ids[-1:]), "�" in "".join(pieces)
     (True, False)
 
-    The pieces, ``finish`` included, join to what decoding the prompt and the reply together gives after the
-    prompt: special tokens skipped, spaces left alone. Ids are decoded in a short window, because what a token
-    reads as depends on its neighbours; the window always starts with text already given out.
+    The pieces, ``finish`` included, join to the text that follows the prompt when both are decoded together: special
+    tokens skipped, spaces left alone. Ids are decoded in a short window, because a token's text depends on its
+    neighbours; the window always starts with text already returned.
     """
 
     def __init__(self, tokenizer: Any, prompt_ids: Sequence[int] = ()) -> None:
         """
         Args:
             tokenizer: the model's, of transformers.
-            prompt_ids: the text that the reply follows; without it the reply is decoded as a text of its own, and
-                some tokenizers take the first space off that.
+            prompt_ids: the text before the reply; without it some tokenizers drop the reply's first space.
         """
         self._decode = _decoder(tokenizer)
         self._tokenizer = tokenizer
@@ -45,7 +44,7 @@ class Detokenizer:
         self._unsettled = False
 
     def push(self, *token_ids: int) -> str:
-        """Return the text that these tokens complete; empty where they are special or end inside a character."""
+        """Return the text that these tokens complete; empty if they are special or end inside a character."""
         return "".join(map(self._push, token_ids))
 
     def _push(self, token_id: int) -> str:
@@ -53,8 +52,8 @@ class Detokenizer:
             return ""
         self._window.append(token_id)
         self._unsettled = True
-        # Byte-fallback decoders read a run of byte tokens as a whole: one wrong byte spoils all of its
-        # characters. Only the token that ends the run settles what it says.
+        # Byte-fallback decoders decode a run of byte tokens as a whole: one wrong byte spoils all of its
+        # characters, so the text of a run is final only after the token that ends it.
         if self._is_byte(token_id):
             return ""
         text = self._decode(self._window)
@@ -63,18 +62,18 @@ class Detokenizer:
         piece = text[self._given : settled]
         self._given = max(self._given, settled)
         self._unsettled = settled < len(text)
-        if settled == len(text) and len(self._window) > _LONGEST_WINDOW:
+        if settled == len(text) and len(self._window) > _MAX_WINDOW_TOKENS:
             self._window = self._context(self._window)
             self._given = len(self._decode(self._window))
         return piece
 
     @property
     def pending(self) -> str:
-        """Text still held back, as it would read if no token followed; the next one may change it."""
+        """The text held back, as it would be if no token followed; the next one may change it."""
         return self._decode(self._window)[self._given :] if self._unsettled else ""
 
     def finish(self) -> str:
-        """Return what was still held back; an unfinished character reads as U+FFFD, as it does in ``decode``."""
+        """Return the text held back; an unfinished character becomes U+FFFD, as in ``decode``."""
         text = self._decode(self._window)
         piece = text[self._given :]
         self._given = max(self._given, len(text))
@@ -82,7 +81,7 @@ class Detokenizer:
         return piece
 
     def _token(self, token_id: int) -> str | None:
-        """The token's name; None if it says nothing: special, or beyond the vocabulary (many are padded)."""
+        """Return the token's name; None if it has no text: special, or beyond the vocabulary (many are padded)."""
         if token_id in self._special or (self._known_ids is not None and token_id >= self._known_ids):
             return None
         try:
@@ -95,7 +94,7 @@ class Detokenizer:
         return _BYTE_TOKEN.fullmatch(self._token(token_id) or "") is not None
 
     def _context(self, ids: Sequence[int]) -> list[int]:
-        """The shortest useful end of ``ids``: it has text, and no run of bytes that is cut and still open."""
+        """Return the shortest useful end of ``ids``: one with text, and without a cut run of bytes."""
         length = _CONTEXT
         while True:
             window = [id_ for id_ in ids[-length:] if self._token(id_) is not None]
@@ -106,7 +105,7 @@ class Detokenizer:
 
 
 def _decoder(tokenizer: Any) -> Callable[[list[int]], str]:
-    """Plain decoding: no special tokens, no clean-up of spaces."""
+    """Return a function that decodes without special tokens and without clean-up of spaces."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None:
         # Several times faster than going through the Python class, and it never cleans up spaces.

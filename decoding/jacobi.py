@@ -22,9 +22,8 @@ from decoding.decoder import Decoder, plain_step, plainly
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
-from decoding.model.state import last_state_of
-from decoding.model.support import Support, lookahead_support, support_as_of
 from decoding.request import Request
+from decoding.runner import Support, lookahead_support, runner_of
 from decoding.session import Session
 from decoding.step import Origin, Step
 
@@ -94,7 +93,7 @@ class JacobiDecoder(Decoder):
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         no_window = JacobiWindow(0, 2, ())
         guesses: list[int] = []
-        reason, supported = None, support_as_of(self.model, last_state_of(self.model).structure).supported
+        reason, supported = None, runner_of(self.model).support.supported
         while reason is None:
             size = self._size(session, request) if supported else 0
             if size < 1:

@@ -28,12 +28,11 @@ from decoding.decoder import Decoder, plain_step, plainly
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
-from decoding.model.state import last_state_of
-from decoding.model.support import Support, lookahead_support, support_as_of
 from decoding.planning.cost_probe import step_cost
 from decoding.planning.plan import BudgetedPlan, FixedPlan, Plan
 from decoding.planning.step_cost import StepCost
 from decoding.request import Request
+from decoding.runner import Support, lookahead_support, runner_of
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Origin, Step
@@ -84,7 +83,7 @@ class LookaheadDecoder(Decoder):
         return plan if observe is None else ObservedPlan(plan, session, observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        supported = support_as_of(self.model, last_state_of(self.model).structure).supported
+        supported = runner_of(self.model).support.supported
         plan = self._plan(session, request.observe) if supported else None
         reason = None
         while reason is None:

@@ -7,53 +7,51 @@ from collections.abc import Sequence
 import torch
 from transformers import PreTrainedModel
 
-from decoding.compiled.prefix import prefix_of
 from decoding.drafting.context import LONGEST_MATCH
 from decoding.drafting.tables import Tables
-from decoding.model.capabilities import gate_of, vocabulary_size
+from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
-from decoding.model.prefix import KVPrefix, OpaquePrefix
-from decoding.model.state import observe
-from decoding.model.unwrapping import unwrapped
+from decoding.model.prefix import KVPrefix, RecurrentPrefix
+from decoding.runner import runner_of
 
 
 class Session:
-    """One conversation with a model: the committed text, the model's hold of it, and what the sources have learnt.
+    """One conversation with a model: its text, the model's prefix of it, and the draft tables.
 
     Between steps the model has read the whole text but its last token, which the next step reads. If anything about
-    the model has changed by the next text (weights, adapters, hooks, dtype, device), that text is read anew.
+    the model has changed by the next text (weights, adapters, hooks, dtype, device), that text is prefilled again.
 
     Attributes:
-        model: the model of transformers; a session belongs to it.
-        ids: the committed text.
-        tables: what the sources of candidates have learnt, from earlier texts too.
-        emitted: how many tokens have been emitted since the text was last changed from outside; going on from the
-            text as it stands does not change it.
-        turn: counts the generations that have taken this session up.
-        compiled: whether steps were asked to be compiled.
+        model: the model of transformers that the session belongs to.
+        ids: the text, prompt and accepted tokens.
+        tables: the draft tables, learnt from earlier texts too.
+        emitted: the number of tokens emitted since the text was last changed from outside.
+        turn: counts the generations that have used this session.
+        compiled: as passed to the constructor.
     """
 
     def __init__(self, model: PreTrainedModel, *, compiled: bool | str = False) -> None:
         """
         Args:
             model: any causal language model of transformers; one wrapped by PEFT or `torch.compile` is unwrapped.
-            compiled: whether steps go through `torch.compile` (and on CUDA its graphs), or the name of the backend to
-                use for that. Compiling takes seconds to minutes, in the first steps, and again when the model's modules
-                are changed. Where it cannot be compiled a warning says why, and the steps are as without.
+            compiled: True to run steps through `torch.compile` (on CUDA with graphs), or the name of a backend for it.
+                Compiling takes seconds to minutes, in the first steps and after a change of the model's modules. If the
+                model cannot be compiled, a warning says why, and steps run uncompiled.
 
         Raises:
-            NotImplementedError: a wrapper does to a text what the model within does not know of.
+            NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
         """
-        self.model = model = unwrapped(model)
+        self._runner = runner_of(model)
+        self.model = model = self._runner.model
         self.compiled = compiled
-        self.gate = gate_of(model)
+        self.gate = self._runner.capabilities
         self.ids: list[int] = []
         self.tables = Tables()
         self._vocabulary = vocabulary_size(model)
         self.emitted = 0
         self.turn = 0
-        self.prefix: KVPrefix | OpaquePrefix = prefix_of(model, self.gate, compiled)
-        # Those of the model that the prefix was read with; None before the first text.
+        self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.gate, compiled=compiled)
+        # The state of the model that the prefix belongs to; None before the first text.
         self._edition: int | None = None
         self._structure: object = None
 
@@ -63,28 +61,28 @@ class Session:
 
     @property
     def cached(self) -> int:
-        """How many tokens of the text the model has read."""
+        """The number of tokens of the text that the model has read."""
         return self.prefix.length
 
     def reusable(self, input_ids: Sequence[int]) -> int:
-        """How many of these tokens would not have to be read again."""
+        """Return the number of these tokens that need no prefill."""
         return self._reusable(input_ids, _common_prefix(self.ids, input_ids))
 
     def _reusable(self, input_ids: Sequence[int], shared: int) -> int:
-        good = self.cached if self.goes_on(input_ids) else self.prefix.read_as(len(input_ids))
+        good = self.cached if self.continues(input_ids) else self.prefix.matching_prefill(len(input_ids))
         return min(shared, good, len(input_ids) - 1)
 
-    def goes_on(self, input_ids: Sequence[int]) -> bool:
-        """Whether this is the text as it stands, some of it emitted here; else it is a prompt, read as prompts are."""
+    def continues(self, input_ids: Sequence[int]) -> bool:
+        """Return True if this is the text as it stands, partly emitted here; a prompt is prefilled otherwise."""
         return self.emitted > 0 and self.ids == list(input_ids)
 
-    def adopt(self, input_ids: Sequence[int]) -> None:
-        """Make this the text: keep what the model has read of it, forget the rest; the tables stay.
+    def sync(self, input_ids: Sequence[int]) -> None:
+        """Make this the text: keep its longest valid prefix, forget the rest; the tables stay.
 
-        If the model has changed since the last text, all of it is forgotten.
+        If the model has changed since the last text, nothing of the prefix is kept.
         """
         self.turn += 1
-        self._follow_model()
+        self._refresh_model()
         shared = _common_prefix(self.ids, input_ids)
         self.prefix.rewind(self._reusable(input_ids, shared))
         if shared < len(self.ids) or shared < len(input_ids):
@@ -94,41 +92,41 @@ class Session:
         self.tables.context.extend(input_ids[shared:])
         self.ids = list(input_ids)
 
-    def _follow_model(self) -> None:
-        state = observe(self.model)
+    def _refresh_model(self) -> None:
+        state = self._runner.refresh()
         structure = state.layout, state.structure
         if self._structure not in (None, structure):
-            self.gate = gate_of(self.model)
-            self.prefix = prefix_of(self.model, self.gate, self.compiled)
+            self.gate = self._runner.capabilities
+            self.prefix = self._runner.new_prefix(self.gate, compiled=self.compiled)
         elif self._edition not in (None, state.edition):
             self.prefix.rewind(0)
         self._edition, self._structure = state.edition, structure
         vocabulary = vocabulary_size(self.model)
         if vocabulary < self._vocabulary:
-            # They may propose tokens that the model no longer has.
+            # The old ones may propose tokens that the model no longer has.
             self.tables = Tables()
         self._vocabulary = vocabulary
 
     def read(self, count: int) -> torch.Tensor:
-        """Have the model read the next ``count`` tokens of the text; returns the logits after them, (vocabulary,)."""
+        """Read the next ``count`` tokens of the text; returns the logits after them, shape (vocabulary,)."""
         return self.prefix.read_logits(self.ids[self.cached : self.cached + count])
 
     def look_ahead(self, inputs: StepInputs) -> torch.Tensor:
-        """One forward pass over both branches after the last token.
+        """Run one forward pass over both branches after the last token.
 
         Returns:
-            The logits at the rows of ``inputs.read``. Shape (rows, vocabulary).
+            The logits at the rows of ``inputs.logit_rows``. Shape (rows, vocabulary).
         """
         assert isinstance(self.prefix, KVPrefix)
         return self.prefix.branch_logits(inputs)
 
     def commit(self, tokens: Sequence[int], accepted: Sequence[int] | None = None) -> None:
-        """Append what a step settled.
+        """Append the tokens of a step.
 
         Args:
             tokens: the tokens emitted.
-            accepted: where in the step's inputs the emitted candidates stand, after a look ahead; the model keeps
-                those and the last token before them.
+            accepted: the places of the accepted candidates in the step's inputs, whose states are kept with that of
+                the last token; None after a plain step.
         """
         if accepted is not None:
             assert isinstance(self.prefix, KVPrefix)
@@ -136,11 +134,11 @@ class Session:
         self.ids.extend(tokens)
         self.tables.context.extend(tokens)
         self.emitted += len(tokens)
-        if self.gate.read_anew(self.cached, len(self.ids)):
+        if self.gate.is_reread(self.cached, len(self.ids)):
             self.prefix.rewind(0)
 
     def copy(self) -> Session:
-        """A session of its own in the same state, tables included; the model is shared."""
+        """Return an independent session in the same state, tables included; the model is shared."""
         other = Session(self.model, compiled=self.compiled)
         other.ids, other.emitted = self.ids.copy(), self.emitted
         other.tables, other.prefix = self.tables.copy(), self.prefix.copy()
@@ -148,16 +146,16 @@ class Session:
         return other
 
     def copy_as_of(self, ids: Sequence[int], tables: Tables, cached: int) -> Session:
-        """A session of its own as this one was earlier.
+        """Return an independent session as this one was earlier.
 
         Args:
-            ids: what was all of the text then, a prefix of it now.
-            tables: what the sources had learnt.
-            cached: how many tokens the model had read.
+            ids: the text then, a prefix of it now.
+            tables: the draft tables then.
+            cached: the number of tokens read then.
         """
         other = self.copy()
         other.ids, other.tables, other.emitted = list(ids), tables.copy(), 0
-        other.prefix.rewind(min(cached, self.prefix.read_as(len(ids))))
+        other.prefix.rewind(min(cached, self.prefix.matching_prefill(len(ids))))
         return other
 
 

@@ -100,9 +100,9 @@ def test_no_tables_see_a_prompt_twice_and_every_prompt_is_read_anew(monkeypatch:
     read: list[bool] = []
 
     class Watched(Session):
-        def adopt(self, input_ids: Sequence[int]) -> None:
+        def sync(self, input_ids: Sequence[int]) -> None:
             adopted.setdefault(self, []).append(tuple(input_ids))
-            super().adopt(input_ids)
+            super().sync(input_ids)
             read.append(self.cached == 0)
 
     monkeypatch.setattr(decoders, "Session", Watched)

@@ -135,7 +135,7 @@ def test_without_trust_the_folder_is_not_run(llama: Any) -> None:
 
 def test_a_transformers_that_hides_its_streamer_is_told_of(llama: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Better an error than a reader that waits for a stream which never ends."""
-    monkeypatch.setattr(decoding.integrations.calling_frame, "_NEEDED", ("streamer", "elsewhere"))
+    monkeypatch.setattr(decoding.integrations.calling_frame, "NEEDED", ("streamer", "elsewhere"))
     with pytest.raises(RuntimeError, match=r"decoding\.generate\(model"):
         llama.generate(PROMPT, max_new_tokens=3, custom_generate=functools.partial(decoding.generate))
     assert decoding.generate(llama, PROMPT, max_new_tokens=3).shape == (1, 20)

@@ -29,7 +29,7 @@ class GatedEngine:
 
     def __init__(self) -> None:
         self.entered = threading.Event()
-        self.gate = threading.Event()
+        self.barrier = threading.Event()
         self.stopped = False
         self.lookahead: list[bool] = []
 
@@ -44,7 +44,7 @@ class GatedEngine:
             yield Loaded(MODEL)
             return
         self.entered.set()
-        assert self.gate.wait(PATIENCE)
+        assert self.barrier.wait(PATIENCE)
         self.stopped = False
         self.lookahead.clear()
         yield ReplyStarted(prompt_tokens=1)
@@ -78,7 +78,7 @@ def test_a_stop_between_start_and_first_event_holds(
     thread = in_thread(server)
     assert engine.entered.wait(PATIENCE)
     server.take(Stop())
-    engine.gate.set()
+    engine.barrier.set()
     thread.join(PATIENCE)
     assert events == [ReplyStarted(1), ReplyFinished("cancelled", Statistics(lookahead=True))]
 
@@ -91,14 +91,14 @@ def test_a_toggle_between_start_and_first_event_holds(
     thread = in_thread(server)
     assert engine.entered.wait(PATIENCE)
     server.take(SetLookahead(False))
-    engine.gate.set()
+    engine.barrier.set()
     thread.join(PATIENCE)
     assert events[-1] == ReplyFinished("eos", Statistics(lookahead=False))
 
 
 def test_a_toggle_reaches_a_reply_that_waits(gated: tuple[EngineServer, GatedEngine, list[Event]]) -> None:
     server, engine, events = gated
-    engine.gate.set()
+    engine.barrier.set()
     server.take(reply("hello"))
     server.take(SetLookahead(False))
     server.serve_one()
@@ -109,7 +109,7 @@ def test_a_stop_cancels_what_waits_and_nothing_later(
     gated: tuple[EngineServer, GatedEngine, list[Event]],
 ) -> None:
     server, engine, events = gated
-    engine.gate.set()
+    engine.barrier.set()
     server.take(reply("first"))
     server.take(Race((Message("user", "second"),), DecodingOptions()))
     server.take(Stop())
@@ -130,7 +130,7 @@ def test_a_stop_after_the_end_does_not_reach_the_next_reply(
     gated: tuple[EngineServer, GatedEngine, list[Event]],
 ) -> None:
     server, engine, events = gated
-    engine.gate.set()
+    engine.barrier.set()
     server.take(reply("first"))
     server.serve_one()
     server.take(Stop())
@@ -215,7 +215,7 @@ def test_a_pause_that_came_before_the_first_event_is_said_once_more(asked: list[
     assert engine.entered.wait(PATIENCE)
     for wish in asked:
         server.take(wish)
-    engine.gate.set()
+    engine.barrier.set()
     serving.join(PATIENCE)
     assert engine.wishes == left
 
@@ -233,7 +233,7 @@ def test_a_race_is_not_paused_and_inspection_waits_for_nothing() -> None:
     assert engine.entered.wait(PATIENCE)
     server.take(Pause())
     assert engine.wishes == [True]
-    engine.gate.set()
+    engine.barrier.set()
     serving.join(PATIENCE)
 
 

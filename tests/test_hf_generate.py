@@ -248,8 +248,8 @@ def test_text_streamers_say_exactly_the_final_text(bundled, capsys):
 
 
 @pytest.mark.parametrize("skip_prompt", [True, False])
-@pytest.mark.parametrize("prompt_told", [True, False])
-def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_prompt, prompt_told):
+@pytest.mark.parametrize("has_prompt", [True, False])
+def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_prompt, has_prompt):
     """Llama's takes the first space off what it decodes, and `TextStreamer` decodes line by line."""
     own = hf.AutoTokenizer.from_pretrained(BUNDLED)
     for tokenizer in (own, llama_tokenizer(tmp_path, legacy=True)):
@@ -257,9 +257,9 @@ def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_pr
         assert tokenizer.decode(ids).strip() == CODE
         for length in range(1, len(ids), 3):
             streamer = hf.TextIteratorStreamer(tokenizer, skip_prompt=skip_prompt, timeout=60)
-            if prompt_told:
+            if has_prompt:
                 streamer.put(torch.tensor([ids[:length]]))
-            feed = Feed(streamer, ids[:length], prompt_told=prompt_told)
+            feed = Feed(streamer, ids[:length], has_prompt=has_prompt)
             feed.put(ids[length : length + 2])
             feed.put(ids[length + 2 :])
             feed.end()

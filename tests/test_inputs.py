@@ -10,7 +10,7 @@ import torch
 
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.model.inputs import AttentionReach, StepInputs, additive_mask
+from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask
 from decoding.step import Origin
 
 
@@ -92,13 +92,13 @@ def test_the_mask_as_a_picture(tree, window, picture, depths):
 def test_logits_are_read_for_the_last_token_the_candidates_and_the_last_row():
     inputs = StepInputs.lay_out(9, tree_of([5, 6]), window_of(2, [1, 2], [3, 4]))
     assert inputs.token_ids == [9, 5, 6, 1, 2, 3, 4]
-    assert inputs.read == [0, 1, 2, 5, 6]
-    assert StepInputs.lay_out(9, tree_of(), NO_WINDOW).read == [0]
+    assert inputs.logit_rows == [0, 1, 2, 5, 6]
+    assert StepInputs.lay_out(9, tree_of(), NO_WINDOW).logit_rows == [0]
 
 
 def test_the_additive_mask_is_zero_where_a_token_is_seen():
     inputs = StepInputs.lay_out(9, tree_of([5, 6], [7]), window_of(2, [1, 2]))
-    mask = additive_mask(inputs, 3, AttentionReach(), torch.float32, torch.device("cpu"))
+    mask = additive_mask(inputs, 3, AttentionPattern(), torch.float32, torch.device("cpu"))
     assert mask.shape == (1, 1, 6, 9)
     assert mask.dtype == torch.float32
     assert (mask[0, 0, :, :3] == 0).all()
@@ -109,7 +109,7 @@ def test_the_additive_mask_is_zero_where_a_token_is_seen():
 def test_reach_goes_by_position_not_by_index():
     """Two candidates at one position reach equally far back, though they stand at different indices."""
     inputs = StepInputs.lay_out(9, tree_of([5], [6], [7]), NO_WINDOW)
-    sliding = additive_mask(inputs, 8, AttentionReach(sliding_window=4), torch.float64, torch.device("cpu"))
+    sliding = additive_mask(inputs, 8, AttentionPattern(sliding_window=4), torch.float64, torch.device("cpu"))
     seen = (sliding[0, 0] == 0).numpy()
     assert [np.flatnonzero(row).tolist() for row in seen] == [
         [5, 6, 7, 8],
@@ -117,6 +117,6 @@ def test_reach_goes_by_position_not_by_index():
         [6, 7, 8, 10],
         [6, 7, 8, 11],
     ]
-    chunked = additive_mask(inputs, 8, AttentionReach(chunk_size=4), torch.float64, torch.device("cpu"))
+    chunked = additive_mask(inputs, 8, AttentionPattern(chunk_size=4), torch.float64, torch.device("cpu"))
     seen = (chunked[0, 0] == 0).numpy()
     assert [np.flatnonzero(row).tolist() for row in seen] == [[8], [8, 9], [8, 10], [8, 11]]

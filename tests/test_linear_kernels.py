@@ -12,9 +12,9 @@ from torch.nn.utils import prune
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
 from decoding.model.kernel_timing import MAX_ROWS, KernelChoice, LinearKernel, measure
-from decoding.model.linear_kernels import LinearKernels, ModelWithKernels, linear_kernels_of
+from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
 from decoding.model.module_view import ModuleView
-from decoding.model.state import observe
+from decoding.runner import runner_of
 from tests.models import random_model, random_prompt
 
 needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
@@ -96,11 +96,11 @@ CHANGES: dict[str, Callable[[torch.Tensor], object]] = {
 @torch.no_grad()
 def test_prepacked_copies_follow_their_weights(change: Callable[[torch.Tensor], object]) -> None:
     model = random_model("llama").float()
-    fast = ModelWithKernels(model)
-    observe(model)
+    fast = ModelWithKernels(model, runner_of(model).linear_kernels)
+    runner_of(model).refresh()
     fast.module()(IDS)
     change(model.lm_head.weight)
-    observe(model)
+    runner_of(model).refresh()
     torch.testing.assert_close(fast.module()(IDS).logits, model(IDS).logits)
 
 
@@ -109,7 +109,7 @@ def test_prepacked_copies_follow_their_weights(change: Callable[[torch.Tensor], 
 @torch.no_grad()
 def test_a_copy_is_not_used_for_a_weight_changed_within_a_text() -> None:
     model = random_model("llama").float()
-    fast = ModelWithKernels(model)
+    fast = ModelWithKernels(model, runner_of(model).linear_kernels)
     fast.module()(IDS)
     for change in (
         lambda: model.lm_head.weight.mul_(2),
@@ -125,15 +125,15 @@ def test_a_copy_is_not_used_for_a_weight_changed_within_a_text() -> None:
 @pytest.mark.usefixtures("prepacked_everywhere")
 def test_a_weight_that_is_as_it_was_keeps_its_copy() -> None:
     model = random_model("llama").float()
-    observe(model)
-    known = {id(weight.tensor): weight.packed for weight in linear_kernels_of(model)._weights.values()}
+    runner_of(model).refresh()
+    known = {id(weight.tensor): weight.packed for weight in runner_of(model).linear_kernels()._weights.values()}
     with torch.no_grad():
         model.lm_head.weight.mul_(1)
         model.model.layers[1].mlp.up_proj.weight.mul_(2)
-    observe(model)
+    runner_of(model).refresh()
     changed = [
         weight.tensor
-        for weight in linear_kernels_of(model)._weights.values()
+        for weight in runner_of(model).linear_kernels()._weights.values()
         if weight.packed is not known[id(weight.tensor)]
     ]
     assert len(changed) == 1
@@ -143,7 +143,7 @@ def test_a_weight_that_is_as_it_was_keeps_its_copy() -> None:
 @pytest.mark.usefixtures("prepacked_everywhere")
 def test_what_holds_for_all_layers_holds_in_wide_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model("llama").float()
-    fast = ModelWithKernels(model)
+    fast = ModelWithKernels(model, runner_of(model).linear_kernels)
     assert fast.module() is not model
     with torch.autocast("cpu"):
         assert fast.module() is model
@@ -164,12 +164,12 @@ REPLACEMENTS: dict[str, Callable[[Any], object]] = {
 @pytest.mark.parametrize("replace", REPLACEMENTS.values(), ids=REPLACEMENTS.keys())
 def test_a_model_of_other_matrices_is_timed_anew(replace: Callable[[Any], object]) -> None:
     model = random_model("llama").float()
-    kernels = linear_kernels_of(model)
-    observe(model)
-    assert linear_kernels_of(model) is kernels
+    kernels = runner_of(model).linear_kernels()
+    runner_of(model).refresh()
+    assert runner_of(model).linear_kernels() is kernels
     replace(model)
-    observe(model)
-    assert linear_kernels_of(model) is not kernels
+    runner_of(model).refresh()
+    assert runner_of(model).linear_kernels() is not kernels
 
 
 @needs_onednn
@@ -207,11 +207,11 @@ def test_every_number_of_rows_has_a_kernel_and_without_room_none_is_prepacked() 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 def test_a_models_kernels_are_timed_once_and_anew_with_other_threads(dtype: torch.dtype) -> None:
     model, threads = random_model("llama").to(dtype), torch.get_num_threads()
-    kernels = linear_kernels_of(model)
-    assert linear_kernels_of(model) is kernels
+    kernels = runner_of(model).linear_kernels()
+    assert runner_of(model).linear_kernels() is kernels
     assert bool(kernels.choice) == (dtype != torch.float64)
     try:
         torch.set_num_threads(threads + 1)
-        assert linear_kernels_of(model) is not kernels
+        assert runner_of(model).linear_kernels() is not kernels
     finally:
         torch.set_num_threads(threads)

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, lookahead_support
-from decoding.model.linear_kernels import linear_kernels_of
+from decoding.runner import runner_of
 from lade_chat.loading.checkpoint import bundled_model_path
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import NEARLY_FREE, budgeted
@@ -71,7 +71,7 @@ def test_its_products_are_left_to_the_library_that_quantised_them(folder):
         layer.weight for layer in model.modules() if type(getattr(layer, "weight", None)).__name__ == "Int8Tensor"
     ]
     assert quantised
-    known = {id(weight.tensor) for weight in linear_kernels_of(model)._weights.values()}
+    known = {id(weight.tensor) for weight in runner_of(model).linear_kernels()._weights.values()}
     assert not known.intersection(map(id, quantised))
 
 
@@ -80,7 +80,7 @@ def test_weights_quantised_in_place_are_multiplied_as_such(folder):
     from torchao.quantization import Int8WeightOnlyConfig, quantize_
 
     model, ids = AutoModelForCausalLM.from_pretrained(bundled_model_path(), dtype=torch.float32), ids_of(folder)
-    assert linear_kernels_of(model) is not None
+    assert runner_of(model).linear_kernels() is not None
     quantize_(model, Int8WeightOnlyConfig(version=2))
     expected = tokens_of(AutoregressiveDecoder(model).generate(ids, max_new_tokens=30))
     assert tokens_of(budgeted(model, NEARLY_FREE).generate(ids, max_new_tokens=30)) == expected

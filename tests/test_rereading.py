@@ -115,7 +115,7 @@ def test_a_prompt_stopped_before_it_was_read_leaves_nothing_read_otherwise(kind:
     said(decoder, text[: SWITCH + 10], 2, session)
     other = [*text[:10], *random_prompt(SWITCH, seed=3)]
     list(decoder.generate(other, max_new_tokens=2, session=session, should_stop=lambda: True))
-    session.adopt(other)
+    session.sync(other)
     prompt = [*other[:10], *random_prompt(6, seed=4)]
     assert said(decoder, prompt, 8, session) == hf_greedy(built(LENGTHS[kind]()), prompt, 8)
 

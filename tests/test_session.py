@@ -23,7 +23,7 @@ def assert_cache_is_the_prefix(session, model):
     """Every layer holds what a fresh forward over the text, its last token left out, would leave."""
     assert session.cached == len(session.ids) - 1
     fresh = Session(model)
-    fresh.adopt(session.ids)
+    fresh.sync(session.ids)
     fresh.read(len(session.ids) - 1)
     for (keys, values), (fresh_keys, fresh_values) in zip(layers_of(session), layers_of(fresh), strict=True):
         torch.testing.assert_close(keys, fresh_keys)

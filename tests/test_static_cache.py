@@ -22,16 +22,15 @@ from decoding import (
     compile_support,
     measure_step_cost,
 )
-from decoding.compiled.cache import LEAST_CAPACITY, StaticKVCache
-from decoding.compiled.forward import compiled_forward
+from decoding.compiled.cache import MIN_CAPACITY, StaticKVCache
 from decoding.compiled.inputs import SIZES, fewest_padded_to, padded, padded_size, write_mask
 from decoding.compiled.prefix import StaticPrefix
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.model.capabilities import gate_of
-from decoding.model.inputs import AttentionReach, StepInputs, additive_mask
+from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask
 from decoding.model.prefix import KVPrefix
 from decoding.planning import cost_probe
+from decoding.runner import runner_of
 from decoding.step import Origin
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
 
@@ -86,7 +85,7 @@ def both_branches() -> StepInputs:
 def assert_cache_is_the_prefix(session: Session) -> None:
     """Every layer holds what a fresh forward over the text, its last token left out, would leave."""
     fresh = Session(session.model)
-    fresh.adopt(session.ids)
+    fresh.sync(session.ids)
     fresh.read(len(session.ids) - 1)
     assert session.cached == fresh.cached
     layers = zip(session.prefix._cache.layers, fresh.prefix._cache.layers, strict=True)  # type: ignore[union-attr]
@@ -115,16 +114,18 @@ def test_padding_is_the_first_row_again_and_nothing_sees_it() -> None:
     assert (step.visible[:8, :8] == inputs.visible).all()
     assert (step.visible[8:] == step.visible[0]).all()
     assert not step.visible[:, 8:].any()
-    assert step.read == inputs.read
+    assert step.logit_rows == inputs.logit_rows
 
 
-@pytest.mark.parametrize("reach", [AttentionReach(), AttentionReach(sliding_window=4), AttentionReach(chunk_size=4)])
-def test_the_mask_is_the_usual_one_in_a_buffer_that_hides_the_rest(reach: AttentionReach) -> None:
+@pytest.mark.parametrize(
+    "pattern", [AttentionPattern(), AttentionPattern(sliding_window=4), AttentionPattern(chunk_size=4)]
+)
+def test_the_mask_is_the_usual_one_in_a_buffer_that_hides_the_rest(pattern: AttentionPattern) -> None:
     inputs, lowest = both_branches(), torch.finfo(torch.float64).min
     buffer = torch.full((1, 1, 16, 40), np.nan, dtype=torch.float64)
     for cached in (21, 10):
-        write_mask(buffer, padded(inputs, 16), cached, reach)
-        usual = additive_mask(inputs, cached, reach, torch.float64, torch.device("cpu"))
+        write_mask(buffer, padded(inputs, 16), cached, pattern)
+        usual = additive_mask(inputs, cached, pattern, torch.float64, torch.device("cpu"))
         assert torch.equal(buffer[:, :, :8, : cached + 8], usual)
         assert (buffer[:, :, :8, cached + 8 :] == lowest).all()
         assert torch.equal(buffer[:, :, 8:], buffer[:, :, :1].expand(1, 1, 8, 40))
@@ -134,11 +135,11 @@ def test_buffers_double_and_keep_what_they_hold() -> None:
     cache = StaticKVCache()
     states = torch.randn(1, 2, 30, 8)
     cache.update(states, states + 1, 0)
-    assert cache.capacity == LEAST_CAPACITY
-    cache.make_room(LEAST_CAPACITY)
-    assert cache.capacity == LEAST_CAPACITY
-    cache.make_room(LEAST_CAPACITY + 1)
-    assert cache.capacity == 2 * LEAST_CAPACITY
+    assert cache.capacity == MIN_CAPACITY
+    cache.make_room(MIN_CAPACITY)
+    assert cache.capacity == MIN_CAPACITY
+    cache.make_room(MIN_CAPACITY + 1)
+    assert cache.capacity == 2 * MIN_CAPACITY
     assert cache.length == 30
     torch.testing.assert_close(cache.layers[0].keys, states)
     torch.testing.assert_close(cache.layers[0].values, states + 1)
@@ -149,7 +150,7 @@ def test_writing_at_slots_changes_no_length_and_gives_back_whole_buffers() -> No
     cache.update(states, states, 0)
     with cache.writing_at(torch.tensor([3, 4, 5])):
         keys, _ = cache.update(states + 1, states, 0)
-        assert keys.shape == (1, 2, LEAST_CAPACITY, 8)
+        assert keys.shape == (1, 2, MIN_CAPACITY, 8)
         assert cache.get_seq_length() == 3
     assert cache.length == 3
     cache.hold(5)
@@ -160,12 +161,12 @@ def test_writing_at_slots_changes_no_length_and_gives_back_whole_buffers() -> No
 
 
 def test_a_text_outgrows_the_buffers() -> None:
-    model, prompt = model_of("llama"), random_prompt(LEAST_CAPACITY - 20)
+    model, prompt = model_of("llama"), random_prompt(MIN_CAPACITY - 20)
     session = Session(model, compiled=EAGER)
     steps = LookaheadDecoder(model, LookaheadConfig(5, 4, 5)).generate(prompt, max_new_tokens=40, session=session)
     assert tokens_of(steps) == hf_greedy(model, prompt, 40)
     assert static_prefix_of(session).compiled
-    assert static_prefix_of(session)._static.capacity == 2 * LEAST_CAPACITY
+    assert static_prefix_of(session)._static.capacity == 2 * MIN_CAPACITY
     assert_cache_is_the_prefix(session)
 
 
@@ -202,7 +203,7 @@ def test_a_step_too_large_for_every_size_goes_the_usual_way() -> None:
     model, tree = model_of("llama"), CandidateTree()
     tree.add(random_prompt(SIZES[-1]), Origin.CONTEXT)
     inputs = StepInputs.lay_out(9, tree, JacobiWindow(0, 2, []))
-    usual, static = KVPrefix(model, gate_of(model)), Session(model, compiled=EAGER).prefix
+    usual, static = Session(model).prefix, Session(model, compiled=EAGER).prefix
     for prefix in (usual, static):
         prefix.read_logits(random_prompt(9))
     assert isinstance(static, StaticPrefix)
@@ -213,7 +214,7 @@ def test_a_step_too_large_for_every_size_goes_the_usual_way() -> None:
 def test_one_graph_serves_one_token_and_another_all_other_sizes() -> None:
     model = small_model("llama")
     with torch._dynamo.config.patch(recompile_limit=2):
-        for capacity in (LEAST_CAPACITY, 2 * LEAST_CAPACITY):
+        for capacity in (MIN_CAPACITY, 2 * MIN_CAPACITY):
             session = Session(model, compiled=EAGER)
             prompt = random_prompt(capacity // 2 + 9)
             for sizes in (LookaheadConfig(5, 4, 5), LookaheadConfig(15, 5, 15)):
@@ -253,7 +254,7 @@ def wrong(graph: torch.fx.GraphModule, _inputs: list[torch.Tensor]) -> Any:
 def test_what_fails_under_the_compiler_is_decoded_without_it(backend: str, reason: str) -> None:
     model, prompt = small_model("llama"), random_prompt(23)
     # As on CUDA, where the first run of a graph is not like those after it.
-    compiled_forward(model, backend).runs_to_know = 3
+    runner_of(model).compiled_forward(backend).runs_to_know = 3
     session = Session(model, compiled=backend)
     decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
     with pytest.warns(UserWarning, match=f"runs uncompiled: .*{reason}"):
@@ -304,7 +305,7 @@ def test_the_compiled_forward_does_not_keep_its_model_alive() -> None:
     prefix = Session(model, compiled=EAGER).prefix
     for tokens in ([5, 6], [7]):
         prefix.read_logits(tokens)
-    assert compiled_forward(model, EAGER).reason is None
+    assert runner_of(model).compiled_forward(EAGER).reason is None
     alive = weakref.ref(model)
     del model, prefix
     gc.collect()
@@ -340,7 +341,7 @@ def test_after_every_step_the_cache_is_the_committed_prefix() -> None:
 
 def test_in_half_precision_too_padding_is_finite_and_changes_nothing() -> None:
     model = small_model("qwen2-sliding", torch.bfloat16)
-    usual, static = KVPrefix(model, gate_of(model)), Session(model, compiled=EAGER).prefix
+    usual, static = Session(model).prefix, Session(model, compiled=EAGER).prefix
     assert isinstance(static, StaticPrefix)
     for prefix in (usual, static):
         prefix.read_logits(random_prompt(21))

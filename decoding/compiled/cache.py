@@ -1,4 +1,4 @@
-"""A KV cache whose buffers keep their shape from step to step, so that a compiled forward pass can be used again."""
+"""A KV cache whose buffers keep their shape from step to step, as compiled forward passes need it."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from contextlib import contextmanager
 import torch
 from transformers.cache_utils import Cache
 
-from decoding.compiled.inputs import varying
 from decoding.model.cache import BufferedLayer, KVCache
+from decoding.model.torch_private import mark_static_address, mark_varying
 
-LEAST_CAPACITY = 512
-"""Tokens that the buffers have room for at first. They double when a text outgrows them: attention looks at the whole
-of them, so that more room than need be costs time in every step."""
+MIN_CAPACITY = 512
+"""Tokens that the buffers first have room for; they double when a text outgrows them. Attention computes over all of
+the buffer, so that spare room costs time in every step."""
 
 
 class StaticLayer(BufferedLayer):
-    """A layer that can also write at slots told by a tensor, and then gives back its whole buffers.
+    """A layer that can also write at slots given by a tensor, and then returns its whole buffers.
 
-    Neither the length of the text nor a view of that length enters such a forward pass: the mask hides what is not
-    of the text. Without slots it is a :class:`BufferedLayer`.
+    Such a forward pass does not depend on the length of the text: the mask hides the rest of the buffers. Without
+    slots it is a :class:`BufferedLayer`.
 
     Attributes:
-        slots: where the next update writes, shape (tokens,), behind the ``length`` tokens held; None to append.
+        slots: the places of the next update, shape (tokens,), after the ``length`` tokens held; None to append.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class StaticLayer(BufferedLayer):
 
     @property
     def capacity(self) -> int:
-        """How many tokens the buffers have room for; 0 before the first update."""
+        """The number of tokens that the buffers have room for; 0 before the first update."""
         return 0 if self._key_buffer is None else self._key_buffer.shape[-2]
 
     def update(
@@ -40,8 +40,8 @@ class StaticLayer(BufferedLayer):
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """Write the new states, shape (1, heads, tokens, head size).
 
-        Without slots, as the base class does. With slots, nothing but the buffers is changed: how many of the tokens
-        are held afterwards is for :meth:`resize` to say.
+        Without slots, as the base class does. With slots only the buffers change; :meth:`resize` then sets the number
+        of tokens held.
         """
         if self.slots is None:
             self.make_room(self.length + key_states.shape[-2], key_states, value_states)
@@ -54,7 +54,7 @@ class StaticLayer(BufferedLayer):
         return self._key_buffer, self._value_buffer
 
     def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
-        """As the base class, without slots. Raises NotImplementedError with them: such models are not compiled."""
+        """Append index keys. Raises NotImplementedError with slots: such models are not compiled."""
         if self.slots is not None:
             raise NotImplementedError("the index of a sparse attention is not written at slots")
         return super().update_indexer(indexer_key_states)
@@ -62,14 +62,14 @@ class StaticLayer(BufferedLayer):
     def get_seq_length(self) -> int:
         if self.slots is None:
             return self.length
-        # As transformers' own static layers: a number would be part of what is compiled.
+        # A tensor, as in transformers' own static layers: a number would be compiled in.
         length: int = self.slots[0]  # type: ignore[assignment]
         return length
 
     def make_room(
         self, tokens: int, key_states: torch.Tensor | None = None, value_states: torch.Tensor | None = None
     ) -> None:
-        """Have room for so many tokens; states of the right kind are needed where there are no buffers yet."""
+        """Grow the buffers to so many tokens; the first time, states give their shape and dtype."""
         self._key_buffer = self._roomy(self._key_buffer, key_states, tokens)
         self._value_buffer = self._roomy(self._value_buffer, value_states, tokens)
 
@@ -78,32 +78,22 @@ class StaticLayer(BufferedLayer):
             return buffer
         like = states if buffer is None else buffer
         assert like is not None, "nothing has been written yet"
-        capacity = LEAST_CAPACITY
+        capacity = MIN_CAPACITY
         while capacity < tokens:
             capacity *= 2
-        # What is hidden by the mask is still multiplied, by zero: it has to be finite.
+        # Masked states are still multiplied by zero, so they have to be finite.
         roomy = like.new_zeros((*like.shape[:-2], capacity, like.shape[-1]))
         if buffer is not None:
             roomy[..., : self.length, :] = buffer[..., : self.length, :]
-        _announce(roomy)
-        return roomy
+        return _announced(roomy)
 
-    def copy(self) -> StaticLayer:
-        """A layer of its own with the same states."""
-        other = StaticLayer()
-        if self._key_buffer is not None and self._value_buffer is not None:
-            other.make_room(self.capacity, self._key_buffer, self._value_buffer)
-            other.lazy_initialization(self._key_buffer, self._value_buffer)
-            for mine, its in ((self._key_buffer, other._key_buffer), (self._value_buffer, other._value_buffer)):
-                assert its is not None
-                its.copy_(mine)
-            other._index_buffer = None if self._index_buffer is None else self._index_buffer.clone()
-            other.resize(self.length)
-        return other
+    @staticmethod
+    def _clone(buffer: torch.Tensor) -> torch.Tensor:
+        return _announced(buffer.clone())
 
 
 class StaticKVCache(KVCache):
-    """As :class:`KVCache`, and able to write at slots. Nothing that can be observed between two steps differs."""
+    """A :class:`KVCache` that can write at slots; between steps the two are alike."""
 
     layers: list[StaticLayer]  # type: ignore[assignment]  # as in the base class
 
@@ -112,19 +102,19 @@ class StaticKVCache(KVCache):
 
     @property
     def capacity(self) -> int:
-        """How many tokens all layers have room for; 0 before the first forward pass."""
+        """The number of tokens that all layers have room for; 0 before the first forward pass."""
         return min((layer.capacity for layer in self.layers if layer.is_initialized), default=0)
 
     @torch.inference_mode()
     def make_room(self, tokens: int) -> None:
-        """Have room for so many tokens, once there are layers."""
+        """Grow all layers to so many tokens, once there are layers."""
         for layer in self.layers:
             if layer.is_initialized:
                 layer.make_room(tokens)
 
     @contextmanager
     def writing_at(self, slots: torch.Tensor) -> Iterator[None]:
-        """While this lasts, every layer writes at these slots, shape (tokens,), and its length stays."""
+        """Have every layer write at these slots, shape (tokens,), without a change of its length."""
         for layer in self.layers:
             layer.slots = slots
         try:
@@ -134,18 +124,12 @@ class StaticKVCache(KVCache):
                 layer.slots = None
 
     def hold(self, length: int) -> None:
-        """The first ``length`` slots are the text."""
+        """Keep the first ``length`` slots."""
         for layer in self.layers:
             layer.resize(length)
 
-    @torch.inference_mode()
-    def copy(self) -> StaticKVCache:
-        other = StaticKVCache()
-        other.layers = [layer.copy() for layer in self.layers]
-        return other
 
-
-def _announce(buffer: torch.Tensor) -> None:
-    """Tell the compiler that a buffer's address lasts (or CUDA graphs would copy it) and that its capacity may not."""
-    torch._dynamo.mark_static_address(buffer)
-    varying(buffer, -2)
+def _announced(buffer: torch.Tensor) -> torch.Tensor:
+    """Return a buffer, having told the compiler that its address lasts and its capacity varies."""
+    mark_static_address(buffer)
+    return mark_varying(buffer, -2)

@@ -1,4 +1,4 @@
-"""CompiledForward: a model's forward pass through `torch.compile`, and why it is not used where it cannot be."""
+"""CompiledForward: a model's forward pass through `torch.compile`, checked against the uncompiled one."""
 
 from __future__ import annotations
 
@@ -11,56 +11,37 @@ from typing import TypeAlias
 import torch
 from transformers import Cache, PreTrainedModel
 
-from decoding.model.capabilities import gate_of
-from decoding.model.mask_check import LEAST_TOLERANCE, ROUNDINGS
-from decoding.model.state import last_state_of
-from decoding.model.support import lookahead_support
+from decoding.model.mask_check import MIN_TOLERANCE, ROUNDINGS
 
 Mask: TypeAlias = torch.Tensor | dict[str, torch.Tensor]
 """One mask for all layers, or one for each layer type."""
 DEFAULT_BACKEND = "inductor"
 RUNS_TO_RECORD = 3
-"""On CUDA the first run of a shape compiles, the second is recorded as a graph, and the third replays it."""
-
-
-def compiled_forward(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> CompiledForward:
-    """The model's compiled forward pass; nothing is compiled before its first use. Kept while the model's modules,
-    patches and hooks are the same, and its tensors keep their shapes and kinds.
-
-    Args:
-        backend: what `torch.compile` knows it by.
-    """
-    state = last_state_of(model)
-    structure, of_model = state.derived.get("compiled forwards", (None, {}))
-    if structure != state.structure:
-        of_model = {}
-        state.derived["compiled forwards"] = state.structure, of_model
-    if backend not in of_model:
-        of_model[backend] = CompiledForward(model, backend)
-    found: CompiledForward = of_model[backend]
-    return found
+"""On CUDA the first run of a shape compiles, the second records a graph, and the third replays it."""
 
 
 class CompiledForward:
     """A forward pass over inputs of a few shapes, compiled as one graph; on CUDA replayed from CUDA graphs.
 
-    It is held against the uncompiled one at every shape that it is new to (see :meth:`confirm`), and given up for good
-    at the first failure.
+    It is compared with the uncompiled one at every new shape (see :meth:`confirm`), and given up at the first failure.
 
     Attributes:
-        reason: why it is not used, as the end of a sentence about the model; None if it is.
-        runs_to_know: how many runs of a shape there are to confirm; those after them are like the last of them.
+        reason: the reason why it is not used, as the end of a sentence about the model; None if it is.
+        runs_to_know: the runs of a shape to confirm; later ones are like the last of them.
     """
 
-    def __init__(self, model: PreTrainedModel, backend: str) -> None:
-        gate, support = gate_of(model), lookahead_support(model)
-        self.reason = support.reason
-        if self.reason is None and gate.one_prefill:
-            self.reason = "its forward pass depends on the length of the text"
+    def __init__(self, backend: str, *, on_cuda: bool, reason: str | None = None) -> None:
+        """
+        Args:
+            backend: its name for `torch.compile`.
+            on_cuda: True if the model is on CUDA, where forward passes are replayed from graphs.
+            reason: as the attribute.
+        """
+        self.reason = reason
         self._confirmed: Counter[tuple[int, int]] = Counter()
-        self._on_cuda = model.device.type == "cuda"
+        self._on_cuda = on_cuda
         self.runs_to_know = RUNS_TO_RECORD if self._on_cuda else 1
-        # The model is an argument: held here, it would never be let go, since this is kept as long as it lives.
+        # The model is an argument: a reference held here would keep it alive for ever.
         self._run: Callable[..., torch.Tensor] = torch.compile(
             _own(_logits, f"_logits_{id(self)}"),
             fullgraph=True,
@@ -73,13 +54,13 @@ class CompiledForward:
     def __call__(
         self, model: PreTrainedModel, token_ids: torch.Tensor, positions: torch.Tensor, mask: Mask, cache: Cache
     ) -> torch.Tensor:
-        """One forward pass, compiled first where need be.
+        """Run one forward pass, compiled at its first use.
 
         Args:
             token_ids: shape (1, T).
             positions: shape (1, T).
             mask: additive, each of shape (1, 1, T, capacity).
-            cache: told where to write.
+            cache: with the slots to write at.
 
         Returns:
             The logits, shape (T, vocabulary), valid until the next call.
@@ -92,12 +73,12 @@ class CompiledForward:
         return self._run(model, token_ids, positions, mask, cache)[0]
 
     def knows(self, mask: Mask) -> bool:
-        """Whether forward passes of this shape have been confirmed."""
+        """Return True if forward passes of this shape are confirmed."""
         return self._confirmed[_shape(mask)] >= self.runs_to_know
 
     def confirm(self, mask: Mask, logits: torch.Tensor, expected: torch.Tensor) -> bool:
-        """Whether the logits at a new shape are the uncompiled ones, but for rounding."""
-        tolerance = max(LEAST_TOLERANCE, ROUNDINGS * torch.finfo(expected.dtype).eps)
+        """Compare the logits at a new shape with the uncompiled ones; return True if they differ by rounding alone."""
+        tolerance = max(MIN_TOLERANCE, ROUNDINGS * torch.finfo(expected.dtype).eps)
         found, wanted = logits.double(), expected.double()
         if bool((found - wanted).square().mean().sqrt() <= tolerance * wanted.std()):
             self._confirmed[_shape(mask)] += 1
@@ -106,7 +87,7 @@ class CompiledForward:
         return False
 
     def give_up(self, reason: str) -> None:
-        """Use it no more, and warn of that."""
+        """Stop using it, with a warning."""
         if self.reason is None:
             self.reason = reason
             self._warn()
@@ -118,7 +99,7 @@ class CompiledForward:
 def _logits(
     model: PreTrainedModel, token_ids: torch.Tensor, positions: torch.Tensor, mask: Mask, cache: Cache
 ) -> torch.Tensor:
-    """What is compiled. Shape (1, T, vocabulary)."""
+    """Return logits, shape (1, T, vocabulary); this is the code compiled."""
     output = model(
         input_ids=token_ids,
         position_ids=positions,
@@ -132,7 +113,7 @@ def _logits(
 
 
 def _own(function: Callable[..., torch.Tensor], name: str) -> Callable[..., torch.Tensor]:
-    """The function with code of its own: the compiler keeps and counts its results by code, whatever the model."""
+    """Return a copy of a function with its own code: the compiler caches and counts by code object."""
     code = function.__code__.replace(co_name=name)
     return FunctionType(code, function.__globals__, name)
 

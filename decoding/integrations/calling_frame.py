@@ -1,9 +1,9 @@
-"""Arguments of the `model.generate` that is calling, of which transformers hands a callable only some.
+"""Arguments of the calling `model.generate` that transformers does not pass to a `custom_generate` callable.
 
-`generate` keeps its streamer to itself: it has given it the prompt and will never end it, so whoever reads from it
-would wait for ever. The tokenizer it drops on its way. There is no interface for either, so they are looked up in the
-frame of the `generate` that is calling. Nothing of this is needed where `decoding.generate` has been given the
-arguments itself: from a `custom_generate` folder, or called directly.
+`generate` passes the prompt to its streamer, but neither passes the streamer on nor ends it, so that its reader would
+wait for ever; and it drops the tokenizer. There is no interface for either, so this module reads them from the frame of
+the caller, the only place that does so. It is not needed if `decoding.generate` has got the arguments itself: from a
+`custom_generate` folder, or called directly.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any
 
 from transformers import GenerationMixin, PreTrainedModel
 
-_NEEDED = ("streamer", "assistant_model", "synced_gpus")
+NEEDED = ("streamer", "assistant_model", "synced_gpus")
 
 
 def arguments_of_caller(model: PreTrainedModel) -> Mapping[str, Any] | None:
-    """Return streamer, assistant_model, synced_gpus and tokenizer of the `generate` of this model that is calling.
+    """Return streamer, assistant_model, synced_gpus and tokenizer of the calling `generate` of this model.
 
-    None where no such `generate` is calling.
+    None if no such `generate` is calling.
 
     Raises:
-        RuntimeError: this version of transformers has them elsewhere.
+        RuntimeError: in this version of transformers the caller has no such variables.
     """
     code = inspect.unwrap(GenerationMixin.generate).__code__
     frame = sys._getframe(1)
@@ -33,12 +33,12 @@ def arguments_of_caller(model: PreTrainedModel) -> Mapping[str, Any] | None:
             return None
         frame = frame.f_back
     found = frame.f_locals
-    if not all(name in found for name in _NEEDED):
+    if not all(name in found for name in NEEDED):
         raise RuntimeError(
             "this version of transformers does not show its streamer: call decoding.generate(model, **inputs, …) with"
             " the arguments of model.generate instead"
         )
-    # `generate` itself has taken it out of its keywords by now; the decorator around it (`torch.no_grad`) still has it.
+    # `generate` has removed it from its keywords by now; the decorator around it (`torch.no_grad`) still has it.
     around = frame.f_back.f_locals.get("kwargs") if frame.f_back is not None else None
     tokenizer = around.get("tokenizer") if isinstance(around, Mapping) else None
-    return {**{name: found[name] for name in _NEEDED}, "tokenizer": tokenizer}
+    return {**{name: found[name] for name in NEEDED}, "tokenizer": tokenizer}

@@ -21,7 +21,7 @@ from transformers.generation.utils import GenerateDecoderOnlyOutput
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
 from decoding.integrations.calling_frame import arguments_of_caller
-from decoding.integrations.generate_call import HandedOver
+from decoding.integrations.generate_call import GenerateCall
 from decoding.integrations.streamers import Feed
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.unwrapping import unwrapped
@@ -29,7 +29,7 @@ from decoding.session import Session
 
 _Prepared: TypeAlias = tuple[Sequence[LogitsProcessor], Sequence[StoppingCriteria], GenerationConfig]
 _ABSENT: Any = object()
-"""Stands for an argument that `generate` passes on even if nobody gave it."""
+"""Default of an argument that `generate` always passes."""
 
 
 def generate(
@@ -62,20 +62,20 @@ def generate(
     ... ):
     ...     assert output.tolist() == expected.tolist()
 
-    The folder's ``custom_generate/generate.py`` says ``from decoding import generate``. All that `generate` knows
-    of processors, warpers and stopping criteria holds, its streamer's too. Greedy, the text is that of plain
-    `generate`; drawn, it is from the same distribution.
+    The folder's ``custom_generate/generate.py`` says ``from decoding import generate``. All processors, warpers,
+    stopping criteria and streamers of `generate` apply. The greedy text is that of plain `generate`; a sampled one is
+    from the same distribution.
 
     Args:
         model, input_ids, logits_processor, stopping_criteria, generation_config, inputs, model_kwargs: as of
             `generate`. One text of shape (1, n); padding on its left is allowed where it changes nothing.
         lookahead_config: W, N and G; None for :meth:`LookaheadConfig.auto`.
-        seed: of the draws where tokens are drawn, a whole number; None to take it from torch's generator, so that
+        seed: the seed of sampling, a whole number; None to draw it from torch's generator, so that
             `torch.manual_seed` decides the text.
-        session: a session of this model to go on from, so that what it has read is not read again.
-        streamer: told of the prompt, of every token once, and of the end.
-        stop_strings: texts that end the text, as of `generate`; they need its ``tokenizer``. Those of a generation
-            config are refused by `generate` itself where a callable decodes: pass them here.
+        session: a session of this model to go on from, whose prefix is not prefilled again.
+        streamer: gets the prompt, every token once, and the end.
+        stop_strings: strings that end the text, as of `generate`; they need the ``tokenizer``. With a callable,
+            `generate` itself refuses those of a generation config: pass them here.
         tokenizer: the model's.
 
     Returns:
@@ -85,19 +85,19 @@ def generate(
 
     Raises:
         ValueError: an argument is out of range or of another kind, or names two streamers.
-        NotImplementedError: what is asked for is not served; the message names it. Beams, batches, several return
-            sequences, assistants, caches of the caller's or other than dynamic, embeddings as input, encoder-decoders,
-            token healing, scores, logits, attentions and hidden states; padding that a model does not pass over.
+        NotImplementedError: the call asks for something unsupported, which the message names: beams, batches, several
+            return sequences, assistants, the caller's own or non-dynamic caches, embeddings as input, encoder-decoders,
+            token healing, scores, logits, attentions, hidden states, or padding that changes the model's answers.
     """
     check_kind(lookahead_config, LookaheadConfig, "lookahead_config")
     check_kind(session, Session, "session")
     own = _Own(lookahead_config, seed, session, streamer, stop_strings, tokenizer)
     given = logits_processor, stopping_criteria, generation_config
-    # A folder's function is given `inputs` always, and a callable never.
-    told = arguments_of_caller(model) if inputs is _ABSENT and all(each is not None for each in given) else None
-    if told is not None:
+    # A folder's function always gets `inputs`, a callable never.
+    caller = arguments_of_caller(model) if inputs is _ABSENT and all(each is not None for each in given) else None
+    if caller is not None:
         return _as_decoding_method(
-            own, told, model, cast(torch.Tensor, input_ids), cast(_Prepared, given), model_kwargs
+            own, caller, model, cast(torch.Tensor, input_ids), cast(_Prepared, given), model_kwargs
         )
     texts = {"inputs": None if inputs is _ABSENT else inputs}
     if input_ids is not None:
@@ -108,7 +108,7 @@ def generate(
 
 @dataclass(frozen=True)
 class _Own:
-    """Arguments that `model.generate` does not know, or does not hand over."""
+    """Arguments that `model.generate` does not know, or does not pass on."""
 
     lookahead_config: LookaheadConfig | None
     seed: int | None
@@ -118,13 +118,13 @@ class _Own:
     tokenizer: PreTrainedTokenizerBase | None
 
     def decode(
-        self, call: HandedOver, streamer: BaseStreamer | None, *, prompt_told: bool
+        self, call: GenerateCall, streamer: BaseStreamer | None, *, has_prompt: bool
     ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
-        """Decode, and feed the streamer. Raises what :func:`generate` raises."""
+        """Decode, and feed the streamer; raises as :func:`generate`."""
         refusal = call.refusal()
         if refusal is not None:
             raise refusal
-        feed = None if streamer is None else Feed(streamer, call.input_ids[0].tolist(), prompt_told=prompt_told)
+        feed = None if streamer is None else Feed(streamer, call.input_ids[0].tolist(), has_prompt=has_prompt)
         result = call.decode(
             LookaheadDecoder(call.model, self.lookahead_config),
             seed=self.seed,
@@ -138,28 +138,28 @@ class _Own:
 
 def _as_decoding_method(
     own: _Own,
-    told: Mapping[str, Any],
+    caller: Mapping[str, Any],
     model: PreTrainedModel,
     input_ids: torch.Tensor,
     prepared: _Prepared,
     model_kwargs: Mapping[str, Any],
 ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
-    """Decode what the `generate` that is calling has prepared."""
-    streamer = told["streamer"]
+    """Decode what the calling `generate` has prepared."""
+    streamer = caller["streamer"]
     if streamer is not None and own.streamer is not None and own.streamer is not streamer:
         raise ValueError("streamer was passed twice, to generate and to decoding.generate")
     processors, criteria, config = prepared
-    ends = _stop_criteria(own.stop_strings, own.tokenizer or told["tokenizer"])
-    given = {**model_kwargs, **_unserved(told)}
-    call = HandedOver(unwrapped(model), input_ids, processors, [*criteria, *ends], config, given)
-    # Its own streamer `generate` has given the prompt already.
-    return own.decode(call, own.streamer or streamer, prompt_told=streamer is not None)
+    ends = _stop_criteria(own.stop_strings, own.tokenizer or caller["tokenizer"])
+    given = {**model_kwargs, **_unserved(caller)}
+    call = GenerateCall(unwrapped(model), input_ids, processors, [*criteria, *ends], config, given)
+    # `generate` has passed the prompt to its own streamer already.
+    return own.decode(call, own.streamer or streamer, has_prompt=streamer is not None)
 
 
 def _by_generate(
     own: _Own, model: PreTrainedModel, arguments: Mapping[str, Any]
 ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
-    """Have `model.generate` prepare everything, and decode then."""
+    """Have `model.generate` prepare everything, then decode."""
     model, config = unwrapped(model), arguments["generation_config"]
     if _asks_for_healing(model, config, arguments):
         raise NotImplementedError("lookahead decoding serves no token_healing")
@@ -175,10 +175,10 @@ def _by_generate(
         **model_kwargs: Any,
     ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
         criteria, given = [*stopping_criteria, *ends], {**model_kwargs, **unserved}
-        call = HandedOver(model, input_ids, logits_processor, criteria, generation_config, given)
-        return own.decode(call, own.streamer, prompt_told=False)
+        call = GenerateCall(model, input_ids, logits_processor, criteria, generation_config, given)
+        return own.decode(call, own.streamer, has_prompt=False)
 
-    # The stop strings are among the criteria; `generate` would want the tokenizer for them, and drops it.
+    # The stop strings are among the criteria already; `generate` would want a tokenizer for them.
     known = {name: value for name, value in arguments.items() if name not in unserved} | {"stop_strings": None}
     whole: Any = model
     result: torch.LongTensor | GenerateDecoderOnlyOutput = whole.generate(**known, custom_generate=prepared)
@@ -194,7 +194,7 @@ def _stop_criteria(strings: str | Sequence[str] | None, tokenizer: Any) -> list[
 
 
 def _configs(model: PreTrainedModel, config: GenerationConfig | None) -> list[GenerationConfig]:
-    """The generation configs that hold, the one passed before the model's own."""
+    """Return the generation configs in force, the one passed before the model's own."""
     return [each for each in (config, model.generation_config) if each is not None]
 
 
@@ -203,10 +203,10 @@ def _stop_strings_of(model: PreTrainedModel, config: GenerationConfig | None) ->
 
 
 def _asks_for_healing(model: PreTrainedModel, config: GenerationConfig | None, given: Mapping[str, Any]) -> bool:
-    """Whether the prompt's last token would be chosen anew, which takes the tokenizer that `generate` drops."""
+    """Return True for token healing, which needs the tokenizer that `generate` drops."""
     asked = [given.get("token_healing"), *(each.token_healing for each in _configs(model, config))]
     return next((bool(value) for value in asked if value is not None), False)
 
 
-def _unserved(told: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: told.get(name) or None for name in ("assistant_model", "synced_gpus")}
+def _unserved(caller: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: caller.get(name) or None for name in ("assistant_model", "synced_gpus")}

@@ -1,4 +1,4 @@
-"""HandedOver: what `model.generate` hands to its decoding method, checked, and decoded by one of the decoders."""
+"""GenerateCall: a call of `model.generate` as its decoding method gets it, checked, and decoded by a decoder."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from transformers.generation.stopping_criteria import EosTokenCriteria, MaxLengt
 from transformers.generation.utils import ALL_CACHE_NAMES, GenerateDecoderOnlyOutput
 
 from decoding.decoder import Decoder
-from decoding.model.capabilities import gate_of
-from decoding.model.mask_check import padding_counts
-from decoding.model.prefix import KVPrefix, OpaquePrefix
+from decoding.model.capabilities import capabilities_of
+from decoding.model.mask_check import is_padding_visible
+from decoding.model.prefix import KVPrefix, RecurrentPrefix
+from decoding.model.transformers_private import is_users_cache
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.step import Step
 
 _RECORDS = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
 _KNOWN = {"attention_mask", "position_ids", "logits_to_keep", "use_cache", "tokenizer", *ALL_CACHE_NAMES, *_RECORDS}
-"""Arguments that are looked at here, or that change nothing of the text."""
+"""Arguments that are handled here, or do not change the text."""
 
 
 @dataclass(frozen=True)
-class HandedOver:
-    """What `generate` has prepared when it calls its decoding method.
+class GenerateCall:
+    """The arguments that `generate` has prepared for its decoding method.
 
     Attributes:
         model: the model.
         input_ids: the prompt, left padding included. Shape (batch, n).
-        processors: all logits processors, in order; the warpers among them where tokens are drawn.
+        processors: all logits processors, in order, warpers included if tokens are sampled.
         criteria: all stopping criteria, maximal length and end-of-sequence ids among them.
-        config: the generation config, complete.
-        model_kwargs: what `generate` would call the model with.
+        config: the complete generation config.
+        model_kwargs: the arguments of the model's forward.
     """
 
     model: PreTrainedModel
@@ -50,7 +51,7 @@ class HandedOver:
     model_kwargs: Mapping[str, Any]
 
     def refusal(self) -> ValueError | NotImplementedError | None:
-        """Why no decoder here can serve this; None if one can."""
+        """Return the reason why no decoder here can serve this; None if one can."""
         if self._mask is not None and not bool(self._mask.any()):
             return ValueError("attention_mask hides the whole prompt")
         reason = next((reason for reason in self._out_of_scope() if reason), None)
@@ -77,14 +78,14 @@ class HandedOver:
         yield f"cache_implementation={kind!r}" if kind not in (None, "dynamic") else None
         yield "use_cache=False" if given.get("use_cache") is False else None
         yield next((f"{name} of the caller's" for name in ALL_CACHE_NAMES if not _fresh(given.get(name))), None)
-        # Models that see pictures too are handed what has been made of them, though there may be none.
+        # Multimodal models get encoded pictures, which may be empty.
         strange = sorted(name for name, value in given.items() if not _is_empty(value) and name not in _KNOWN)
         yield ", ".join(strange) or None
         asked = [name for name in _RECORDS if config.return_dict_in_generate and getattr(config, name)]
         yield ", ".join(asked) or None
         yield "attention_mask that hides more than padding on the left" if self._hidden_within else None
         yield "position_ids other than 0, 1, 2, …" if self._other_positions else None
-        yield self._padding_that_counts
+        yield self._visible_padding
 
     @property
     def _mask(self) -> torch.Tensor | None:
@@ -93,7 +94,7 @@ class HandedOver:
 
     @cached_property
     def _padding(self) -> int:
-        """How many tokens of padding the prompt begins with."""
+        """The number of padding tokens at the start of the prompt."""
         return 0 if self._mask is None else int(self._mask[0].nonzero()[0])
 
     @property
@@ -109,17 +110,20 @@ class HandedOver:
         return bool((given != torch.arange(given.shape[-1], device=given.device)).any())
 
     @property
-    def _padding_that_counts(self) -> str | None:
+    def _visible_padding(self) -> str | None:
         if not self._padding:
             return None
-        gate, (_, most, _) = gate_of(self.model), self._ends()
+        capabilities, (_, most, _) = capabilities_of(self.model), self._ends()
         given = self.model_kwargs.get("position_ids") is not None
-        if padding_counts(self.model, gate, self.input_ids[0, : self._padding].tolist(), with_positions=given):
-            return "padding on the left with this model: `generate` itself says something else with it than without"
-        if gate.decoded_plainly(most - self._padding - 1):
+        if is_padding_visible(
+            self.model, capabilities, self.input_ids[0, : self._padding].tolist(), with_positions=given
+        ):
+            return "padding on the left with this model: `generate` itself gives another text with it than without"
+        if capabilities.needs_plain_decoding(most - self._padding - 1):
+            limit = capabilities.ties_after
             return (
-                f"padding on the left of a text of more than {gate.ties_after} tokens: past that its attention picks"
-                " among tokens of equal score, and `generate` itself says something else with padding than without"
+                f"padding on the left of a text of more than {limit} tokens: past that its attention picks among tokens"
+                " of equal score, and `generate` itself gives another text with padding than without"
             )
         return None
 
@@ -131,16 +135,16 @@ class HandedOver:
         session: Session | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
-        """Decode what is not refused.
+        """Decode a call without a :meth:`refusal`.
 
         Args:
-            decoder: of this model.
-            seed: of the draws, where tokens are drawn; None to take it from torch's generator.
-            session: what to go on from; None for a fresh one.
-            on_step: told of every step.
+            decoder: a decoder of this model.
+            seed: the seed of sampling; None to draw it from torch's generator.
+            session: the session to go on from; None for a fresh one.
+            on_step: called with every step.
 
         Returns:
-            The ids, prompt included, shape (1, n + new), or in the form that ``return_dict_in_generate`` asks for.
+            The ids, prompt included, shape (1, n + new), or an output with ``return_dict_in_generate``.
         """
         padding = self.input_ids[:, : self._padding]
         eos, most, others = self._ends()
@@ -149,7 +153,7 @@ class HandedOver:
             processors = [_PaddedProcessors(processors, padding)] if processors else []
             others = [_PaddedCriteria(others, padding)] if others else []
         session = Session(self.model) if session is None else session
-        # `generate` reads whatever it is given as a prompt, though some of it may have been emitted here.
+        # `generate` prefills its whole input, though some of it may have been emitted here.
         session.emitted = 0
         new: list[int] = []
         with self._as_padded(session):
@@ -175,33 +179,33 @@ class HandedOver:
 
     @contextmanager
     def _as_padded(self, session: Session) -> Iterator[None]:
-        """While this lasts, the session reads a text as `generate` has one read that has padding before it.
+        """Have the session prefill a text like `generate` with padding before it.
 
-        `generate` takes padding for text when it decides when to read a text anew: the two never come out alike, and
-        at that moment the frequencies are still those for short texts. So nothing is ever read otherwise than before.
+        `generate` counts padding when it decides to prefill a text again, and then still uses the frequencies for short
+        texts. So the text is never prefilled again here.
         """
         switch = session.gate.reread_after if self._padding else None
         if switch is None:
             yield
             return
-        # What there is to see of the model is seen before.
-        session.adopt(self.input_ids[0, self._padding :].tolist())
+        # Sync first: it may replace the capabilities.
+        session.sync(self.input_ids[0, self._padding :].tolist())
         session.gate = replace(session.gate, reread_after=None)
         try:
             yield
         finally:
             session.gate = replace(session.gate, reread_after=switch)
 
-    def _filled_cache(self, prefix: KVPrefix | OpaquePrefix) -> Cache | None:
-        """The cache that `generate` has made, holding what its own would hold; None where it cannot."""
+    def _filled_cache(self, prefix: KVPrefix | RecurrentPrefix) -> Cache | None:
+        """Return the cache that `generate` has made, filled like its own; None if it cannot be."""
         cache = self.model_kwargs.get("past_key_values")
-        # What `generate` reads of padding, nobody has read here.
+        # The states of padding are missing here.
         if self._padding or not isinstance(cache, DynamicCache) or not isinstance(prefix, KVPrefix):
             return None
         return cache if prefix.fill(cache) else None
 
     def _ends(self) -> tuple[list[int], int, list[StoppingCriteria]]:
-        """The ids that end the text, its maximal length, and the other criteria, which have to be asked."""
+        """Return the ids that end the text, its maximal length, and the other criteria."""
         eos: list[int] = []
         most = [] if self.config.max_length is None else [self.config.max_length]
         others = []
@@ -217,7 +221,7 @@ class HandedOver:
     def _sampling(self, seed: int | None) -> SamplingConfig:
         if not self.config.do_sample:
             return SamplingConfig.greedy()
-        # The warpers are among the processors. The draw has `torch.manual_seed` decide the text, as in `generate`.
+        # The warpers are among the processors. Drawing the seed makes the text depend on `torch.manual_seed`.
         return SamplingConfig(seed=int(torch.randint(2**62, ())) if seed is None else seed)
 
 
@@ -226,8 +230,8 @@ def _is_empty(value: Any) -> bool:
 
 
 def _fresh(cache: Any) -> bool:
-    """Whether a cache is none, or the empty one that `generate` makes for every call."""
-    return cache is None or (isinstance(cache, DynamicCache) and not getattr(cache, "_is_user_defined", False))
+    """Return True for no cache, or the empty one that `generate` makes for every call."""
+    return cache is None or (isinstance(cache, DynamicCache) and not is_users_cache(cache))
 
 
 class _PaddedProcessors(LogitsProcessor):

@@ -1,4 +1,4 @@
-"""Feeding a streamer of transformers: every token once, in order, however many a step settled."""
+"""Feed: the tokens of steps, passed to a streamer of transformers one at a time."""
 
 from __future__ import annotations
 
@@ -9,40 +9,39 @@ from transformers import TextStreamer
 from transformers.generation.streamers import BaseStreamer
 
 _TAIL = 8
-"""Tokens before a line that are decoded with it; one would do, were every character one token."""
+"""Tokens before a line that are decoded with it; several, since a character may take several tokens."""
 
 
 class Feed:
-    """Tells a streamer of the tokens as plain `generate` does, one at a time.
+    """A streamer that gets each token once, in order, as from plain `generate`.
 
-    A :class:`TextStreamer` forgets a line's tokens once the line is out, and decodes the next line alone. Tokenizers
-    of the Llama kind take the first space off what they decode, so that indented lines would lose one. Here it keeps
-    the last few tokens, as given out.
+    A :class:`TextStreamer` drops a line's tokens after the line, and decodes the next line alone. Tokenizers like
+    Llama's drop the first space of a text, so that indented lines would lose one. Here it keeps the last few tokens.
     """
 
-    def __init__(self, streamer: BaseStreamer, prompt: Sequence[int], *, prompt_told: bool) -> None:
+    def __init__(self, streamer: BaseStreamer, prompt: Sequence[int], *, has_prompt: bool) -> None:
         """
         Args:
-            streamer: transformers' or the caller's own.
+            streamer: of transformers, or the caller's own.
             prompt: the text before.
-            prompt_told: whether the streamer has been given the prompt already.
+            has_prompt: True if the streamer has got the prompt already.
         """
         self._streamer = streamer
         self._tail: list[int] = []
         shown = not getattr(streamer, "skip_prompt", False)
-        if not prompt_told:
+        if not has_prompt:
             streamer.put(torch.tensor([list(prompt)]))
         if shown:
             self._remember(prompt)
 
     def put(self, tokens: Sequence[int]) -> None:
-        """Tell the streamer of a step's tokens."""
+        """Pass a step's tokens on."""
         for token in tokens:
             self._streamer.put(torch.tensor([token]))
             self._remember([token])
 
     def end(self) -> None:
-        """Tell the streamer that the text is complete."""
+        """End the stream."""
         self._streamer.end()
 
     def _remember(self, tokens: Sequence[int]) -> None:

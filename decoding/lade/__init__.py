@@ -11,7 +11,7 @@ Generated tokens:  ... Total steps:  ...  Compression ratio:  ...
 
 From then on `model.generate(**inputs)` is sped up for every causal language model of transformers, greedy and sampled,
 with every logits processor, stopping criterion and streamer. What lookahead decoding cannot serve (beams, batches, …)
-is left to transformers' own methods. The environment is looked up at every call:
+is left to transformers' own methods. The environment is read at every call:
 
 * ``USE_LADE=0`` has the original decode. Unset it means on: `augment_all` has asked for lookahead already, where the
   original implementation asks for both.
@@ -26,8 +26,8 @@ This is the only package that patches transformers.
 """
 
 from decoding.lade import decoding, utils
+from decoding.lade.decoding import LookaheadDecoding
 from decoding.lade.patching import augment_all, augment_generate, augment_llama, restore
-from decoding.lade.unpatched import LookaheadDecoding
 from decoding.lade.utils import config_lade, distributed, get_device, log_history, save_log
 
 __all__ = [

@@ -1,24 +1,60 @@
-"""CONFIG_MAP: the configuration and the log, under the names that they have in the original implementation."""
+"""CONFIG_MAP and LookaheadDecoding: the configuration, the log and a decoder, under the original's names."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+import torch
+from transformers import PreTrainedModel
+
+from decoding.arguments import InputIds, as_ids
 from decoding.config import LookaheadConfig
+from decoding.lookahead import LookaheadDecoder
+from decoding.model.capabilities import vocabulary_size
+from decoding.model.prefix import input_device
 
 CONFIG_MAP: dict[str, Any] = {}
-"""What `config_lade` was told, by its arguments' names, and the ``log``: [tokens, steps, ratio] for each `generate`.
+"""The arguments of `config_lade`, by name, and the ``log``: [tokens, steps, ratio] for each `generate`.
 
-It is looked up at every `generate`, so that a value written here holds from then on.
+It is read at every `generate`, so that a value written here takes effect at once.
 """
 _SIZES = {"WINDOW_SIZE": "window_size", "LEVEL": "ngram_size", "GUESS_SET_SIZE": "guess_set_size"}
 
 
 def lookahead_config() -> LookaheadConfig:
-    """Return the sizes asked for; where none was, those that suit the machine.
+    """Return the configured sizes; automatic ones if none is set.
 
     Raises:
         ValueError: a size is out of range.
     """
     sizes = {name: CONFIG_MAP[key] for key, name in _SIZES.items() if CONFIG_MAP.get(key) is not None}
     return LookaheadConfig(**sizes) if sizes else LookaheadConfig.auto()
+
+
+class LookaheadDecoding:
+    """Lookahead decoding with W, N and G as in the paper, without patching anything."""
+
+    def __init__(self, model: PreTrainedModel, W: int = 15, N: int = 5, G: int = 5) -> None:  # noqa: N803
+        """
+        Args:
+            model: any causal language model of transformers.
+            W, N, G: window size, n-gram size and guess set size.
+        """
+        self._decoder = LookaheadDecoder(model, LookaheadConfig(W, N, G))
+
+    def generate(self, input_ids: InputIds, max_new_tokens: int = 256) -> torch.LongTensor:
+        """Return the likeliest continuation, up to one of the model's end-of-sequence ids.
+
+        Args:
+            input_ids: one text, shape (n,) or (1, n).
+
+        Returns:
+            The ids, prompt included. Shape (1, n + new).
+        """
+        model = self._decoder.model
+        prompt = as_ids(input_ids, vocabulary_size(model))
+        device = input_ids.device if isinstance(input_ids, torch.Tensor) else input_device(model)
+        steps = self._decoder.generate(prompt, max_new_tokens=max_new_tokens)
+        new = [token for step in steps for token in step.tokens]
+        ids = torch.tensor([[*prompt, *new]], device=device)
+        return cast(torch.LongTensor, ids)

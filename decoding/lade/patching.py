@@ -1,4 +1,4 @@
-"""Patches of transformers: the methods by which `GenerationMixin.generate` decodes, called with everything prepared."""
+"""Patches of transformers: the methods with which `GenerationMixin.generate` decodes prepared arguments."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from typing import Any
 import torch
 from transformers import GenerationMixin, PreTrainedModel
 
-from decoding.integrations.generate_call import HandedOver
+from decoding.integrations.generate_call import GenerateCall
 from decoding.integrations.streamers import Feed
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
-from decoding.lade.printing import PrintingStreamer, ReplyPrinter, print_reason, print_summary, switched_on
+from decoding.lade.printing import PrintingStreamer, ReplyPrinter, is_switched_on, print_reason, print_summary
 from decoding.lookahead import LookaheadDecoder
-from decoding.model.support import lookahead_support
+from decoding.model.transformers_private import OTHER_METHODS, SAMPLE_METHOD
+from decoding.runner import lookahead_support
 from decoding.step import Step
-
-_SERVED = "_sample"
-"""Greedy decoding goes by this method too."""
-_UNSERVED = {"_beam_search": "beam search", "_assisted_decoding": "an assistant or prompt lookup"}
 
 _originals: dict[str, Callable[..., Any]] = {}
 
@@ -38,14 +35,14 @@ def augment_generate() -> None:
     """Have `generate` of every model decode by lookahead: all that :func:`augment_all` does."""
     if _originals:
         return
-    for name in (_SERVED, *_UNSERVED):
+    for name in (SAMPLE_METHOD, *OTHER_METHODS):
         _originals[name] = original = getattr(GenerationMixin, name)
-        replacement = _by_lookahead(original) if name == _SERVED else _left_alone(original, _UNSERVED[name])
+        replacement = _by_lookahead(original) if name == SAMPLE_METHOD else _left_alone(original, OTHER_METHODS[name])
         setattr(GenerationMixin, name, replacement)
 
 
 def restore() -> None:
-    """Give transformers its own methods back. What was configured and logged stays for another `augment_all`."""
+    """Restore transformers' own methods. The configuration and the log stay for another `augment_all`."""
     for name, original in _originals.items():
         setattr(GenerationMixin, name, original)
     _originals.clear()
@@ -56,13 +53,13 @@ def _by_lookahead(original: Callable[..., Any]) -> Callable[..., Any]:
     def decode(self: PreTrainedModel, input_ids: torch.LongTensor, **prepared: Any) -> Any:
         if not _wanted():
             return _by_the_original(original, self, input_ids, prepared)
-        call, reason = _taken_apart(self, input_ids, prepared)
+        call, reason = _as_call(self, input_ids, prepared)
         if reason is not None:
             print_reason(str(reason))
             return _by_the_original(original, self, input_ids, prepared)
 
         prompt, streamer = input_ids[0].tolist(), prepared.get("streamer")
-        feed = None if streamer is None else Feed(streamer, prompt, prompt_told=True)
+        feed = None if streamer is None else Feed(streamer, prompt, has_prompt=True)
         printer = ReplyPrinter.wanted(self, prompt)
         steps: list[Step] = []
 
@@ -83,22 +80,22 @@ def _by_lookahead(original: Callable[..., Any]) -> Callable[..., Any]:
     return decode
 
 
-def _taken_apart(
+def _as_call(
     model: PreTrainedModel, input_ids: torch.LongTensor, prepared: Mapping[str, Any]
-) -> tuple[HandedOver, Exception | str | None]:
-    """What `generate` prepared, and why lookahead cannot serve it; None if it can."""
+) -> tuple[GenerateCall, Exception | str | None]:
+    """Return the call that `generate` prepared, and the reason why lookahead cannot serve it; None if it can."""
     given = dict(prepared)
     processors, criteria = given.pop("logits_processor"), given.pop("stopping_criteria")
     config, _ = given.pop("generation_config"), given.pop("streamer", None)
     given["synced_gpus"] = given.get("synced_gpus") or None
-    call = HandedOver(model, input_ids, processors, criteria, config, given)
+    call = GenerateCall(model, input_ids, processors, criteria, config, given)
     return call, call.refusal() or lookahead_support(model).reason
 
 
 def _by_the_original(
     original: Callable[..., Any], model: PreTrainedModel, input_ids: torch.LongTensor, prepared: Mapping[str, Any]
 ) -> Any:
-    """Decode by transformers alone; with ``CHAT`` one text is printed as it comes all the same."""
+    """Decode with transformers alone; ``CHAT`` still prints one text as it comes."""
     printer = ReplyPrinter.wanted(model, input_ids[0].tolist()) if len(input_ids) == 1 else None
     if printer is None:
         return original(model, input_ids, **prepared)
@@ -125,4 +122,4 @@ def _record(tokens: int, steps: int) -> None:
 
 
 def _wanted() -> bool:
-    return switched_on("USE_LADE", unset=True)
+    return is_switched_on("USE_LADE", unset=True)

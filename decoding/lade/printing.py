@@ -21,8 +21,8 @@ _BLUE, _PLAIN = "\033[34m", "\033[0m"
 _OFF = ("", "0", "false", "no", "off")
 
 
-def switched_on(name: str, *, unset: bool) -> bool:
-    """Say whether a variable of the environment switches something on; ``unset`` where there is none."""
+def is_switched_on(name: str, *, unset: bool) -> bool:
+    """Return True if an environment variable switches something on; ``unset`` if there is none."""
     value = os.environ.get(name)
     return unset if value is None else value.strip().lower() not in _OFF
 
@@ -38,7 +38,7 @@ def print_reason(reason: str) -> None:
 
 
 def _print(text: str) -> None:
-    # One of several processes speaks for all.
+    # Only the first of several processes prints.
     if CONFIG_MAP.get("DEBUG") and not CONFIG_MAP.get("LOCAL_RANK"):
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -50,12 +50,12 @@ class ReplyPrinter:
     def __init__(self, tokenizer: Any, prompt: Sequence[int]) -> None:
         self._detokenizer = Detokenizer(tokenizer, prompt)
         coloured = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        self._coloured = switched_on("COLOR_PRINT", unset=coloured)
+        self._coloured = is_switched_on("COLOR_PRINT", unset=coloured)
 
     @classmethod
     def wanted(cls, model: Any, prompt: Sequence[int]) -> ReplyPrinter | None:
-        """A printer if ``CHAT`` asks for one; None otherwise, and where the model has no ``tokenizer`` of its own."""
-        if not switched_on("CHAT", unset=False) or CONFIG_MAP.get("LOCAL_RANK"):
+        """Return a printer if ``CHAT`` asks for one and the model has a ``tokenizer``, else None."""
+        if not is_switched_on("CHAT", unset=False) or CONFIG_MAP.get("LOCAL_RANK"):
             return None
         tokenizer = getattr(model, "tokenizer", None)
         if tokenizer is None:
@@ -64,7 +64,7 @@ class ReplyPrinter:
         return cls(tokenizer, prompt)
 
     def put(self, tokens: Sequence[int], origins: Sequence[Origin] = ()) -> None:
-        """Print what these tokens complete."""
+        """Print the text that these tokens complete."""
         for index, token in enumerate(tokens):
             piece = self._detokenizer.push(token)
             guessed = index < len(origins) and origins[index] is not Origin.PLAIN
@@ -72,7 +72,7 @@ class ReplyPrinter:
         sys.stdout.flush()
 
     def end(self) -> None:
-        """Print what was still held back."""
+        """Print the text held back."""
         sys.stdout.write(self._detokenizer.finish())
         sys.stdout.flush()
 

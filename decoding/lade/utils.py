@@ -26,7 +26,7 @@ __all__ = [
     "save_log",
 ]
 
-_MEANINGLESS = {
+_IGNORED = {
     "ALWAYS_FWD_ONE": "a step is one forward pass always",
     "SPLIT_FLAG": "a step is never split",
     "DIST_WORKERS": "a text is decoded by one process, so every rank decodes the whole of it",
@@ -48,7 +48,7 @@ def config_lade(
     backend: str | None = None,
     USE_FLASH: int | bool | None = None,  # noqa: N803
 ) -> None:
-    """Configure, and begin the log anew. What is left out stays as it was; without any size, each step is budgeted.
+    """Configure, and clear the log. Arguments left out keep their values; without any size, each step is budgeted.
 
     Args:
         WINDOW_SIZE, LEVEL, GUESS_SET_SIZE: W, N and G of :class:`LookaheadConfig`.
@@ -65,7 +65,7 @@ def config_lade(
     before = dict(CONFIG_MAP)
     CONFIG_MAP.update({name: value for name, value in given.items() if name != "backend"})
     try:
-        # A size out of range is told here, and not in the middle of `generate`.
+        # Report a size out of range here, not in the middle of `generate`.
         lookahead_config()
     except ValueError:
         CONFIG_MAP.clear()
@@ -85,7 +85,7 @@ def config_lade(
         "USE_FLASH": bool(USE_FLASH),
     }
     for name in (name for name, asked in unserved.items() if asked):
-        _warn_once(name, _MEANINGLESS[name])
+        _warn_once(name, _IGNORED[name])
     if POOL_FROM_PROMPT is not None and not POOL_FROM_PROMPT:
         _warn_once("POOL_FROM_PROMPT=False", "n-grams of the prompt are candidates always")
 
@@ -96,7 +96,7 @@ def get_device() -> int:
 
 
 def distributed() -> bool:
-    """Say whether ``DIST_WORKERS`` asked for more than one process."""
+    """Return True if ``DIST_WORKERS`` asked for more than one process."""
     return int(CONFIG_MAP.get("DIST_WORKERS", 1)) > 1
 
 

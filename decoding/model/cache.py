@@ -1,28 +1,29 @@
-"""The KV cache: what of it is kept after a step, and how it is rewound."""
+"""The KV cache: buffers that grow now and then, keep the accepted tokens of a step, and rewind."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
 GROWTH = 256
-"""Buffers grow by this many tokens, and by half of themselves once that is more."""
+"""Buffers grow by this many tokens, or by half of their size if that is more."""
 
 
 class BufferedLayer(DynamicLayer):
-    """One layer's keys and values in buffers that grow now and then, so that a step writes only what is new.
+    """One layer's keys and values in buffers that grow now and then, so that a step writes only its own tokens.
 
     transformers' own layer concatenates the whole cache every step. Every layer keeps all tokens, sliding ones too:
-    the mask says what is within reach, and the cache can be rewound to any length.
+    the mask hides those out of the window, and the cache can be rewound to any length.
     """
 
     def __init__(self) -> None:
         self.length = 0
         self._key_buffer: torch.Tensor | None = None
         self._value_buffer: torch.Tensor | None = None
-        # Sparse attention picks what it attends to by keys of its own, kept beside the others.
+        # Sparse attention selects tokens by index keys, kept beside the others.
         self._index_buffer: torch.Tensor | None = None
         self._indexed = 0
         super().__init__()  # type: ignore[no-untyped-call]
@@ -30,7 +31,7 @@ class BufferedLayer(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write the new states, shape (1, heads, tokens, head size), behind the old; returns views of all."""
+        """Append the new states, shape (1, heads, tokens, head size); returns views of all."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         end = self.length + key_states.shape[-2]
@@ -42,7 +43,7 @@ class BufferedLayer(DynamicLayer):
         return self._key_buffer[..., :end, :], self._value_buffer[..., :end, :]
 
     def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
-        """Write the new keys of a sparse attention's index, shape (1, tokens, size); returns a view of all."""
+        """Append the new index keys of a sparse attention, shape (1, tokens, size); returns a view of all."""
         end = self._indexed + indexer_key_states.shape[-2]
         self._index_buffer = _with_room(self._index_buffer, indexer_key_states, self._indexed, end)
         self._index_buffer[..., self._indexed : end, :] = indexer_key_states
@@ -51,33 +52,33 @@ class BufferedLayer(DynamicLayer):
 
     @property
     def keys(self) -> torch.Tensor | None:
-        """What is held, shape (1, heads, length, head size); None before the first update."""
+        """The keys, shape (1, heads, length, head size); None before the first update."""
         return None if self._key_buffer is None else self._key_buffer[..., : self.length, :]
 
     @keys.setter
     def keys(self, value: object) -> None:
-        """The base class sets it to nothing or to what is empty; only the buffers count."""
+        """Ignore what the base class sets: only the buffers count."""
 
     @property
     def values(self) -> torch.Tensor | None:
-        """As ``keys``."""
+        """The values, of the same shape as ``keys``."""
         return None if self._value_buffer is None else self._value_buffer[..., : self.length, :]
 
     @values.setter
     def values(self, value: object) -> None:
-        """As ``keys``."""
+        """Ignore what the base class sets, as for ``keys``."""
 
     @property
     def indexed(self) -> bool:
-        """Whether keys of a sparse attention's index are held too."""
+        """True if index keys of a sparse attention are held too."""
         return self._index_buffer is not None
 
     def resize(self, length: int) -> None:
-        """Hold the first ``length`` tokens written. Nothing is moved: a step does this to every layer."""
+        """Keep the first ``length`` tokens written; no memory moves."""
         self.length = self._indexed = length
 
     def move(self, indices: torch.Tensor, to: int) -> None:
-        """Write the tokens at ``indices`` one after another from ``to`` on."""
+        """Copy the tokens at ``indices`` to consecutive places from ``to`` on."""
         for buffer in (self._key_buffer, self._value_buffer, self._index_buffer):
             if buffer is not None:
                 buffer[..., to : to + len(indices), :] = buffer.index_select(-2, indices)
@@ -91,23 +92,25 @@ class BufferedLayer(DynamicLayer):
     def reset(self) -> None:
         self.resize(0)
 
-    def copy(self) -> BufferedLayer:
-        """A layer of its own with the same states."""
-        other = BufferedLayer()
-        if self.is_initialized:
-            assert self._key_buffer is not None
-            assert self._value_buffer is not None
+    def copy(self) -> Self:
+        """Return an independent layer with the same states."""
+        other = type(self)()
+        if self._key_buffer is not None and self._value_buffer is not None:
             other.lazy_initialization(self._key_buffer, self._value_buffer)
-            other._key_buffer, other._value_buffer = self._key_buffer.clone(), self._value_buffer.clone()
+            other._key_buffer, other._value_buffer = self._clone(self._key_buffer), self._clone(self._value_buffer)
             other._index_buffer = None if self._index_buffer is None else self._index_buffer.clone()
             other.resize(self.length)
         return other
 
+    @staticmethod
+    def _clone(buffer: torch.Tensor) -> torch.Tensor:
+        return buffer.clone()
+
 
 class KVCache(Cache):
-    """The keys and values of a text's prefix, one layer after another, always of one length between steps."""
+    """The keys and values of a prefix; between steps all layers have the same length."""
 
-    layers: list[BufferedLayer]  # type: ignore[assignment]  # the base class cannot say which of its kinds
+    layers: list[BufferedLayer]  # type: ignore[assignment]  # narrower than in the base class
 
     def __init__(self) -> None:
         super().__init__(layer_class_to_replicate=BufferedLayer)
@@ -117,8 +120,8 @@ class KVCache(Cache):
 
     @property
     def length(self) -> int:
-        """How many tokens are held; after a failed forward pass, how many every layer holds at least."""
-        # A layer that is never written holds nothing of its own: it attends to an image, or to another's states.
+        """The number of tokens held; after a failed forward pass, the least of any layer."""
+        # Layers never written attend to an image, or to another layer's states.
         return min((layer.length for layer in self.layers if layer.is_initialized), default=0)
 
     def rewind(self, length: int) -> None:
@@ -127,7 +130,7 @@ class KVCache(Cache):
             layer.resize(min(length, layer.length))
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
-        """Of what the last step wrote from ``base`` on, keep the tokens at these offsets, in this order."""
+        """Keep the tokens at these offsets, in this order, of those that the last step wrote from ``base`` on."""
         in_place = 0
         while in_place < len(offsets) and offsets[in_place] == in_place:
             in_place += 1
@@ -145,22 +148,20 @@ class KVCache(Cache):
             layer.resize(length)
 
     @torch.inference_mode()
-    def copy(self) -> KVCache:
-        """A cache of its own with the same contents."""
-        other = KVCache()
+    def copy(self) -> Self:
+        """Return an independent cache with the same contents."""
+        other = type(self)()
         other.layers = [layer.copy() for layer in self.layers]
         return other
 
-    @property
-    def indexed(self) -> bool:
-        """Whether keys of a sparse attention's index are held beside the others."""
-        return any(layer.indexed for layer in self.layers)
-
-    def fill(self, empty: Cache) -> None:
-        """Write copies of what is held into an empty cache of transformers; an index is not written."""
+    def fill(self, empty: Cache) -> bool:
+        """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
+        if any(layer.indexed for layer in self.layers):
+            return False
         for index, layer in enumerate(self.layers):
             if layer.keys is not None and layer.values is not None:
                 empty.update(layer.keys.clone(), layer.values.clone(), index)
+        return True
 
 
 def _with_room(buffer: torch.Tensor | None, states: torch.Tensor, used: int, wanted: int) -> torch.Tensor:

@@ -1,9 +1,9 @@
-"""Fingerprint: the contents of tensors in little, by which any change of them is noticed.
+"""Fingerprint: sums over the contents of tensors, for edits that PyTorch's version counter misses.
 
-PyTorch counts the changes made to a tensor in place, but none of those made through ``.data`` or in inference mode, so
-all of a tensor is read: its bits, as integers, summed up along wrapped diagonals. No change of one element goes by, and
-none that moves elements about, as an exchange of rows or of columns does, since that moves them to other diagonals.
-It is done as fast as memory is read, for less than a step of plain decoding, which reads the same and multiplies.
+The counter misses edits through ``.data`` and in inference mode, so all of a tensor is read: its bits, as integers,
+summed along wrapped diagonals. A change of one element changes a sum, and so does moving elements, as an exchange of
+rows or columns does, since it moves them to other diagonals. It runs at memory speed, for less than a step of plain
+decoding, which reads the same weights and multiplies.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from math import gcd
 import torch
 
 MAX_SUMMANDS = 256
-"""Elements that one sum is taken over, so that a fingerprint is this much smaller than the tensors."""
+"""Elements in one sum; a fingerprint is this much smaller than the tensors."""
 MIN_ROW = 32
-"""Shorter rows are not told apart: the diagonals are those of a matrix whose rows are `USUAL_ROW` long."""
-USUAL_ROW = 520
+"""Shorter rows are ignored: the diagonals are those of a matrix with rows of `DEFAULT_ROW`."""
+DEFAULT_ROW = 520
 SMALL_BYTES = 4096
-"""Tensors of so few bytes are kept whole."""
+"""Smaller tensors are kept whole."""
 _INTEGERS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.uint8}
 
 
@@ -31,7 +31,7 @@ class Fingerprint:
 
     Attributes:
         contents: by device, shape (n,), int64.
-        places: where each tensor's part lies, in order: its device, the first index and the one behind the last.
+        places: for each tensor in order, its device and the range of its part there, from first to end.
     """
 
     contents: Mapping[torch.device, torch.Tensor]
@@ -56,7 +56,7 @@ class Fingerprint:
 
 @torch.inference_mode()
 def fingerprint_of(tensors: Sequence[torch.Tensor]) -> Fingerprint:
-    """Read some tensors. Those that have no contents of their own (on ``meta``, sparse) count for nothing."""
+    """Return the fingerprint of some tensors; those without readable memory (``meta``, sparse) are left out."""
     parts: dict[torch.device, list[torch.Tensor]] = {}
     lengths: dict[torch.device, int] = {}
     places = []
@@ -73,7 +73,7 @@ def fingerprint_of(tensors: Sequence[torch.Tensor]) -> Fingerprint:
 
 
 def _sums_and_rest(tensor: torch.Tensor) -> list[torch.Tensor]:
-    """Return sums over a tensor's bits, and the bits that are left over, each of shape (n,) and int64."""
+    """Return sums over a tensor's bits, and the remaining bits, each of shape (n,) and int64."""
     tensor = tensor if tensor.is_contiguous() else tensor.contiguous()
     offset, size = tensor.storage_offset(), tensor.element_size()
     row = tensor.shape[-1] * size if tensor.dim() > 1 else 0
@@ -89,7 +89,7 @@ def _sums_and_rest(tensor: torch.Tensor) -> list[torch.Tensor]:
 
 @dataclass(frozen=True, slots=True)
 class _Grid:
-    """How a tensor's bits are read: as integers ``width`` bytes wide, in blocks of rows, and the rest one by one."""
+    """The layout in which bits are read: integers ``width`` bytes wide in blocks of rows, the rest one by one."""
 
     width: int
     blocks: int
@@ -112,26 +112,21 @@ class _Grid:
 
 @lru_cache(maxsize=4096)
 def _grid(nbytes: int, row_bytes: int, offset_bytes: int) -> _Grid:
-    # As wide as the tensor's length and its place in memory allow.
+    # As wide as the tensor's length and alignment allow.
     width = gcd(8, nbytes, offset_bytes)
     row = row_bytes // width
     # Read as a matrix whose rows are one longer, columns are the diagonals.
-    row = row if row >= MIN_ROW else USUAL_ROW
+    row = row if row >= MIN_ROW else DEFAULT_ROW
     columns, length = row + 1, nbytes // width
     rows = length // columns
     if nbytes <= SMALL_BYTES or rows < 2:
         return _Grid(width, 0, 1, 1, length)
-    # In blocks no longer than a row, so that integers a whole number of columns apart are in different ones.
+    # No block is longer than a row, so that integers a multiple of the columns apart are in different blocks.
     blocks = -(-rows // min(row, MAX_SUMMANDS))
     rows //= blocks
     return _Grid(width, blocks, rows, columns, length - blocks * rows * columns)
 
 
 def has_contents(tensor: torch.Tensor) -> bool:
-    """Return whether a tensor is one whose memory can be read."""
+    """Return True if the tensor's memory can be read."""
     return tensor.layout is torch.strided and tensor.device.type != "meta" and tensor.numel() > 0
-
-
-def version_of(tensor: torch.Tensor) -> int:
-    """Return PyTorch's count of changes in place, which it does not keep for tensors made in inference mode."""
-    return 0 if tensor.is_inference() else tensor._version

@@ -1,4 +1,4 @@
-"""One step's inputs: token ids, positions, and which token sees which, for both branches in one forward pass."""
+"""The inputs of a step: token ids, positions and attention masks, for both branches in one forward pass."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class StepInputs:
     """The tokens of one forward pass: the last token, the candidates, the window, in that order.
 
     The candidates see the prefix, the last token, their ancestors and themselves; the window's tokens see the
-    prefix, the last token and what :class:`JacobiWindow` says. The two branches do not see each other.
+    prefix, the last token and those of :class:`JacobiWindow`'s own mask. The two branches do not see each other.
 
     Attributes:
         token_ids: T tokens.
         depths: their positions, counted from the last token's. Shape (T,).
-        visible: which of them each of them sees. Shape (T, T), row by query.
-        read: the rows whose logits are wanted: the last token's, the candidates', the window's last row's.
+        visible: the mask among them. Shape (T, T), row by query.
+        logit_rows: the rows whose logits are needed: the last token's, the candidates', the window's last row's.
     """
 
     token_ids: list[int]
     depths: npt.NDArray[np.int64]
     visible: npt.NDArray[np.bool_]
-    read: list[int]
+    logit_rows: list[int]
 
     @classmethod
     def lay_out(cls, last_token: int, tree: CandidateTree, window: JacobiWindow) -> StepInputs:
-        """Both branches after the last token."""
+        """Return the inputs of both branches after the last token."""
         candidates, total = 1 + len(tree), 1 + len(tree) + len(window)
         if total == 1:
             return cls([last_token], _ONE_DEPTH, _ONE_VISIBLE, [0])
@@ -52,31 +52,31 @@ class StepInputs:
             token_ids=[last_token, *tree.tokens, *window.tokens],
             depths=depths,
             visible=visible,
-            read=[*range(candidates), *range(total - window.columns * bool(window.rows), total)],
+            logit_rows=[*range(candidates), *range(total - window.columns * bool(window.rows), total)],
         )
 
     def __len__(self) -> int:
         return len(self.token_ids)
 
     def render(self) -> str:
-        """The mask as text, a row per query: ``x`` where it sees, ``.`` where it does not."""
+        """Return the mask as text, a row per query: ``x`` for visible, ``.`` for hidden."""
         return "\n".join("".join("x" if seen else "." for seen in row) for row in self.visible)
 
 
 @dataclass(frozen=True, slots=True)
-class AttentionReach:
-    """How far back a layer's attention reaches, in positions."""
+class AttentionPattern:
+    """The part of the prefix that a layer attends to, in positions; all of it by default."""
 
     sliding_window: int | None = None
     chunk_size: int | None = None
 
     @property
-    def limited(self) -> bool:
-        """Whether anything lies out of reach."""
+    def is_local(self) -> bool:
+        """True if some of a long prefix is hidden."""
         return self.sliding_window is not None or self.chunk_size is not None
 
     def sees(self, query: npt.NDArray[np.int64], key: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Which key positions lie within reach of each query position. Shape (queries, keys)."""
+        """Return which key positions each query position sees. Shape (queries, keys)."""
         if self.sliding_window is not None:
             return np.asarray(key[None, :] > query[:, None] - self.sliding_window)
         if self.chunk_size is not None:
@@ -84,28 +84,28 @@ class AttentionReach:
         return np.ones((len(query), len(key)), dtype=np.bool_)
 
 
-Reaches = AttentionReach | Mapping[str, AttentionReach]
-"""One reach for all layers, or one for each layer type where the model takes a mask for each."""
+AttentionPatterns = AttentionPattern | Mapping[str, AttentionPattern]
+"""One pattern for all layers, or one for each layer type, if the model takes a mask for each."""
 
 
-def reaches_of(config: Any) -> Reaches:
-    """What masks a model with this configuration takes.
+def attention_patterns_of(config: Any) -> AttentionPatterns:
+    """Return the attention patterns of a model with this configuration.
 
     Raises:
-        NotImplementedError: a layer type whose mask is not known here.
+        NotImplementedError: a layer type is unknown.
     """
     config = config.get_text_config(decoder=True)
     sliding, chunk = getattr(config, "sliding_window", None), getattr(config, "attention_chunk_size", None)
     by_type = {
-        "full_attention": AttentionReach(),
-        "sliding_attention": AttentionReach(sliding_window=sliding),
-        "chunked_attention": AttentionReach(chunk_size=chunk),
-        # Sparse attention: what it picks is picked among what the mask shows.
-        "indexed_attention": AttentionReach(),
+        "full_attention": AttentionPattern(),
+        "sliding_attention": AttentionPattern(sliding_window=sliding),
+        "chunked_attention": AttentionPattern(chunk_size=chunk),
+        # Sparse attention selects among the tokens that the mask shows.
+        "indexed_attention": AttentionPattern(),
     }
     layer_types = getattr(config, "layer_types", None)
     if layer_types is None:
-        return AttentionReach(sliding_window=sliding, chunk_size=chunk if sliding is None else None)
+        return AttentionPattern(sliding_window=sliding, chunk_size=chunk if sliding is None else None)
     unknown = sorted(set(layer_types) - set(by_type))
     if unknown:
         raise NotImplementedError(f"its layers of type {', '.join(unknown)} take no mask over several branches")
@@ -113,27 +113,27 @@ def reaches_of(config: Any) -> Reaches:
 
 
 def additive_mask(
-    inputs: StepInputs, cached: int, reach: AttentionReach, dtype: torch.dtype, device: torch.device
+    inputs: StepInputs, cached: int, pattern: AttentionPattern, dtype: torch.dtype, device: torch.device
 ) -> torch.Tensor:
-    """The attention mask of one step, in the only form that sdpa and eager attention both take as meant.
+    """Return the attention mask of one step, in the one form that sdpa and eager attention both honour.
 
     Args:
         inputs: the T tokens of the step.
-        cached: how many tokens the KV cache holds; they stand at positions 0 … cached - 1.
+        cached: the number of tokens in the KV cache, at positions 0 … cached - 1.
 
     Returns:
-        Shape (1, 1, T, cached + T): 0 where a token is seen, the dtype's lowest value where it is not.
+        Shape (1, 1, T, cached + T): 0 where a token is visible, the dtype's lowest value where it is hidden.
     """
     total, lowest = len(inputs), torch.finfo(dtype).min
     mask = torch.zeros((1, 1, total, cached + total), dtype=dtype, device=device)
     mask[..., cached:].masked_fill_(torch.from_numpy(~inputs.visible).to(device), lowest)
-    if reach.limited:
+    if pattern.is_local:
         positions = cached + inputs.depths
-        within = reach.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
+        within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
         mask.masked_fill_(torch.from_numpy(~within).to(device), lowest)
     return mask
 
 
 def position_ids(cached: int, depths: Sequence[int] | npt.NDArray[np.int64], device: torch.device) -> torch.Tensor:
-    """Absolute positions, shape (1, T)."""
+    """Return absolute positions, shape (1, T)."""
     return torch.from_numpy(np.asarray(depths, dtype=np.int64)[None] + cached).to(device)

@@ -1,67 +1,76 @@
-"""LinearKernels: a model's linear layers computed by the fastest kernel that there is for a few rows on the CPU.
+"""LinearKernels: a model's linear layers computed by the fastest CPU kernel for a few rows.
 
 A step over several tokens multiplies a few rows by every weight, and PyTorch's default is slow at that (see
-:mod:`decoding.model.kernel_timing`). One row, plain decoding's own product, is left as it is.
+:mod:`decoding.model.kernel_timing`). The product of one row, plain decoding's, is left as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeGuard
 
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.nn.modules import module as torch_modules
 from transformers import PreTrainedModel
 
-from decoding.model.fingerprint import version_of
 from decoding.model.kernel_timing import (
     KernelChoice,
     LinearKernel,
     fastest_kernels,
-    prepacked,
-    prepacked_product,
     transposed_product,
 )
 from decoding.model.module_view import ModuleView
-from decoding.model.state import ModelState, last_state_of
-from decoding.model.unwrapping import unwrapped
+from decoding.model.state import ModelState
+from decoding.model.torch_private import has_global_hooks, prepacked, prepacked_product, version_of
 
-_NAME = "linear kernels"
 _linear_forward = nn.Linear.forward
 
 
 class LinearKernels:
-    """The kernels that a model's weights are multiplied by.
+    """The kernels chosen for a model's weights, and the prepacked copies that they need.
 
     Attributes:
-        choice: by shape and number of rows.
-        threads: of torch's, with which they were timed.
-        revision: of the model's state that the copies were last brought up to; None for none.
+        choice: kernels by shape and number of rows.
+        threads: torch's number of threads at the timing.
+        revision: the revision of the model's state that the copies are of; None before the first refresh.
     """
 
     def __init__(self, weights: Iterable[torch.Tensor], choice: KernelChoice, threads: int) -> None:
         """
         Args:
-            weights: those of the layers that may be computed so, each of shape (out, in).
+            weights: the weights of plain linear layers, each of shape (out, in).
         """
         self.choice, self.threads = choice, threads
         self.revision: int | None = None
         self._weights: dict[int, _Weight] = {}
         self.follow(weights)
 
+    @classmethod
+    def timed(cls, model: nn.Module) -> LinearKernels:
+        """Time the kernels on a model's layers; no copies are made yet."""
+        return cls((), fastest_kernels(_plain_layers(model)), torch.get_num_threads())
+
     @property
     def packed_bytes(self) -> int:
         """The memory that prepacked copies take."""
         return sum(weight.packed_bytes for weight in self._weights.values())
 
+    def enabled(self) -> bool:
+        """Return True if a step over several tokens may be computed by another kernel than the default."""
+        return bool(self.choice) and not _is_changed_globally()
+
+    def refresh(self, model: nn.Module, state: ModelState) -> None:
+        """Bring the copies up to a model's state."""
+        if self.revision != state.revision:
+            self.follow((layer.weight for layer in _plain_layers(model)), state)
+
     def follow(self, weights: Iterable[torch.Tensor], state: ModelState | None = None) -> None:
-        """Make the copies of weights that are new, and of those whose contents have changed.
+        """Copy the weights that are new or whose contents have changed.
 
         Args:
             weights: as they are now.
-            state: the model's, by which contents are known to be unchanged; None to copy all anew.
+            state: the model's state, which tells unchanged contents; None to copy all.
         """
         known, self._weights = self._weights, {}
         for tensor in weights:
@@ -96,40 +105,21 @@ class LinearKernels:
 class ModelWithKernels:
     """A model, and the same model with its linear layers computed by the fastest kernels."""
 
-    def __init__(self, model: PreTrainedModel) -> None:
-        self._model = model
+    def __init__(self, model: PreTrainedModel, current_kernels: Callable[[], LinearKernels]) -> None:
+        self._model, self._current_kernels = model, current_kernels
         self._kernels: LinearKernels | None = None
         self._view = ModuleView(functional.linear)
         self._revision: int | None = None
 
     def module(self) -> nn.Module:
-        """Return what to call for a step over several tokens; the model itself where it would compute the same."""
-        state = last_state_of(self._model)
-        kernels = linear_kernels_of(self._model)
-        if not kernels.choice or _is_changed_globally():
+        """Return the module to call for a step over several tokens; the model itself if no kernel differs."""
+        kernels = self._current_kernels()
+        if not kernels.enabled():
             return self._model
-        if kernels is not self._kernels or state.revision != self._revision:
+        if kernels is not self._kernels or kernels.revision != self._revision:
             self._view.clear()
-            self._view.multiply, self._kernels, self._revision = kernels.multiply, kernels, state.revision
+            self._view.multiply, self._kernels, self._revision = kernels.multiply, kernels, kernels.revision
         return self._view.of(self._model)
-
-
-def linear_kernels_of(model: PreTrainedModel) -> LinearKernels:
-    """The fastest kernels with this model here; timed the first time, and kept while torch has as many threads."""
-    state, threads = last_state_of(model), torch.get_num_threads()
-    known: LinearKernels | None = state.derived.get(_NAME)
-    if known is None or known.threads != threads:
-        known = LinearKernels((), fastest_kernels(_plain_layers(model)), threads)
-        state.derived[_NAME] = known
-    if known.revision != state.revision:
-        known.follow((layer.weight for layer in _plain_layers(model)), state)
-    return known
-
-
-def packed_weight_bytes(model: PreTrainedModel) -> int:
-    """The memory that copies of a model's weights take, laid out for steps over several tokens; 0 without any."""
-    known: LinearKernels | None = last_state_of(unwrapped(model)).derived.get(_NAME)
-    return 0 if known is None else known.packed_bytes
 
 
 class _Weight:
@@ -140,7 +130,7 @@ class _Weight:
     def __init__(
         self, tensor: torch.Tensor, kernels: Mapping[int, LinearKernel], edition: int | None, before: _Weight | None
     ) -> None:
-        # Held, so that its id is not another's.
+        # Keeps the tensor alive, so that its id cannot be reused.
         self.tensor, self.kernels, self.edition = tensor, kernels, edition
         self._address, self._version = tensor.data_ptr(), version_of(tensor)
         self.packed: torch.Tensor | None = None
@@ -153,7 +143,7 @@ class _Weight:
         return 0 if self.packed is None else self.tensor.nbytes
 
     def is_packed_from(self, weight: torch.Tensor) -> bool:
-        """Return whether the copy is of the weight as it is, as far as can be told without reading it."""
+        """Return True if the weight is where and as it was copied, as far as its version counter tells."""
         return weight.data_ptr() == self._address and version_of(weight) == self._version
 
 
@@ -162,14 +152,10 @@ def _plain_layers(model: nn.Module) -> list[nn.Linear]:
 
 
 def _is_plain(layer: nn.Module) -> TypeGuard[nn.Linear]:
-    """Return whether a layer multiplies by a plain matrix: one that is neither quantised nor split nor offloaded."""
+    """Return True if a layer multiplies by a plain matrix, neither quantised nor split nor offloaded."""
     return type(layer) is nn.Linear and type(layer._parameters.get("weight")) in (nn.Parameter, torch.Tensor)
 
 
 def _is_changed_globally() -> bool:
-    """Return whether something holds for all layers that a kernel of another kind would not honour."""
-    return (
-        nn.Linear.forward is not _linear_forward
-        or torch.is_autocast_enabled("cpu")
-        or bool(torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks)
-    )
+    """Return True if a patch, autocast or a global hook is in force that other kernels would bypass."""
+    return nn.Linear.forward is not _linear_forward or torch.is_autocast_enabled("cpu") or has_global_hooks()

@@ -1,10 +1,10 @@
-"""ModuleView: a model run with another way of multiplying in its linear layers, without a change to the model.
+"""ModuleView: a model run with another product in its linear layers, without a change to the model.
 
 The view of a module is an object of a subclass that shares the module's ``__dict__``: parameters, buffers, children,
-hooks and attributes are the module's own, at every moment. All that differs is in the subclass. The view of an
-``nn.Linear`` has another ``forward``, and the view of a module with children hands out the views of its children. So
-nothing is ever written to the model, and a weight, a hook or a ``forward`` that is set on one of its modules holds for
-the view too, at once. Whatever is neither exactly an ``nn.Linear`` nor a module with children is the model's own.
+hooks and attributes are always the module's own. Only the subclass differs: the view of an ``nn.Linear`` has another
+``forward``, and the view of a module with children returns the views of its children. Nothing is ever written to the
+model, and a weight, a hook or a ``forward`` set on one of its modules takes effect in the view at once. Modules that
+are neither exactly an ``nn.Linear`` nor have children have no view.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ModuleView:
     """The views of a model's modules.
 
     Attributes:
-        multiply: what linear layers multiply with. It may be exchanged between two forward passes.
+        multiply: the product of linear layers. It may be replaced between two forward passes.
     """
 
     def __init__(self, multiply: Multiply) -> None:
@@ -35,14 +35,14 @@ class ModuleView:
     def of(self, module: nn.Module) -> nn.Module:
         """Return the view of a module; the module itself where it has none."""
         kind, view = self._views.get(id(module), (None, module))
-        # An id may be another module's by now, but a dictionary has one owner.
+        # The id may have been reused, but a dictionary has one owner.
         if kind is not type(module) or view.__dict__ is not module.__dict__:
             kind, view = type(module), self._make(module)
             self._views[id(module)] = kind, view
         return view
 
     def clear(self) -> None:
-        """Let go of modules that are no longer the model's."""
+        """Release all modules, some of which may no longer be the model's."""
         self._views.clear()
 
     def _make(self, module: nn.Module) -> nn.Module:
@@ -58,7 +58,7 @@ class ModuleView:
 
 
 class _View:
-    """Mixed in before a module's class. Wherever it could be told from the module, it passes for the module."""
+    """Mixed in before a module's class; in type, equality and hash it passes for the module."""
 
     __slots__ = ()
     _views: ModuleView
@@ -93,7 +93,7 @@ class _View:
         return self._hooks("_forward_pre_hooks")
 
     def _hooks(self, name: str) -> dict[int, Callable[..., Any]]:
-        """Hooks of the module, given the module when they are called."""
+        """Return the module's hooks, called with the module."""
         hooks: dict[int, Callable[..., Any]] = self.__dict__[name]
         return {key: partial(_with_module, hook) for key, hook in hooks.items()} if hooks else hooks
 
@@ -105,7 +105,7 @@ class _View:
 
 
 class _ListView(_View):
-    """Mixed in before ``nn.ModuleList`` and ``nn.Sequential``, which reach their children by number too."""
+    """Mixed in before ``nn.ModuleList`` and ``nn.Sequential``, whose children have indices too."""
 
     __slots__ = ()
 
@@ -143,7 +143,7 @@ class _LinearView(_View):
         parameters = self.__dict__["_parameters"]
         try:
             weight, bias = parameters["weight"], parameters["bias"]
-        except KeyError:  # computed from others, as a pruned weight is
+        except KeyError:  # a computed weight, such as a pruned one
             return nn.Linear.forward(self, rows)  # type: ignore[arg-type]
         return self._views.multiply(rows, weight, bias)
 
@@ -164,7 +164,7 @@ def _view_class(kind: Any) -> Any:
 
 
 _READING = ("__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__eq__", "__hash__")
-"""A class with one of these of its own keeps its attributes in its own way, and no view can share them."""
+"""A class that overrides one of these manages its own attributes, and no view can share them."""
 _CONTAINERS: tuple[tuple[type[nn.Module], type[_View], tuple[str, ...]], ...] = (
     (nn.ModuleList, _ListView, ("__iter__", "__getitem__")),
     (nn.Sequential, _ListView, ("__iter__", "__getitem__")),

@@ -1,81 +1,52 @@
-"""The committed prefix as the model holds it: read on, looked ahead from, and (with a KV cache) rewound."""
+"""The prefix as the model holds it: in a KV cache, which can be rewound, or in a recurrent state, which cannot."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import Any, Protocol
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import torch
 from transformers import Cache, PreTrainedModel
 
 from decoding.model.cache import KVCache
-from decoding.model.capabilities import Gate, accepted_arguments
-from decoding.model.inputs import AttentionReach, StepInputs, additive_mask, position_ids
-from decoding.model.linear_kernels import ModelWithKernels
+from decoding.model.capabilities import ModelCapabilities, accepted_arguments
+from decoding.model.inputs import AttentionPattern, StepInputs, additive_mask, position_ids
+from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
 from decoding.model.rotary import ReadLengths, RotaryState
+from decoding.model.transformers_private import arguments_after
 
 
 def input_device(model: PreTrainedModel) -> torch.device:
-    """Where the model wants its token ids; with a device map, its layers may lie elsewhere."""
+    """Return the device of the model's token ids; with a device map its layers may lie elsewhere."""
     weight = model.get_input_embeddings().weight
     assert isinstance(weight, torch.Tensor)
     return weight.device
 
 
-_makers: WeakKeyDictionary[PreTrainedModel, Callable[[Gate], KVPrefix]] = WeakKeyDictionary()
-
-
-def use_prefixes(model: PreTrainedModel, make: Callable[[Gate], KVPrefix]) -> None:
-    """Have all prefixes of a model from now on be of a kind of their own."""
-    _makers[model] = make
-
-
-def own_prefix(model: PreTrainedModel, gate: Gate) -> KVPrefix | None:
-    """An empty prefix of the kind that was told for this model; None where none was."""
-    make = _makers.get(model)
-    return None if make is None else make(gate)
-
-
-class Prefix(Protocol):
-    """What the model has read."""
-
-    @property
-    def length(self) -> int:
-        """How many tokens have been read."""
-
-    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        """Read tokens that follow; returns the logits after the last of them, shape (vocabulary,)."""
-
-    def rewind(self, length: int) -> None:
-        """Forget all but the first ``length`` tokens, or more than that where so few cannot be kept."""
-
-    def read_as(self, length: int) -> int:
-        """How many of the tokens read have the states that a prefill of a text of this length would give them."""
-
-    def copy(self) -> Prefix:
-        """A prefix of its own with the same contents."""
-
-
 class KVPrefix:
-    """The prefix in a KV cache. Whatever raises in the middle of a forward, the cache is as it was before."""
+    """The prefix in a KV cache, which is unchanged if a forward pass raises."""
 
     def __init__(
         self,
         model: PreTrainedModel,
-        gate: Gate,
+        capabilities: ModelCapabilities,
+        kernels: Callable[[], LinearKernels],
         cache: KVCache | None = None,
         read_lengths: ReadLengths | None = None,
     ) -> None:
-        self._model, self._gate = model, gate
-        self._with_kernels = ModelWithKernels(model)
+        """
+        Args:
+            kernels: returns the model's linear kernels, up to date; asked at every step over several tokens.
+        """
+        self._model, self._capabilities, self._kernels = model, capabilities, kernels
+        self._with_kernels = ModelWithKernels(model, kernels)
         self._cache = KVCache() if cache is None else cache
-        self._read_lengths = ReadLengths(gate.lengths) if read_lengths is None else read_lengths
-        self._rotary = None if gate.lengths is None else RotaryState(model)
+        self._read_lengths = ReadLengths(capabilities.lengths) if read_lengths is None else read_lengths
+        self._rotary = None if capabilities.lengths is None else RotaryState(model)
         self._device = input_device(model)
-        # Asked for once: the model looks through its parameters for it.
+        # Looked up once: the model searches its parameters for it.
         self._dtype = model.dtype
         arguments = accepted_arguments(model)
         self._takes_positions = "position_ids" in arguments
@@ -83,53 +54,51 @@ class KVPrefix:
 
     @property
     def length(self) -> int:
+        """The number of tokens read."""
         return self._cache.length
 
     def rewind(self, length: int) -> None:
+        """Forget all but the first ``length`` tokens; a recurrent state forgets all."""
         self._cache.rewind(length)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
-        """Of what the last look ahead wrote from ``base`` on, keep the tokens at these offsets."""
+        """Keep the tokens at these offsets of those that the last step wrote from ``base`` on."""
         self._cache.keep(base, offsets)
 
-    def read_as(self, length: int) -> int:
-        return 0 if self._gate.reads_ahead else self._read_lengths.read_as(length, self.length)
+    def matching_prefill(self, length: int) -> int:
+        """Return the number of tokens read whose states are those of a prefill of a text of this length."""
+        return 0 if self._capabilities.reads_ahead else self._read_lengths.matching_prefill(length, self.length)
 
     def copy(self) -> KVPrefix:
-        return KVPrefix(self._model, self._gate, self._cache.copy(), self._read_lengths.copy())
+        return KVPrefix(self._model, self._capabilities, self._kernels, self._cache.copy(), self._read_lengths.copy())
 
     def fill(self, empty: Cache) -> bool:
-        """Write copies of what is held into an empty cache of transformers.
-
-        Returns:
-            False if nothing was written, since such a cache would not hold all of it.
-        """
-        if self._cache.indexed:
-            return False
-        self._cache.fill(empty)
-        return True
+        """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
+        return self._cache.fill(empty)
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        # No mask: causal attention over a whole chunk is what the fastest kernels serve.
+        """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
+        # No mask: the fastest attention kernels are causal.
         return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1])[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        """One forward pass over both branches; the logits at the rows of ``inputs.read``. Shape (rows, vocabulary)."""
+        """Run one forward pass over both branches; returns logits, one row for each of ``inputs.logit_rows``."""
         if len(inputs) == 1:
-            return self._forward(inputs.token_ids, inputs.depths, None, inputs.read)
-        return self._forward(
-            inputs.token_ids, inputs.depths, self._masks(inputs), inputs.read, self._with_kernels.module()
-        )
+            return self._forward(inputs.token_ids, inputs.depths, None, inputs.logit_rows)
+        masks, module = self._masks(inputs, self._mask), self._with_kernels.module()
+        return self._forward(inputs.token_ids, inputs.depths, masks, inputs.logit_rows, module)
 
-    def _masks(self, inputs: StepInputs) -> torch.Tensor | dict[str, torch.Tensor] | None:
-        reaches = self._gate.reaches
-        assert reaches is not None, "the gate lets no branches through"
-        if isinstance(reaches, Mapping):
-            return {layer_type: self._mask(inputs, reach) for layer_type, reach in reaches.items()}
-        return self._mask(inputs, reaches)
+    def _masks(
+        self, inputs: StepInputs, mask: Callable[[StepInputs, AttentionPattern], torch.Tensor]
+    ) -> torch.Tensor | dict[str, torch.Tensor]:
+        attention_patterns = self._capabilities.attention_patterns
+        assert attention_patterns is not None, "the model takes no steps over several branches"
+        if isinstance(attention_patterns, Mapping):
+            return {layer_type: mask(inputs, pattern) for layer_type, pattern in attention_patterns.items()}
+        return mask(inputs, attention_patterns)
 
-    def _mask(self, inputs: StepInputs, reach: AttentionReach) -> torch.Tensor:
-        return additive_mask(inputs, self.length, reach, self._dtype, self._device)
+    def _mask(self, inputs: StepInputs, pattern: AttentionPattern) -> torch.Tensor:
+        return additive_mask(inputs, self.length, pattern, self._dtype, self._device)
 
     @torch.inference_mode()
     def _forward(
@@ -163,16 +132,16 @@ class KVPrefix:
         return logits if self._selects_logits else logits[list(read)]
 
 
-class OpaquePrefix:
-    """The prefix in a state that can only read on, as a recurrent model's; for anything else it is read anew."""
+class RecurrentPrefix:
+    """The prefix in a recurrent state, with the methods of :class:`KVPrefix`; to rewind, the text is read again."""
 
-    def __init__(self, model: PreTrainedModel, gate: Gate) -> None:
-        self._model, self._gate = model, gate
+    def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
+        self._model, self._capabilities = model, capabilities
         self._device = input_device(model)
-        self._rotary = None if gate.lengths is None else RotaryState(model)
+        self._rotary = None if capabilities.lengths is None else RotaryState(model)
         self._state: dict[str, Any] = {}
         self._read: list[int] = []
-        self._read_lengths = ReadLengths(gate.lengths)
+        self._read_lengths = ReadLengths(capabilities.lengths)
 
     @property
     def length(self) -> int:
@@ -182,16 +151,16 @@ class OpaquePrefix:
         if length < len(self._read):
             self._state, self._read = {}, []
 
-    def read_as(self, length: int) -> int:
-        """All of them or none: what follows is read one at a time, and has to come out as in one prefill too."""
-        held, lengths = len(self._read), self._gate.lengths
-        if self._gate.reads_ahead or self._read_lengths.read_as(length, held) < held:
+    def matching_prefill(self, length: int) -> int:
+        """Return all or none: the tokens that follow are read singly, and must have the states of one prefill too."""
+        held, lengths = len(self._read), self._capabilities.lengths
+        if self._capabilities.reads_ahead or self._read_lengths.matching_prefill(length, held) < held:
             return 0
         one_at_a_time = lengths is None or lengths.frequencies(held + 1) == lengths.frequencies(length)
         return held if one_at_a_time else 0
 
-    def copy(self) -> OpaquePrefix:
-        other = OpaquePrefix(self._model, self._gate)
+    def copy(self) -> RecurrentPrefix:
+        other = RecurrentPrefix(self._model, self._capabilities)
         other._state, other._read = copy.deepcopy(self._state), self._read.copy()
         other._read_lengths = self._read_lengths.copy()
         return other
@@ -201,7 +170,7 @@ class OpaquePrefix:
         try:
             if not self._read:
                 return self._forward(token_ids, list(token_ids))
-            # One at a time: recurrent models read several tokens at once only from the start.
+            # Singly: recurrent models take several tokens only at the start.
             for token in token_ids:
                 logits = self._forward([token], [*self._read, token])
             return logits
@@ -210,8 +179,7 @@ class OpaquePrefix:
             raise
 
     def _forward(self, new: Sequence[int], whole: list[int]) -> torch.Tensor:
-        # As `generate` feeds it: some of these models get tokens beside the text, and without a state to read on from
-        # the whole text is read again.
+        # As in `generate`: some of these models take tokens beside the text, and without a state the whole text.
         model: Any = self._model
         inputs = model.prepare_inputs_for_generation(
             torch.tensor([whole], device=self._device),
@@ -223,7 +191,7 @@ class OpaquePrefix:
         with nullcontext() if self._rotary is None else self._rotary.original():
             output = model(**inputs, return_dict=True)
         self._read_lengths.note(len(self._read), len(whole))
-        self._state = model._update_model_kwargs_for_generation(output, {})
+        self._state = arguments_after(model, output)
         self._read = whole
         logits: torch.Tensor = output.logits[0, -1]
         return logits

@@ -1,8 +1,8 @@
-"""Length-dependent rotary embeddings: what a token's states depend on beside the text, and frequencies kept apart.
+"""Rotary embeddings whose frequencies depend on the length of the text.
 
 Two kinds of rotary embedding choose their frequencies by the length of the text in a forward pass. With *dynamic NTK*
-every length past the original one has frequencies of its own; with *longrope* (Su) there is one set for short texts
-and one for long ones. So a token read in a prefill of a short text has other keys than in a prefill of a longer one.
+every length past the original one has its own; with *longrope* (Su) there is one set for short texts and one for long
+ones. So a token has other keys in the prefill of a short text than in that of a longer one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class LengthDependence:
     """The lengths at which a model's rotary frequencies change.
 
     Attributes:
-        scaled_after: lengths past which every length has frequencies of its own (dynamic NTK).
-        switched_after: lengths past which there is another set of frequencies (longrope).
+        scaled_after: lengths past which every length has its own frequencies (dynamic NTK).
+        switched_after: lengths past which another set of frequencies applies (longrope).
     """
 
     scaled_after: frozenset[int]
@@ -32,17 +32,17 @@ class LengthDependence:
 
     @property
     def first_change(self) -> int:
-        """The longest text that is read with the original frequencies everywhere."""
+        """The greatest length with the original frequencies everywhere."""
         return min(self.scaled_after | self.switched_after)
 
     def frequencies(self, length: int) -> tuple[int, ...]:
-        """Which frequencies a forward pass has that ends a text of this length; equal for equal frequencies."""
+        """Return a key of the frequencies in a forward pass that ends a text of this length."""
         scaled = (max(length, limit) for limit in sorted(self.scaled_after))
         return (*scaled, *(int(length > limit) for limit in sorted(self.switched_after)))
 
 
 def length_dependence_of(config: Any) -> LengthDependence | None:
-    """What the configuration of a model's text part says; None where frequencies are the same at every length."""
+    """Return the length dependence of a text configuration; None if frequencies are the same at every length."""
     scaled, switched = set(), set()
     for rope in _rope_parameters(config):
         kind = str(rope.get("rope_type", rope.get("type")))
@@ -56,17 +56,17 @@ def length_dependence_of(config: Any) -> LengthDependence | None:
 
 
 class ReadLengths:
-    """The frequencies that each token of a prefix was read with."""
+    """The frequencies with which each token of a prefix was read."""
 
     def __init__(self, dependence: LengthDependence | None) -> None:
         self._dependence = dependence
         self._runs: list[tuple[int, tuple[int, ...]]] = []
-        """Where each run of tokens begins that were read with the same frequencies, and these."""
+        """Runs of tokens read with the same frequencies: the start of each, and the frequencies."""
 
     def note(self, start: int, length: int) -> None:
-        """The tokens from ``start`` on were read in a forward pass that ended a text of this length.
+        """Record that the tokens from ``start`` on were read in a forward pass that ended a text of this length.
 
-        What was noted of them before is forgotten, so that rewinding need not be told.
+        Older records of them are dropped, so that rewinding needs no call.
         """
         if self._dependence is None:
             return
@@ -76,30 +76,30 @@ class ReadLengths:
         if not self._runs or self._runs[-1][1] != frequencies:
             self._runs.append((start, frequencies))
 
-    def read_as(self, length: int, held: int) -> int:
-        """How many of the first ``held`` tokens have the states that a prefill of a text of this length gives them."""
+    def matching_prefill(self, length: int, held: int) -> int:
+        """Return how many of the first ``held`` tokens have the states of a prefill of a text of this length."""
         if self._dependence is None:
             return held
         wanted = self._dependence.frequencies(length)
         return min(held, next((start for start, frequencies in self._runs if frequencies != wanted), held))
 
     def copy(self) -> ReadLengths:
-        """The same, to go on from apart."""
+        """Return an independent copy."""
         other = ReadLengths(self._dependence)
         other._runs = self._runs.copy()
         return other
 
 
 class RotaryState:
-    """The frequencies that rotary modules with dynamic NTK remember from the longest text they have read lately.
+    """The frequencies that dynamic NTK modules keep from the longest recent text.
 
-    transformers keeps them in the model, where the next text finds them, whoever's it is: a text between the original
-    length and the longest one read before is read with the longer one's frequencies. Here every forward pass begins
-    with the original frequencies, as on a model just loaded, and the model's own are put back after it.
+    transformers keeps them in the model, so that a text between the original length and that of an earlier, longer
+    text is read with the frequencies of the longer one. Here every forward pass starts with the original frequencies,
+    as on a model just loaded, and restores the model's own afterwards.
     """
 
     def __init__(self, model: nn.Module) -> None:
-        self._remembering = [
+        self._dynamic_modules = [
             (module, prefix)
             for module in model.modules()
             for prefix in _dynamic_prefixes(module)
@@ -108,20 +108,20 @@ class RotaryState:
 
     @contextmanager
     def original(self) -> Iterator[None]:
-        """While this lasts, the model reads as if it had read no longer text before."""
-        if not self._remembering:
+        """Run forward passes as if the model had read no longer text before."""
+        if not self._dynamic_modules:
             yield
             return
-        before = [_exchange(module, prefix) for module, prefix in self._remembering]
+        before = [_set_original(module, prefix) for module, prefix in self._dynamic_modules]
         try:
             yield
         finally:
-            for (module, _), attributes in zip(self._remembering, before, strict=True):
-                _put_back(module, attributes)
+            for (module, _), attributes in zip(self._dynamic_modules, before, strict=True):
+                _restore(module, attributes)
 
 
-def _exchange(module: nn.Module, prefix: str) -> dict[str, Any]:
-    """Set the original frequencies; returns what was there, by name."""
+def _set_original(module: nn.Module, prefix: str) -> dict[str, Any]:
+    """Set the original frequencies; returns the attributes replaced, by name."""
     names = (f"{prefix}inv_freq", f"{prefix}max_seq_len_cached", "attention_scaling")
     before = {name: getattr(module, name, _MISSING) for name in names}
     module.register_buffer(names[0], getattr(module, f"{prefix}original_inv_freq"), persistent=False)
@@ -129,7 +129,7 @@ def _exchange(module: nn.Module, prefix: str) -> dict[str, Any]:
     return before
 
 
-def _put_back(module: nn.Module, attributes: Mapping[str, Any]) -> None:
+def _restore(module: nn.Module, attributes: Mapping[str, Any]) -> None:
     for name, value in attributes.items():
         if value is _MISSING:
             vars(module).pop(name, None)
@@ -140,7 +140,7 @@ def _put_back(module: nn.Module, attributes: Mapping[str, Any]) -> None:
 
 
 def _dynamic_prefixes(module: nn.Module) -> list[str]:
-    """By what its frequencies' names begin, for each layer type that has dynamic ones."""
+    """Return the prefixes of the attributes that hold dynamic frequencies, one for each layer type."""
     kinds = getattr(module, "rope_type", None)
     if isinstance(kinds, Mapping):
         return [f"{layer_type}_" for layer_type, kind in kinds.items() if "dynamic" in str(kind)]
@@ -148,7 +148,7 @@ def _dynamic_prefixes(module: nn.Module) -> list[str]:
 
 
 def _rope_parameters(config: Any) -> list[Mapping[str, Any]]:
-    """The parameters of each rotary embedding that a configuration describes: one, or one for each layer type."""
+    """Return the parameters of each rotary embedding: one, or one for each layer type."""
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None)
     if not isinstance(rope, Mapping):
         return []

@@ -1,55 +1,85 @@
-"""ModelState: all that a model's answers depend on, compared between texts.
+"""ModelState: everything that a model's answers depend on, surveyed and compared between texts.
 
 Weights may be trained, replaced, moved or edited, adapters switched, merged or taken off, layers patched and hooked at
-any time. Whatever is kept of a model (what it has read, copies of weights, timings) goes by the state that it was kept
-in. Not noticed are: weights that are kept elsewhere between forward passes (offloaded ones), what hooks and patched
-layers read from lists and objects of their own, and changes within a text.
+any time. Whatever is kept of a model (a KV cache, copies of weights, timings) is valid for the state that it was made
+in. Not noticed: weights stored elsewhere between forward passes (offloaded ones), lists and objects that hooks and
+patched layers read, and changes in the middle of a text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from threading import Lock
+from types import MethodType
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel
 
-from decoding.model.fingerprint import Fingerprint, fingerprint_of
-from decoding.model.survey import Survey, survey
+from decoding.model.fingerprint import Fingerprint, fingerprint_of, has_contents
+from decoding.model.rotary import length_dependence_of
+from decoding.model.torch_private import inner_tensors, version_of
+from decoding.model.transformers_private import attention_implementation
 
-_states: WeakKeyDictionary[PreTrainedModel, ModelState] = WeakKeyDictionary()
+MAX_DEPTH = 4
+"""Nesting of lists and dictionaries in a module's attributes that is followed."""
+_PLAIN = frozenset((bool, int, float, str, type(None), torch.dtype, torch.device))
+_OWN = frozenset(vars(nn.Module())) | {"config", "generation_config"}
+"""Attributes of every module, and configurations: compared elsewhere, or irrelevant to an answer."""
+_HOOKS = ("_forward_pre_hooks", "_forward_hooks")
+_PASSIVE = ("decoding.parallel.mirror", "transformers.utils.output_capturing")
+"""Modules that define hooks which change no output."""
+_PLAIN_TENSORS = (torch.Tensor, nn.Parameter, nn.Buffer)
 
 
-def observe(model: PreTrainedModel) -> ModelState:
-    """Look at a model, and return its state. It takes less than a step of plain decoding."""
-    state = _states.setdefault(model, ModelState())
-    state.update(survey(model))
-    return state
+@dataclass(frozen=True, slots=True)
+class SurveyedTensor:
+    """A tensor of a model, and the plain tensors that it is made of; several if it is quantised."""
+
+    whole: torch.Tensor
+    parts: tuple[torch.Tensor, ...]
+
+    @property
+    def identity(self) -> list[tuple[int, int, int]]:
+        """The ids, versions and addresses that change when it is replaced or written to."""
+        return [(id(self.whole), version_of(part), _address(part)) for part in self.parts]
 
 
-def last_state_of(model: PreTrainedModel) -> ModelState:
-    """Return a model's state as of when it was last looked at; look at it the first time."""
-    state = _states.get(model)
-    return observe(model) if state is None else state
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A snapshot of a model.
+
+    Attributes:
+        tensors: parameters, buffers, and tensors among the attributes of modules and what hooks and patches enclose.
+        layout: as of :class:`ModelState`.
+        structure: as of :class:`ModelState`, with the configuration.
+        settings: everything else: names, plain attributes, hooks and patches themselves.
+    """
+
+    tensors: tuple[SurveyedTensor, ...]
+    layout: tuple[object, ...]
+    structure: tuple[object, ...]
+    settings: tuple[object, ...]
 
 
 class ModelState:
-    """What was last seen of a model.
+    """A model as of its last survey.
 
     Attributes:
         edition: counts the changes to anything that an answer depends on.
-        revision: counts the same, and tensors that were replaced or written to without a change to their contents.
-        layout: the kinds of modules, and the shapes, dtypes and devices of tensors: what the time of a step depends on.
-        structure: the kinds of modules, with patches and hooks by their code: what masks a step can be given.
-        derived: by name, what was found out about the model and holds for its layout alone; emptied as that changes.
+        revision: counts those, and tensors replaced or written to whose contents stayed the same.
+        layout: module types, and the shapes, dtypes and devices of tensors: what the time of a step depends on.
+        structure: module types, with patches and hooks by their code: what masks a step can be given.
     """
 
     def __init__(self) -> None:
         self.edition = self.revision = 0
         self.layout: tuple[object, ...] = ()
         self.structure: tuple[object, ...] = ()
-        self.derived: dict[str, Any] = {}
         self._settings: tuple[object, ...] = ()
         self._identities: list[tuple[int, int, int]] = []
         self._fingerprint = Fingerprint({}, [])
@@ -57,19 +87,17 @@ class ModelState:
         self._lock = Lock()
 
     def edition_of(self, tensor: torch.Tensor) -> int | None:
-        """Return the edition in which a tensor's contents last changed; None if it is none of the model's."""
+        """Return the edition in which a tensor's contents last changed; None for a tensor unknown."""
         return self._editions.get(id(tensor))
 
-    def update(self, seen: Survey) -> None:
-        """Compare with what is there now."""
+    def update(self, seen: Survey) -> bool:
+        """Compare with the model as it is now. Return True if its layout has changed."""
         fingerprint = fingerprint_of([part for tensor in seen.tensors for part in tensor.parts])
         identities = [part for tensor in seen.tensors for part in tensor.identity]
         with self._lock:
-            if seen.layout != self.layout:
-                self.derived.clear()
-                changed = set(range(len(fingerprint.places)))
-            else:
-                changed = self._fingerprint.differences(fingerprint)
+            relaid = seen.layout != self.layout
+            everything = set(range(len(fingerprint.places)))
+            changed = everything if relaid else self._fingerprint.differences(fingerprint)
             if changed or (seen.layout, seen.structure, seen.settings) != (self.layout, self.structure, self._settings):
                 self.edition += 1
             if changed or identities != self._identities or seen.structure != self.structure:
@@ -77,6 +105,7 @@ class ModelState:
             self._note_editions(seen, changed)
             self.layout, self.structure, self._settings = seen.layout, seen.structure, seen.settings
             self._identities, self._fingerprint = identities, fingerprint
+        return relaid
 
     def _note_editions(self, seen: Survey, changed: set[int]) -> None:
         editions, first = {}, 0
@@ -86,3 +115,149 @@ class ModelState:
             editions[id(tensor.whole)] = self.edition if known is None else known
             first = end
         self._editions = editions
+
+
+def survey(model: PreTrainedModel) -> Survey:
+    """Take a snapshot of a model. Nothing is run, and no tensor is read."""
+    # Computed buffers are skipped where they are rotary tables, rewritten as texts grow.
+    walk = _Walk(with_computed=length_dependence_of(model.config.get_text_config(decoder=True)) is None)
+    walk.module(model)
+    for config in (model.config, model.config.get_text_config(decoder=True)):
+        before = len(walk.settings)
+        walk.mapping(vars(config), MAX_DEPTH)
+        walk.structure += walk.settings[before:]
+    walk.structure += [attention_implementation(model), model.dtype, model.device.type]
+    layout = [part for tensor in walk.tensors for part in map(_kind_of, tensor.parts)]
+    return Survey(tuple(walk.tensors), (*walk.types, *layout), (*walk.types, *walk.structure), tuple(walk.settings))
+
+
+class _Walk:
+    def __init__(self, *, with_computed: bool) -> None:
+        self.types: list[type] = []
+        self.structure: list[object] = []
+        self.settings: list[object] = []
+        self.tensors: list[SurveyedTensor] = []
+        self._with_computed = with_computed
+        self._seen: set[int] = set()
+
+    def module(self, module: nn.Module) -> None:
+        if self._is_seen(module):
+            return
+        own = vars(module)
+        self.types.append(type(module))
+        if own.get("_non_persistent_buffers_set") and not self._with_computed:
+            return
+        self.settings.append(own.get("training"))
+        self.tensor_mapping(own.get("_parameters", {}))
+        self.tensor_mapping(own.get("_buffers", {}))
+        for kind in _HOOKS:
+            for hook in own.get(kind, {}).values():
+                if getattr(hook, "__module__", None) not in _PASSIVE:
+                    self.settings.append(kind)
+                    self.function(hook)
+        for name, value in own.items():
+            if name not in _OWN:
+                self.settings.append(name)
+                self.value(value, MAX_DEPTH)
+        for name, child in own.get("_modules", {}).items():
+            self.settings.append(name)
+            if child is not None:
+                self.module(child)
+
+    def value(self, value: object, depth: int) -> None:
+        if type(value) in _PLAIN:
+            self.settings.append(value)
+        elif isinstance(value, torch.Tensor):
+            self.tensor(value)
+        elif isinstance(value, nn.Module):
+            self.module(value)
+        elif isinstance(value, Mapping):
+            self.mapping(value, depth)
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            self.settings.append((type(value), len(value)))
+            if depth:
+                for item in value:
+                    self.value(item, depth - 1)
+        elif callable(value):
+            self.function(value)
+        elif isinstance(value, (int, float, str)):  # an enumeration's
+            self.settings.append(value)
+        else:
+            self.settings.append(type(value))
+
+    def mapping(self, mapping: Mapping[Any, object], depth: int) -> None:
+        self.settings.append((type(mapping), len(mapping)))
+        if depth:
+            for key, value in mapping.items():
+                self.settings.append(key if type(key) in _PLAIN else type(key))
+                self.value(value, depth - 1)
+
+    def tensor_mapping(self, mapping: Mapping[str, torch.Tensor | None]) -> None:
+        for name, tensor in mapping.items():
+            self.settings.append(name)
+            if tensor is not None:
+                self.tensor(tensor)
+
+    def tensor(self, tensor: torch.Tensor) -> None:
+        # Tied weights count once.
+        if self._is_seen(tensor):
+            return
+        parts = tuple(_plain_parts(tensor))
+        self.tensors.append(SurveyedTensor(tensor, parts))
+
+    def function(self, function: Any) -> None:
+        """Record a hook, a patched forward or another function, and the plain values that it encloses."""
+        enclosed: Iterable[object] = ()
+        while isinstance(function, (partial, MethodType)):
+            if isinstance(function, partial):
+                enclosed = (*enclosed, *function.args, *function.keywords.values())
+                function = function.func
+            else:
+                owner, function = function.__self__, function.__func__
+                self.settings.append(_reference(owner))
+                enclosed = (
+                    *enclosed,
+                    *(() if isinstance(owner, nn.Module) else getattr(owner, "__dict__", {}).values()),
+                )
+        self.settings.append(_reference(function))
+        self.structure.append(getattr(function, "__code__", type(function)))
+        for cell in getattr(function, "__closure__", None) or ():
+            try:
+                enclosed = (*enclosed, cell.cell_contents)
+            except ValueError:  # not filled yet
+                continue
+        for value in enclosed:
+            if isinstance(value, torch.Tensor):
+                self.tensor(value)
+            else:
+                # Collections may be those in which hooks gather outputs.
+                self.settings.append(value if type(value) in _PLAIN else type(value))
+
+    def _is_seen(self, thing: object) -> bool:
+        seen = id(thing) in self._seen
+        if seen:
+            self.settings.append("seen")
+        self._seen.add(id(thing))
+        return seen
+
+
+def _plain_parts(tensor: torch.Tensor) -> list[torch.Tensor]:
+    """Return the plain tensors that one is made of."""
+    inner = None if type(tensor) in _PLAIN_TENSORS else inner_tensors(tensor)
+    return [tensor] if inner is None else [part for each in inner for part in _plain_parts(each)]
+
+
+def _kind_of(tensor: torch.Tensor) -> tuple[object, ...]:
+    return type(tensor), tuple(tensor.shape), tensor.dtype, tensor.device
+
+
+def _address(tensor: torch.Tensor) -> int:
+    return tensor.data_ptr() if has_contents(tensor) else 0
+
+
+def _reference(thing: object) -> object:
+    """Return a value equal for this object alone, even if its id is reused."""
+    try:
+        return ref(thing)
+    except TypeError:
+        return thing

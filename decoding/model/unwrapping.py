@@ -1,4 +1,4 @@
-"""Unwrapping: the model of transformers within what PEFT and `torch.compile` make of it."""
+"""Unwrapping of models that PEFT or `torch.compile` has wrapped."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Model = TypeVar("Model")
 def unwrapped(model: Model) -> Model:
     """Return the model of transformers that a wrapper calls; anything else as it is.
 
-    PEFT puts its adapters into the model's own layers, so they are in force there too, active or switched off, merged
-    or not. What `torch.compile` has made of a model is not used: ``Session(model, compiled=True)`` compiles steps.
+    PEFT puts its adapters into the model's own layers, where they stay in force. A wrapper of `torch.compile` is
+    bypassed: ``Session(model, compiled=True)`` compiles steps.
 
     Raises:
-        NotImplementedError: a wrapper does to a text what the model within does not know of.
+        NotImplementedError: the wrapper changes texts in a way that the model within does not know.
     """
     inner: Any = model
     while True:
@@ -35,7 +35,7 @@ def _check_adapters(model: Any) -> None:
     if getattr(active, "is_prompt_learning", False):
         does = "puts tokens of its own before every text"
     elif kind == "XLORA" or getattr(active, "alora_invocation_tokens", None):
-        does = "weighs its adapters anew for every text"
+        does = "weighs its adapters for every text"
     else:
         return
     raise NotImplementedError(

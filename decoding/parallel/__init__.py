@@ -1,11 +1,11 @@
-"""Several processes decode one text: lookahead parallelism over full replicas of the model, without moving any KV."""
+"""One text decoded by several processes: lookahead parallelism over replicas, and models split over processes."""
 
 from decoding.parallel.channel import Channel, WorkerError, WorkerLostError, channels_to_workers
 from decoding.parallel.cost import SharedStepCost
 from decoding.parallel.decoder import ParallelLookaheadDecoder
 from decoding.parallel.mirror import Mirror, serve_part
-from decoding.parallel.serve import serve
-from decoding.parallel.workers import Workers
+from decoding.parallel.ranks import Workers
+from decoding.parallel.replica import serve
 
 __all__ = [
     "Channel",

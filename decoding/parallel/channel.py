@@ -11,54 +11,54 @@ import torch
 import torch.distributed as dist
 
 BLOCK_WORDS = 64
-"""What one message holds at least, so that most need no second one that says how long they are."""
+"""The least size of a message, so that most need no second one for the rest."""
 _HEAD_WORDS = 2
 
 
 class Kind(IntEnum):
-    """What a message is about."""
+    """The kind of a message."""
 
     END = 0
-    """Serve this model no longer."""
-    CHOOSER = 1
-    """How tokens are chosen from now on."""
-    READ = 2
-    """Read on, and do not answer."""
+    """Stop serving this model."""
+    SAMPLER = 1
+    """The sampler of the steps that follow."""
+    PREFILL = 2
+    """Prefill, without an answer."""
     STEP = 3
     """One rank's part of a step."""
     ANSWER = 4
     ERROR = 5
     NOTE = 6
-    """Whatever the program around the decoders has to say."""
+    """A message of the program around the decoders."""
 
 
 class WorkerError(RuntimeError):
-    """A worker could not do its part of a step; it still serves. The session is as it was before the step."""
+    """A rank failed to compute its part of a step; it still serves. The session is as it was before the step."""
 
 
 class WorkerLostError(RuntimeError):
-    """A worker is gone. The session is as it was before the step, and the others can go on with it."""
+    """A rank is gone. The session is as it was before the step, and the other ranks can go on with it."""
 
 
 class Channel:
-    """Messages in order, to and from one other rank. Token ids are on the host, so gloo carries them everywhere.
+    """Messages in order, to and from one other rank, over gloo.
 
-    (A process that waits for a message over NCCL keeps its GPU busy for as long as it waits.)
+    Token ids are on the host, and a process that waits for a message over NCCL would keep its GPU busy meanwhile.
 
     Attributes:
         peer: the rank at the other end.
-        exchanged_bytes: what has gone either way.
+        exchanged_bytes: the bytes sent and received.
     """
 
     def __init__(self, peer: int, group: dist.ProcessGroup | None = None) -> None:
         """
         Args:
-            peer: the other rank, counted in the whole world.
-            group: one with the gloo backend that both belong to; None for all.
+            peer: the other rank, by its global number.
+            group: a gloo group that both belong to; None for all.
         """
         self.peer, self._group = peer, group
         self.exchanged_bytes = 0
-        # What is still being sent has to stay in memory.
+        # Tensors that are still being sent have to stay in memory.
         self._sending: deque[tuple[dist.Work | None, torch.Tensor]] = deque()
 
     def send(self, kind: Kind, words: Sequence[int] = ()) -> None:
@@ -91,7 +91,7 @@ class Channel:
         self.send(kind, [len(content), *np.frombuffer(padded, dtype=np.int64).tolist()])
 
     def wait_until_sent(self) -> None:
-        """Wait until the peer has been handed all that was sent."""
+        """Wait until the peer has received everything sent."""
         try:
             while self._sending:
                 work = self._sending.popleft()[0]
@@ -115,11 +115,11 @@ class Channel:
 
 
 def bytes_of(words: Sequence[int]) -> bytes:
-    """What :meth:`Channel.send_bytes` sent."""
+    """Read what :meth:`Channel.send_bytes` sent."""
     return np.asarray(words[1:], dtype=np.int64).tobytes()[: words[0]]
 
 
 def channels_to_workers(group: dist.ProcessGroup | None = None) -> list[Channel]:
-    """On rank 0: a channel to every other rank of a gloo group, in their order; None for the whole world."""
+    """Return rank 0's channels to the other ranks of a gloo group, in their order; None for all ranks."""
     ranks = dist.get_process_group_ranks(group) if group is not None else range(dist.get_world_size())
     return [Channel(rank, group) for rank in ranks if rank != dist.get_rank()]

@@ -1,39 +1,48 @@
-"""SharedStepCost: what a step costs that is split over several ranks, of which each pays its share alone."""
+"""SharedStepCost: the cost of a step that several ranks split, each of which pays for its own share alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from decoding.planning.step_cost import CostCurve, StepCost
+import numpy as np
+import numpy.typing as npt
+
+from decoding.planning.step_cost import MOST_CANDIDATES, CostCurve, StepCost
 
 
 class SharedStepCost(StepCost):
-    """The time of a step by the number of all its tokens: that of the last token and a share of the others.
+    """Seconds of a split step by the number of all its tokens: a share of them, and the last token on every rank.
 
-    It starts from what steps cost on one rank. What the exchange takes is learnt from live steps over several tokens,
-    like all else that the probe did not see; rank 0's steps speak for everyone.
+    It starts from the cost of steps on one rank. The time of the exchange is learnt from live steps over several
+    tokens, like everything else that the measurement did not see; rank 0's steps stand for all.
     """
 
     def __init__(self, alone: StepCost, ranks: Callable[[], int]) -> None:
         """
         Args:
-            alone: what steps cost on one rank; not changed.
-            ranks: how many ranks there are.
+            alone: the cost of steps on one rank; not changed.
+            ranks: returns the number of ranks.
         """
-        self._ranks, self._drawn_for = ranks, ranks()
         super().__init__({int(size): seconds for size, seconds in alone.as_dict().items()}, live=alone.live)
+        self._ranks = ranks
+        self._shared_curves: dict[int, CostCurve] = {}
+
+    def seconds(self, tokens: int) -> float:
+        return super().seconds(self._share(tokens))
+
+    def relative(self, most: int) -> npt.NDArray[np.float64]:
+        shares = [self._share(tokens) for tokens in range(most + 1)]
+        return super().relative(max(shares))[shares]
 
     def curve(self, fixed: int) -> CostCurve:
-        if self._drawn_for != self._ranks():
-            self._drawn_for = self._ranks()
-            self._curves.clear()
-        return super().curve(fixed)
+        costs = self.relative(fixed + MOST_CANDIDATES)[fixed:].tolist()
+        curve = self._shared_curves.get(fixed)
+        if curve is None or curve.costs != costs:
+            curve = self._shared_curves[fixed] = CostCurve(costs)
+        return curve
 
     def observe(self, tokens: int, seconds: float) -> None:
         super().observe(self._share(tokens), seconds)
-
-    def _shape(self, tokens: int) -> float:
-        return super()._shape(self._share(tokens))
 
     def _share(self, tokens: int) -> int:
         return 1 - (1 - tokens) // self._ranks() if tokens > 1 else tokens

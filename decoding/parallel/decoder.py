@@ -1,8 +1,8 @@
 """ParallelLookaheadDecoder: lookahead decoding with each step split over several ranks (lookahead parallelism).
 
 Section 3.4 of Fu et al. 2024: every rank has a replica of the model and computes some of the candidates and some of
-the window's columns. Rank 0 decides. It tells the others the text and their parts, computes its own part, and gathers
-the tokens chosen, so that all that passes between ranks is a few token ids a step.
+the window's columns. Rank 0 decides. It sends the others the text and their parts, computes its own part, and gathers
+the tokens chosen, so that ranks exchange only a few token ids a step.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from decoding.decoder import OnPrefill
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.lookahead import LookaheadDecoder
-from decoding.model.capabilities import gate_of
+from decoding.model.capabilities import capabilities_of
 from decoding.model.prefix import KVPrefix
+from decoding.parallel.ranks import MAX_TOKENS_BEHIND, Workers
 from decoding.parallel.replica import Replica
-from decoding.parallel.workers import MOST_BEHIND, Workers
 from decoding.planning.step_cost import StepCost
 from decoding.request import Request
 from decoding.sampling.sampler import Choices
@@ -32,10 +32,10 @@ from decoding.step import Step
 class ParallelLookaheadDecoder(LookaheadDecoder):
     """As :class:`LookaheadDecoder`, on rank 0 of several; the text is the same.
 
-    After a step rank 0 may not have read the end of what was accepted: any decoder that goes on from the session reads
-    it. When a worker is lost a step raises WorkerLostError, the session is as it was before the step, and this decoder
-    or another can go on from it with those that are left, or alone. A model that reads otherwise in one piece than in
-    several is decoded by rank 0 alone, since ranks read in pieces of their own.
+    After a step rank 0 may not have read the last accepted tokens yet: any decoder that goes on from the session reads
+    them. When a rank is lost, the step raises WorkerLostError, the session is as it was before the step, and this
+    decoder or another can go on from it with the remaining ranks, or alone. A model whose prompt has to be read in one
+    forward pass is decoded by rank 0 alone, since ranks read in pieces of their own.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
     ) -> None:
         """
         Args:
-            model: any causal language model of transformers; the workers have the same one.
+            model: any causal language model of transformers; the other ranks have the same one.
             workers: the other ranks.
             config: W, N and G; None for :meth:`LookaheadConfig.auto`.
-            cost: what steps cost that are shared so, a :class:`SharedStepCost`; None to measure what one rank's cost.
+            cost: the cost of steps split like this, a :class:`SharedStepCost`; None to measure that of one rank's.
         """
         super().__init__(model, config, cost=cost)
         self.workers = workers
-        self._shared = not gate_of(model).one_prefill
+        self._shared = not capabilities_of(model).one_prefill
 
     def _generate(
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
@@ -92,7 +92,7 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         self, session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None
     ) -> Step:
         if self._shared:
-            self.workers.follow(session.ids, MOST_BEHIND)
+            self.workers.follow(session.ids, MAX_TOKENS_BEHIND)
         return super()._plain_step(session, request, learn)
 
 

@@ -1,7 +1,7 @@
-"""Mirroring: every process of a model that is split over several does to its part what rank 0 does to its own.
+"""Mirror: a model split over several processes (tensor parallelism), each of which repeats what rank 0 does.
 
-With tensor parallelism each forward pass takes all ranks at once. Rank 0 decodes as it would alone, with any decoder,
-and tells the others beforehand of every forward pass and every change to a KV cache.
+Each forward pass takes all ranks at once. Rank 0 decodes as it would alone, with any decoder, and announces every
+forward pass and every change to a KV cache to the others beforehand.
 """
 
 from __future__ import annotations
@@ -10,22 +10,23 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from decoding.model.capabilities import Gate, gate_of
+from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
-from decoding.model.prefix import KVPrefix, input_device, use_prefixes
-from decoding.model.support import lookahead_support
+from decoding.model.prefix import KVPrefix, input_device
 from decoding.parallel.channel import Channel, Kind, WorkerLostError
+from decoding.runner import ModelRunner, runner_of
 
 _WITHOUT_CACHE = {"input_ids", "logits_to_keep", "return_dict", "use_cache"}
 
 
-class _Act(IntEnum):
+class _Action(IntEnum):
     READ = 0
     BRANCH = 1
     KEEP = 2
@@ -36,13 +37,13 @@ class _Act(IntEnum):
 
 
 class Mirror:
-    """Rank 0's hold of the processes that have the other parts of a model.
+    """Rank 0's link to the processes that have the other parts of a model.
 
-    From now on every prefix of the model is mirrored, and so is a forward pass over one text without a cache; with any
+    From now on every prefix of the model is mirrored, and so is a forward pass over one text without a cache. With any
     other cache than a prefix's the model refuses to run.
 
     Attributes:
-        ranks: how many processes have a part of the model, rank 0's included.
+        ranks: the number of processes that have a part of the model, rank 0's included.
     """
 
     def __init__(self, model: PreTrainedModel, channels: Sequence[Channel]) -> None:
@@ -51,22 +52,23 @@ class Mirror:
             model: rank 0's part.
             channels: to ranks that :func:`serve_part` of it.
         """
-        # The probe runs the model on all ranks, each of its own accord.
-        lookahead_support(model)
-        self._model, self._channels, self.ranks = model, list(channels), 1 + len(channels)
+        # The mask check runs the model on all ranks, each by itself.
+        runner = runner_of(model)
+        runner.current_support()
+        self._channels, self.ranks = list(channels), 1 + len(channels)
         self._prefixes = 0
         self._dropped: list[int] = []
-        self._told = False
+        self._announced = False
         self._hook = model.register_forward_pre_hook(self._before_forward, with_kwargs=True)
-        use_prefixes(model, lambda gate: MirroredPrefix(self, model, gate))
+        runner.prefix_factory = partial(MirroredPrefix, self)
 
     @property
     def exchanged_bytes(self) -> int:
-        """What rank 0 has told them and heard; what they exchange within a forward pass is not counted."""
+        """The bytes of rank 0's messages; the exchange within forward passes is not counted."""
         return sum(channel.exchanged_bytes for channel in self._channels)
 
     def close(self) -> None:
-        """Have them hold this model no longer; its prefixes are not to be used any more."""
+        """Release the other ranks from this model; its prefixes must not be used any more."""
         self._hook.remove()
         for channel in self._channels:
             try:
@@ -76,16 +78,16 @@ class Mirror:
                 continue
 
     def register(self, prefix: MirroredPrefix) -> int:
-        """The number that a new prefix has on all ranks."""
+        """Return the number of a new prefix, the same on all ranks."""
         self._prefixes += 1
-        # A prefix may be dropped at any moment, on any thread: that is told with the next message.
+        # A prefix may be dropped at any moment, on any thread: the next message says so.
         weakref.finalize(prefix, self._dropped.append, self._prefixes).atexit = False
         return self._prefixes
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Inside, the others know of the forward pass that comes."""
-        self._told = True
+    def announced(self) -> Iterator[None]:
+        """Run a forward pass that the other ranks know of already."""
+        self._announced = True
         try:
             yield
         except RuntimeError as error:
@@ -94,67 +96,70 @@ class Mirror:
                 raise WorkerLostError("another rank's process is gone") from error
             raise
         finally:
-            self._told = False
+            self._announced = False
 
     def _before_forward(self, model: torch.nn.Module, positional: tuple[Any, ...], named: dict[str, Any]) -> None:
-        if self._told:
+        if self._announced:
             return
         ids, keep = named.get("input_ids"), named.get("logits_to_keep", 0)
         strange = {name for name, value in named.items() if value is not None} - _WITHOUT_CACHE
         if positional or strange or ids is None or len(ids) != 1 or named.get("use_cache") is not False:
-            raise NotImplementedError(
-                "a model that is split over processes is decoded by this library's decoders alone"
-            )
+            raise NotImplementedError("a model split over processes can only be run by the decoders of this library")
         rows = [keep] if isinstance(keep, int) else keep.tolist()
-        self.tell(_Act.FORWARD, 0, [isinstance(keep, int), len(rows), *rows, *ids[0].tolist()])
+        self.announce(_Action.FORWARD, 0, [isinstance(keep, int), len(rows), *rows, *ids[0].tolist()])
 
-    def tell(self, act: _Act, number: int, words: Sequence[int]) -> None:
-        """Have the others do something to their part of a prefix."""
+    def announce(self, action: _Action, number: int, words: Sequence[int]) -> None:
+        """Have the other ranks do the same to their part of a prefix."""
         dropped = [self._dropped.pop() for _ in range(len(self._dropped))]
         for channel in self._channels:
-            channel.send(Kind.STEP, [act, number, len(dropped), *dropped, *words])
+            channel.send(Kind.STEP, [action, number, len(dropped), *dropped, *words])
 
 
 class MirroredPrefix(KVPrefix):
-    """A prefix whose every change is told to the other ranks first."""
+    """A prefix whose every change is announced to the other ranks first."""
 
     def __init__(
-        self, mirror: Mirror, model: PreTrainedModel, gate: Gate, source: MirroredPrefix | None = None
+        self,
+        mirror: Mirror,
+        model: PreTrainedModel,
+        capabilities: ModelCapabilities,
+        source: MirroredPrefix | None = None,
     ) -> None:
         super().__init__(
             model,
-            gate,
+            capabilities,
+            runner_of(model).linear_kernels,
             None if source is None else source._cache.copy(),
             None if source is None else source._read_lengths.copy(),
         )
         self._mirror, self._number = mirror, mirror.register(self)
         if source is not None:
-            mirror.tell(_Act.COPY, self._number, [source._number])
+            mirror.announce(_Action.COPY, self._number, [source._number])
 
     def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        self._mirror.tell(_Act.READ, self._number, token_ids)
-        with self._mirror.told():
+        self._mirror.announce(_Action.READ, self._number, token_ids)
+        with self._mirror.announced():
             return super().read_logits(token_ids)
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        self._mirror.tell(_Act.BRANCH, self._number, _words_of(inputs))
-        with self._mirror.told():
+        self._mirror.announce(_Action.BRANCH, self._number, _encode_inputs(inputs))
+        with self._mirror.announced():
             return super().branch_logits(inputs)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
-        self._mirror.tell(_Act.KEEP, self._number, [base, *offsets])
+        self._mirror.announce(_Action.KEEP, self._number, [base, *offsets])
         super().keep(base, offsets)
 
     def rewind(self, length: int) -> None:
-        self._mirror.tell(_Act.REWIND, self._number, [length])
+        self._mirror.announce(_Action.REWIND, self._number, [length])
         super().rewind(length)
 
     def copy(self) -> MirroredPrefix:
-        return MirroredPrefix(self._mirror, self._model, self._gate, self)
+        return MirroredPrefix(self._mirror, self._model, self._capabilities, self)
 
 
 def serve_part(model: PreTrainedModel, channel: Channel) -> None:
-    """Take part in rank 0's forward passes until it says that this model is held no longer.
+    """Take part in rank 0's forward passes until it releases this rank from the model.
 
     Args:
         model: this rank's part.
@@ -163,50 +168,54 @@ def serve_part(model: PreTrainedModel, channel: Channel) -> None:
     Raises:
         WorkerLostError: rank 0 is gone.
     """
-    lookahead_support(model)
-    gate, prefixes = gate_of(model), dict[int, KVPrefix]()
+    runner, prefixes = runner_of(model), dict[int, KVPrefix]()
+    runner.current_support()
     while True:
         kind, words = channel.receive()
         if kind is Kind.END:
             return
-        act, number, count = _Act(words[0]), words[1], words[2]
+        action, number, count = _Action(words[0]), words[1], words[2]
         for dropped in words[3 : 3 + count]:
             prefixes.pop(dropped, None)
-        _do(act, number, words[3 + count :], prefixes, model, gate)
+        _do(action, number, words[3 + count :], prefixes, runner)
 
 
-def _do(
-    act: _Act, number: int, words: list[int], prefixes: dict[int, KVPrefix], model: PreTrainedModel, gate: Gate
-) -> None:
-    if act is _Act.COPY:
+def _do(action: _Action, number: int, words: list[int], prefixes: dict[int, KVPrefix], runner: ModelRunner) -> None:
+    if action is _Action.COPY:
         source = prefixes.get(words[0])
-        prefixes[number] = KVPrefix(model, gate) if source is None else source.copy()
+        prefixes[number] = _new_prefix(runner) if source is None else source.copy()
         return
-    if act is _Act.FORWARD:
+    if action is _Action.FORWARD:
         whole, rows = words[0], words[2 : 2 + words[1]]
-        ids = torch.tensor([words[2 + words[1] :]], device=input_device(model))
+        ids = torch.tensor([words[2 + words[1] :]], device=input_device(runner.model))
         keep = rows[0] if whole else torch.tensor(rows, device=ids.device)
         with torch.inference_mode():
-            model(input_ids=ids, use_cache=False, logits_to_keep=keep)
+            runner.model(input_ids=ids, use_cache=False, logits_to_keep=keep)
         return
-    prefix = prefixes.setdefault(number, KVPrefix(model, gate))
-    if act is _Act.READ:
+    if number not in prefixes:
+        prefixes[number] = _new_prefix(runner)
+    prefix = prefixes[number]
+    if action is _Action.READ:
         prefix.read_logits(words)
-    elif act is _Act.BRANCH:
-        prefix.branch_logits(_inputs_of(words))
-    elif act is _Act.KEEP:
+    elif action is _Action.BRANCH:
+        prefix.branch_logits(_decode_inputs(words))
+    elif action is _Action.KEEP:
         prefix.keep(words[0], words[1:])
     else:
         prefix.rewind(words[0])
 
 
-def _words_of(inputs: StepInputs) -> list[int]:
+def _new_prefix(runner: ModelRunner) -> KVPrefix:
+    return KVPrefix(runner.model, runner.capabilities, runner.linear_kernels)
+
+
+def _encode_inputs(inputs: StepInputs) -> list[int]:
     total, bits = len(inputs), np.packbits(inputs.visible)
     packed = np.frombuffer(bits.tobytes() + b"\0" * (-len(bits) % 8), dtype=np.int64).tolist()
-    return [total, *inputs.token_ids, *inputs.depths.tolist(), len(inputs.read), *inputs.read, *packed]
+    return [total, *inputs.token_ids, *inputs.depths.tolist(), len(inputs.logit_rows), *inputs.logit_rows, *packed]
 
 
-def _inputs_of(words: Sequence[int]) -> StepInputs:
+def _decode_inputs(words: Sequence[int]) -> StepInputs:
     total = words[0]
     reads = words[1 + 2 * total]
     at = 2 + 2 * total
@@ -215,5 +224,5 @@ def _inputs_of(words: Sequence[int]) -> StepInputs:
         token_ids=list(words[1 : 1 + total]),
         depths=np.asarray(words[1 + total : 1 + 2 * total], dtype=np.int64),
         visible=np.unpackbits(bits, count=total * total).astype(np.bool_).reshape(total, total),
-        read=list(words[at : at + reads]),
+        logit_rows=list(words[at : at + reads]),
     )

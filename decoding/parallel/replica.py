@@ -1,55 +1,120 @@
-"""Replica: one rank's hold of a text, and its part of each step after it."""
+"""Replica: a rank that has read the text and computes its part of each step, and the loop in which ranks serve."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
+
+from transformers import PreTrainedModel
 
 from decoding.decoder import PREFILL_CHUNK
 from decoding.model.prefix import KVPrefix
-from decoding.parallel.part import Part
-from decoding.sampling.sampler import Choices, Chooser
+from decoding.parallel.channel import Channel, Kind, bytes_of
+from decoding.parallel.messages import Instruction, Part, encode_choices
+from decoding.runner import runner_of
+from decoding.sampling.sampler import Choices, Chooser, Greedy
 
-MOST_UNREAD = 16
-"""A rank that is further behind reads on by itself first: such a forward pass needs no mask."""
+MAX_UNREAD_TOKENS = 16
+"""A rank that is further behind prefills first: such a forward pass needs no mask."""
 
 
 class Replica:
-    """A model that has read a text but for its end, at least one token, and does one rank's part of a step.
+    """A model that has read the text but for its last tokens, at least one, and computes one rank's part of a step.
 
-    What was accepted of another rank's candidates this one has not read; it does so in its next forward pass, together
-    with the last token. So no keys or values ever move from rank to rank.
+    Accepted candidates of other ranks are read in the next forward pass, together with the last token, so that no keys
+    or values ever move from rank to rank.
     """
 
     def __init__(self, prefix: KVPrefix) -> None:
         self._prefix = prefix
-        # Of the last step, until it is settled: how much was read before, and how much of the text it read.
+        # Of the last step, until it is settled: the tokens read before it, and the tokens of the text read in it.
         self._before, self._read = 0, 0
 
-    def read(self, text: Sequence[int], most_unread: int = 1) -> None:
-        """Read on until so many tokens of the text are left."""
-        while (behind := len(text) - self._prefix.length) > most_unread:
+    def read(self, text: Sequence[int], max_unread: int = 1) -> None:
+        """Prefill until ``max_unread`` tokens of the text are left."""
+        while (behind := len(text) - self._prefix.length) > max_unread:
             at = self._prefix.length
             self._prefix.read_logits(text[at : at + min(PREFILL_CHUNK, behind - 1)])
 
-    def look_ahead(self, text: Sequence[int], part: Part, chooser: Chooser) -> Choices:
-        """One forward pass over the end of the text and this rank's part; what is chosen at its rows, in its order."""
-        self.read(text, MOST_UNREAD)
+    def look_ahead(self, text: Sequence[int], part: Part, sampler: Chooser) -> Choices:
+        """Run one forward pass over the end of the text and this rank's part; returns the choices at its rows."""
+        self.read(text, MAX_UNREAD_TOKENS)
         tree, unread = part.tree(), text[self._prefix.length :]
-        inputs = part.lay_out(unread, tree)
+        inputs = part.inputs(unread, tree)
         self._before, self._read = self._prefix.length, 0
         logits = self._prefix.branch_logits(inputs)
         self._read = len(unread)
-        return chooser.choose(logits, text, tree, part.width)
+        return sampler.choose(logits, text, tree, part.width)
 
     def settle(self, accepted: Sequence[int]) -> None:
-        """Keep of the last step the text that it read and the accepted candidates, by their numbers in this part."""
+        """Keep the text that the last step read and the accepted candidates, by their numbers in this part."""
         if self._read:
             last = self._read - 1
             self._prefix.keep(self._before, [*range(self._read), *(last + number for number in accepted)])
             self._read = 0
 
     def abandon(self) -> None:
-        """Keep nothing of the last step, if it was not settled."""
+        """Drop the last step, if it was not settled."""
         if self._read:
             self._prefix.rewind(self._before)
             self._read = 0
+
+
+def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = False) -> None:
+    """Compute parts of steps until rank 0 releases this rank from the model.
+
+    Args:
+        model: the same as rank 0's, on this rank's own device.
+        channel: to rank 0.
+        compiled: as rank 0's session.
+
+    Raises:
+        WorkerLostError: rank 0 is gone.
+    """
+    server = _Server(model, compiled)
+    while True:
+        kind, words = channel.receive()
+        if kind is Kind.END:
+            return
+        try:
+            answer = server.answer(kind, words)
+        except Exception as error:  # rank 0 reports it
+            channel.send_bytes(Kind.ERROR, f"{type(error).__name__}: {error}".encode())
+        else:
+            if answer is not None:
+                channel.send(Kind.ANSWER, answer)
+
+
+class _Server:
+    def __init__(self, model: PreTrainedModel, compiled: bool | str) -> None:
+        prefix = runner_of(model).new_prefix(compiled=compiled)
+        assert isinstance(prefix, KVPrefix), "a model without a KV cache takes no steps over several branches"
+        self._prefix, self._replica = prefix, Replica(prefix)
+        self._sampler: Chooser = Greedy()
+        self._text: list[int] = []
+        self._candidates: list[int] = []
+
+    def answer(self, kind: Kind, words: list[int]) -> list[int] | None:
+        """Carry out a message. Return the answer, or None where there is none."""
+        if kind is Kind.SAMPLER:
+            # From rank 0, which is trusted: it has loaded the model that this process runs.
+            self._sampler = pickle.loads(bytes_of(words))
+            return None
+        instruction = Instruction.decode(words)
+        self._follow(instruction)
+        if instruction.part is None:
+            self._replica.read(self._text)
+            return None
+        self._candidates = instruction.part.tokens
+        choices = self._replica.look_ahead(self._text, instruction.part, self._sampler)
+        return encode_choices(instruction.number, choices, instruction.part.width)
+
+    def _follow(self, instruction: Instruction) -> None:
+        """Settle the last step, and bring the text up to date."""
+        if instruction.accepted is None:
+            self._replica.abandon()
+        else:
+            self._replica.settle(instruction.accepted)
+            self._text += [self._candidates[number - 1] for number in instruction.accepted]
+        self._text = [*self._text[: instruction.shared], *instruction.tail]
+        self._prefix.rewind(min(self._prefix.length, instruction.shared))

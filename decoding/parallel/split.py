@@ -1,4 +1,4 @@
-"""Splitting a step over ranks: which candidates and which columns of the window each of them computes."""
+"""Splitting a step over ranks by candidates and columns of the window, and merging what they chose."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from functools import lru_cache
 
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.parallel.part import Part
+from decoding.parallel.messages import Part
+from decoding.sampling.sampler import Choices
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one rank gets.
+    """One rank's share of a step.
 
     Attributes:
-        nodes: numbers of candidates in the whole tree, parents before children; with a node come all before it.
-        start, stop: columns of the window, from the first to the one behind the last.
+        nodes: numbers of candidates in the whole tree, parents before children; with each node all its ancestors.
+        start, stop: the range of columns of the window.
     """
 
     nodes: list[int]
@@ -25,7 +26,7 @@ class Share:
     stop: int
 
     def part(self, tree: CandidateTree, window: JacobiWindow, width: int) -> Part:
-        """The part that it stands for."""
+        """Return the part of the step that it stands for."""
         local = {ROOT: ROOT, **{node: number for number, node in enumerate(self.nodes, start=1)}}
         rows: list[list[int]] = []
         if self.stop > self.start:
@@ -40,18 +41,51 @@ class Share:
 
 
 def split(tree: CandidateTree, window: JacobiWindow, unread: Sequence[int]) -> list[Share]:
-    """A share for every rank, such that none has many more tokens in its forward pass than another.
+    """Return a share for every rank, such that their forward passes hold about equally many tokens.
 
-    A node is verified where all before it are, so the first tokens of a branch may go to several ranks. A column sees
+    A node is verified where its ancestors are, so the first tokens of a branch may go to several ranks. A column sees
     the window's first row up to itself, so that row goes to several ranks too.
 
     Args:
-        unread: for each rank, how many tokens of the text it has to read in this step.
+        unread: for each rank, the tokens of the text that it has to read in this step.
     """
     columns = _columns(window.columns, len(window.rows), tuple(unread))
     held = [load + _window_tokens(*span, len(window.rows)) for load, span in zip(unread, columns, strict=True)]
     nodes = _nodes(tree, held)
     return [Share(own, *span) for own, span in zip(nodes, columns, strict=True)]
+
+
+def merge(
+    candidates: CandidateTree,
+    window: JacobiWindow,
+    shares: Sequence[Share],
+    parts: Sequence[Part],
+    found: Sequence[Choices],
+) -> Choices:
+    """Return the tokens chosen at the last token, every candidate, and the window's last row, in this order.
+
+    Of a row that several ranks have computed the lowest rank's counts. A rank's choice after a candidate is valid only
+    if its own choices lead to that candidate; where no rank's do, ``candidates`` is cut off.
+
+    Args:
+        found: by rank, the choices at the rows of its part.
+    """
+    rows = 1 + len(candidates) + window.columns * bool(window.rows)
+    tokens, wide = [0] * rows, bool(found[0].likeliest)
+    likeliest: list[list[int]] = [[] for _ in range(rows * wide)]
+    logits: list[list[float]] = [[] for _ in range(rows * wide)]
+    sure: set[int] = set()
+    for share, part, choices in reversed(list(zip(shares, parts, found, strict=True))):
+        columns = range(1 + len(candidates) + share.start, 1 + len(candidates) + share.stop) if window.rows else ()
+        places = [ROOT, *share.nodes, *columns]
+        for row, place in enumerate(places):
+            tokens[place] = choices.tokens[row]
+            if wide:
+                likeliest[place], logits[place] = choices.likeliest[row], choices.logits[row]
+        come_to = {places[row] for row in part.tree().walk(choices.tokens)}
+        sure = (sure - set(share.nodes)) | come_to
+    _cut_off(candidates, tokens, sure)
+    return Choices(tokens, likeliest, logits)
 
 
 def _window_tokens(start: int, stop: int, rows: int) -> int:
@@ -60,7 +94,7 @@ def _window_tokens(start: int, stop: int, rows: int) -> int:
 
 @lru_cache(maxsize=1024)
 def _columns(columns: int, rows: int, loads: tuple[int, ...]) -> list[tuple[int, int]]:
-    """Consecutive columns for each rank, the most loaded one having as few tokens as can be."""
+    """Return consecutive columns for each rank that keep the largest load as small as possible."""
     if not columns or not rows:
         return [(0, 0)] * len(loads)
     level = -(-(sum(loads) + columns * rows) // len(loads))
@@ -77,7 +111,7 @@ def _columns(columns: int, rows: int, loads: tuple[int, ...]) -> list[tuple[int,
 
 
 def _nodes(tree: CandidateTree, loads: Sequence[int]) -> list[list[int]]:
-    """The candidates of each rank, given how many tokens it has without them."""
+    """Return the candidates of each rank, given the number of tokens that it has without them."""
     paths = _paths(tree)
     level = -(-(sum(loads) + len(tree)) // len(loads))
     while True:
@@ -96,7 +130,7 @@ def _nodes(tree: CandidateTree, loads: Sequence[int]) -> list[list[int]]:
 
 
 def _paths(tree: CandidateTree) -> list[list[int]]:
-    """From the root to every leaf, the likeliest first, neighbours sharing the most."""
+    """Return the paths from the root to every leaf, the likeliest first, neighbours sharing the most."""
     children: list[list[int]] = [[] for _ in range(1 + len(tree))]
     for node in range(1, 1 + len(tree)):
         children[tree.parent(node)].append(node)
@@ -109,3 +143,13 @@ def _paths(tree: CandidateTree) -> list[list[int]]:
             paths.append(path)
         waiting += [[*path, node] for node in reversed(below)]
     return paths
+
+
+def _cut_off(candidates: CandidateTree, tokens: Sequence[int], sure: set[int]) -> None:
+    """End the accepted run before a candidate after which no rank has a valid choice."""
+    node = ROOT
+    while (child := candidates.child(node, tokens[node])) is not None:
+        if child not in sure:
+            candidates.cut_off(child)
+            return
+        node = child

@@ -8,16 +8,14 @@ from time import perf_counter
 from transformers import PreTrainedModel
 
 from decoding.compiled.inputs import fewest_padded_to, padded_size
-from decoding.compiled.prefix import StaticPrefix, prefix_of
+from decoding.compiled.prefix import StaticPrefix
 from decoding.drafting.successors import WIDTH
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.model.capabilities import gate_of
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix
-from decoding.model.state import last_state_of, observe
-from decoding.model.unwrapping import unwrapped
 from decoding.planning.step_cost import StepCost
+from decoding.runner import runner_of
 from decoding.sampling.sampler import likeliest
 from decoding.step import Origin
 
@@ -45,11 +43,11 @@ def step_cost(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCo
     Args:
         compiled: as the session's that the steps are of.
     """
-    model = unwrapped(model)
-    cost = _known_costs(model).get(compiled)
+    runner = runner_of(model)
+    cost = runner.step_costs.get(compiled)
     if cost is None:
         cost = measure_step_cost(model, compiled=compiled)
-        _known_costs(model)[compiled] = cost
+        runner.step_costs[compiled] = cost
     return cost
 
 
@@ -68,11 +66,10 @@ def measure_step_cost(
         compiled: as the session's that the steps are of.
         sizes: tokens of the steps, what tells most first; 1 among them. Those that there is no room for are left out.
     """
-    model = unwrapped(model)
-    observe(model)
-    gate = gate_of(model)
-    room = gate.position_limit or 4 * PROBE_PREFIX
-    prefix = prefix_of(model, gate, compiled)
+    runner = runner_of(model)
+    runner.refresh()
+    room = runner.capabilities.position_limit or 4 * PROBE_PREFIX
+    prefix = runner.new_prefix(compiled=compiled)
     assert isinstance(prefix, KVPrefix), "such a model takes no steps over several branches"
     prefix.read_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
@@ -117,11 +114,6 @@ def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str 
         abs(now.seconds(size) / now.seconds(1) * cost.seconds(1) / cost.seconds(size) - 1) <= AGREEMENT
         for size in CHECKED_SIZES
     )
-
-
-def _known_costs(model: PreTrainedModel) -> dict[bool | str, StepCost]:
-    costs: dict[bool | str, StepCost] = last_state_of(model).derived.setdefault("step costs", {})
-    return costs
 
 
 def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:

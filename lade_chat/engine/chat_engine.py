@@ -157,7 +157,7 @@ class ChatEngine:
         loaded, session, prompt = self._prepare(command)
         self._lookahead = command.options.lookahead
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        session.adopt(prompt.ids)
+        session.sync(prompt.ids)
         self._turns.begin(prompt.ids, session)
         self._inspecting = self._inspecting or command.options.debug
         run = ReplyRun(

@@ -213,10 +213,10 @@ async def test_the_list_acts_on_what_was_typed_however_slow_the_disk(engine: Scr
     async with opened(engine, store=store) as (app, pilot):
         await pilot.press("ctrl+t")
         await sees(pilot, "apples  ")
-        gate = threading.Event()
-        app.chat_screen.keeper.look_up(gate.wait, lambda _result: None)
+        barrier = threading.Event()
+        app.chat_screen.keeper.look_up(barrier.wait, lambda _result: None)
         await pilot.press(*"apple", "ctrl+d", "ctrl+d")
-        gate.set()
+        barrier.set()
         await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
         await sees(pilot, "“apples” is deleted")
         assert [each.title for each in Store(folder).page()] == ["pears"]

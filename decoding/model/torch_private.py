@@ -1,0 +1,68 @@
+"""Interfaces of PyTorch that it does not document and decoding needs, all in one place.
+
+Tested with torch 2.13, where the range in pyproject.toml ends; tests/test_private_interfaces.py names what is gone.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.nn.modules import module as torch_modules
+
+MODULE_FIELDS = (
+    "_parameters",
+    "_buffers",
+    "_modules",
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_non_persistent_buffers_set",
+)
+"""Attributes of every nn.Module that :mod:`.state` and :mod:`.module_view` read by name."""
+PREPACKED_ROWS = 8
+"""Rows that oneDNN lays weights out for; its layout for one row is slow for all others."""
+
+
+def prepacked(weight: torch.Tensor) -> torch.Tensor:
+    """Return a copy of a weight, shape (out, in), in oneDNN's layout, as torch.compile's freezing makes it."""
+    copy: torch.Tensor = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), PREPACKED_ROWS)
+    return copy
+
+
+def prepacked_product(rows: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """Return rows Wᵀ + b, shape (1, T, out), from a prepacked W."""
+    product: torch.Tensor = torch.ops.mkldnn._linear_pointwise.default(rows, packed, bias, "none", [], "")
+    return product
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """Return PyTorch's count of changes in place; 0 for tensors made in inference mode, which have none."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def inner_tensors(tensor: torch.Tensor) -> list[torch.Tensor] | None:
+    """Return the tensors that a tensor subclass wraps, such as a quantised one's integers and scales; else None."""
+    if not hasattr(tensor, "__tensor_flatten__"):
+        return None
+    names, _ = tensor.__tensor_flatten__()
+    inner = [getattr(tensor, name) for name in names]
+    return [each for each in inner if isinstance(each, torch.Tensor)]
+
+
+def has_global_hooks() -> bool:
+    """Return True if a forward hook is registered for all modules."""
+    return bool(torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks)
+
+
+def mark_static_address(tensor: torch.Tensor) -> None:
+    """Tell the compiler that a tensor's address lasts, or CUDA graphs would copy it at every replay."""
+    torch._dynamo.mark_static_address(tensor)
+
+
+def mark_varying(tensor: torch.Tensor, *dimensions: int) -> torch.Tensor:
+    """Return the tensor, having told the compiler that these dimensions vary: one graph serves steps of all sizes.
+
+    A dimension of 1 is left out: one token has a graph of its own.
+    """
+    for dimension in dimensions:
+        if tensor.shape[dimension] > 1:
+            torch._dynamo.maybe_mark_dynamic(tensor, dimension % tensor.dim())
+    return tensor

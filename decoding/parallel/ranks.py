@@ -1,0 +1,209 @@
+"""Workers: the other ranks as rank 0 sees them, each with a replica of the model."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.parallel.channel import Channel, Kind, WorkerError, WorkerLostError, bytes_of
+from decoding.parallel.messages import Instruction, Part, decode_choices
+from decoding.parallel.replica import Replica
+from decoding.parallel.split import Share, merge, split
+from decoding.sampling.sampler import Choices, Chooser, Greedy
+
+_Result = TypeVar("_Result")
+
+MAX_TOKENS_BEHIND = 8
+"""Tokens by which plain steps may run ahead before the other ranks read them."""
+
+
+class Workers:
+    """The ranks that serve, and how far each has read the text. Rank 0 alone decides.
+
+    Attributes:
+        share_tokens: in the last step, the tokens of the largest forward pass of any rank.
+    """
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        """
+        Args:
+            channels: to ranks that :func:`~decoding.parallel.serve` the same model.
+        """
+        self._others = [_Rank(channel) for channel in channels]
+        self._gone_bytes = 0
+        self._sampler: Chooser | None = None
+        self._steps = 0
+        # Of the last step.
+        self._own: Replica | None = None
+        self._shares: list[Share] = []
+        self.share_tokens = 0
+
+    @property
+    def ranks(self) -> int:
+        """The number of ranks, rank 0 included."""
+        return 1 + len(self._others)
+
+    @property
+    def exchanged_bytes(self) -> int:
+        """The bytes that rank 0 has sent and received so far."""
+        return self._gone_bytes + sum(rank.channel.exchanged_bytes for rank in self._others)
+
+    def follow(self, text: list[int], max_behind: int = 0) -> None:
+        """Prefill on the ranks that lack more than ``max_behind`` tokens of the text, without waiting for them.
+
+        Raises:
+            WorkerLostError: a rank is gone.
+        """
+        for rank in tuple(self._others):
+            if rank.behind(text) > max_behind:
+                self._tell(rank, self._steps, text, None)
+                rank.cached = len(text) - 1
+
+    def look_ahead(
+        self,
+        own: Replica,
+        own_unread: int,
+        text: list[int],
+        candidates: CandidateTree,
+        window: JacobiWindow,
+        sampler: Chooser,
+        width: int,
+    ) -> Choices:
+        """Run both branches after a text, a share of them on each rank.
+
+        Args:
+            own: rank 0's replica.
+            own_unread: how many tokens of the text it has not read.
+            text: up to the last token.
+            width: how many of each row's likeliest tokens are wanted.
+
+        Returns:
+            The tokens chosen at all rows, as on one rank. Where ranks disagree on a token, as rounding allows in a
+            near tie, rank 0's choice counts and ``candidates`` is cut off there.
+
+        Raises:
+            WorkerLostError: a rank is gone. WorkerError: a rank failed. The session is unchanged.
+            ValueError: the sampler cannot be sent.
+        """
+        self._send_sampler(sampler)
+        others = tuple(self._others)
+        unread = [own_unread, *(1 + rank.behind(text) for rank in others)]
+        shares = split(candidates, window, unread)
+        parts = [share.part(candidates, window, width) for share in shares]
+        self.share_tokens = max(map(sum, zip(unread, map(len, parts), strict=True)))
+        self._steps += 1
+        for rank, part in zip(others, parts[1:], strict=True):
+            self._tell(rank, self._steps, text, part)
+        found = [own.look_ahead(text, parts[0], sampler)]
+        try:
+            found += [self._answer(rank) for rank in others]
+        except BaseException:
+            own.abandon()
+            raise
+        self._own, self._shares = own, shares
+        return merge(candidates, window, shares, parts, found)
+
+    def settle(self, accepted: Sequence[int]) -> None:
+        """Have every rank keep the accepted candidates that it has read, given by their numbers in the tree."""
+        assert self._own is not None, "there was no step to settle"
+        kept = [_held(share, accepted) for share in self._shares]
+        self._own.settle(kept[0])
+        for rank, numbers in zip(self._others, kept[1:], strict=True):
+            rank.settle(numbers)
+
+    def close(self) -> None:
+        """Release the ranks from serving this model."""
+        for rank in tuple(self._others):
+            try:
+                rank.channel.send(Kind.END)
+                rank.channel.wait_until_sent()
+            except WorkerLostError:
+                self._drop(rank)
+
+    def _send_sampler(self, sampler: Chooser) -> None:
+        if sampler is self._sampler or (isinstance(sampler, Greedy) and isinstance(self._sampler, Greedy)):
+            return
+        try:
+            content = pickle.dumps(sampler)
+        except (AttributeError, TypeError, pickle.PicklingError) as error:
+            raise ValueError(f"a logits processor cannot be sent to the other ranks: {error}") from error
+        for rank in tuple(self._others):
+            self._guarded(rank, lambda channel: channel.send_bytes(Kind.SAMPLER, content))
+        self._sampler = sampler
+
+    def _tell(self, rank: _Rank, number: int, text: list[int], part: Part | None) -> None:
+        words = rank.instruction(number, text, part).encode()
+        self._guarded(rank, lambda channel: channel.send(Kind.PREFILL if part is None else Kind.STEP, words))
+
+    def _answer(self, rank: _Rank) -> Choices:
+        while True:
+            kind, words = self._guarded(rank, lambda channel: channel.receive())
+            if kind is Kind.ERROR:
+                raise WorkerError(f"rank {rank.channel.peer} failed: {bytes_of(words).decode()}")
+            if kind is Kind.ANSWER and words[0] == self._steps:
+                return decode_choices(words)
+
+    def _guarded(self, rank: _Rank, use: Callable[[Channel], _Result]) -> _Result:
+        try:
+            return use(rank.channel)
+        except WorkerLostError:
+            self._drop(rank)
+            raise
+
+    def _drop(self, rank: _Rank) -> None:
+        self._others.remove(rank)
+        self._gone_bytes += rank.channel.exchanged_bytes
+
+
+class _Rank:
+    """One other rank, as far as rank 0 knows it."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        # The text that it knows, and the number of tokens read.
+        self._text: list[int] = []
+        self.cached = 0
+        # Its part of the last step, and the candidates of it to keep; None if that step was abandoned.
+        self._part: Part | None = None
+        self._accepted: list[int] | None = None
+
+    def behind(self, text: list[int]) -> int:
+        """Return the number of tokens of a text that it has yet to read, without the last one."""
+        return len(text) - 1 - min(self.cached, self._shared(text))
+
+    def instruction(self, number: int, text: list[int], part: Part | None) -> Instruction:
+        """Return the instruction that brings it up to date and gives it its part."""
+        shared = self._shared(text)
+        instruction = Instruction(number, self._accepted, shared, text[shared:], part)
+        self.cached = min(self.cached, shared)
+        self._text[shared:] = instruction.tail
+        self._part, self._accepted = part, None
+        return instruction
+
+    def settle(self, accepted: Sequence[int]) -> None:
+        """Note the candidates of the last step that it keeps."""
+        assert self._part is not None
+        self._accepted = list(accepted)
+        # In that step it also read the rest of the text.
+        self.cached = len(self._text) + len(accepted)
+        self._text += [self._part.tokens[number - 1] for number in accepted]
+
+    def _shared(self, text: list[int]) -> int:
+        limit = min(len(self._text), len(text) - 1)
+        if self._text[:limit] == text[:limit]:
+            return limit
+        return next(index for index in range(limit) if self._text[index] != text[index])
+
+
+def _held(share: Share, accepted: Sequence[int]) -> list[int]:
+    """Return the accepted candidates that a share holds, by their numbers in its part."""
+    local = {node: number for number, node in enumerate(share.nodes, start=1)}
+    held: list[int] = []
+    for node in accepted:
+        if node not in local:
+            break
+        held.append(local[node])
+    return held

@@ -1,0 +1,204 @@
+"""ModelRunner: one model, how it is run, and everything found out about it, kept as long as the model lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+from weakref import WeakKeyDictionary, ref
+
+import torch
+from transformers import PreTrainedModel
+
+from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward
+from decoding.compiled.inputs import padded, single
+from decoding.compiled.prefix import StaticPrefix
+from decoding.model.capabilities import ModelCapabilities, capabilities_of
+from decoding.model.linear_kernels import LinearKernels
+from decoding.model.mask_check import why_branches_fail
+from decoding.model.prefix import KVPrefix, RecurrentPrefix
+from decoding.model.state import ModelState, survey
+from decoding.model.unwrapping import unwrapped
+from decoding.planning.step_cost import StepCost
+
+MAX_SUPPORTS = 8
+"""Mask checks remembered, so that a hook or a patch that comes and goes is not checked every time."""
+
+PrefixFactory: TypeAlias = Callable[[PreTrainedModel, ModelCapabilities], KVPrefix]
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """Tells if a model is served; if not, the reason, as a sentence about the model."""
+
+    supported: bool
+    reason: str | None = None
+
+
+class ModelRunner:
+    """All that is known of one model; obtained by :func:`runner_of`.
+
+    Timings and compiled code are valid for the layout of the model's tensors, and are dropped when that changes.
+
+    Attributes:
+        step_costs: seconds of steps, by the ``compiled`` of the session that takes them.
+        prefix_factory: makes this model's prefixes, if they are of a special kind; it must not hold the model.
+    """
+
+    def __init__(self, model: PreTrainedModel) -> None:
+        # A strong reference would keep the model alive for ever: the registry below holds this.
+        self._model = ref(model)
+        self._state = ModelState()
+        self.step_costs: dict[bool | str, StepCost] = {}
+        self.prefix_factory: PrefixFactory | None = None
+        self._kernels: LinearKernels | None = None
+        self._supports: list[tuple[object, Support]] = []
+        self._compiled: dict[str, CompiledForward] = {}
+        self._compiled_structure: object = None
+
+    @property
+    def model(self) -> PreTrainedModel:
+        """The model. Raises ReferenceError once it is gone."""
+        model = self._model()
+        if model is None:
+            raise ReferenceError("the model of this runner no longer exists")
+        return model
+
+    @property
+    def state(self) -> ModelState:
+        """The model's state as of the last refresh; the first use refreshes."""
+        return self._state if self._state.layout else self.refresh()
+
+    @property
+    def capabilities(self) -> ModelCapabilities:
+        """The model's capabilities, going by its configuration and signature as they are now."""
+        return capabilities_of(self.model)
+
+    @property
+    def support(self) -> Support:
+        """The support for lookahead as of the last refresh."""
+        return self._support(self.state.structure)
+
+    @property
+    def packed_bytes(self) -> int:
+        """The memory that prepacked copies of weights take."""
+        return 0 if self._kernels is None else self._kernels.packed_bytes
+
+    def refresh(self) -> ModelState:
+        """Compare the model with its last state. It takes less than a step of plain decoding."""
+        if self._state.update(survey(self.model)):
+            self.step_costs, self._kernels = {}, None
+            self._supports, self._compiled = [], {}
+        return self._state
+
+    def current_support(self) -> Support:
+        """Return the support for lookahead of the model as it is now; no weight is read."""
+        if not self._state.layout:
+            self.refresh()
+        return self._support(survey(self.model).structure)
+
+    def linear_kernels(self) -> LinearKernels:
+        """Return the fastest kernels, timed the first time and whenever torch's number of threads has changed."""
+        state, kernels = self.state, self._kernels
+        if kernels is None or kernels.threads != torch.get_num_threads():
+            kernels = self._kernels = LinearKernels.timed(self.model)
+        kernels.refresh(self.model, state)
+        return kernels
+
+    def compiled_forward(self, backend: str = DEFAULT_BACKEND) -> CompiledForward:
+        """Return the compiled forward pass; nothing is compiled before its first use.
+
+        It is kept while the model's modules, patches and hooks stay the same.
+        """
+        structure = self.state.structure
+        if structure != self._compiled_structure:
+            self._compiled, self._compiled_structure = {}, structure
+        if backend not in self._compiled:
+            reason = self.current_support().reason
+            if reason is None and self.capabilities.one_prefill:
+                reason = "its forward pass depends on the length of the text"
+            on_cuda = self.model.device.type == "cuda"
+            self._compiled[backend] = CompiledForward(backend, on_cuda=on_cuda, reason=reason)
+        return self._compiled[backend]
+
+    def new_prefix(
+        self, capabilities: ModelCapabilities | None = None, *, compiled: bool | str = False
+    ) -> KVPrefix | RecurrentPrefix:
+        """Return an empty prefix of the kind that serves the model.
+
+        Args:
+            capabilities: the model's; None to look them up.
+            compiled: True to run steps through `torch.compile`, or the name of a backend for it. Where the model
+                cannot be compiled it is not, and a warning says why.
+        """
+        capabilities = capabilities or self.capabilities
+        if not capabilities.rewindable:
+            return RecurrentPrefix(self.model, capabilities)
+        if self.prefix_factory is not None:
+            return self.prefix_factory(self.model, capabilities)
+        if compiled:
+            forward = self.compiled_forward(DEFAULT_BACKEND if compiled is True else compiled)
+            if forward.reason is None:
+                return StaticPrefix(self.model, capabilities, forward, self.linear_kernels)
+        return KVPrefix(self.model, capabilities, self.linear_kernels)
+
+    def _support(self, structure: object) -> Support:
+        for known_structure, support in self._supports:
+            if known_structure == structure:
+                return support
+        capabilities = self.capabilities
+        new_prefix = partial(KVPrefix, self.model, capabilities, self.linear_kernels)
+        reason = capabilities.reason or why_branches_fail(self.model, capabilities, new_prefix)
+        support = Support(reason is None, reason)
+        self._supports[:] = [(structure, support), *self._supports][:MAX_SUPPORTS]
+        return support
+
+
+_runners: WeakKeyDictionary[PreTrainedModel, ModelRunner] = WeakKeyDictionary()
+
+
+def runner_of(model: PreTrainedModel) -> ModelRunner:
+    """Return the runner of a model, which is one and the same as long as the model lives.
+
+    Raises:
+        NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
+    """
+    model = unwrapped(model)
+    return _runners.get(model) or _runners.setdefault(model, ModelRunner(model))
+
+
+def lookahead_support(model: PreTrainedModel) -> Support:
+    """Check the model's capabilities, then its masks with a few small forward passes.
+
+    The answer is kept until the model's modules, their hooks and patches, its configuration, dtype or kind of device
+    change. A hook runs in those passes too; one that changes the last row alone is found out by them.
+
+    Raises:
+        NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
+    """
+    return runner_of(model).current_support()
+
+
+def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> Support:
+    """Try to compile the model's steps, which takes seconds to minutes the first time.
+
+    Args:
+        backend: its name for `torch.compile`.
+    """
+    runner = runner_of(model)
+    runner.refresh()
+    forward = runner.compiled_forward(backend)
+    if forward.reason is None:
+        prefix = StaticPrefix(runner.model, runner.capabilities, forward, runner.linear_kernels)
+        prefix.read_logits([0])
+        # One token has a graph of its own, and any other number of them another.
+        for tokens in (1, 2):
+            prefix.branch_logits(padded(single(0), tokens))
+            prefix.rewind(1)
+    return Support(forward.reason is None, forward.reason)
+
+
+def packed_weight_bytes(model: PreTrainedModel) -> int:
+    """Return the memory taken by copies of a model's weights, prepacked for steps over several tokens."""
+    return runner_of(model).packed_bytes

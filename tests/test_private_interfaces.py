@@ -1,0 +1,107 @@
+"""The undocumented interfaces of torch and transformers: each test says which one is gone, and what needs it."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import tomlkit
+import torch
+import transformers
+from packaging.requirements import Requirement
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
+from transformers import DynamicCache, GenerationMixin
+
+from decoding.integrations.calling_frame import NEEDED
+from decoding.model import torch_private, transformers_private
+from tests.models import random_model, random_prompt
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("library", [torch, transformers])
+def test_the_installed_library_is_in_the_range_that_the_package_declares(library) -> None:
+    declared = map(Requirement, tomlkit.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    (requirement,) = (each for each in declared if each.name == library.__name__)
+    assert requirement.specifier.contains(library.__version__.split("+")[0])
+
+
+def test_modules_keep_their_parts_in_the_known_fields() -> None:
+    assert set(torch_private.MODULE_FIELDS) <= set(vars(nn.Linear(2, 2))), "module_view and state need these"
+
+
+@pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
+def test_onednn_multiplies_prepacked_weights() -> None:
+    weight, bias, rows = torch.randn(6, 4), torch.randn(6), torch.randn(1, 3, 4)
+    product = torch_private.prepacked_product(rows, torch_private.prepacked(weight), bias)
+    torch.testing.assert_close(product, nn.functional.linear(rows, weight, bias))
+
+
+def test_tensors_count_changes_in_place() -> None:
+    tensor = torch.zeros(2)
+    before = torch_private.version_of(tensor)
+    tensor.add_(1)
+    assert torch_private.version_of(tensor) > before
+    with torch.inference_mode():
+        assert torch_private.version_of(torch.zeros(2)) == 0
+
+
+def test_tensor_subclasses_name_what_they_wrap() -> None:
+    parts = torch.ones(2), torch.zeros(2)
+    wrapper = SimpleNamespace(one=parts[0], other=parts[1], __tensor_flatten__=lambda: (["one", "other"], None))
+    assert torch_private.inner_tensors(wrapper) == [*parts]  # type: ignore[arg-type]
+    assert torch_private.inner_tensors(parts[0]) is None
+
+
+def test_hooks_on_all_modules_are_seen() -> None:
+    handle = register_module_forward_hook(lambda module, args, output: None)
+    assert torch_private.has_global_hooks()
+    handle.remove()
+    assert not torch_private.has_global_hooks()
+
+
+def test_the_compiler_takes_marks() -> None:
+    tensor = torch.zeros(1, 4)
+    torch_private.mark_static_address(tensor)
+    assert torch_private.mark_varying(tensor, 0, -1) is tensor
+    marks = set().union(*(value for name, value in vars(tensor).items() if "dynamic" in name and value))
+    assert marks == {1}
+
+
+def test_generate_decodes_by_the_known_methods() -> None:
+    for name in (transformers_private.SAMPLE_METHOD, *transformers_private.OTHER_METHODS):
+        assert callable(getattr(GenerationMixin, name)), f"lade patches {name}"
+
+
+def test_a_model_says_which_attention_it_runs_with() -> None:
+    model = random_model("llama")
+    model.set_attn_implementation("eager")
+    assert transformers_private.attention_implementation(model) == "eager"
+
+
+def test_a_cache_of_the_caller_is_told_from_one_of_generate() -> None:
+    seen = []
+
+    def decode(model, input_ids, **prepared):
+        seen.append(transformers_private.is_users_cache(prepared["past_key_values"]))
+        return input_ids
+
+    model, ids = random_model("llama"), torch.tensor([random_prompt(3)])
+    for options in ({}, {"past_key_values": DynamicCache()}):
+        model.generate(ids, custom_generate=decode, max_new_tokens=1, **options)
+    assert seen == [False, True]
+
+
+def test_a_forward_pass_hands_on_its_state() -> None:
+    model = random_model("mamba")
+    output = model(torch.tensor([random_prompt(3)]), use_cache=True)
+    handed_on = transformers_private.arguments_after(model, output)
+    assert any(value is not None for value in handed_on.values())
+
+
+def test_generate_has_the_local_variables_that_a_callable_is_not_given() -> None:
+    names = inspect.unwrap(GenerationMixin.generate).__code__.co_varnames
+    assert set(NEEDED) <= set(names), "calling_frame reads these"
