@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
+
 
 class LadeChatError(Exception):
     """Root of every error that the application raises on purpose; its text is one line to be shown as it is."""
@@ -62,3 +64,13 @@ def summary(error: BaseException, limit: int = 240) -> str:
     if text.endswith(":") and len(lines) > 1:
         text = f"{text} {lines[1]}"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def one_line(error: BaseException) -> str:
+    """An error as one line: in its own words if it is one of ours, else with its type in front."""
+    if isinstance(error, LadeChatError):
+        return str(error)
+    if is_out_of_memory(error):
+        return OUT_OF_MEMORY
+    name, text = type(error).__name__, summary(error)
+    return text if text == name else f"{name}: {text}"

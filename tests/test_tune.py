@@ -60,7 +60,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tune, "measure_step_cost", scripted_cost)
     monkeypatch.setattr(tune, "PROMPTS", ("Count to ten.",))
     monkeypatch.setattr(tune, "ROUNDS", 1)
-    monkeypatch.setattr(tune, "MOST_NEW_TOKENS", 6)
+    monkeypatch.setattr(tune, "MAX_NEW_TOKENS", 6)
     monkeypatch.setattr(tune, "FIXED", (Sizes(2, 3, 2),))
 
 

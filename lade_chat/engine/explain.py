@@ -46,7 +46,7 @@ BLOCK_SIZE = 6
 SIZES = LookaheadConfig(window_size=4, ngram_size=4, guess_set_size=3)
 COLLECTING_STEPS = SIZES.ngram_size
 """The window yields n-grams in the last two of these, for the first time."""
-MOST_NEW_TOKENS = 64
+MAX_NEW_TOKENS = 64
 
 
 def explain(loaded: LoadedModel, question: str, prompt: Prompt, stopped: Callable[[], bool]) -> Iterator[Event]:

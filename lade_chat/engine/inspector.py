@@ -45,7 +45,7 @@ class Inspector:
         """The last step laid open; None before the first."""
         return None if self._step is None else self._laid_open(self._number, self._step, self._detail)
 
-    def most_telling(self) -> Inspection | None:
+    def last_speculative(self) -> Inspection | None:
         """The last step that held guesses or a window, else the last one: a reply's very last is often cut short."""
         return self.inspection() if self._telling is None else self._laid_open(*self._telling)
 

@@ -5,25 +5,29 @@ from __future__ import annotations
 import secrets
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from decoding import SamplingConfig
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.values import DecodingOptions, Sampling
+from lade_chat.protocol.commands import Race, Reply
+from lade_chat.protocol.values import Sampling
+
+CommandT = TypeVar("CommandT", Reply, Race)
 
 _SHAPING = ("temperature", "top_p", "top_k", "min_p", "typical_p")
 """Values that mean something only where tokens are drawn: one of them has a greedy generation config draw."""
 _VALUES = (*_SHAPING, "repetition_penalty")
 
 
-def with_seed(options: DecodingOptions) -> DecodingOptions:
-    """The options with a seed drawn where none was given, so that both sides of a race have the same."""
-    sampling = options.sampling
+def with_seed(command: CommandT) -> CommandT:
+    """The command with a seed drawn where sampling has none, so that both sides of a comparison share it."""
+    sampling = command.options.sampling
     if sampling is None or sampling.seed is not None:
-        return options
-    return msgspec.structs.replace(options, sampling=msgspec.structs.replace(sampling, seed=secrets.randbelow(2**32)))
+        return command
+    seeded = msgspec.structs.replace(sampling, seed=secrets.randbelow(2**32))
+    return msgspec.structs.replace(command, options=msgspec.structs.replace(command.options, sampling=seeded))
 
 
 def sampling_config(sampling: Sampling | None, model: Any) -> SamplingConfig | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, measure_step_cost, packed_weight_bytes
 from lade_chat.engine.prompt_builder import build_prompt
-from lade_chat.engine.reply import config_of, lookahead_decoder
+from lade_chat.engine.reply import lookahead_config, lookahead_decoder
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import remember
 from lade_chat.presentation.metrics import sizes_name
@@ -24,7 +24,7 @@ PROMPTS = (
     "Tell me a short story about a fox.",
 )
 ROUNDS = 2
-MOST_NEW_TOKENS = 128
+MAX_NEW_TOKENS = 128
 WARM_UP_TOKENS = 16
 
 
@@ -113,15 +113,15 @@ def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, i
     fixed = dict.fromkeys((*FIXED, *([more] if more else [])))
     decoders: dict[str, Decoder] = {
         "plain": AutoregressiveDecoder(loaded.model),
-        "auto": lookahead_decoder(loaded, config_of(None)),
-        **{sizes_name(sizes): lookahead_decoder(loaded, config_of(sizes)) for sizes in fixed},
+        "auto": lookahead_decoder(loaded, lookahead_config(None)),
+        **{sizes_name(sizes): lookahead_decoder(loaded, lookahead_config(sizes)) for sizes in fixed},
     }
     steps: dict[str, list[Step]] = {name: [] for name in decoders}
     names, turns = list(decoders), ROUNDS * len(PROMPTS)
     for turn in range(turns):
         message, window = Message("user", PROMPTS[turn % len(PROMPTS)]), loaded.info.context_window
         prompt = build_prompt(
-            (message,), loaded.tokenizer, raw=False, context_window=window, max_new_tokens=MOST_NEW_TOKENS
+            (message,), loaded.tokenizer, raw=False, context_window=window, max_new_tokens=MAX_NEW_TOKENS
         )
         warm_up = Session(loaded.model, compiled=loaded.info.compiled)
         most = min(WARM_UP_TOKENS, prompt.max_new_tokens)
