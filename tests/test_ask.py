@@ -111,8 +111,10 @@ class ScriptedEngine:
 class EndlessEngine(ScriptedEngine):
     """Goes on until it is stopped."""
 
+    is_stopped = False
+
     def _side(self, side: Side) -> Iterator[Event]:
-        while not self.job.stopped:
+        while not (self.is_stopped or self.job.stopped):
             yield Tokens((Piece("on ", "plain", 1, 0),), Statistics(), side=side)
             time.sleep(0.002)
         yield ReplyFinished("cancelled", STATISTICS, side=side)
@@ -330,6 +332,6 @@ def test_compare_on_a_terminal_shows_two_panes() -> None:
 
 def test_compare_ended_by_ctrl_c_names_no_winner(capsys: pytest.CaptureFixture[str]) -> None:
     engine = EndlessEngine()
-    engine.stopped = True
+    engine.is_stopped = True
     assert run_compare(engine=engine) == 130
     assert "no winner" in capsys.readouterr().out
