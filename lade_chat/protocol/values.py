@@ -81,6 +81,20 @@ class Sampling(msgspec.Struct, frozen=True):
     seed: int | None = None
     """With one seed a text is drawn the same, lookahead or not; without one the engine draws it."""
     from_model: bool = False
+    """Fill in from the model's generation config."""
+
+    def normalized(self) -> Sampling | None:
+        """The same request in its simplest form; None for plain greedy decoding.
+
+        Any sampling value but a repetition penalty implies temperature 1. A request over the model's generation config
+        stays as it is, since that decides whether to sample.
+        """
+        if self.from_model:
+            return self
+        penalty = self.repetition_penalty
+        if self.temperature == 0 or self == Sampling(repetition_penalty=penalty):
+            return None if penalty in (None, 1) else Sampling(temperature=0.0, repetition_penalty=penalty)
+        return self if self.temperature is not None else msgspec.structs.replace(self, temperature=1.0)
 
 
 class DecodingOptions(msgspec.Struct, frozen=True):
