@@ -63,7 +63,7 @@ def text_of(events: list[Event]) -> str:
 
 
 def walk(events: list[Event], kind: type) -> object:
-    return next(event.walk for event in events if isinstance(event, Explained) and isinstance(event.walk, kind))
+    return next(event.chapter for event in events if isinstance(event, Explained) and isinstance(event.chapter, kind))
 
 
 def masks(events: list[Event]) -> Iterator[Mask]:
@@ -74,7 +74,7 @@ def masks(events: list[Event]) -> Iterator[Mask]:
 
 
 def test_the_walks_come_in_order_and_travel_as_lines(events: list[Event]) -> None:
-    kinds = [type(event.walk) for event in events[:-1] if isinstance(event, Explained)]
+    kinds = [type(event.chapter) for event in events[:-1] if isinstance(event, Explained)]
     assert kinds == [Beginning, Convergence, Collection, Verification, Comparison]
     assert isinstance(events[-1], ExplainFinished)
     assert [decode_event(encode(event)) for event in events] == events
@@ -120,10 +120,10 @@ def test_each_iteration_guesses_what_the_one_before_it_said(events: list[Event])
 def test_the_window_grows_a_row_a_step_and_then_yields_n_grams_twice(events: list[Event]) -> None:
     collection = walk(events, Collection)
     assert isinstance(collection, Collection)
-    rows = [step.laid_open.window for step in collection.steps]
+    rows = [step.inspection.window for step in collection.steps]
     assert [len(each) for each in rows] == [1, 2, 3, 3]
-    assert [len(step.laid_open.ngrams) for step in collection.steps] == [0, 0, 4, 4]
-    assert rows[3] == (*rows[2][1:], collection.steps[2].laid_open.new_row)
+    assert [len(step.inspection.ngrams) for step in collection.steps] == [0, 0, 4, 4]
+    assert rows[3] == (*rows[2][1:], collection.steps[2].inspection.new_row)
 
 
 def test_what_is_accepted_is_what_the_model_chose_there(events: list[Event]) -> None:
@@ -131,15 +131,15 @@ def test_what_is_accepted_is_what_the_model_chose_there(events: list[Event]) -> 
     assert isinstance(verification, Verification)
     assert verification.step is not None
     step = verification.step
-    candidates, place = step.laid_open.candidates, 0
+    candidates, place = step.inspection.candidates, 0
     for number, candidate in enumerate(candidates, start=1):
         if candidate.accepted:
             assert candidate.parent == place
             assert candidate.text == step.chosen[place]
             place = number
     assert all(each.text != step.chosen[place] for each in candidates if each.parent == place)
-    assert step.laid_open.settled[-1] == step.chosen[place]
-    assert len(step.laid_open.settled) == 1 + sum(candidate.accepted for candidate in candidates)
+    assert step.inspection.settled[-1] == step.chosen[place]
+    assert len(step.inspection.settled) == 1 + sum(candidate.accepted for candidate in candidates)
 
 
 def test_the_masks_are_those_of_the_steps(events: list[Event]) -> None:
@@ -172,7 +172,7 @@ def test_stopped_it_ends_within_a_step_and_the_next_one_runs(engine: ChatEngine)
     job = Job(Explain((Message("user", QUESTION),)))
     for event in engine.handle(job):
         told.append(event)
-        if isinstance(event, Explained) and isinstance(event.walk, Convergence):
+        if isinstance(event, Explained) and isinstance(event.chapter, Convergence):
             job.stop()
     assert [type(event) for event in told] == [Explained, Explained, ExplainFinished]
     assert isinstance(list(engine.handle(Job(Explain((Message("user", QUESTION),)))))[-1], ExplainFinished)

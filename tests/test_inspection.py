@@ -1,4 +1,4 @@
-"""A reply paused, stepped and laid open: what is told agrees with the reply, and the clock stands still meanwhile."""
+"""A reply paused, stepped and inspected: what is told agrees with the reply, and the clock stands still meanwhile."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_lookahead_can_be_switched_while_a_reply_is_paused(engine: ChatEngine) -
     assert running.text == whole(engine)
 
 
-def test_nothing_is_laid_open_unless_it_is_asked_for(engine: ChatEngine) -> None:
+def test_steps_are_inspected_only_on_request(engine: ChatEngine) -> None:
     running = Running(engine)
     assert all(batch.inspection is None for batch in running.steps(4))
     running.job.inspect(True)
@@ -142,7 +142,7 @@ def test_nothing_is_laid_open_unless_it_is_asked_for(engine: ChatEngine) -> None
     running.rest()
 
 
-def test_the_last_step_is_laid_open_at_the_end_for_whoever_looks_then(engine: ChatEngine) -> None:
+def test_the_last_step_is_inspected_for_an_inspector_that_opens_later(engine: ChatEngine) -> None:
     events = list(engine.handle(Job(Reply((Message("user", "Tell me of the hills."),), OPTIONS))))
     batches = [event for event in events if isinstance(event, Tokens)]
     inspection = batches[-1].inspection

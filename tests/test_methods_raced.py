@@ -11,7 +11,7 @@ import torch
 
 from decoding import FinishReason, Origin
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.comparison import race as race_module
+from lade_chat.engine.comparison import run as comparison
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, own_settings_aside
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
@@ -64,9 +64,9 @@ def test_every_method_says_what_plain_decoding_says(engine: ChatEngine, name: Me
     left, right = ends(events)["left"].statistics, ends(events)["right"].statistics
     assert text_of(events, "left") == text_of(events, "right") != ""
     assert left.generated_tokens == right.generated_tokens == 40
-    assert left.contender is not None
-    assert left.contender == in_force(Contender(name), OPTIONS.sizes)
-    assert right.contender == Contender("plain")
+    assert left.method is not None
+    assert left.method == in_force(Contender(name), OPTIONS.sizes)
+    assert right.method == Contender("plain")
     assert left.seconds > 0 < right.seconds
     assert left.steps <= right.steps == 40
     assert last.speedup == pytest.approx(right.seconds / left.seconds)
@@ -119,7 +119,7 @@ def test_where_lookahead_cannot_serve_the_others_still_race(tmp_path: Path, name
 
 def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """One side is made to choose the second likeliest token once: the gap is that of the two logits."""
-    original = race_module.decoder_for
+    original = comparison.decoder_for
     gaps = []
 
     def decoder_for(which: Contender, loaded: object) -> object:
@@ -141,7 +141,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
         decoder.generate = wrong  # type: ignore[method-assign, assignment]
         return decoder
 
-    monkeypatch.setattr(race_module, "decoder_for", decoder_for)
+    monkeypatch.setattr(comparison, "decoder_for", decoder_for)
     last = raced(engine, "plain", "hf-generate")[-1]
     assert isinstance(last, RaceFinished)
     assert last.difference is not None

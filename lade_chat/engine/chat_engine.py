@@ -11,8 +11,8 @@ from typing import TypeAlias
 
 from decoding import Session
 from decoding.parallel import WorkerLostError
-from lade_chat.engine.comparison.race import check, race
-from lade_chat.engine.comparison.turns import Turns, fresh
+from lade_chat.engine.comparison.run import check, race
+from lade_chat.engine.comparison.session_history import SessionHistory, fresh
 from lade_chat.engine.explain import MAX_NEW_TOKENS, explain
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt, build_prompt
@@ -33,7 +33,7 @@ LONG_REPLY = 24
 REMEMBER_SECONDS = 30.0
 """Shortest time between two writes of the step cost that live steps have refined."""
 
-Cached: TypeAlias = tuple[Session, Turns]
+Cached: TypeAlias = tuple[Session, SessionHistory]
 """State of one conversation that outlives a turn."""
 
 
@@ -43,7 +43,7 @@ class ChatEngine:
     def __init__(self) -> None:
         self._loaded: LoadedModel | None = None
         self._session: Session | None = None
-        self._turns = Turns()
+        self._history = SessionHistory()
         self._checked = -math.inf
         self._remembered = -math.inf
         self._ranks = Ranks()
@@ -55,8 +55,8 @@ class ChatEngine:
         """
         if self._session is None:
             return None
-        present = (self._session, self._turns)
-        self._session, self._turns = cached or (fresh(self._session), Turns())
+        present = (self._session, self._history)
+        self._session, self._history = cached or (fresh(self._session), SessionHistory())
         return present
 
     def handle(self, job: Job) -> Iterator[Event]:
@@ -117,13 +117,13 @@ class ChatEngine:
     def _forget_model(self) -> None:
         self._remember_step_cost(after=0.0)
         self._loaded = self._session = None
-        self._turns = Turns()
+        self._history = SessionHistory()
 
     def _reply(self, command: Reply, job: Job) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
         session.adopt(prompt.ids)
-        self._turns.begin(prompt.ids, session)
+        self._history.record(prompt.ids, session)
         for event in ReplyRun(loaded, session, prompt, command.options, job).events():
             if event is not None:
                 yield event
@@ -155,7 +155,7 @@ class ChatEngine:
         loaded, session, prompt = self._prepare(command)
         check(command, loaded)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        start = fresh(session) if command.fresh else self._turns.start(prompt.ids, session)
+        start = fresh(session) if command.fresh else self._history.start(prompt.ids, session)
         yield from race(loaded, start, prompt, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""What a step's cost means for lookahead on this machine: how many candidates pay, and which sizes are fastest."""
+"""Tuning report for this machine: step cost, the number of candidates that pay, and the fastest sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WARM_UP_TOKENS = 16
 
 
 class StepTime(NamedTuple):
-    """What a step over so many tokens takes; ``relative`` is in plain steps."""
+    """Time of a step over ``tokens`` tokens; ``relative`` is in plain steps."""
 
     tokens: int
     seconds: float
@@ -37,7 +37,7 @@ class StepTime(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """The candidates in a row that pay best, where each is right that often if all before it were."""
+    """The best length of a candidate chain, given each candidate's acceptance if all before it were accepted."""
 
     acceptance: float
     candidates: int
@@ -45,7 +45,7 @@ class Chain(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A full window, and how many tokens a step it has to win to pay for itself."""
+    """A full window, and the extra tokens per step with which it breaks even."""
 
     window_size: int
     ngram_size: int
@@ -54,7 +54,7 @@ class Window(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one setting achieved over all prompts, their reading left out; the speed-up is over plain decoding."""
+    """One setting's result over all prompts, without prefill; the speed-up is over plain decoding."""
 
     sizes: str
     tokens_per_step: float
@@ -63,14 +63,14 @@ class Outcome(NamedTuple):
 
 
 def measure(loaded: LoadedModel) -> StepCost:
-    """What a step costs, measured now whatever is remembered, and remembered."""
+    """Measure and save the step cost, whatever was saved before."""
     cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
     remember(loaded, cost)
     return cost
 
 
 def copied_bytes(loaded: LoadedModel) -> int:
-    """The memory that the weights' second copies take, laid out for steps over several tokens."""
+    """Memory of the weights' second copies, packed for steps over several tokens."""
     return packed_weight_bytes(loaded.model)
 
 
@@ -97,18 +97,16 @@ def best_chain(relative: Sequence[float], acceptance: float) -> Chain:
 
 
 def window_cost(relative: Sequence[float], window_size: int, ngram_size: int) -> Window:
-    """What W columns of N-1 rows have to win, given ``relative`` as above."""
+    """The break-even point of W columns of N-1 rows, given ``relative`` as above."""
     tokens = window_size * (ngram_size - 1)
     return Window(window_size, ngram_size, tokens, float(relative[1 + tokens]) - 1.0)
 
 
 def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, int], None]) -> list[Outcome]:
-    """Plain decoding, automatic sizes and fixed ones over the same prompts; ``more`` is one more fixed setting.
+    """Measure plain decoding, automatic sizes and fixed sizes on the same prompts; ``more`` is another fixed setting.
 
-    Lookahead's steps are shared among all processes that serve the model.
-
-    The settings take turns on every prompt, so that a machine that slows down slows all of them. Each reply has a
-    session of its own: nothing is learnt from another.
+    The settings take turns on every prompt, so that a machine that slows down slows all of them. Each reply has its own
+    session, so none learns from another. Lookahead uses all of the model's ranks.
     """
     fixed = dict.fromkeys((*FIXED, *([more] if more else [])))
     decoders: dict[str, Decoder] = {
@@ -140,7 +138,7 @@ def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, i
 
 
 def _outcomes(steps: dict[str, list[Step]]) -> list[Outcome]:
-    """Each setting's steps summed up, the first setting being plain decoding."""
+    """Sum up each setting's steps."""
     tokens = {name: sum(len(step.tokens) for step in taken) for name, taken in steps.items()}
     speeds = {name: tokens[name] / max(sum(step.seconds for step in taken), 1e-9) for name, taken in steps.items()}
     return [

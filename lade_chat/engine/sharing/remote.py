@@ -1,4 +1,4 @@
-"""A tab's end of the socket to the engine that it shares with others: what ``EngineClient`` is to a process."""
+"""RemoteEngine: a tab's client of the shared engine, with the interface of ``EngineClient``."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import EngineLost, Event
 
 CONNECT_SECONDS = 15.0
-"""How long an engine that is not there is tried for: whoever serves the tabs is about to start it again."""
-_PAUSE_SECONDS = 0.1
-_LONGEST_EVENT = 1 << 26
+"""Time to keep trying: the server of the tabs restarts an engine that has died."""
+_RETRY_SECONDS = 0.1
+_MAX_EVENT_BYTES = 1 << 26
 _GONE = "the engine that the tabs share is gone"
 
 
 class RemoteEngine:
-    """For one event loop. ``events()`` goes on across ``restart()``; it ends after ``close()``."""
+    """A client for one event loop. ``events()`` continues across ``restart()`` and ends after ``close()``."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -31,19 +31,19 @@ class RemoteEngine:
         self._closed = False
 
     async def start(self) -> None:
-        """Connect; if that cannot be done, ``events()`` says so."""
+        """Connect; ``events()`` reports a failure."""
         if self._writer is not None or self._closed:
             return
         deadline = asyncio.get_running_loop().time() + CONNECT_SECONDS
         while True:
             try:
-                reader, self._writer = await self._address.connect(_LONGEST_EVENT)
+                reader, self._writer = await self._address.connect(_MAX_EVENT_BYTES)
                 break
             except OSError:
                 if asyncio.get_running_loop().time() > deadline:
                     self._events.put_nowait(EngineLost(_GONE))
                     return
-                await asyncio.sleep(_PAUSE_SECONDS)
+                await asyncio.sleep(_RETRY_SECONDS)
         self._reading = asyncio.create_task(self._read(reader))
 
     def send(self, command: Command) -> None:
@@ -52,17 +52,18 @@ class RemoteEngine:
             self._writer.write(encode(command))
 
     async def events(self) -> AsyncIterator[Event]:
+        """Events in order, from every connection, until ``close()``."""
         while (event := await self._events.get()) is not None:
             yield event
         self._events.put_nowait(None)
 
     async def restart(self) -> None:
-        """Connect anew; nothing more is heard through the old connection."""
+        """Reconnect; pending events of the old connection are dropped."""
         self._disconnect()
         await self.start()
 
     def close(self) -> None:
-        """Let the connection go; what was asked through it ends within a step. More than once is harmless."""
+        """Disconnect; a job in progress ends within a step. Idempotent."""
         self._disconnect()
         self._closed = True
         self._events.put_nowait(None)
