@@ -52,7 +52,7 @@ def test_the_best_device_is_chosen(cuda: bool, mps: bool, chosen: str, monkeypat
     assert precision.choose_device(None).type == chosen
 
 
-SMALL, BIG = precision.SMALL - 1, precision.SMALL
+SMALL, BIG = precision.SMALL_MODEL_PARAMETERS - 1, precision.SMALL_MODEL_PARAMETERS
 
 
 @pytest.mark.parametrize(

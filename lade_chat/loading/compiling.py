@@ -1,4 +1,4 @@
-"""Has a loaded model's steps compiled, where that was asked for and can be done."""
+"""Compiles a loaded model's steps where the model supports it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lade_chat.loading.model import LoadedModel
 
 
 def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
-    """The model, its steps compiled from now on; where they cannot be, a notice says why.
+    """Compile the model's steps, or add a notice with the reason if that is not supported.
 
     This takes seconds to minutes. The model must not be changed afterwards.
     """
