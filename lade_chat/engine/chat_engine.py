@@ -20,8 +20,7 @@ from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
 from lade_chat.errors import LadeChatError, beyond_context, is_out_of_memory, one_line
-from lade_chat.loading.compiling import with_compiled_steps
-from lade_chat.loading.model import LoadedModel, Report, load
+from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
 from lade_chat.protocol.commands import Explain, Load, Race, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading, ReplyFinished, ReplyStarted

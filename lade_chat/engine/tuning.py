@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, measure_step_cost, packed_weight_bytes
+from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes
 from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.engine.reply import lookahead_config, lookahead_decoder
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.step_costs import remember
 from lade_chat.presentation.metrics import sizes_name
 from lade_chat.protocol.values import Message, Sizes
 
@@ -60,13 +59,6 @@ class Outcome(NamedTuple):
     tokens_per_step: float
     tokens_per_second: float
     speedup: float
-
-
-def measure(loaded: LoadedModel) -> StepCost:
-    """Measure and save the step cost, whatever was saved before."""
-    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
-    remember(loaded, cost)
-    return cost
 
 
 def copied_bytes(loaded: LoadedModel) -> int:

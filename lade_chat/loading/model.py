@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
@@ -61,6 +63,25 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
             if is_out_of_memory(error):
                 raise OutOfMemoryError(does_not_fit(_what(options))) from error
             raise ModelError(f"{_what(options)} cannot be loaded: {summary(error)}") from error
+
+
+def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
+    """Compile the model's steps, or add a notice with the reason if that is not supported.
+
+    This takes seconds to minutes. The model must not be changed afterwards.
+    """
+    from decoding import compile_support
+    from lade_chat.loading.quiet import quiet
+
+    with quiet():
+        support = compile_support(loaded.model)
+    info = loaded.info
+    if support.supported:
+        info = msgspec.structs.replace(info, compiled=True)
+    else:
+        notice = f"Steps are not compiled: {(support.reason or 'not supported').rstrip('.')}."
+        info = msgspec.structs.replace(info, notices=(*info.notices, notice))
+    return replace(loaded, info=info)
 
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:

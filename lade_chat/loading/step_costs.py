@@ -39,7 +39,7 @@ def with_checked_step_cost(loaded: LoadedModel) -> LoadedModel:
 
     if loaded.step_cost is None or still_holds(loaded.model, loaded.step_cost, compiled=loaded.info.compiled):
         return loaded
-    return replace(loaded, step_cost=_measured(loaded))
+    return replace(loaded, step_cost=measure(loaded))
 
 
 def step_cost_for(loaded: LoadedModel) -> StepCost:
@@ -52,10 +52,10 @@ def step_cost_for(loaded: LoadedModel) -> StepCost:
             remembered = StepCost.from_dict(known)
             if still_holds(loaded.model, remembered, compiled=loaded.info.compiled):
                 return remembered
-    return _measured(loaded)
+    return measure(loaded)
 
 
-def _measured(loaded: LoadedModel) -> StepCost:
+def measure(loaded: LoadedModel) -> StepCost:
     """Measure and save the step cost."""
     from decoding import measure_step_cost
 

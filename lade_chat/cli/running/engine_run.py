@@ -69,7 +69,7 @@ def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
 
 def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
     """A model that is here, its steps compiled; where they cannot be, a notice on stderr says why."""
-    from lade_chat.loading.compiling import with_compiled_steps
+    from lade_chat.loading.model import with_compiled_steps
 
     line.show_event(Loading("compile"))
     known = len(loaded.info.notices)

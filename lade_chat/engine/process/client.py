@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from queue import SimpleQueue
 from typing import IO
@@ -27,19 +28,60 @@ _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.process.serve
 """Unlike ``-m``: the same sys.path as here, without the working directory."""
 
 
-class EngineClient:
-    """An engine in a child process, for one event loop.
+class EngineConnection(ABC):
+    """A connection to an engine, for one event loop.
 
-    ``events()`` continues across ``restart()`` and ends after ``close()``. If the process dies unexpectedly it yields
-    ``EngineLost`` once, and the client is ready for ``restart()``.
+    ``events()`` continues across ``restart()`` and ends after ``close()``. If the engine is lost it yields
+    ``EngineLost`` once, and the connection is ready for ``restart()``.
     """
+
+    def __init__(self) -> None:
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._closed = False
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Connect, unless connected; ``events()`` reports a failure."""
+
+    @abstractmethod
+    def send(self, command: Command) -> None:
+        """Send a command without waiting; without an engine it is dropped."""
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Events in order, from every engine that this connects to, until ``close()``."""
+        while (event := await self._events.get()) is not None:
+            yield event
+        self._events.put_nowait(None)
+
+    async def restart(self) -> None:
+        """Disconnect and connect again; pending events are dropped."""
+        self._reset()
+        await self.start()
+
+    def close(self) -> None:
+        """Disconnect and return at once; a job in progress is lost. Idempotent."""
+        self._reset()
+        self._closed = True
+        self._events.put_nowait(None)
+
+    def _reset(self) -> None:
+        self._disconnect()
+        while not self._events.empty():
+            self._events.get_nowait()
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Disconnect without waiting, if connected."""
+
+
+class EngineClient(EngineConnection):
+    """An engine in a child process."""
 
     def __init__(self, engine: str | None = None) -> None:
         """``engine``: ``module:factory`` of another engine than the chat's."""
+        super().__init__()
         self._arguments = ["--engine", engine] if engine is not None else []
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._process: _Process | None = None
-        self._closed = False
 
     @property
     def pid(self) -> int | None:
@@ -47,7 +89,6 @@ class EngineClient:
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        """Start the engine process, unless there is one; ``events()`` reports a failure."""
         if self._process is not None or self._closed:
             return
         loop = asyncio.get_running_loop()
@@ -57,33 +98,13 @@ class EngineClient:
             self._events.put_nowait(EngineLost(f"the engine process could not start: {error}"))
 
     def send(self, command: Command) -> None:
-        """Send a command without waiting; without a process (never started, lost, closed) it is dropped."""
         if self._process is not None:
             self._process.send(command)
 
-    async def events(self) -> AsyncIterator[Event]:
-        """Events in order, from every process that this client starts, until ``close()``."""
-        while (event := await self._events.get()) is not None:
-            yield event
-        self._events.put_nowait(None)
-
-    async def restart(self) -> None:
-        """End the process, if there is one, and start a fresh one; pending events of the old one are dropped."""
-        self._kill()
-        await self.start()
-
-    def close(self) -> None:
-        """Kill the process and return at once; a command in progress is lost. Idempotent."""
-        self._kill()
-        self._closed = True
-        self._events.put_nowait(None)
-
-    def _kill(self) -> None:
+    def _disconnect(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-        while not self._events.empty():
-            self._events.get_nowait()
 
     def _deliver(self, process: _Process, event: Event) -> None:
         if process is not self._process:

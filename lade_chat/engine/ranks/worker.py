@@ -154,8 +154,7 @@ def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
 def _load(assignment: Assignment, rank: int) -> LoadedModel:
     import torch
 
-    from lade_chat.loading.compiling import with_compiled_steps
-    from lade_chat.loading.model import load
+    from lade_chat.loading.model import load, with_compiled_steps
 
     torch.set_num_threads(assignment.threads)
     options = assignment.options
