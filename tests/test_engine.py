@@ -121,7 +121,7 @@ def test_switched_in_mid_reply_it_takes_effect_and_the_text_stays(engine):
     assert states == {True, False} or said < 3
 
 
-def test_stopped_it_keeps_what_was_said_and_the_next_reply_is_whole(engine):
+def test_stopped_it_keeps_the_text_so_far_and_the_next_reply_is_whole(engine):
     expected = text_of(events_of(engine, "Say something."))
     events = []
     job = Job(Reply(user("Say something."), OPTIONS))

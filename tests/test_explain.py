@@ -106,7 +106,7 @@ def test_each_step_but_one_that_ends_with_a_guess_adds_a_token_of_its_own(events
     assert comparison.ended == (len(comparison.lookahead) < MAX_NEW_TOKENS)
 
 
-def test_each_iteration_guesses_what_the_one_before_it_said(events: list[Event]) -> None:
+def test_each_iteration_guesses_the_previous_result(events: list[Event]) -> None:
     convergence = walk(events, Convergence)
     assert isinstance(convergence, Convergence)
     iterations = convergence.iterations
@@ -178,7 +178,7 @@ def test_stopped_it_ends_within_a_step_and_the_next_one_runs(engine: ChatEngine)
     assert isinstance(list(engine.handle(Job(Explain((Message("user", QUESTION),)))))[-1], ExplainFinished)
 
 
-def test_a_model_that_lookahead_cannot_serve_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_model_that_lookahead_cannot_serve_is_reported_in_one_line(tmp_path: Path) -> None:
     events = list(loaded(make_mamba(tmp_path)).handle(Job(Explain((Message("user", "Hello"),)))))
     assert len(events) == 1
     assert isinstance(events[0], Failed)
@@ -230,7 +230,7 @@ async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engin
         (["--model_path", "/nowhere/at/all"], True, 1, "/nowhere/at/all"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
+def test_mistakes_are_reported_in_one_line(
     arguments: list[str],
     terminal: bool,
     code: int,

@@ -208,7 +208,7 @@ class TestPauses:
         job.pause()
         assert not job.may_step()
 
-    def test_whoever_waits_is_woken_by_every_wish(self) -> None:
+    def test_a_waiting_reply_is_woken_by_every_control(self) -> None:
         for wish in ("step_once", "resume", "stop"):
             job = Job(Reply(QUESTION, OPTIONS))
             job.pause()

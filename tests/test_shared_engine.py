@@ -120,7 +120,7 @@ def test_a_tab_that_closes_ends_its_reply(shared: SharedEngine, engine: TurnsEng
     assert cache_of(second)
 
 
-def test_nobody_waits_for_a_paused_tab(shared: SharedEngine, engine: TurnsEngine) -> None:
+def test_a_paused_tab_goes_on_when_another_asks(shared: SharedEngine, engine: TurnsEngine) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     running = Asking(first, "wait")
@@ -137,7 +137,7 @@ def test_nobody_waits_for_a_paused_tab(shared: SharedEngine, engine: TurnsEngine
     waiting.join(PATIENCE)
 
 
-def test_an_error_is_told_to_its_tab_and_the_next_command_is_served(shared: SharedEngine) -> None:
+def test_an_error_is_reported_to_its_tab_and_the_next_command_is_served(shared: SharedEngine) -> None:
     first, second = shared.open_tab(), shared.open_tab()
     answers(first, LOAD)
     assert answers(first, ask("breaks")) == [Failed("RuntimeError: it broke")]

@@ -16,7 +16,7 @@ import msgspec
 
 from lade_chat.engine.ranks import torchrun
 from lade_chat.engine.ranks.worker import Answer, Assignment, arrived, join
-from lade_chat.errors import DeviceError, LadeChatError, summary
+from lade_chat.errors import DeviceError, LadeChatError, one_line
 from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
@@ -150,8 +150,9 @@ class Ranks:
             self._release()
             self._send_all(assignment)
         except Exception as error:  # on a thread of its own: reported when the model is attached
-            text = str(error) if isinstance(error, LadeChatError) else f"{type(error).__name__}: {summary(error)}"
-            self._trouble = f"The lookahead workers could not start: {text.rstrip('.')}. Decoding in one process."
+            self._trouble = (
+                f"The lookahead workers could not start: {one_line(error).rstrip('.')}. Decoding in one process."
+            )
 
     def _wait_until_assigned(self) -> None:
         if self._assigning is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lade_chat.engine.ranks import torchrun
-from lade_chat.errors import LadeChatError, summary
+from lade_chat.errors import one_line, summary
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.threads import wait_briefly
 
@@ -141,8 +141,7 @@ def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
     try:
         loaded = _load(assignment, rank)
     except Exception as error:  # rank 0 reports it
-        problem = str(error) if isinstance(error, LadeChatError) else f"{type(error).__name__}: {summary(error)}"
-        channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer(problem)))
+        channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer(one_line(error))))
         return
     channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer()))
     if assignment.options.tensor_parallel > 1:

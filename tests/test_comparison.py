@@ -217,7 +217,7 @@ class TestNames:
         assert contender("lookahead") == Contender("lookahead")
 
     @pytest.mark.parametrize("text", ["medusa", "", "1,2", "7,1,7", "a,b,c"])
-    def test_what_there_is_not_is_said_in_one_line(self, text: str) -> None:
+    def test_an_unknown_method_is_reported_in_one_line(self, text: str) -> None:
         with pytest.raises(LadeChatError) as raised:
             contender(text)
         assert text in str(raised.value)
