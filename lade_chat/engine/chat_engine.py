@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from decoding import Session
 from decoding.parallel import WorkerLostError
-from lade_chat.engine.comparison.run import check, race
+from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
 from lade_chat.engine.explain import MAX_NEW_TOKENS, explain
 from lade_chat.engine.job import Job
@@ -155,7 +155,7 @@ class ChatEngine:
         check(command, loaded)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
         start = fresh(session) if command.fresh else self._history.start(prompt.ids, session)
-        yield from race(loaded, start, prompt, command, job)
+        yield from compare(loaded, start, prompt, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:
         options = DecodingOptions(max_new_tokens=MAX_NEW_TOKENS)

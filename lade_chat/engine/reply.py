@@ -40,7 +40,7 @@ FLUSH_SECONDS = 0.05
 """Pieces are sent at most 20 times a second, which is fast enough for a screen."""
 
 
-class Racer(NamedTuple):
+class ComparisonSide(NamedTuple):
     """One side of a race: its method and the decoder that implements it."""
 
     side: Side
@@ -58,21 +58,21 @@ class ReplyRun:
         prompt: Prompt,
         options: DecodingOptions,
         job: Job,
-        racer: Racer | None = None,
+        compared: ComparisonSide | None = None,
     ) -> None:
         """
         Args:
             session: where decoding continues; nothing else may use it meanwhile.
-            racer: a fixed decoder, for one side of a race; None to follow the job's lookahead switch.
+            compared: a fixed decoder, for one side of a race; None to follow the job's lookahead switch.
         """
         self.ids: list[int] = []
         self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
-        self._job, self._racer = job, racer
-        self._side: Side = racer.side if racer is not None else "left"
+        self._job, self._compared = job, compared
+        self._side: Side = compared.side if compared is not None else "left"
         self._sampling = sampling_config(options.sampling, loaded.model)
-        context_window, method = loaded.info.context_window, racer.method if racer is not None else None
+        context_window, method = loaded.info.context_window, compared.method if compared is not None else None
         self._meter = Meter(len(prompt.ids), context_window, options, in_force(self._sampling), method)
-        self._inspector = Inspector(loaded.tokenizer, session) if racer is None else None
+        self._inspector = Inspector(loaded.tokenizer, session) if compared is None else None
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
         self._stops = StopStrings([*prompt.stop_strings, *options.stop])
         self._pieces: list[Piece] = []
@@ -122,13 +122,13 @@ class ReplyRun:
 
     def _is_lookahead(self) -> bool:
         """Return True if the next step uses lookahead."""
-        if self._racer is not None:
-            return self._racer.method.name in NEED_LOOKAHEAD
+        if self._compared is not None:
+            return self._compared.method.name in NEED_LOOKAHEAD
         return self._job.lookahead and self._loaded.info.lookahead_supported
 
     def _prefill(self) -> Iterator[Event | None]:
         """Prefill all but the prompt's last chunk, which the first step reads."""
-        if self._racer is not None and isinstance(self._racer.decoder, TransformersDecoder):
+        if self._compared is not None and isinstance(self._compared.decoder, TransformersDecoder):
             return
         started = perf_counter()
         for read in prefill(self._session, self._prompt.ids):
@@ -141,8 +141,8 @@ class ReplyRun:
     def _decode(self) -> Iterator[Step]:
         """Steps from where the session stands, until the reply ends, is stopped, or lookahead is switched."""
         lookahead = self._is_lookahead()
-        if self._racer is not None:
-            decoder = self._racer.decoder
+        if self._compared is not None:
+            decoder = self._compared.decoder
         elif lookahead:
             decoder = lookahead_decoder(self._loaded, lookahead_config(self._options.sizes))
         else:

@@ -10,7 +10,7 @@ from lade_chat.engine.comparison.ties import first_difference, tie_of
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, own_settings_aside
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.reply import Racer, ReplyRun, lookahead_config, lookahead_decoder
+from lade_chat.engine.reply import ComparisonSide, ReplyRun, lookahead_config, lookahead_decoder
 from lade_chat.engine.sampling import in_force as sampling_in_force
 from lade_chat.engine.sampling import sampling_config
 from lade_chat.errors import LadeChatError
@@ -33,7 +33,7 @@ from lade_chat.protocol.values import Contender, DecodingOptions, Difference, Si
 WARM_UP_TOKENS = 64
 
 
-def race(loaded: LoadedModel, session: Session, prompt: Prompt, command: Race, job: Job) -> Iterator[Event]:
+def compare(loaded: LoadedModel, session: Session, prompt: Prompt, command: Race, job: Job) -> Iterator[Event]:
     """Decode one prompt with two methods, and compare the replies.
 
     Both sides start from copies of ``session``, which stays as it is, and each pays for its own prefill. A side's clock
@@ -46,8 +46,8 @@ def race(loaded: LoadedModel, session: Session, prompt: Prompt, command: Race, j
 
     def run(method: Contender, side: Side) -> ReplyRun:
         method = in_force(method, command.options.sizes)
-        racer = Racer(side, method, decoder_for(method, loaded))
-        return ReplyRun(loaded, session.copy(), prompt, command.options, job, racer)
+        compared = ComparisonSide(side, method, decoder_for(method, loaded))
+        return ReplyRun(loaded, session.copy(), prompt, command.options, job, compared)
 
     left, right = run(command.left, "left"), run(command.right, "right")
     foreign = any(method.name in DRAW_THEIR_OWN_WAY for method in (command.left, command.right))
