@@ -1,4 +1,4 @@
-"""The ``lade-chat`` command and ``python -m lade_chat``: next to nothing is imported before Ctrl+C is seen to."""
+"""The ``lade-chat`` command and ``python -m lade_chat``: handles Ctrl+C before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ INTERRUPTED = 130
 def main() -> int:
     """Run the command line and return its exit code.
 
-    While it is imported, and after it has ended, Ctrl+C ends the process without a word, unless it is ignored.
+    During imports and after the end, Ctrl+C ends the process silently, unless it is ignored.
     """
-    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if heeded:
+    handled = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if handled:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     from lade_chat.cli.app import main as run
 
     try:
-        if heeded:
+        if handled:
             signal.signal(signal.SIGINT, signal.default_int_handler)
         return run()
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
-        if heeded:
+        if handled:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -1,13 +1,15 @@
-"""The errors that people are told about, each in one line: what was wrong, and what to do."""
+"""Errors shown to the user, each in one line: what is wrong, and what to do."""
 
 from __future__ import annotations
 
+OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
+
 
 class LadeChatError(Exception):
-    """Root of every error that the application raises on purpose; its text is one line to be shown as it is."""
+    """Root of the application's errors; its text is one line to be shown as it is."""
 
     def __init__(self, message: str) -> None:
-        # Much of a message may be quoted from a library, with line breaks: a person gets one line.
+        # Messages quoted from a library may have line breaks.
         super().__init__(" ".join(message.split()))
 
 
@@ -16,19 +18,19 @@ class ModelError(LadeChatError):
 
 
 class DeviceError(ModelError):
-    """The device or the number format asked for is not to be had here."""
+    """The requested device or dtype is not available."""
 
 
 class OutOfMemoryError(ModelError):
-    """The model, or what it has to remember, does not fit into the device's memory."""
+    """The model or its KV cache does not fit into the device's memory."""
 
 
 class PromptError(LadeChatError):
-    """The conversation cannot be answered: nothing was asked, or it is too long for the model."""
+    """The conversation cannot be answered: it is empty, or too long for the model."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a device, the C++ allocator or Python ran out of memory; needs no import of torch."""
+    """Return True if a device, the C++ allocator or Python ran out of memory; does not import torch."""
     if isinstance(error, (MemoryError, OutOfMemoryError)) or type(error).__name__ == "OutOfMemoryError":
         return True
     text = str(error)
@@ -38,7 +40,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def beyond_context(window_size: int, ngram_size: int, context_window: int) -> str | None:
-    """The line for a lookahead window that reaches further than the model's context, if it does."""
+    """The error line for a lookahead window beyond the model's context; None if it fits."""
     if window_size + ngram_size <= context_window:
         return None
     return (
@@ -48,17 +50,27 @@ def beyond_context(window_size: int, ngram_size: int, context_window: int) -> st
 
 
 def does_not_fit(what: str) -> str:
-    """The line for a model that is too big."""
+    """The error line for a model that is too big."""
     return f"{what} does not fit into memory: choose a smaller model, --dtype bfloat16, or another --device."
 
 
 def summary(error: BaseException, limit: int = 240) -> str:
-    """The first telling line of a library's error, shortened to ``limit`` characters, or the error's name."""
+    """The first informative line of a library's error, cut to ``limit`` characters, or the error's type."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
     text = lines[0]
-    # "Error(s) in …:" announces what the next line says.
+    # "Error(s) in …:" introduces the next line.
     if text.endswith(":") and len(lines) > 1:
         text = f"{text} {lines[1]}"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def one_line(error: BaseException) -> str:
+    """An error as one line: in its own words if it is one of ours, else with its type in front."""
+    if isinstance(error, LadeChatError):
+        return str(error)
+    if is_out_of_memory(error):
+        return OUT_OF_MEMORY
+    name, text = type(error).__name__, summary(error)
+    return text if text == name else f"{name}: {text}"

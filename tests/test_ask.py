@@ -17,6 +17,7 @@ import pytest
 
 from lade_chat.cli.ask import ask
 from lade_chat.cli.compare import SLOWER, compare
+from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Race, Reply
 from lade_chat.protocol.events import (
@@ -79,11 +80,10 @@ class ScriptedEngine:
         self._difference = difference
         self._failure = failure
 
-    def stop(self) -> None: ...
-
-    def set_lookahead(self, enabled: bool) -> None: ...
-
-    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+    def handle(self, job: Job) -> Iterator[Event]:
+        command = job.command
+        assert isinstance(command, Load | Reply | Race)
+        self.job = job
         self.commands.append(command)
         sys.stdout.write("a library prints\n")
         if isinstance(command, Load):
@@ -111,13 +111,10 @@ class ScriptedEngine:
 class EndlessEngine(ScriptedEngine):
     """Goes on until it is stopped."""
 
-    stopped = False
-
-    def stop(self) -> None:
-        self.stopped = True
+    is_stopped = False
 
     def _side(self, side: Side) -> Iterator[Event]:
-        while not self.stopped:
+        while not (self.is_stopped or self.job.stopped):
             yield Tokens((Piece("on ", "plain", 1, 0),), Statistics(), side=side)
             time.sleep(0.002)
         yield ReplyFinished("cancelled", STATISTICS, side=side)
@@ -335,6 +332,6 @@ def test_compare_on_a_terminal_shows_two_panes() -> None:
 
 def test_compare_ended_by_ctrl_c_names_no_winner(capsys: pytest.CaptureFixture[str]) -> None:
     engine = EndlessEngine()
-    engine.stopped = True
+    engine.is_stopped = True
     assert run_compare(engine=engine) == 130
     assert "no winner" in capsys.readouterr().out

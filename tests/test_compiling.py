@@ -8,8 +8,8 @@ import pytest
 
 from decoding import Support
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.loading.compiling import with_compiled_steps
-from lade_chat.loading.model import LoadedModel
+from lade_chat.engine.job import Job
+from lade_chat.loading.model import LoadedModel, with_compiled_steps
 from lade_chat.loading.step_costs import _key
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import Loaded, Loading
@@ -58,7 +58,7 @@ def test_the_engine_compiles_where_it_is_told_to(
     answering(monkeypatch, Support(True))
     options = ModelOptions(str(make_qwen2(tmp_path)), "cpu", step_cost=False, compiled=compiled)
     engine = ChatEngine()
-    *stages, last = engine.handle(Load(options))
+    *stages, last = engine.handle(Job(Load(options)))
     assert isinstance(last, Loaded)
     assert last.model.compiled is compiled
     assert ("compile" in {event.stage for event in stages if isinstance(event, Loading)}) is compiled

@@ -7,6 +7,7 @@ import pytest
 
 from decoding import StepCost
 from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Load, Race, Reply
 from lade_chat.protocol.events import (
@@ -41,14 +42,14 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def engine(folder):
     engine = ChatEngine()
-    events = list(engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    events = list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
     assert isinstance(events[-1], Loaded), events[-1]
     assert {event.stage for event in events[:-1] if isinstance(event, Loading)} >= {"configuration", "weights", "probe"}
     return engine
 
 
 def events_of(engine, text, **changes):
-    return list(engine.handle(Reply(user(text), msgspec.structs.replace(OPTIONS, **changes))))
+    return list(engine.handle(Job(Reply(user(text), msgspec.structs.replace(OPTIONS, **changes)))))
 
 
 def pieces_of(events, side="left"):
@@ -109,22 +110,24 @@ def test_a_window_in_a_short_context_is_refused_only_where_it_is_fixed(engine):
 def test_switched_in_mid_reply_it_takes_effect_and_the_text_stays(engine):
     expected = text_of(events_of(engine, "Write a poem.", max_new_tokens=120))
     events, said = [], 0
-    for event in engine.handle(Reply(user("Write a poem."), msgspec.structs.replace(OPTIONS, max_new_tokens=120))):
+    job = Job(Reply(user("Write a poem."), msgspec.structs.replace(OPTIONS, max_new_tokens=120)))
+    for event in engine.handle(job):
         events.append(event)
         if isinstance(event, Tokens):
             said += 1
-            engine.set_lookahead(said % 2 == 0)
+            job.set_lookahead(said % 2 == 0)
     states = {event.statistics.lookahead for event in events if isinstance(event, Tokens)}
     assert text_of(events) == expected
     assert states == {True, False} or said < 3
 
 
-def test_stopped_it_keeps_what_was_said_and_the_next_reply_is_whole(engine):
+def test_stopped_it_keeps_the_text_so_far_and_the_next_reply_is_whole(engine):
     expected = text_of(events_of(engine, "Say something."))
     events = []
-    for event in engine.handle(Reply(user("Say something."), OPTIONS)):
+    job = Job(Reply(user("Say something."), OPTIONS))
+    for event in engine.handle(job):
         events.append(event)
-        engine.stop()
+        job.stop()
     assert events[-1].finish_reason == "cancelled"
     assert expected.startswith(text_of(events))
     assert text_of(events_of(engine, "Say something.")) == expected
@@ -133,7 +136,7 @@ def test_stopped_it_keeps_what_was_said_and_the_next_reply_is_whole(engine):
 def test_a_second_turn_reuses_the_cache(engine):
     first = text_of(events_of(engine, "Hello there."))
     turns = (*user("Hello there."), Message("assistant", first), Message("user", "And then?"))
-    events = list(engine.handle(Reply(turns, OPTIONS)))
+    events = list(engine.handle(Job(Reply(turns, OPTIONS))))
     assert events[0].reused_tokens > 5
     assert isinstance(events[-1], ReplyFinished)
 
@@ -170,19 +173,19 @@ def test_a_window_wider_than_the_context_is_refused(engine):
 
 def test_a_path_that_is_plainly_wrong_leaves_the_model_in_place(engine, tmp_path):
     expected = text_of(events_of(engine, "Still there?"))
-    *_, event = engine.handle(Load(ModelOptions(str(tmp_path / "nowhere"))))
+    *_, event = engine.handle(Job(Load(ModelOptions(str(tmp_path / "nowhere")))))
     assert isinstance(event, LoadFailed)
     assert event.kept
     assert text_of(events_of(engine, "Still there?")) == expected
 
 
 def test_without_a_model_nothing_can_be_answered():
-    (event,) = ChatEngine().handle(Reply(user("Hello."), OPTIONS))
+    (event,) = ChatEngine().handle(Job(Reply(user("Hello."), OPTIONS)))
     assert isinstance(event, Failed)
 
 
 def test_a_model_that_is_not_there_fails_to_load_in_one_line(tmp_path):
-    *_, event = ChatEngine().handle(Load(ModelOptions(str(tmp_path / "nothing"))))
+    *_, event = ChatEngine().handle(Job(Load(ModelOptions(str(tmp_path / "nothing")))))
     assert isinstance(event, LoadFailed)
     assert "nothing" in event.message
 
@@ -210,7 +213,7 @@ def test_out_of_memory_ends_the_reply_and_not_the_conversation(engine, monkeypat
 @pytest.mark.parametrize("make", [make_mamba, make_bloom])
 def test_models_it_cannot_serve_chat_plainly_and_say_why(make, tmp_path):
     engine = ChatEngine()
-    *_, loaded = engine.handle(Load(ModelOptions(str(make(tmp_path)), device="cpu", dtype="float32")))
+    *_, loaded = engine.handle(Job(Load(ModelOptions(str(make(tmp_path)), device="cpu", dtype="float32"))))
     assert isinstance(loaded, Loaded)
     assert not loaded.model.lookahead_supported
     assert any("Lookahead is off" in notice for notice in loaded.model.notices)
@@ -218,14 +221,14 @@ def test_models_it_cannot_serve_chat_plainly_and_say_why(make, tmp_path):
     assert events[-1].statistics.generated_tokens > 0
     assert not events[-1].statistics.lookahead
     assert {piece.origin for piece in pieces_of(events)} == {"plain"}
-    (refused,) = engine.handle(Race(user("Hello."), OPTIONS))
+    (refused,) = engine.handle(Job(Race(user("Hello."), OPTIONS)))
     assert isinstance(refused, Failed)
 
 
 class TestRace:
     @pytest.fixture(scope="class")
     def events(self, engine):
-        return list(engine.handle(Race(user("Tell me of the sea."), OPTIONS)))
+        return list(engine.handle(Job(Race(user("Tell me of the sea."), OPTIONS))))
 
     def test_both_sides_say_the_same_and_each_has_its_own_clock(self, events, engine):
         finished = {event.side: event for event in events if isinstance(event, ReplyFinished)}
@@ -245,14 +248,14 @@ class TestRace:
         turn = "Before the race."
         events_of(engine, turn)
         ids = list(engine._session.ids)
-        list(engine.handle(Race(user("Another."), OPTIONS)))
+        list(engine.handle(Job(Race(user("Another."), OPTIONS))))
         assert engine._session.ids == ids
 
     def test_over_the_last_turn_nothing_has_seen_the_answer(self, engine):
         turn = "Raced before, raced after."
-        fresh = list(engine.handle(Race(user(turn), OPTIONS)))
+        fresh = list(engine.handle(Job(Race(user(turn), OPTIONS))))
         events_of(engine, turn)
-        again = list(engine.handle(Race(user(turn), OPTIONS)))
+        again = list(engine.handle(Job(Race(user(turn), OPTIONS))))
         steps = [
             event.statistics.steps
             for events in (fresh, again)
@@ -263,9 +266,10 @@ class TestRace:
 
     def test_it_can_be_stopped(self, engine):
         events = []
-        for event in engine.handle(Race(user("Stop me."), OPTIONS)):
+        job = Job(Race(user("Stop me."), OPTIONS))
+        for event in engine.handle(job):
             events.append(event)
-            engine.stop()
+            job.stop()
         assert {event.finish_reason for event in events if isinstance(event, ReplyFinished)} == {"cancelled"}
         assert isinstance(events[-1], RaceFinished)
 
@@ -285,7 +289,7 @@ def test_what_a_step_costs_is_measured_where_sizes_follow_from_it(folder, monkey
     monkeypatch.setattr("lade_chat.loading.step_costs.step_cost_for", lambda loaded: costs.append(loaded) or Cost())
     for step_cost in (True, False):
         engine, options = ChatEngine(), ModelOptions(str(folder), device="cpu", dtype="float64", step_cost=step_cost)
-        stages = [event.stage for event in engine.handle(Load(options)) if isinstance(event, Loading)]
+        stages = [event.stage for event in engine.handle(Job(Load(options))) if isinstance(event, Loading)]
         assert ("cost" in stages) is step_cost
         assert (engine._loaded.step_cost is not None) is step_cost
         assert len(costs) == 1
@@ -295,14 +299,14 @@ def test_what_live_steps_have_taught_is_written_down_now_and_then(folder, monkey
     monkeypatch.setattr("lade_chat.loading.step_costs.step_cost_for", lambda loaded: Cost())
     monkeypatch.setattr(Cost, "written", 0)
     engine, load = ChatEngine(), Load(ModelOptions(str(folder), device="cpu", dtype="float64"))
-    list(engine.handle(load))
+    list(engine.handle(Job(load)))
     for _ in range(3):
         events_of(engine, "Hello.", max_new_tokens=2, lookahead=False)
     assert Cost.written == 1
     monkeypatch.setattr("lade_chat.engine.chat_engine.REMEMBER_SECONDS", 0.0)
     events_of(engine, "Hello.", max_new_tokens=2, lookahead=False)
     assert Cost.written == 2
-    list(engine.handle(load))
+    list(engine.handle(Job(load)))
     assert Cost.written > 2
 
 
@@ -316,20 +320,20 @@ def test_a_cost_that_lets_no_guess_pay_is_looked_at_again_after_a_reply(folder, 
     monkeypatch.setattr("decoding.still_holds", lambda model, cost, *, compiled: checks.append(cost))
     monkeypatch.setattr("decoding.measure_step_cost", lambda model, *, compiled: measured)
     engine = ChatEngine()
-    list(engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
     auto = msgspec.structs.replace(OPTIONS, sizes=None)
     for options in (
         OPTIONS,
         msgspec.structs.replace(auto, lookahead=False),
         msgspec.structs.replace(auto, max_new_tokens=5),
     ):
-        assert isinstance(list(engine.handle(Reply(user("one"), options)))[-1], ReplyFinished)
+        assert isinstance(list(engine.handle(Job(Reply(user("one"), options))))[-1], ReplyFinished)
     assert not checks
-    plain = list(engine.handle(Reply(user("one"), auto)))
+    plain = list(engine.handle(Job(Reply(user("one"), auto))))
     assert not any(piece.origin != "plain" for piece in pieces_of(plain))
     assert checks == [dear]
     assert engine._loaded.step_cost is measured
-    guessed = list(engine.handle(Reply(user("one"), auto)))
+    guessed = list(engine.handle(Job(Reply(user("one"), auto))))
     assert any(piece.origin != "plain" for piece in pieces_of(guessed))
     assert text_of(guessed) == text_of(plain)
     assert checks == [dear]

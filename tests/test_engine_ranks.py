@@ -148,7 +148,7 @@ def test_nothing_outlives_an_engine_that_is_killed() -> None:
         wait_for(lambda: not members(launcher))
 
 
-def test_what_cannot_be_split_is_told() -> None:
+def test_what_cannot_be_split_is_reported() -> None:
     with pytest.raises(ModelError, match="5 heads of keys and values"):
         load(ModelOptions(tensor_parallel=2), lambda *progress: None)
 

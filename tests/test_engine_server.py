@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from lade_chat.engine.process.server import EngineServer, one_line
-from lade_chat.errors import LadeChatError
+from lade_chat.engine.job import Job
+from lade_chat.engine.process.server import EngineServer
+from lade_chat.errors import LadeChatError, one_line
 from lade_chat.protocol.codec import decode_command, encode
 from lade_chat.protocol.commands import Command, Load, Race, Reply
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
@@ -25,31 +26,22 @@ def reply(wish: str, *, lookahead: bool = True) -> Reply:
 
 
 class GatedEngine:
-    """Pauses between ``handle`` and its first event, and then forgets an earlier stop, as an engine may."""
+    """Waits between ``handle`` and its first event until the barrier opens, and keeps its last job."""
 
     def __init__(self) -> None:
         self.entered = threading.Event()
         self.barrier = threading.Event()
-        self.stopped = False
-        self.lookahead: list[bool] = []
+        self.job: Job | None = None
 
-    def stop(self) -> None:
-        self.stopped = True
-
-    def set_lookahead(self, enabled: bool) -> None:
-        self.lookahead.append(enabled)
-
-    def handle(self, command: Command) -> Iterator[Event]:
-        if isinstance(command, Load):
+    def handle(self, job: Job) -> Iterator[Event]:
+        if isinstance(job.command, Load):
             yield Loaded(MODEL)
             return
+        self.job = job
         self.entered.set()
         assert self.barrier.wait(PATIENCE)
-        self.stopped = False
-        self.lookahead.clear()
         yield ReplyStarted(prompt_tokens=1)
-        lookahead = self.lookahead[-1] if self.lookahead else command.options.lookahead  # type: ignore[union-attr]
-        yield ReplyFinished("cancelled" if self.stopped else "eos", Statistics(lookahead=lookahead))
+        yield ReplyFinished("cancelled" if job.stopped else "eos", Statistics(lookahead=job.lookahead))
 
 
 @pytest.fixture
@@ -168,73 +160,55 @@ def test_an_error_is_one_line() -> None:
     assert one_line(MemoryError()).startswith("out of memory")
 
 
-class PacedEngine(GatedEngine):
-    """Also notes how its replies are paced and inspected; forgets it when one begins, as an engine may."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.wishes: list[object] = []
-
-    def pause(self) -> None:
-        self.wishes.append("pause")
-
-    def step_once(self) -> None:
-        self.wishes.append("step")
-
-    def resume(self) -> None:
-        self.wishes.append("resume")
-
-    def inspect(self, enabled: bool) -> None:
-        self.wishes.append(enabled)
-
-    def handle(self, command: Command) -> Iterator[Event]:
-        for number, event in enumerate(super().handle(command)):
-            if number == 0:
-                self.wishes.clear()
-            yield event
+def begun(command: Command, *before: Command) -> tuple[EngineServer, GatedEngine, Job, threading.Thread]:
+    """A server that carries out a command, and has not said anything of it yet; ``before`` came before it."""
+    engine = GatedEngine()
+    server = EngineServer(lambda: engine, lambda event: None)
+    server.take(LOAD)
+    server.serve_one()
+    for earlier in before:
+        server.take(earlier)
+    server.take(command)
+    thread = in_thread(server)
+    assert engine.entered.wait(PATIENCE)
+    assert engine.job is not None
+    return server, engine, engine.job, thread
 
 
 @pytest.mark.parametrize(
-    ("asked", "left"),
-    [
-        ([Pause()], ["pause"]),
-        ([Pause(), Resume()], []),
-        ([Resume(), StepOnce()], []),
-    ],
+    ("asked", "allowed_steps"),
+    [([Pause()], 0), ([Pause(), StepOnce()], 1), ([Pause(), Resume()], 2), ([Resume(), StepOnce()], 2)],
 )
-def test_a_pause_that_came_before_the_first_event_is_said_once_more(asked: list[Command], left: list[object]) -> None:
-    engine = PacedEngine()
-    server = EngineServer(lambda: engine, lambda event: None)
-    for wish in (*asked, Inspect(True)):
-        server.take(wish)  # nothing is there yet that could obey
-    server.take(LOAD)
-    server.serve_one()
-    server.take(reply("first"))
-    serving = threading.Thread(target=server.serve_one, daemon=True)
-    serving.start()
-    assert engine.entered.wait(PATIENCE)
-    for wish in asked:
-        server.take(wish)
+def test_a_pause_before_the_first_event_holds(asked: list[Command], allowed_steps: int) -> None:
+    server, engine, job, thread = begun(reply("first"), *asked)  # with no job yet that could obey
+    for command in asked:
+        server.take(command)
+    assert [job.may_step(), job.may_step()].count(True) == allowed_steps
     engine.barrier.set()
-    serving.join(PATIENCE)
-    assert engine.wishes == left
+    thread.join(PATIENCE)
 
 
-def test_a_race_is_not_paused_and_inspection_waits_for_nothing() -> None:
-    engine = PacedEngine()
-    server = EngineServer(lambda: engine, lambda event: None)
-    server.take(LOAD)
-    server.serve_one()
-    server.take(Inspect(True))
-    assert engine.wishes == [True]
-    server.take(Race((Message("user", "x"),), DecodingOptions()))
-    serving = threading.Thread(target=server.serve_one, daemon=True)
-    serving.start()
-    assert engine.entered.wait(PATIENCE)
+def test_a_race_is_not_paused() -> None:
+    server, engine, job, thread = begun(Race((Message("user", "x"),), DecodingOptions()))
     server.take(Pause())
-    assert engine.wishes == [True]
+    assert job.may_step()
     engine.barrier.set()
-    serving.join(PATIENCE)
+    thread.join(PATIENCE)
+
+
+def test_inspection_holds_for_this_reply_and_later_ones() -> None:
+    server, engine, job, thread = begun(reply("first"), Inspect(True))
+    assert job.inspecting
+    server.take(Inspect(False))
+    assert not job.inspecting
+    server.take(Inspect(True))
+    engine.barrier.set()
+    thread.join(PATIENCE)
+    server.take(reply("second"))
+    server.serve_one()
+    assert engine.job is not job
+    assert engine.job is not None
+    assert engine.job.inspecting
 
 
 @pytest.mark.parametrize("command", [Pause(), StepOnce(), Resume(), Inspect(True), Inspect(False)])

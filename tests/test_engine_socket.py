@@ -93,7 +93,7 @@ async def test_no_thread_is_left_of_a_tab_that_went(address: Address) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_nobody_gets_in_without_the_secret(address: Address, engine: TurnsEngine) -> None:
+def test_the_secret_is_required(address: Address, engine: TurnsEngine) -> None:
     for said in (b"", b"x" * 43 + b"\n", address.secret[:-1].encode() + b"\n", b'{"type":"Quit"}\n' * 4):
         with _dialled(address) as connection:
             connection.sendall(said)
@@ -108,7 +108,7 @@ def test_the_socket_is_the_users_alone(address: Address) -> None:
     assert Path(address.place).stat().st_mode & 0o077 == 0
 
 
-async def test_an_engine_that_is_gone_is_told_and_found_again(shared: SharedEngine, tmp_path: Path) -> None:
+async def test_an_engine_that_is_gone_is_reported_and_found_again(shared: SharedEngine, tmp_path: Path) -> None:
     address = Address(str(_free_port()), "secret")
     listening = await asyncio.get_running_loop().run_in_executor(None, address.listen)
     accepted: list[socket.socket] = []

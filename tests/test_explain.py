@@ -11,7 +11,8 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.explain import MOST_NEW_TOKENS
+from lade_chat.engine.explain import MAX_NEW_TOKENS
+from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_command, decode_event, encode
 from lade_chat.protocol.commands import Command, Explain, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, ReplyStarted, Tokens
@@ -47,13 +48,13 @@ def engine(folder: Path) -> ChatEngine:
 
 @pytest.fixture(scope="module")
 def events(engine: ChatEngine) -> list[Event]:
-    return list(engine.handle(Explain((Message("user", QUESTION),))))
+    return list(engine.handle(Job(Explain((Message("user", QUESTION),)))))
 
 
 def loaded(folder: Path) -> ChatEngine:
     engine = ChatEngine()
     options = ModelOptions(str(folder), device="cpu", dtype="float64", step_cost=False)
-    assert isinstance(list(engine.handle(Load(options)))[-1], Loaded)
+    assert isinstance(list(engine.handle(Job(Load(options))))[-1], Loaded)
     return engine
 
 
@@ -62,7 +63,7 @@ def text_of(events: list[Event]) -> str:
 
 
 def walk(events: list[Event], kind: type) -> object:
-    return next(event.walk for event in events if isinstance(event, Explained) and isinstance(event.walk, kind))
+    return next(event.chapter for event in events if isinstance(event, Explained) and isinstance(event.chapter, kind))
 
 
 def masks(events: list[Event]) -> Iterator[Mask]:
@@ -73,7 +74,7 @@ def masks(events: list[Event]) -> Iterator[Mask]:
 
 
 def test_the_walks_come_in_order_and_travel_as_lines(events: list[Event]) -> None:
-    kinds = [type(event.walk) for event in events[:-1] if isinstance(event, Explained)]
+    kinds = [type(event.chapter) for event in events[:-1] if isinstance(event, Explained)]
     assert kinds == [Beginning, Convergence, Collection, Verification, Comparison]
     assert isinstance(events[-1], ExplainFinished)
     assert [decode_event(encode(event)) for event in events] == events
@@ -102,10 +103,10 @@ def test_each_step_but_one_that_ends_with_a_guess_adds_a_token_of_its_own(events
     assert isinstance(comparison, Comparison)
     own = sum(token.origin == "plain" for token in comparison.lookahead)
     assert own == comparison.lookahead_steps - (comparison.lookahead[-1].origin != "plain")
-    assert comparison.ended == (len(comparison.lookahead) < MOST_NEW_TOKENS)
+    assert comparison.ended == (len(comparison.lookahead) < MAX_NEW_TOKENS)
 
 
-def test_each_iteration_guesses_what_the_one_before_it_said(events: list[Event]) -> None:
+def test_each_iteration_guesses_the_previous_result(events: list[Event]) -> None:
     convergence = walk(events, Convergence)
     assert isinstance(convergence, Convergence)
     iterations = convergence.iterations
@@ -119,10 +120,10 @@ def test_each_iteration_guesses_what_the_one_before_it_said(events: list[Event])
 def test_the_window_grows_a_row_a_step_and_then_yields_n_grams_twice(events: list[Event]) -> None:
     collection = walk(events, Collection)
     assert isinstance(collection, Collection)
-    rows = [step.laid_open.window for step in collection.steps]
+    rows = [step.inspection.window for step in collection.steps]
     assert [len(each) for each in rows] == [1, 2, 3, 3]
-    assert [len(step.laid_open.ngrams) for step in collection.steps] == [0, 0, 4, 4]
-    assert rows[3] == (*rows[2][1:], collection.steps[2].laid_open.new_row)
+    assert [len(step.inspection.ngrams) for step in collection.steps] == [0, 0, 4, 4]
+    assert rows[3] == (*rows[2][1:], collection.steps[2].inspection.new_row)
 
 
 def test_what_is_accepted_is_what_the_model_chose_there(events: list[Event]) -> None:
@@ -130,15 +131,15 @@ def test_what_is_accepted_is_what_the_model_chose_there(events: list[Event]) -> 
     assert isinstance(verification, Verification)
     assert verification.step is not None
     step = verification.step
-    candidates, place = step.laid_open.candidates, 0
+    candidates, place = step.inspection.candidates, 0
     for number, candidate in enumerate(candidates, start=1):
         if candidate.accepted:
             assert candidate.parent == place
             assert candidate.text == step.chosen[place]
             place = number
     assert all(each.text != step.chosen[place] for each in candidates if each.parent == place)
-    assert step.laid_open.settled[-1] == step.chosen[place]
-    assert len(step.laid_open.settled) == 1 + sum(candidate.accepted for candidate in candidates)
+    assert step.inspection.settled[-1] == step.chosen[place]
+    assert len(step.inspection.settled) == 1 + sum(candidate.accepted for candidate in candidates)
 
 
 def test_the_masks_are_those_of_the_steps(events: list[Event]) -> None:
@@ -158,9 +159,9 @@ def test_the_masks_are_those_of_the_steps(events: list[Event]) -> None:
 def test_the_conversation_knows_nothing_of_it(folder: Path) -> None:
     engine = loaded(folder)
     question = Reply((Message("user", "Hello"),), DecodingOptions(sizes=Sizes(), max_new_tokens=12))
-    first = list(engine.handle(question))
-    list(engine.handle(Explain((Message("user", QUESTION),))))
-    again = list(engine.handle(question))
+    first = list(engine.handle(Job(question)))
+    list(engine.handle(Job(Explain((Message("user", QUESTION),)))))
+    again = list(engine.handle(Job(question)))
     assert text_of(again) == text_of(first)
     assert isinstance(again[0], ReplyStarted)
     assert again[0].reused_tokens == again[0].prompt_tokens - 1
@@ -168,16 +169,17 @@ def test_the_conversation_knows_nothing_of_it(folder: Path) -> None:
 
 def test_stopped_it_ends_within_a_step_and_the_next_one_runs(engine: ChatEngine) -> None:
     told = []
-    for event in engine.handle(Explain((Message("user", QUESTION),))):
+    job = Job(Explain((Message("user", QUESTION),)))
+    for event in engine.handle(job):
         told.append(event)
-        if isinstance(event, Explained) and isinstance(event.walk, Convergence):
-            engine.stop()
+        if isinstance(event, Explained) and isinstance(event.chapter, Convergence):
+            job.stop()
     assert [type(event) for event in told] == [Explained, Explained, ExplainFinished]
-    assert isinstance(list(engine.handle(Explain((Message("user", QUESTION),))))[-1], ExplainFinished)
+    assert isinstance(list(engine.handle(Job(Explain((Message("user", QUESTION),)))))[-1], ExplainFinished)
 
 
-def test_a_model_that_lookahead_cannot_serve_is_told_in_one_line(tmp_path: Path) -> None:
-    events = list(loaded(make_mamba(tmp_path)).handle(Explain((Message("user", "Hello"),))))
+def test_a_model_that_lookahead_cannot_serve_is_reported_in_one_line(tmp_path: Path) -> None:
+    events = list(loaded(make_mamba(tmp_path)).handle(Job(Explain((Message("user", "Hello"),)))))
     assert len(events) == 1
     assert isinstance(events[0], Failed)
     assert "Lookahead cannot serve" in events[0].message
@@ -198,7 +200,7 @@ class InProcess:
         if isinstance(command, Load):
             self._events.put_nowait(Loaded(ModelInfo("tiny", "cpu", "float64", 1, 4096, lookahead_supported=True)))
         elif isinstance(command, Explain):
-            for event in self._engine.handle(command):
+            for event in self._engine.handle(Job(command)):
                 self._events.put_nowait(event)
 
     async def events(self) -> AsyncIterator[Event]:
@@ -228,7 +230,7 @@ async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engin
         (["--model_path", "/nowhere/at/all"], True, 1, "/nowhere/at/all"),
     ],
 )
-def test_mistakes_are_told_in_one_line(
+def test_mistakes_are_reported_in_one_line(
     arguments: list[str],
     terminal: bool,
     code: int,

@@ -96,7 +96,7 @@ def test_what_is_no_causal_lm_is_refused_before_it_is_downloaded(hub: Hub, tmp_p
     assert not [path for path in hub.requests if path.endswith(".safetensors")]
 
 
-def test_an_unknown_id_is_told(hub: Hub) -> None:
+def test_an_unknown_id_is_reported(hub: Hub) -> None:
     assert "no such model" in soon_refused("org/nothing")
 
 
@@ -105,7 +105,7 @@ def test_a_gated_model_says_how_to_get_access(hub: Hub) -> None:
     assert "hf auth login" in soon_refused("org/gated")
 
 
-def test_a_repository_without_a_model_is_told(hub: Hub, tmp_path: Path) -> None:
+def test_a_repository_without_a_model_is_reported(hub: Hub, tmp_path: Path) -> None:
     hub.repositories["org/empty"] = folder = make_qwen2(tmp_path / "empty")
     (folder / "model.safetensors").unlink()
     assert "model.safetensors" in soon_refused("org/empty")
@@ -113,13 +113,13 @@ def test_a_repository_without_a_model_is_told(hub: Hub, tmp_path: Path) -> None:
     assert "config.json" in soon_refused("org/empty")
 
 
-def test_offline_is_told_soon(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_is_reported_soon(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     _point_at("http://127.0.0.1:9", monkeypatch)
     assert "cannot be reached" in soon_refused("org/away")
     assert "cannot be reached" in soon_refused("away")
 
 
-def test_the_offline_switch_is_told_at_once(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_offline_switch_is_reported_at_once(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     assert "HF_HUB_OFFLINE" in soon_refused("org/away")
     assert hub.requests == []

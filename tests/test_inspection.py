@@ -1,4 +1,4 @@
-"""A reply paused, stepped and laid open: what is told agrees with the reply, and the clock stands still meanwhile."""
+"""A reply paused, stepped and inspected: what is told agrees with the reply, and the clock stands still meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from queue import SimpleQueue
 import pytest
 
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.pause_control import Pace
+from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import Event, ReplyFinished, Tokens
@@ -27,30 +27,28 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> ChatEngine:
     folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
     edit_json(folder / "config.json", max_position_embeddings=4096)
     engine = ChatEngine()
-    list(engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
     return engine
 
 
 class Running:
     """A reply that runs on a thread of its own, paused before its first step, and what it tells."""
 
-    def __init__(self, engine: ChatEngine, question: tuple[Message, ...] = QUESTION) -> None:
-        self.engine = engine
+    def __init__(
+        self, engine: ChatEngine, question: tuple[Message, ...] = QUESTION, *, inspecting: bool = False
+    ) -> None:
+        self.job = Job(Reply(question, OPTIONS), inspecting=inspecting)
+        self.job.pause()
         self.events: list[Event] = []
         self._told: SimpleQueue[Event | None] = SimpleQueue()
-        paused = threading.Event()
 
         def work() -> None:
-            for number, event in enumerate(engine.handle(Reply(question, OPTIONS))):
-                if number == 0:
-                    engine.pause()
-                    paused.set()
+            for event in engine.handle(self.job):
                 self._told.put(event)
             self._told.put(None)
 
         self._thread = threading.Thread(target=work, daemon=True)
         self._thread.start()
-        assert paused.wait(PATIENCE)
 
     def tokens(self) -> Tokens:
         """The next batch."""
@@ -67,7 +65,7 @@ class Running:
 
     def steps(self, count: int) -> Iterator[Tokens]:
         for _ in range(count):
-            self.engine.step_once()
+            self.job.step_once()
             yield self.tokens()
 
     @property
@@ -83,7 +81,7 @@ class Running:
 
 
 def whole(engine: ChatEngine) -> str:
-    events = list(engine.handle(Reply(QUESTION, OPTIONS)))
+    events = list(engine.handle(Job(Reply(QUESTION, OPTIONS))))
     return "".join(piece.text for event in events if isinstance(event, Tokens) for piece in event.pieces)
 
 
@@ -93,7 +91,7 @@ def test_a_paused_reply_takes_a_step_at_a_time_and_then_goes_on(engine: ChatEngi
         assert batch.statistics.steps == count
         assert {piece.step for piece in batch.pieces} <= {count - 1}
     seconds = batch.statistics.seconds
-    engine.resume()
+    running.job.resume()
     end = running.rest()
     assert end.finish_reason == "length"
     assert end.statistics.generated_tokens == 40
@@ -104,18 +102,18 @@ def test_a_paused_reply_takes_a_step_at_a_time_and_then_goes_on(engine: ChatEngi
 def test_the_clock_stands_still_while_a_reply_is_paused(engine: ChatEngine) -> None:
     running = Running(engine)
     (first,) = running.steps(1)
-    engine.inspect(True)
+    running.job.inspect(True)
     told = running.tokens()
-    engine.inspect(False)
+    running.job.inspect(False)
     assert told.statistics.seconds == first.statistics.seconds
-    engine.stop()
+    running.job.stop()
     assert running.rest().statistics.seconds == first.statistics.seconds
 
 
 def test_a_paused_reply_can_be_stopped_and_the_next_one_is_not_paused(engine: ChatEngine) -> None:
     running = Running(engine)
     list(running.steps(2))
-    engine.stop()
+    running.job.stop()
     assert running.rest().finish_reason == "cancelled"
     assert len(whole(engine)) > len(running.text)
 
@@ -123,29 +121,29 @@ def test_a_paused_reply_can_be_stopped_and_the_next_one_is_not_paused(engine: Ch
 def test_lookahead_can_be_switched_while_a_reply_is_paused(engine: ChatEngine) -> None:
     running = Running(engine)
     list(running.steps(3))
-    engine.set_lookahead(False)
+    running.job.set_lookahead(False)
     assert all(len(batch.pieces) <= 1 for batch in running.steps(4))
-    engine.resume()
+    running.job.resume()
     running.rest()
     assert running.text == whole(engine)
 
 
-def test_nothing_is_laid_open_unless_it_is_asked_for(engine: ChatEngine) -> None:
+def test_steps_are_inspected_only_on_request(engine: ChatEngine) -> None:
     running = Running(engine)
     assert all(batch.inspection is None for batch in running.steps(4))
-    engine.inspect(True)
+    running.job.inspect(True)
     inspection = running.tokens().inspection
     assert isinstance(inspection, Inspection)
     assert inspection.step == 3
     assert all(batch.inspection is not None for batch in running.steps(2))
-    engine.inspect(False)
+    running.job.inspect(False)
     assert all(batch.inspection is None for batch in running.steps(2))
-    engine.stop()
+    running.job.stop()
     running.rest()
 
 
-def test_the_last_step_is_laid_open_at_the_end_for_whoever_looks_then(engine: ChatEngine) -> None:
-    events = list(engine.handle(Reply((Message("user", "Tell me of the hills."),), OPTIONS)))
+def test_the_last_step_is_inspected_for_an_inspector_that_opens_later(engine: ChatEngine) -> None:
+    events = list(engine.handle(Job(Reply((Message("user", "Tell me of the hills."),), OPTIONS))))
     batches = [event for event in events if isinstance(event, Tokens)]
     inspection = batches[-1].inspection
     assert all(batch.inspection is None for batch in batches[:-1])
@@ -160,8 +158,7 @@ def test_the_last_step_is_laid_open_at_the_end_for_whoever_looks_then(engine: Ch
 
 
 def test_an_inspection_agrees_with_the_reply(engine: ChatEngine) -> None:
-    engine.inspect(True)
-    running = Running(engine, (Message("user", "Read this from its start."),))
+    running = Running(engine, (Message("user", "Read this from its start."),), inspecting=True)
     tried = accepted = 0
     for number, batch in enumerate(running.steps(16)):
         inspection = batch.inspection
@@ -185,8 +182,7 @@ def test_an_inspection_agrees_with_the_reply(engine: ChatEngine) -> None:
         assert sum(sum(trials.accepted) for trials in inspection.trials) == accepted
         assert inspection.costs == ()
     assert accepted > 0
-    engine.inspect(False)
-    engine.stop()
+    running.job.stop()
     running.rest()
 
 
@@ -196,28 +192,46 @@ def before(running: Running, batch: Tokens) -> int:
     return max((event.statistics.generated_tokens for event in told), default=0)
 
 
-class TestPace:
+class TestPauses:
     def test_a_single_step_is_allowed_once(self) -> None:
-        pace = Pace()
-        pace.pause()
-        assert not pace.admits()
-        pace.step_once()
-        assert [pace.admits(), pace.admits()] == [True, False]
-        pace.resume()
-        assert [pace.admits(), pace.admits()] == [True, True]
+        job = Job(Reply(QUESTION, OPTIONS))
+        job.pause()
+        assert not job.may_step()
+        job.step_once()
+        assert [job.may_step(), job.may_step()] == [True, False]
+        job.resume()
+        assert [job.may_step(), job.may_step()] == [True, True]
 
     def test_a_step_asked_for_without_a_pause_is_not_kept_for_one(self) -> None:
-        pace = Pace()
-        pace.step_once()
-        pace.pause()
-        assert not pace.admits()
+        job = Job(Reply(QUESTION, OPTIONS))
+        job.step_once()
+        job.pause()
+        assert not job.may_step()
 
-    def test_whoever_waits_is_woken_by_every_wish(self) -> None:
-        for wish in ("step_once", "resume", "wake"):
-            pace = Pace()
-            pace.pause()
-            waiting = threading.Thread(target=pace.wait, daemon=True)
+    def test_a_waiting_reply_is_woken_by_every_control(self) -> None:
+        for wish in ("step_once", "resume", "stop"):
+            job = Job(Reply(QUESTION, OPTIONS))
+            job.pause()
+            waiting = threading.Thread(target=job.wait, daemon=True)
             waiting.start()
-            getattr(pace, wish)()
+            getattr(job, wish)()
             waiting.join(PATIENCE)
             assert not waiting.is_alive()
+
+    def test_a_reply_that_others_wait_for_is_not_paused(self) -> None:
+        job = Job(Reply(QUESTION, OPTIONS))
+        job.pause()
+        job.allow_pause(False)
+        assert job.may_step()
+        job.pause()
+        assert job.may_step()
+        job.allow_pause(True)
+        job.pause()
+        assert not job.may_step()
+
+    def test_a_load_is_neither_stopped_nor_paused(self) -> None:
+        job = Job(Load(ModelOptions()))
+        job.stop()
+        job.pause()
+        assert not job.stopped
+        assert job.may_step()

@@ -210,15 +210,15 @@ def test_what_was_silenced_speaks_again_afterwards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c", "..\\nowhere", "not an id!"])
-def test_a_path_that_does_not_exist_is_told(path: str) -> None:
+def test_a_path_that_does_not_exist_is_reported(path: str) -> None:
     assert path in refusal(path)
 
 
-def test_an_empty_path_is_told() -> None:
+def test_an_empty_path_is_reported() -> None:
     assert "empty" in refusal(" ")
 
 
-def test_a_file_in_place_of_a_folder_is_told(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_folder_is_reported(tmp_path: Path) -> None:
     folder = make_qwen2(tmp_path / "qwen2")
     assert "folder" in refusal(folder / "config.json")
 
@@ -239,7 +239,9 @@ def test_an_encoder_that_is_not_told_to_be_a_decoder_is_refused(tmp_path: Path) 
     ("make", "kind"),
     [(make_bert, "BertForMaskedLM"), (make_t5, "T5ForConditionalGeneration"), (make_vit, "ViTForImageClassification")],
 )
-def test_an_architecture_that_is_no_causal_lm_is_told(make: Callable[[Path], Path], kind: str, tmp_path: Path) -> None:
+def test_an_architecture_that_is_no_causal_lm_is_reported(
+    make: Callable[[Path], Path], kind: str, tmp_path: Path
+) -> None:
     message = refusal(make(tmp_path / "model"))
     assert "no causal language model" in message
     assert kind in message
@@ -309,7 +311,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], Path], Callable[[Path], None], str]] =
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_checkpoint_is_told_in_one_line_that_names_the_offender(
+def test_a_damaged_checkpoint_is_reported_in_one_line_that_names_the_offender(
     damage: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     make, inflict, offender = DAMAGES[damage]
@@ -322,7 +324,7 @@ def test_a_damaged_checkpoint_is_told_in_one_line_that_names_the_offender(
     assert offender in message
 
 
-def test_pickled_weights_cut_short_are_told(tmp_path: Path) -> None:
+def test_pickled_weights_cut_short_are_reported(tmp_path: Path) -> None:
     folder = make_pickled(tmp_path / "pickled")
     truncate(folder / "pytorch_model.bin")
     assert "pytorch_model.bin" in refusal(folder, allow_pickle=True)

@@ -14,6 +14,7 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.cli.batch import batch, read_batch
+from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Race, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, ReplyFinished, Tokens
@@ -29,15 +30,13 @@ class EchoEngine:
 
     def __init__(self) -> None:
         self.asked: list[tuple[Message, ...]] = []
-        self.stopped = False
 
-    def stop(self) -> None:
-        self.stopped = True
-
-    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+    def handle(self, job: Job) -> Iterator[Event]:
+        command = job.command
         if isinstance(command, Load):
             yield Loaded(ModelInfo("tiny", "cpu", "float32", 1, 64, lookahead_supported=True))
             return
+        assert isinstance(command, Reply | Race)
         self.asked.append(command.messages)
         question = command.messages[-1].content
         if question == "killed":
@@ -49,16 +48,6 @@ class EchoEngine:
             yield Failed("the prompt is too long")
             return
         yield ReplyFinished("cancelled" if question == "stopped" else "eos", STATISTICS)
-
-    def set_lookahead(self, enabled: bool) -> None: ...
-
-    def pause(self) -> None: ...
-
-    def step_once(self) -> None: ...
-
-    def resume(self) -> None: ...
-
-    def inspect(self, enabled: bool) -> None: ...
 
 
 class Terminal(io.StringIO):
@@ -298,10 +287,10 @@ def test_each_answer_is_written_before_the_next_is_asked(prompts: Path, tmp_path
     seen: list[int] = []
 
     class Watching(EchoEngine):
-        def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
-            if isinstance(command, Reply):
+        def handle(self, job: Job) -> Iterator[Event]:
+            if isinstance(job.command, Reply):
                 seen.append(len(records(output)) if output.exists() else 0)
-            yield from super().handle(command)
+            yield from super().handle(job)
 
     batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=Watching())
     assert seen == [0, 1, 2]

@@ -22,19 +22,19 @@ def test_a_dtype_by_name_is_obeyed(name: str, tmp_path: Path) -> None:
     assert loaded.info.dtype == precision.DTYPES[name]
 
 
-def test_an_unknown_dtype_is_told_with_the_valid_ones(tmp_path: Path) -> None:
+def test_an_unknown_dtype_is_reported_with_the_valid_ones(tmp_path: Path) -> None:
     message = refusal(make_qwen2(tmp_path / "qwen2"), DeviceError, dtype="int3")
     assert "int3" in message
     assert all(name in message for name in ("float32", "bfloat16", "float16", "float64"))
 
 
 @pytest.mark.parametrize("device", ["tpu", "meta", "cuda:99", "mps"])
-def test_an_absent_or_unknown_device_is_told(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_absent_or_unknown_device_is_reported(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
     assert f"'{device}'" in refusal(make_qwen2(tmp_path / "qwen2"), DeviceError, device=device)
 
 
-def test_a_cuda_index_beyond_the_last_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cuda_index_beyond_the_last_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert precision.choose_device("cuda:1").index == 1
@@ -52,7 +52,7 @@ def test_the_best_device_is_chosen(cuda: bool, mps: bool, chosen: str, monkeypat
     assert precision.choose_device(None).type == chosen
 
 
-SMALL, BIG = precision.SMALL - 1, precision.SMALL
+SMALL, BIG = precision.SMALL_MODEL_PARAMETERS - 1, precision.SMALL_MODEL_PARAMETERS
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_model_bigger_than_the_memory_is_refused_before_it_is_read(
         RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried 9 bytes"),
     ],
 )
-def test_running_out_of_memory_is_told(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_memory_is_reported(error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any, **__: Any) -> None:
         raise error
 

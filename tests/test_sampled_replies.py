@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_command, decode_event, encode
 from lade_chat.protocol.commands import Load, Race, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, RaceFinished, ReplyFinished, Tokens
@@ -23,7 +24,7 @@ QUESTION = (Message("user", "Tell me a story."),)
 
 def loaded(folder: Path) -> ChatEngine:
     engine = ChatEngine()
-    *_, event = engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))
+    *_, event = engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
     assert isinstance(event, Loaded), event
     return engine
 
@@ -60,7 +61,7 @@ class Answer:
 
 
 def ask(engine: ChatEngine, **changes: Any) -> Answer:
-    return Answer(engine.handle(Reply(QUESTION, msgspec.structs.replace(OPTIONS, **changes))))
+    return Answer(engine.handle(Job(Reply(QUESTION, msgspec.structs.replace(OPTIONS, **changes)))))
 
 
 # --- sampling -----------------------------------------------------------------------------------------------------
@@ -85,9 +86,10 @@ def test_with_one_seed_the_text_is_the_same_on_and_off(engine: ChatEngine, sampl
 
 def test_switched_in_mid_reply_the_text_stays(qwen2: ChatEngine) -> None:
     expected, events = ask(qwen2, sampling=DRAWN).text, []
-    for number, event in enumerate(qwen2.handle(Reply(QUESTION, msgspec.structs.replace(OPTIONS, sampling=DRAWN)))):
+    job = Job(Reply(QUESTION, msgspec.structs.replace(OPTIONS, sampling=DRAWN)))
+    for number, event in enumerate(qwen2.handle(job)):
         events.append(event)
-        qwen2.set_lookahead(number % 2 == 0)
+        job.set_lookahead(number % 2 == 0)
     assert Answer(iter(events)).text == expected
 
 
@@ -117,7 +119,7 @@ def test_greedy_tells_of_no_sampling_and_a_penalty_of_no_seed(qwen2: ChatEngine)
 
 def test_both_sides_of_a_race_draw_alike(qwen2: ChatEngine) -> None:
     options = msgspec.structs.replace(OPTIONS, sampling=Sampling(temperature=1.2))
-    events = list(qwen2.handle(Race(QUESTION, options)))
+    events = list(qwen2.handle(Job(Race(QUESTION, options))))
     last = events[-1]
     assert isinstance(last, RaceFinished)
     assert last.identical
@@ -175,7 +177,7 @@ def test_a_generation_config_of_nonsense_fails_in_one_line(qwen2: ChatEngine, mo
     config = msgspec.structs.replace(OPTIONS, sampling=Sampling(from_model=True))
     own = type("Config", (), {"do_sample": True, "temperature": -1.0})()
     monkeypatch.setattr(qwen2._loaded.model, "generation_config", own)  # type: ignore[union-attr]
-    *_, last = qwen2.handle(Reply(QUESTION, config))
+    *_, last = qwen2.handle(Job(Reply(QUESTION, config)))
     assert isinstance(last, Failed)
     assert "generation config" in last.message
     assert "\n" not in last.message
@@ -231,7 +233,7 @@ def test_what_may_become_a_stop_string_is_said_if_the_reply_ends_first(qwen2: Ch
 def test_a_race_ends_both_sides_at_the_stop_string(qwen2: ChatEngine) -> None:
     whole = ask(qwen2, sampling=DRAWN)
     stop = whole.text[10:13]
-    events = list(qwen2.handle(Race(QUESTION, msgspec.structs.replace(OPTIONS, sampling=DRAWN, stop=(stop,)))))
+    events = list(qwen2.handle(Job(Race(QUESTION, msgspec.structs.replace(OPTIONS, sampling=DRAWN, stop=(stop,))))))
     assert {event.finish_reason for event in events if isinstance(event, ReplyFinished)} == {"stop"}
     last = events[-1]
     assert isinstance(last, RaceFinished)
@@ -243,6 +245,6 @@ def test_the_turn_after_a_stop_goes_on_from_the_trimmed_text(qwen2: ChatEngine) 
     stopped = ask(qwen2, stop=(stop,))
     turns = (*QUESTION, Message("assistant", stopped.text), Message("user", "And then?"))
     command = Reply(turns, msgspec.structs.replace(OPTIONS, sampling=DRAWN))
-    after = Answer(qwen2.handle(command))
-    list(qwen2.handle(Reply((Message("user", "Something else."),), OPTIONS)))
-    assert Answer(qwen2.handle(command)).text == after.text
+    after = Answer(qwen2.handle(Job(command)))
+    list(qwen2.handle(Job(Reply((Message("user", "Something else."),), OPTIONS))))
+    assert Answer(qwen2.handle(Job(command))).text == after.text

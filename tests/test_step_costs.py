@@ -11,7 +11,7 @@ import pytest
 
 from lade_chat.loading import step_costs
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.step_costs import MOST_ENTRIES, remember, step_cost_for, with_step_cost
+from lade_chat.loading.step_costs import MAX_ENTRIES, remember, step_cost_for, with_step_cost
 from lade_chat.protocol.values import ModelInfo
 from tests.models import random_model
 
@@ -116,10 +116,10 @@ def test_a_broken_entry_is_measured_anew(loaded: LoadedModel, file: Path, entry:
 
 def test_only_the_last_entries_are_kept(loaded: LoadedModel, file: Path) -> None:
     file.parent.mkdir()
-    file.write_text(json.dumps({f"old {number}": {"level": 1.0} for number in range(MOST_ENTRIES)}))
+    file.write_text(json.dumps({f"old {number}": {"level": 1.0} for number in range(MAX_ENTRIES)}))
     step_cost_for(loaded)
     entries = list(json.loads(file.read_text()))
-    assert len(entries) == MOST_ENTRIES
+    assert len(entries) == MAX_ENTRIES
     assert entries[0] == "old 1"
 
 

@@ -57,10 +57,10 @@ def test_the_curve_holds_seconds_and_plain_steps() -> None:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """A scripted cost, and a sweep of a few tokens."""
-    monkeypatch.setattr(tune, "measure_step_cost", scripted_cost)
+    monkeypatch.setattr("decoding.measure_step_cost", scripted_cost)
     monkeypatch.setattr(tune, "PROMPTS", ("Count to ten.",))
     monkeypatch.setattr(tune, "ROUNDS", 1)
-    monkeypatch.setattr(tune, "MOST_NEW_TOKENS", 6)
+    monkeypatch.setattr(tune, "MAX_NEW_TOKENS", 6)
     monkeypatch.setattr(tune, "FIXED", (Sizes(2, 3, 2),))
 
 

@@ -281,8 +281,7 @@ def _reader_gone() -> int:
 def _complain(error: Exception) -> int:
     """Say in one line what went wrong, and return the exit code for it."""
     from lade_chat.cli.flags.suggestions import missing_option
-    from lade_chat.engine.process.server import one_line
-    from lade_chat.errors import LadeChatError
+    from lade_chat.errors import LadeChatError, one_line
     from lade_chat.presentation.sanitize import printable
 
     if isinstance(error, USAGE_ERROR):

@@ -55,11 +55,11 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             WINDOWS,
             best_chain,
             copied_bytes,
-            measure,
             step_times,
             sweep,
             window_cost,
         )
+        from lade_chat.loading.step_costs import measure
 
         line.show("measuring what a step costs …")
         loaded = ranks.with_shared_cost(replace(loaded, step_cost=measure(loaded)))

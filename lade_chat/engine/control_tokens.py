@@ -1,12 +1,12 @@
-"""Keeps text text: ``<|im_end|>`` in a message is what somebody wrote, not the token that ends a turn.
+"""Keeps control tokens in messages from acting as such: a user's ``<|im_end|>`` must not end the turn.
 
-A tokenizer makes a control token of its name wherever it finds it, so a file or a pipe could end its message and go on
-in another role. Names in messages are cut in two by a mark before the chat template sees them; where marks stand in
-what it has rendered, the text is encoded piece by piece. The template's own names stay whole. Without a name in any
-message nothing is marked, and nothing is encoded in another way than before.
+A tokenizer turns the name of a control token into that token wherever it stands, so a file or a pipe could end its
+message and continue in another role. Names in messages are split by a mark before the chat template is rendered, and
+the rendered text is encoded piece by piece between marks; the template's own names stay whole. If no message holds a
+name, nothing is marked and the text is encoded as a whole.
 
-(transformers' ``sanitize_control_tokens`` renders in this process, knows names only that the template spells out, and
-refuses those that are also pieces of the vocabulary.)
+(transformers' ``sanitize_control_tokens`` renders in this process, only knows names that the template spells out, and
+refuses names that are also pieces of the vocabulary.)
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol.values import Message
 
 _MARKS = range(0xF0000, 0xFFFFD)
-"""Characters that mean nothing to anybody; one that no message has is the mark."""
+"""Private-use characters; the first that no message contains is the mark."""
 _UNREADABLE = "\ufffd"
 _PROBES = (("xyzzy1", "xyzzy2", "xyzzy3"), ("xyzzy4", "xyzzy5"))
 
 
 class _Names:
-    """Finds the names of tokens in a text."""
+    """Finds names of tokens in a text."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        # Not a regular expression of all names: some tokenizers have thousands.
+        # Some tokenizers have thousands of names, too many for one regular expression.
         self._names = {name for name in names if name and not name.isspace()}
         self._lengths = sorted({len(name) for name in self._names})
         first = "".join(sorted(re.escape(character) for character in {name[0] for name in self._names}))
         self._starts = re.compile(f"[{first}]" if first else "(?!)")
 
     def cuts(self, text: str) -> set[int]:
-        """Where to cut so that no name stays whole. A name of one character cannot be cut (see :meth:`without`)."""
+        """Positions to cut at so that no name stays whole. Names of one character are left to :meth:`without`."""
         cuts = set()
         for start in (match.start() for match in self._starts.finditer(text)):
             for length in self._lengths:
                 name = text[start : start + length]
                 if len(name) == length > 1 and name in self._names:
-                    # Where words begin most tokenizers begin a token anyway.
+                    # Most tokenizers begin a token at the start of a word anyway.
                     word = next((i for i, character in enumerate(name) if i and character.isalnum()), 1)
                     cuts.add(start + word)
         return cuts
@@ -55,7 +55,7 @@ class _Names:
 
 
 class ControlTokens:
-    """The control tokens of one tokenizer with one chat template."""
+    """Control tokens of one tokenizer with one chat template."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -67,7 +67,7 @@ class ControlTokens:
         around = _around_turns(tokenizer) if template else ""
         names = [str(token) for token in added.values()]
         turns = special | {name for name in names if name in around}
-        # A model may have written the others itself, as <think>, and read them as tokens.
+        # Others, such as <think>, may have been written by the model itself and stay tokens.
         self._assistants = _Names(turns)
         self._others = _Names(turns | {name for name in names if name in template})
         self._normalised = _normalised_ids(tokenizer, special)
@@ -94,7 +94,7 @@ class ControlTokens:
 
 
 def control_tokens(tokenizer: Any) -> ControlTokens:
-    """The tokenizer's, found out once for each chat template that it has."""
+    """The tokenizer's control tokens, computed once for each chat template."""
     template = tokenizer.chat_template if has_chat_template(tokenizer) else None
     known = _known.get(tokenizer)
     if known is None or known[0] != template:
@@ -103,13 +103,13 @@ def control_tokens(tokenizer: Any) -> ControlTokens:
 
 
 def encode(tokenizer: Any, text: str, mark: str | None) -> list[int]:
-    """The ids of a text, without a BOS or the like; cut at the marks, which are left out."""
+    """Token ids of a text without special tokens such as BOS, encoded piece by piece between marks."""
     if mark is None:
         return _ids(tokenizer, text)
     first, *others = text.split(mark)
     ids, line_break = _ids(tokenizer, first), _ids(tokenizer, "\n")
     for piece in others:
-        # Behind a line break, since sentencepiece puts a space before what begins a text.
+        # After a line break, since sentencepiece puts a space before the start of a text.
         behind = _ids(tokenizer, f"\n{piece}")
         begins = behind[: len(line_break)] == line_break
         ids += behind[len(line_break) :] if begins else _ids(tokenizer, piece)
@@ -128,7 +128,7 @@ def _cut(text: str, cuts: Sequence[int], mark: str | None) -> str:
 
 
 def _around_turns(tokenizer: Any) -> str:
-    """What the template writes around messages, but for what opens a reply: it may put names together."""
+    """The template's own text around messages, except for what opens a reply: it may concatenate names."""
     texts = []
     for roles, contents in zip((("user", "assistant", "user"), ("system", "user")), _PROBES, strict=True):
         conversation = [{"role": role, "content": text} for role, text in zip(roles, contents, strict=True)]
@@ -144,7 +144,7 @@ def _around_turns(tokenizer: Any) -> str:
 
 
 def _normalised_ids(tokenizer: Any, special: set[str]) -> frozenset[int]:
-    """Ids of special tokens that other text may become, since they are looked for after normalisation."""
+    """Ids of special tokens that are matched after normalisation, so that other text may turn into them."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None or backend.normalizer is None:
         return frozenset()

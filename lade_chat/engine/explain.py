@@ -1,4 +1,4 @@
-"""Explain: real steps of the model, taken to show how the method works, and told one walk after the other."""
+"""The tutorial: real steps of the model that show how the method works, chapter by chapter."""
 
 from __future__ import annotations
 
@@ -42,56 +42,56 @@ from lade_chat.protocol.tutorial import (
 )
 
 BLOCK_SIZE = 6
-"""Guesses of the Jacobi iteration; like the sizes below as many as a small screen can show."""
+"""Guesses of the Jacobi iteration; like the sizes below, chosen to fit a small screen."""
 SIZES = LookaheadConfig(window_size=4, ngram_size=4, guess_set_size=3)
 COLLECTING_STEPS = SIZES.ngram_size
-"""The window yields n-grams in the last two of these, for the first time."""
-MOST_NEW_TOKENS = 64
+"""The window yields its first n-grams in the last two of these."""
+MAX_NEW_TOKENS = 64
 
 
 def explain(loaded: LoadedModel, question: str, prompt: Prompt, stopped: Callable[[], bool]) -> Iterator[Event]:
-    """Take the steps, always greedily and on sessions of their own, and tell each walk as soon as it is complete.
+    """Take the steps, greedily and on separate sessions, and yield each chapter as soon as it is complete.
 
     Raises:
-        LadeChatError: lookahead cannot serve the model.
+        LadeChatError: the model does not support lookahead.
     """
     if not loaded.info.lookahead_supported:
         raise LadeChatError(f"Lookahead cannot serve {loaded.info.name}, so there are no steps of it to show.")
-    for walk in _Walks(loaded, prompt, stopped).over(question):
+    for chapter in _Tutorial(loaded, prompt, stopped).chapters(question):
         if stopped():
             break
-        yield Explained(walk)
+        yield Explained(chapter)
     yield ExplainFinished()
 
 
-class _Walks:
-    """One reply: begun by Jacobi iteration, then decoded by lookahead, and at last plainly."""
+class _Tutorial:
+    """One reply: its start by Jacobi iteration, then all of it by lookahead, and then plainly."""
 
     def __init__(self, loaded: LoadedModel, prompt: Prompt, stopped: Callable[[], bool]) -> None:
         self._loaded, self._prompt, self._stopped = loaded, prompt, stopped
         self._steps: list[Step] = []
-        self._looked: list[tuple[int, LookaheadStep]] = []
-        """The steps that are laid open, each behind the number of steps before it."""
+        self._inspected: list[tuple[int, LookaheadStep]] = []
+        """Inspected steps, each with the number of steps before it."""
 
-    def over(self, question: str) -> Iterator[Walk]:
+    def chapters(self, question: str) -> Iterator[Walk]:
         asked = self._loaded.tokenizer(question, add_special_tokens=False)["input_ids"]
         yield Beginning(self._words(asked))
         yield self._convergence()
         for _ in self._look_ahead():
-            if len(self._looked) == COLLECTING_STEPS and self._looked[-1][0] == len(self._steps) - 1:
+            if len(self._inspected) == COLLECTING_STEPS and self._inspected[-1][0] == len(self._steps) - 1:
                 yield self._collection()
-        if len(self._looked) < COLLECTING_STEPS:
+        if len(self._inspected) < COLLECTING_STEPS:
             yield self._collection()
         yield self._verification()
         yield self._comparison()
 
     def _convergence(self) -> Convergence:
-        """Jacobi iteration over the first tokens of the reply, until the block is settled."""
+        """Jacobi iteration over the first tokens of the reply, until the block converges."""
         begun, iterations = list[str](), list[Iteration]()
         taken: list[JacobiIteration] = []
         decoder = JacobiDecoder(self._loaded.model, BLOCK_SIZE, on_iteration=taken.append)
-        # Beside the block the prompt gives one token, and the last iteration one: so no guess is added from behind.
-        # No id ends it: a block is shown as a whole, also behind a reply's end.
+        # The prompt and the last iteration give one token each, so the block is never refilled from behind.
+        # No EOS: a block is shown as a whole, even beyond the reply's end.
         for step in decoder.generate(
             self._prompt.ids, max_new_tokens=BLOCK_SIZE + 2, eos_token_ids=(), should_stop=self._stopped
         ):
@@ -106,14 +106,14 @@ class _Walks:
         return Convergence("".join(begun), len(self._prompt.ids), template, tuple(iterations))
 
     def _look_ahead(self) -> Iterator[None]:
-        """The reply by lookahead; after each step it stands among those taken."""
+        """Decode the reply by lookahead; yields after each step."""
         session = Session(self._loaded.model)
         inspector = Inspector(self._loaded.tokenizer, session)
-        told: list[StepDetail] = []
+        details: list[StepDetail] = []
 
         def observe(detail: StepDetail) -> None:
             inspector.observe(detail)
-            told.append(detail)
+            details.append(detail)
 
         for step in LookaheadDecoder(self._loaded.model, SIZES).generate(
             self._prompt.ids,
@@ -124,24 +124,24 @@ class _Walks:
             observe=observe,
         ):
             inspector.take(step)
-            laid_open = inspector.inspection()
-            if told and laid_open is not None:
-                detail = told.pop()
+            inspection = inspector.inspection()
+            if details and inspection is not None:
+                detail = details.pop()
                 chosen = self._words(detail.chosen)
-                self._looked.append((len(self._steps), LookaheadStep(laid_open, chosen, _mask_of(detail))))
+                self._inspected.append((len(self._steps), LookaheadStep(inspection, chosen, _mask_of(detail))))
             self._steps.append(step)
             yield
 
     def _collection(self) -> Collection:
-        return Collection(tuple(step for _, step in self._looked))
+        return Collection(tuple(step for _, step in self._inspected))
 
     def _verification(self) -> Verification:
-        """The step that shows verification best: the longest accepted run beside something rejected."""
-        verifying = [each for each in self._looked[COLLECTING_STEPS:] if each[1].laid_open.candidates]
+        """The step that shows verification best: the longest accepted run next to a rejected candidate."""
+        verifying = [each for each in self._inspected[COLLECTING_STEPS:] if each[1].inspection.candidates]
         if not verifying:
             return Verification("", None)
         number, step = max(verifying, key=lambda each: _instructive(each[1]))
-        return Verification("".join(said.text for said in self._said(self._steps[:number])), step)
+        return Verification("".join(token.text for token in self._token_texts(self._steps[:number])), step)
 
     def _comparison(self) -> Comparison:
         plain = list(
@@ -153,15 +153,15 @@ class _Walks:
             )
         )
         return Comparison(
-            self._said(plain),
-            self._said(self._steps),
+            self._token_texts(plain),
+            self._token_texts(self._steps),
             len(plain),
             len(self._steps),
             identical=_ids(plain) == _ids(self._steps),
             ended=bool(self._steps) and self._steps[-1].finish_reason is FinishReason.EOS,
         )
 
-    def _said(self, steps: Sequence[Step]) -> tuple[Said, ...]:
+    def _token_texts(self, steps: Sequence[Step]) -> tuple[Said, ...]:
         detokenizer = Detokenizer(self._loaded.tokenizer, self._prompt.ids)
         return tuple(
             Said(detokenizer.push(token), origin.value)
@@ -174,7 +174,7 @@ class _Walks:
 
 
 def _instructive(step: LookaheadStep) -> tuple[bool, bool, int]:
-    candidates = step.laid_open.candidates
+    candidates = step.inspection.candidates
     accepted = [candidate for candidate in candidates if candidate.accepted]
     from_window = any(candidate.origin == "trajectory" for candidate in accepted)
     return 0 < len(accepted) < len(candidates), from_window, len(accepted)

@@ -1,4 +1,4 @@
-"""Inspector: a reply's steps in words for whoever looks on, and how often each source was right so far."""
+"""Inspector: a reply's steps as text, and the acceptance of each source so far."""
 
 from __future__ import annotations
 
@@ -10,49 +10,49 @@ import msgspec
 from decoding import Session, Step, StepDetail
 from lade_chat.protocol.inspection import Candidate, Inspection, Origin, Trials
 
-MOST_COSTS = 49
-"""With how many candidates at most the cost of a step is told."""
+MAX_COSTS = 49
+"""Candidate counts for which the cost of a step is reported."""
 
 
 class Inspector:
-    """Takes in each step's detail as the decoder tells it; nothing is put into words before it is asked for."""
+    """Collects the details of steps; nothing is turned into text before it is asked for."""
 
     def __init__(self, tokenizer: Any, session: Session) -> None:
         self._tokenizer, self._session = tokenizer, session
         self._texts: dict[int, str] = {}
-        self._told: StepDetail | None = None
+        self._next_detail: StepDetail | None = None
         self._detail: StepDetail | None = None
         self._step: Step | None = None
         self._number = -1
-        self._telling: tuple[int, Step, StepDetail] | None = None
-        """The last step that held more than one token, with its number."""
+        self._speculative: tuple[int, Step, StepDetail] | None = None
+        """The last step over more than one token, with its number."""
         self._trials: dict[Origin, tuple[list[int], list[int]]] = {}
 
     def observe(self, detail: StepDetail) -> None:
-        """What the decoder tells of the step that it is about to yield."""
-        self._told = detail
+        """Take the details of the step that the decoder is about to yield."""
+        self._next_detail = detail
 
     def take(self, step: Step) -> None:
-        """The step itself."""
+        """Take the step itself."""
         self._number += 1
-        self._step, self._detail, self._told = step, self._told, None
+        self._step, self._detail, self._next_detail = step, self._next_detail, None
         if self._detail is not None:
             self._count(self._detail)
             if self._detail.candidates or self._detail.rows:
-                self._telling = (self._number, step, self._detail)
+                self._speculative = (self._number, step, self._detail)
 
     def inspection(self) -> Inspection | None:
-        """The last step laid open; None before the first."""
-        return None if self._step is None else self._laid_open(self._number, self._step, self._detail)
+        """The inspection of the last step; None before the first."""
+        return None if self._step is None else self._inspect(self._number, self._step, self._detail)
 
-    def most_telling(self) -> Inspection | None:
-        """The last step that held guesses or a window, else the last one: a reply's very last is often cut short."""
-        return self.inspection() if self._telling is None else self._laid_open(*self._telling)
+    def last_speculative(self) -> Inspection | None:
+        """The last step with candidates or a window, else the last one: the very last is often cut short."""
+        return self.inspection() if self._speculative is None else self._inspect(*self._speculative)
 
-    def _laid_open(self, number: int, step: Step, detail: StepDetail | None) -> Inspection:
+    def _inspect(self, number: int, step: Step, detail: StepDetail | None) -> Inspection:
         inspection = Inspection(
             number,
-            settled=self._said(step.tokens),
+            settled=self._words(step.tokens),
             trials=tuple(Trials(origin, tuple(tried), tuple(right)) for origin, (tried, right) in self._trials.items()),
             pool_size=step.pool_size,
             context_size=step.context_size,
@@ -61,13 +61,13 @@ class Inspector:
         )
         if detail is None:
             return inspection
-        curve = detail.outlook.curve.costs[:MOST_COSTS] if detail.outlook is not None else ()
+        curve = detail.outlook.curve.costs[:MAX_COSTS] if detail.outlook is not None else ()
         return msgspec.structs.replace(
             inspection,
             last=self._text(detail.last_token),
             candidates=self._candidates(detail),
-            window=tuple(self._said(row) for row in detail.rows),
-            new_row=self._said(detail.new_row),
+            window=tuple(self._words(row) for row in detail.rows),
+            new_row=self._words(detail.new_row),
             ngram_size=detail.ngram_size,
             costs=tuple(round(cost, 3) for cost in curve),
         )
@@ -84,7 +84,7 @@ class Inspector:
         )
 
     def _count(self, detail: StepDetail) -> None:
-        """Candidates whose parents were chosen had their chance; of the others nothing is known."""
+        """Count candidates whose parents were accepted; nothing is known about the others."""
         path = {0, *detail.accepted}
         for number, (parent, origin, depth) in enumerate(
             zip(detail.parents, detail.origins, detail.tree.depths, strict=True), start=1
@@ -97,7 +97,7 @@ class Inspector:
                 tried[depth - 1] += 1
                 accepted[depth - 1] += number in path
 
-    def _said(self, tokens: Iterable[int]) -> tuple[str, ...]:
+    def _words(self, tokens: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._text(token) for token in tokens)
 
     def _text(self, token: int) -> str:

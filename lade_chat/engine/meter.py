@@ -1,4 +1,4 @@
-"""A reply's figures, added up from the decoder's steps."""
+"""Metrics of a reply, added up from the decoder's steps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import Contender, DecodingOptions, Sampling, Statistics
 
 RECENT_SECONDS = 1.0
-"""How far back "tok/s now" looks."""
+"""Time span of "tok/s now"."""
 ENOUGH_PLAIN_STEPS = 8
-"""From this many of its own plain steps on, a reply needs no other measure of them."""
+"""With this many plain steps of its own, a reply needs no separate measurement of them."""
 
 
 class Meter:
-    """Adds up the steps of one reply. Its clock is the steps' own: it stands still between them."""
+    """Adds up the steps of one reply. Its clock stands still between steps."""
 
     def __init__(
         self,
@@ -26,12 +26,12 @@ class Meter:
         context_window: int,
         options: DecodingOptions,
         sampling: Sampling | None = None,
-        contender: Contender | None = None,
+        method: Contender | None = None,
     ) -> None:
         self.seconds = 0.0
         self.plain_step_seconds: float | None = None
         self._prompt_tokens, self._context_window, self._options = prompt_tokens, context_window, options
-        self._sampling, self._contender = sampling, contender
+        self._sampling, self._method = sampling, method
         self._generated = self._steps = self._verified = 0
         self._verified_from: Counter[Origin] = Counter()
         self._first_token_seconds = 0.0
@@ -42,7 +42,7 @@ class Meter:
         self._pool_size = 0
 
     def spend(self, seconds: float) -> None:
-        """Time that the reply took outside its steps: its prompt's chunks, a wait for the accelerator."""
+        """Add time spent outside steps: prefill chunks, waiting for the accelerator."""
         self.seconds += seconds
 
     def add(self, step: Step) -> None:
@@ -56,7 +56,7 @@ class Meter:
         self._verified_from.update(cast(Origin, each.value) for each in step.origins if each is not Source.PLAIN)
         self._pool_size = step.pool_size
         if not step.prefill:
-            # The step that ends a reply may be cut short, and tells nothing of the others.
+            # The last step of a reply may be cut short, so it is not representative.
             if self._last is None or step.finish_reason is None:
                 self._last = step
             self._runs[step.verified] = self._runs.get(step.verified, 0) + 1
@@ -67,7 +67,7 @@ class Meter:
             self._recent.popleft()
 
     def statistics(self, lookahead: bool) -> Statistics:
-        """The figures so far; ``lookahead`` says whether it is on at this moment."""
+        """The metrics so far; ``lookahead``: it is on at this moment."""
         (then, before), (now, generated) = self._recent[0], self._recent[-1]
         last, debug = self._last, self._options.debug
         return Statistics(
@@ -92,15 +92,15 @@ class Meter:
             accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)),
             plain_step_seconds=self._plain_step() if debug else None,
             sampling=self._sampling,
-            contender=self._contender,
+            method=self._method,
         )
 
     def _mean_step_milliseconds(self) -> float:
-        """Without the first step, which read the prompt."""
+        """Mean without the first step, which read the prompt."""
         return 1e3 * (self.seconds - self._first_token_seconds) / (self._steps - 1) if self._steps > 1 else 0.0
 
     def _plain_step(self) -> float | None:
-        """From this reply's own plain steps where it has enough of them, else as measured beside it."""
+        """From this reply's own plain steps if it has enough of them, else as measured separately."""
         if len(self._plain_steps) >= ENOUGH_PLAIN_STEPS:
             return mean(self._plain_steps)
         return self.plain_step_seconds

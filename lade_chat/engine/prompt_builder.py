@@ -1,4 +1,4 @@
-"""Turns a conversation into the prompt's token ids, and makes it fit the model's context window."""
+"""Builds the prompt's token ids from a conversation, within the model's context window."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the model is given, and how much of a reply there is room for."""
+    """Token ids for the model, and the room left for a reply."""
 
     ids: tuple[int, ...]
     dropped_messages: int
-    """How many of the oldest messages did not fit; the system prompt always stays."""
+    """Number of oldest messages that did not fit; the system prompt always stays."""
     max_new_tokens: int
-    """At most what was asked for, and no more than the context window has left."""
+    """The limit requested, reduced to the room left in the context window."""
     stop_strings: tuple[str, ...] = ()
-    """The reply ends before the first of these; a model without a chat template writes the next turn too."""
+    """The reply ends before the first of these; without a chat template a model writes the next turn too."""
 
 
 def build_prompt(
@@ -39,13 +39,12 @@ def build_prompt(
     context_window: int,
     max_new_tokens: int,
 ) -> Prompt:
-    """The ids that ask for an answer to the last message; if that is the assistant's, for more of it.
+    """Build the prompt for an answer to the last message, or for its continuation if it is the assistant's.
 
-    ``raw`` joins the contents to a plain text to be continued. Otherwise the chat template is used, or a plain
-    role format where there is none; there the names of control tokens in messages are text, in a bare text they are
-    tokens. Where the whole does not fit beside a reply (a quarter of the window, or
-    ``max_new_tokens`` if that is less), the oldest turns are left out. Raises PromptError if there is nothing to
-    answer, or if the last message alone is longer than the window.
+    ``raw`` joins the contents into a plain text to be continued, in which names of control tokens are tokens. Otherwise
+    the chat template is used, or a plain role format if there is none, and such names are text. The oldest turns are
+    dropped until a reply fits (a quarter of the window, or ``max_new_tokens`` if that is less). Raises PromptError if
+    there is nothing to answer, or if the last message alone is longer than the window.
     """
     system, turns = _split(messages, raw=raw)
     ids_of = _encode_raw if raw else _encode_template if has_chat_template(tokenizer) else _encode_roles
@@ -72,12 +71,12 @@ def build_prompt(
 
 
 def _split(messages: Sequence[Message], *, raw: bool) -> tuple[list[Message], list[list[Message]]]:
-    """The system prompt, and the turns: each a user's message and what followed it. Empty messages are left out."""
+    """The system prompt, and the turns: each a user message with what follows it. Empty messages are dropped."""
     if not messages or not messages[-1].content.strip():
         raise PromptError("The prompt is empty: type something to send.")
     if not raw and all(message.role != "user" for message in messages):
         raise PromptError("There is nothing to answer: the user has said nothing yet.")
-    # Lone surrogates (bytes in an argument that were no UTF-8) are not text: tokenizers refuse them.
+    # Tokenizers refuse lone surrogates, which stand for invalid UTF-8 in an argument.
     clean = [Message(m.role, _SURROGATES.sub("\ufffd", m.content)) for m in messages if m.content.strip()]
     leading = next(index for index, m in enumerate([*clean, None]) if m is None or m.role != "system")
     turns: list[list[Message]] = []
@@ -89,7 +88,7 @@ def _split(messages: Sequence[Message], *, raw: bool) -> tuple[list[Message], li
 
 
 def _first_that_fits(encoded: Callable[[int], list[int]], room: int, turns: int) -> tuple[int, list[int]]:
-    """The fewest oldest turns to leave out, by bisection, and the ids without them; the last turn always stays."""
+    """The fewest oldest turns to drop, by bisection, and the ids without them; the last turn always stays."""
     low, high = 1, turns - 1
     while low < high:
         middle = (low + high) // 2
@@ -101,7 +100,7 @@ def _first_that_fits(encoded: Callable[[int], list[int]], room: int, turns: int)
 
 
 def _merged(messages: list[Message]) -> list[Message]:
-    """Neighbours of one role as one message: a stopped reply leaves two user messages in a row."""
+    """Merge consecutive messages of one role: a stopped reply leaves two user messages in a row."""
     merged: list[Message] = []
     for message in messages:
         if merged and merged[-1].role == message.role:
@@ -110,15 +109,15 @@ def _merged(messages: list[Message]) -> list[Message]:
     return merged
 
 
-def _begun(messages: list[Message]) -> tuple[list[Message], str]:
-    """The messages before a reply that is to go on, and what there is of it: it follows the generation prompt as is."""
+def _split_reply(messages: list[Message]) -> tuple[list[Message], str]:
+    """The messages before a reply to be continued, and its text, which follows the generation prompt verbatim."""
     if messages[-1].role == "assistant":
         return messages[:-1], messages[-1].content
     return messages, ""
 
 
 def _encode_raw(messages: list[Message], tokenizer: Any) -> list[int]:
-    """A completion goes straight on from the user's text; a new text of the user's starts on its own line."""
+    """Encode a text to be completed; each further user message starts on its own line."""
     text = ""
     for message in messages:
         if message.role == "user" and text and not text[-1].isspace():
@@ -128,26 +127,26 @@ def _encode_raw(messages: list[Message], tokenizer: Any) -> list[int]:
 
 
 def _encode_roles(messages: list[Message], tokenizer: Any) -> list[int]:
-    """The plain role format. No space after the last colon: it belongs to the reply's first token."""
+    """Encode the plain role format. No space after the last colon: it belongs to the reply's first token."""
     guarded, mark = control_tokens(tokenizer).guard(messages)
-    messages, begun = _begun(guarded)
+    messages, reply = _split_reply(guarded)
     lines = [f"{_ROLES[message.role]}: {message.content.strip()}\n" for message in messages]
-    text = "".join(lines) + f"{_ROLES['assistant']}:{begun}"
+    text = "".join(lines) + f"{_ROLES['assistant']}:{reply}"
     return _encode_plain(text, tokenizer) if mark is None else _one_bos(encode(tokenizer, text, mark), tokenizer)
 
 
 def _encode_plain(text: str, tokenizer: Any) -> list[int]:
     ids = list(tokenizer(text, return_attention_mask=False)["input_ids"])
     if len(ids) > 1 and ids[-1] == tokenizer.eos_token_id:
-        ids.pop()  # some tokenizers close every text; a prompt stays open
+        ids.pop()  # some tokenizers append an EOS to every text
     return _one_bos(ids, tokenizer)
 
 
 def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
-    """The chat template's ids, with the one BOS that the tokenizer or the template wants."""
+    """Encode with the chat template, and with exactly one BOS if the tokenizer or the template adds one."""
     error: PromptError | None = None
     guarded, mark = control_tokens(tokenizer).guard(messages)
-    messages, begun = _begun(guarded)
+    messages, reply = _split_reply(guarded)
     for variant in _variants(messages):
         conversation = [{"role": message.role, "content": message.content} for message in variant]
         try:
@@ -160,7 +159,7 @@ def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
         # A template may refuse a system prompt by silently leaving it out.
         if variant[0].role == "system" and variant[0].content.strip() not in text:
             continue
-        return _one_bos(encode(tokenizer, text + begun, mark), tokenizer)
+        return _one_bos(encode(tokenizer, text + reply, mark), tokenizer)
     raise PromptError(
         f"The model's chat template refuses this conversation ({summary(error) if error else 'no reason given'}):"
         " start a new one, or use --raw."
@@ -168,7 +167,7 @@ def _encode_template(messages: list[Message], tokenizer: Any) -> list[int]:
 
 
 def _variants(messages: list[Message]) -> list[list[Message]]:
-    """The conversation, and what stricter templates accept in its place: no system role, a user's turn first."""
+    """The conversation, then variants for stricter templates: no system role, a user message first."""
     variants = [messages]
     rest = messages[1:] if messages[0].role == "system" else messages
     if rest is not messages and rest[0].role == "user":
@@ -179,7 +178,7 @@ def _variants(messages: list[Message]) -> list[list[Message]]:
 
 
 def _one_bos(ids: list[int], tokenizer: Any) -> list[int]:
-    """``ids`` with one BOS in front if the template wrote any or the tokenizer adds one to plain text."""
+    """``ids`` with one leading BOS if the template wrote any or the tokenizer adds one to plain text."""
     bos = tokenizer.bos_token_id
     if bos is None:
         return ids

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
 from time import perf_counter
+from typing import NamedTuple
 
 import msgspec
 import torch
@@ -24,22 +25,31 @@ from decoding import plain_step_seconds as measure_plain_step
 from decoding.parallel import ParallelLookaheadDecoder
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder
 from lade_chat.engine.inspector import Inspector
+from lade_chat.engine.job import Job
 from lade_chat.engine.meter import Meter
-from lade_chat.engine.pause_control import Pace
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.stop_strings import StopStrings
 from lade_chat.loading.model import LoadedModel
+from lade_chat.presentation.methods import NEED_LOOKAHEAD
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Contender, DecodingOptions, FinishReason, Piece, Side, Sizes
 
 FLUSH_SECONDS = 0.05
-"""Pieces are told of 20 times a second at most: no screen has to be faster."""
+"""Pieces are sent at most 20 times a second, which is fast enough for a screen."""
+
+
+class ComparisonSide(NamedTuple):
+    """One side of a race: its method and the decoder that implements it."""
+
+    side: Side
+    method: Contender
+    decoder: Decoder
 
 
 class ReplyRun:
-    """Decodes one reply over a session. Lookahead may be switched, and the reply stopped, between any two steps."""
+    """Decodes one reply over a session, obeying its job between any two steps."""
 
     def __init__(
         self,
@@ -47,35 +57,22 @@ class ReplyRun:
         session: Session,
         prompt: Prompt,
         options: DecodingOptions,
-        *,
-        lookahead: Callable[[], bool],
-        stopped: Callable[[], bool],
-        side: Side = "left",
-        contender: Contender | None = None,
-        decoder: Decoder | None = None,
-        pace: Pace | None = None,
-        inspecting: Callable[[], bool] | None = None,
+        job: Job,
+        compared: ComparisonSide | None = None,
     ) -> None:
         """
         Args:
-            session: what to go on from; nobody else may use it meanwhile.
-            lookahead: whether lookahead is on, asked before every step.
-            stopped: whether to end, asked before every step.
-            side: of a race.
-            contender: what this side of a race is called.
-            decoder: how it decodes, whatever ``lookahead`` says; None to obey that.
-            pace: where the reply may be paused.
-            inspecting: whether to tell of steps in detail; None for a reply that nobody inspects.
+            session: where decoding continues; nothing else may use it meanwhile.
+            compared: a fixed decoder, for one side of a race; None to follow the job's lookahead switch.
         """
         self.ids: list[int] = []
         self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
-        self._lookahead, self._stopped, self._side = lookahead, stopped, side
+        self._job, self._compared = job, compared
+        self._side: Side = compared.side if compared is not None else "left"
         self._sampling = sampling_config(options.sampling, loaded.model)
-        context_window = loaded.info.context_window
-        self._meter = Meter(len(prompt.ids), context_window, options, in_force(self._sampling), contender)
-        self._decoder = decoder
-        self._pace, self._inspecting = pace, inspecting or (lambda: False)
-        self._inspector = Inspector(loaded.tokenizer, session) if inspecting is not None else None
+        context_window, method = loaded.info.context_window, compared.method if compared is not None else None
+        self._meter = Meter(len(prompt.ids), context_window, options, in_force(self._sampling), method)
+        self._inspector = Inspector(loaded.tokenizer, session) if compared is None else None
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
         self._stops = StopStrings([*prompt.stop_strings, *options.stop])
         self._pieces: list[Piece] = []
@@ -85,75 +82,84 @@ class ReplyRun:
 
     @property
     def seconds(self) -> float:
-        """What the reply has taken so far: its own prefill and steps, nothing else."""
+        """Time of this reply's own prefill and steps so far."""
         return self._meter.seconds
 
     def events(self) -> Generator[Event | None]:
-        """The reply's events; None after a step with nothing to tell yet, so that a race may turn to the other side."""
+        """The reply's events; None after a step without one, so that a race may turn to the other side."""
         reason: FinishReason | None = None
         yield from self._prefill()
-        yield from self._hold()
-        while reason is None and not self._stopped():
-            for step in self._going_on():
+        yield from self._wait_while_paused()
+        while reason is None and not self._job.stopped:
+            for step in self._decode():
                 reason = self._take(step)
                 if self._steps == 1 and self._options.debug:
                     self._meter.plain_step_seconds = measure_plain_step(self._session)
                 if reason is not None:
                     break
                 yield self._flush() if perf_counter() - self._flushed >= FLUSH_SECONDS else None
-                yield from self._hold()
+                yield from self._wait_while_paused()
         if reason != "stop":
             self._finish_text()
-        yield self._last()
+        yield self._last_tokens()
         if self._options.debug:
             self._measure_again()
-        yield ReplyFinished(reason or "cancelled", self._meter.statistics(self._lookahead()), self._side)
+        yield ReplyFinished(reason or "cancelled", self._meter.statistics(self._is_lookahead()), self._side)
 
-    def _hold(self) -> Iterator[Event]:
-        """Wait while the reply is paused, all that it has said told; the clock stands still meanwhile."""
-        if self._pace is None or self._pace.admits():
+    def _wait_while_paused(self) -> Iterator[Event]:
+        """Wait while the reply is paused, after sending all of its text; the clock stands still meanwhile."""
+        if self._job.may_step():
             return
-        told = self._flush()
-        if told is not None:
-            yield told
-        inspected = told is not None and told.inspection is not None
-        while not (self._stopped() or self._pace.admits()):
+        tokens = self._flush()
+        if tokens is not None:
+            yield tokens
+        inspected = tokens is not None and tokens.inspection is not None
+        while not (self._job.stopped or self._job.may_step()):
             if not inspected and self._inspection() is not None:
                 inspected = True
                 yield self._tokens()
-            self._pace.wait()
+            self._job.wait()
+
+    def _is_lookahead(self) -> bool:
+        """Return True if the next step uses lookahead."""
+        if self._compared is not None:
+            return self._compared.method.name in NEED_LOOKAHEAD
+        return self._job.lookahead and self._loaded.info.lookahead_supported
 
     def _prefill(self) -> Iterator[Event | None]:
-        """Read the prompt but for its last chunk, which the first step reads."""
-        if isinstance(self._decoder, TransformersDecoder):
+        """Prefill all but the prompt's last chunk, which the first step reads."""
+        if self._compared is not None and isinstance(self._compared.decoder, TransformersDecoder):
             return
         started = perf_counter()
         for read in prefill(self._session, self._prompt.ids):
             self._meter.spend(perf_counter() - started)
             yield Prefilling(read, len(self._prompt.ids), self._side)
-            if self._stopped():
+            if self._job.stopped:
                 return
             started = perf_counter()
 
-    def _going_on(self) -> Iterator[Step]:
+    def _decode(self) -> Iterator[Step]:
         """Steps from where the session stands, until the reply ends, is stopped, or lookahead is switched."""
-        looking_ahead = self._lookahead()
-        decoder = self._decoder or AutoregressiveDecoder(self._loaded.model)
-        if self._decoder is None and looking_ahead:
-            decoder = lookahead_decoder(self._loaded, config_of(self._options.sizes))
+        lookahead = self._is_lookahead()
+        if self._compared is not None:
+            decoder = self._compared.decoder
+        elif lookahead:
+            decoder = lookahead_decoder(self._loaded, lookahead_config(self._options.sizes))
+        else:
+            decoder = AutoregressiveDecoder(self._loaded.model)
         return decoder.generate(
             self._session.ids if self.ids else self._prompt.ids,
             max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
             eos_token_ids=self._loaded.eos_token_ids,
             sampling=self._sampling,
             session=self._session,
-            should_stop=lambda: self._stopped() or self._lookahead() is not looking_ahead,
+            should_stop=lambda: self._job.stopped or self._is_lookahead() is not lookahead,
             observe=self._inspector.observe if self._inspector is not None else None,
         )
 
     def _take(self, step: Step) -> FinishReason | None:
-        """Turn a step's tokens into pieces and count it; the reason if the reply ends with it."""
-        step = self._say(step)
+        """Turn a step's tokens into pieces and count it; returns the reason if the reply ends with it."""
+        step = self._until_stop_string(step)
         self._meter.add(step)
         if self._inspector is not None:
             self._inspector.take(step)
@@ -162,8 +168,8 @@ class ReplyRun:
         self._steps += 1
         return step.finish_reason.value if step.finish_reason else None
 
-    def _say(self, step: Step) -> Step:
-        """The step's tokens as pieces; returns the step up to the token that completes a stop string, if one does."""
+    def _until_stop_string(self, step: Step) -> Step:
+        """Turn tokens into pieces; returns the step, cut behind the token that completes a stop string if one does."""
         for count, (token, origin) in enumerate(zip(step.tokens, step.origins, strict=True), start=1):
             text = self._detokenizer.push(token)
             if self._stops and self._stops.reached_by(text + self._detokenizer.pending):
@@ -174,7 +180,7 @@ class ReplyRun:
         return step
 
     def _finish_text(self) -> None:
-        """Let go what was held back, and what an unfinished character leaves."""
+        """Release held-back pieces and the bytes of an unfinished character."""
         rest = self._detokenizer.finish()
         self._pieces.extend(self._stops.finish())
         if rest and self._pieces:
@@ -190,27 +196,27 @@ class ReplyRun:
     def _tokens(self) -> Tokens:
         pieces, self._pieces = tuple(self._pieces), []
         ends, self._step_seconds = tuple(self._step_seconds), []
-        return Tokens(pieces, self._meter.statistics(self._lookahead()), self._side, ends, self._inspection())
+        return Tokens(pieces, self._meter.statistics(self._is_lookahead()), self._side, ends, self._inspection())
 
-    def _last(self) -> Tokens | None:
-        """All that is left to be told, and the last step in any case: who opens the inspector next is shown that."""
-        inspection = self._inspector.most_telling() if self._inspector is not None else None
+    def _last_tokens(self) -> Tokens | None:
+        """The remaining pieces, with the inspection of the last step for an inspector that is opened afterwards."""
+        inspection = self._inspector.last_speculative() if self._inspector is not None else None
         if inspection is None:
             return self._flush()
         return msgspec.structs.replace(self._tokens(), inspection=inspection)
 
     def _inspection(self) -> Inspection | None:
-        """The last step laid open, where that is wanted."""
-        return self._inspector.inspection() if self._inspector is not None and self._inspecting() else None
+        """The last step's inspection, while steps are inspected."""
+        return self._inspector.inspection() if self._inspector is not None and self._job.inspecting else None
 
     def _measure_again(self) -> None:
-        """A plain step costs more as the text grows: take the middle of the reply's start and end."""
+        """A plain step costs more as the text grows: average the reply's start and end."""
         at_start, at_end = self._meter.plain_step_seconds, measure_plain_step(self._session)
         if at_start is not None and at_end is not None:
             self._meter.plain_step_seconds = (at_start + at_end) / 2
 
     def synchronize(self) -> None:
-        """Wait for the accelerator, on this reply's clock, so that none of its work is timed as another's."""
+        """Wait for the accelerator on this reply's clock, so that its work is not timed as the other side's."""
         device = self._loaded.model.device
         if device.type != "cpu":
             started = perf_counter()
@@ -219,14 +225,14 @@ class ReplyRun:
 
 
 def lookahead_decoder(loaded: LoadedModel, config: LookaheadConfig) -> LookaheadDecoder:
-    """Lookahead with a model, its steps shared with those who serve it too, if there are any."""
+    """A lookahead decoder, whose steps are shared with the model's other ranks if it has any."""
     if loaded.workers is None or loaded.workers.ranks == 1:
         return LookaheadDecoder(loaded.model, config, cost=loaded.step_cost)
     return ParallelLookaheadDecoder(loaded.model, loaded.workers, config, cost=loaded.shared_cost)
 
 
-def config_of(sizes: Sizes | None) -> LookaheadConfig:
-    """The decoder's sizes: the paper's algorithm with those given, or each step as large as pays."""
+def lookahead_config(sizes: Sizes | None) -> LookaheadConfig:
+    """The paper's algorithm with the sizes given, or automatic sizes."""
     if sizes is None:
         return LookaheadConfig.auto()
     return LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)

@@ -1,37 +1,41 @@
-"""How the tokens of a reply are drawn: what was asked for, over what the model's generation config says."""
+"""Sampling configuration of a reply: the values requested, over the model's generation config."""
 
 from __future__ import annotations
 
 import secrets
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from decoding import SamplingConfig
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.values import DecodingOptions, Sampling
+from lade_chat.protocol.commands import Race, Reply
+from lade_chat.protocol.values import Sampling
+
+CommandT = TypeVar("CommandT", Reply, Race)
 
 _SHAPING = ("temperature", "top_p", "top_k", "min_p", "typical_p")
-"""Values that mean something only where tokens are drawn: one of them has a greedy generation config draw."""
+"""Values that only matter when sampling: any of them switches sampling on over a greedy generation config."""
 _VALUES = (*_SHAPING, "repetition_penalty")
 
 
-def with_seed(options: DecodingOptions) -> DecodingOptions:
-    """The options with a seed drawn where none was given, so that both sides of a race have the same."""
-    sampling = options.sampling
+def with_seed(command: CommandT) -> CommandT:
+    """The command with a seed drawn where sampling has none, so that both sides of a comparison share it."""
+    sampling = command.options.sampling
     if sampling is None or sampling.seed is not None:
-        return options
-    return msgspec.structs.replace(options, sampling=msgspec.structs.replace(sampling, seed=secrets.randbelow(2**32)))
+        return command
+    seeded = msgspec.structs.replace(sampling, seed=secrets.randbelow(2**32))
+    return msgspec.structs.replace(command, options=msgspec.structs.replace(command.options, sampling=seeded))
 
 
 def sampling_config(sampling: Sampling | None, model: Any) -> SamplingConfig | None:
-    """What the decoder is told; None for the likeliest token always. Raises LadeChatError if a value is out of range.
+    """The decoder's configuration; None for greedy decoding. Raises LadeChatError if a value is out of range.
 
     Args:
-        sampling: what was asked for.
-        model: a transformers model, whose own generation config may have been asked for.
+        sampling: the values requested.
+        model: a transformers model, whose generation config applies if ``sampling`` says so.
     """
     if sampling is None:
         return None
@@ -50,7 +54,7 @@ def sampling_config(sampling: Sampling | None, model: Any) -> SamplingConfig | N
 
 
 def in_force(config: SamplingConfig | None) -> Sampling | None:
-    """What people are told of it; None where the likeliest token is always taken, as it is."""
+    """The values in force, to be shown; None for plain greedy decoding."""
     if config is None or (config.is_greedy and config.repetition_penalty == 1):
         return None
     seed = None if config.is_greedy else config.seed

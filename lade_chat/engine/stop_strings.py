@@ -1,4 +1,4 @@
-"""Stop strings: where a reply ends because of what it says, however tokens split it."""
+"""Stop strings: texts that end a reply, however tokens split them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lade_chat.protocol.values import Piece
 
 
 class StopStrings:
-    """Lets pieces through up to the first stop string; what may yet become one is held back.
+    """Passes pieces on up to the first stop string, holding back what may still become one.
 
-    The first is the one that is complete first, so that the text does not depend on how tokens split it.
+    The first is the one completed first, so that the text does not depend on how tokens split it.
     """
 
     def __init__(self, stop_strings: Iterable[str]) -> None:
@@ -21,11 +21,11 @@ class StopStrings:
         self.reached = False
 
     def __bool__(self) -> bool:
-        """Whether there is anything to stop at."""
+        """Return True if there is any stop string."""
         return bool(self._stops)
 
     def push(self, piece: Piece) -> Sequence[Piece]:
-        """Take the next piece, unless a stop string was reached; returns those that may be shown, cut before one."""
+        """Take the next piece; returns the pieces that may be shown, cut before a stop string."""
         if not self._stops:
             return [piece]
         self._held.append(piece)
@@ -35,22 +35,22 @@ class StopStrings:
         if found is not None:
             self.reached = True
             return self._release(found[1], everything=True)
-        return self._release(len(text) - self._may_become_a_stop(text))
+        return self._release(len(text) - self._partial_stop_length(text))
 
     def reached_by(self, text: str) -> bool:
-        """Whether a stop string would be complete with ``text`` behind what has been pushed."""
+        """Return True if ``text`` after the pieces so far would complete a stop string."""
         text = self._held_text() + text
         return any(stop in text for stop in self._stops)
 
     def finish(self) -> Sequence[Piece]:
-        """What is still held back, when no more will come."""
+        """Release the pieces still held back, at the end of the reply."""
         return self._release(len(self._held_text()), everything=True)
 
     def _held_text(self) -> str:
         return "".join(held.text for held in self._held)
 
-    def _may_become_a_stop(self, text: str) -> int:
-        """The length of the longest end of the text that a stop string begins with."""
+    def _partial_stop_length(self, text: str) -> int:
+        """Length of the longest suffix of the text that is a prefix of a stop string."""
         longest = max(len(stop) for stop in self._stops) - 1
         for length in range(min(longest, len(text)), 0, -1):
             if any(stop.startswith(text[-length:]) for stop in self._stops):
@@ -58,7 +58,7 @@ class StopStrings:
         return 0
 
     def _release(self, length: int, everything: bool = False) -> list[Piece]:
-        """Pieces within the first ``length`` characters held; with ``everything`` the rest too, cut to them."""
+        """Pieces within the first ``length`` held characters; with ``everything`` the rest too, cut to that length."""
         released: list[Piece] = []
         while self._held and (everything or len(self._held[0].text) <= length):
             piece = self._held.pop(0)

@@ -1,15 +1,14 @@
-"""What a step's cost means for lookahead on this machine: how many candidates pay, and which sizes are fastest."""
+"""Tuning report for this machine: step cost, the number of candidates that pay, and the fastest sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, measure_step_cost, packed_weight_bytes
+from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes
 from lade_chat.engine.prompt_builder import build_prompt
-from lade_chat.engine.reply import config_of, lookahead_decoder
+from lade_chat.engine.reply import lookahead_config, lookahead_decoder
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.step_costs import remember
 from lade_chat.presentation.metrics import sizes_name
 from lade_chat.protocol.values import Message, Sizes
 
@@ -24,12 +23,12 @@ PROMPTS = (
     "Tell me a short story about a fox.",
 )
 ROUNDS = 2
-MOST_NEW_TOKENS = 128
+MAX_NEW_TOKENS = 128
 WARM_UP_TOKENS = 16
 
 
 class StepTime(NamedTuple):
-    """What a step over so many tokens takes; ``relative`` is in plain steps."""
+    """Time of a step over ``tokens`` tokens; ``relative`` is in plain steps."""
 
     tokens: int
     seconds: float
@@ -37,7 +36,7 @@ class StepTime(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """The candidates in a row that pay best, where each is right that often if all before it were."""
+    """The best length of a candidate chain, given each candidate's acceptance if all before it were accepted."""
 
     acceptance: float
     candidates: int
@@ -45,7 +44,7 @@ class Chain(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A full window, and how many tokens a step it has to win to pay for itself."""
+    """A full window, and the extra tokens per step with which it breaks even."""
 
     window_size: int
     ngram_size: int
@@ -54,7 +53,7 @@ class Window(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one setting achieved over all prompts, their reading left out; the speed-up is over plain decoding."""
+    """One setting's result over all prompts, without prefill; the speed-up is over plain decoding."""
 
     sizes: str
     tokens_per_step: float
@@ -62,15 +61,8 @@ class Outcome(NamedTuple):
     speedup: float
 
 
-def measure(loaded: LoadedModel) -> StepCost:
-    """What a step costs, measured now whatever is remembered, and remembered."""
-    cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
-    remember(loaded, cost)
-    return cost
-
-
 def copied_bytes(loaded: LoadedModel) -> int:
-    """The memory that the weights' second copies take, laid out for steps over several tokens."""
+    """Memory of the weights' second copies, packed for steps over several tokens."""
     return packed_weight_bytes(loaded.model)
 
 
@@ -97,31 +89,29 @@ def best_chain(relative: Sequence[float], acceptance: float) -> Chain:
 
 
 def window_cost(relative: Sequence[float], window_size: int, ngram_size: int) -> Window:
-    """What W columns of N-1 rows have to win, given ``relative`` as above."""
+    """The break-even point of W columns of N-1 rows, given ``relative`` as above."""
     tokens = window_size * (ngram_size - 1)
     return Window(window_size, ngram_size, tokens, float(relative[1 + tokens]) - 1.0)
 
 
 def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, int], None]) -> list[Outcome]:
-    """Plain decoding, automatic sizes and fixed ones over the same prompts; ``more`` is one more fixed setting.
+    """Measure plain decoding, automatic sizes and fixed sizes on the same prompts; ``more`` is another fixed setting.
 
-    Lookahead's steps are shared among all processes that serve the model.
-
-    The settings take turns on every prompt, so that a machine that slows down slows all of them. Each reply has a
-    session of its own: nothing is learnt from another.
+    The settings take turns on every prompt, so that a machine that slows down slows all of them. Each reply has its own
+    session, so none learns from another. Lookahead uses all of the model's ranks.
     """
     fixed = dict.fromkeys((*FIXED, *([more] if more else [])))
     decoders: dict[str, Decoder] = {
         "plain": AutoregressiveDecoder(loaded.model),
-        "auto": lookahead_decoder(loaded, config_of(None)),
-        **{sizes_name(sizes): lookahead_decoder(loaded, config_of(sizes)) for sizes in fixed},
+        "auto": lookahead_decoder(loaded, lookahead_config(None)),
+        **{sizes_name(sizes): lookahead_decoder(loaded, lookahead_config(sizes)) for sizes in fixed},
     }
     steps: dict[str, list[Step]] = {name: [] for name in decoders}
     names, turns = list(decoders), ROUNDS * len(PROMPTS)
     for turn in range(turns):
         message, window = Message("user", PROMPTS[turn % len(PROMPTS)]), loaded.info.context_window
         prompt = build_prompt(
-            (message,), loaded.tokenizer, raw=False, context_window=window, max_new_tokens=MOST_NEW_TOKENS
+            (message,), loaded.tokenizer, raw=False, context_window=window, max_new_tokens=MAX_NEW_TOKENS
         )
         warm_up = Session(loaded.model, compiled=loaded.info.compiled)
         most = min(WARM_UP_TOKENS, prompt.max_new_tokens)
@@ -140,7 +130,7 @@ def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, i
 
 
 def _outcomes(steps: dict[str, list[Step]]) -> list[Outcome]:
-    """Each setting's steps summed up, the first setting being plain decoding."""
+    """Sum up each setting's steps."""
     tokens = {name: sum(len(step.tokens) for step in taken) for name, taken in steps.items()}
     speeds = {name: tokens[name] / max(sum(step.seconds for step in taken), 1e-9) for name, taken in steps.items()}
     return [

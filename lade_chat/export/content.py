@@ -54,8 +54,8 @@ class Content:
 
 def title_of(side: Recording) -> str:
     """``lookahead ON auto``; of a race's side, what its method is called."""
-    if side.statistics.contender is not None:
-        return title(side.statistics.contender)
+    if side.statistics.method is not None:
+        return title(side.statistics.method)
     return lookahead_forms(side.statistics.lookahead, side.statistics.sizes)[0]
 
 

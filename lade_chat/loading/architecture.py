@@ -1,4 +1,4 @@
-"""Reads a checkpoint's configuration and decides whether it is a causal language model that can run here."""
+"""Reads a checkpoint's configuration and checks that it is a causal language model that can run here."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from lade_chat.errors import ModelError, summary
 from lade_chat.loading.checkpoint import CONFIG, read_config
 
 _DEFAULT_CONTEXT = 2048
-_LONGEST_CONTEXT = 100_000_000
+_MAX_CONTEXT = 100_000_000
 _CONTEXT_NAMES = ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "n_ctx", "max_sequence_length")
 
 
 def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any:
-    """The folder's configuration as transformers has it. Raises ModelError if it is no causal LM's.
+    """Load the folder's transformers configuration. Raises ModelError if it is no causal LM's.
 
-    ``name``: what errors call the model; the folder, if it is empty.
+    ``name``: the model's name in errors; the folder if empty.
     """
     from transformers import AutoConfig
 
@@ -32,9 +32,9 @@ def load_config(folder: Path, *, name: str = "", trust_remote_code: bool) -> Any
 
 
 def check_before_download(config: Path, name: str, *, trust_remote_code: bool) -> None:
-    """Whether the model called ``name``, of which only this config.json is here, is a causal LM. Raises ModelError.
+    """Raise ModelError if this config.json shows that the model called ``name`` is no causal LM.
 
-    One whose own code may be run can only be told when that is here too.
+    A model that brings its own code can only be checked once that is downloaded too.
     """
     if not (trust_remote_code and _brings_code(read_config(config.parent))):
         load_config(config.parent, name=name, trust_remote_code=False)
@@ -46,7 +46,7 @@ def _brings_code(declared: dict[str, Any]) -> bool:
 
 
 def _check_code(name: str, declared: dict[str, Any], *, trust_remote_code: bool) -> None:
-    """Raises ModelError if neither transformers nor code that may be run knows the architecture."""
+    """Raise ModelError if neither transformers nor trusted code knows the architecture."""
     import transformers
     from transformers import CONFIG_MAPPING
     from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
@@ -67,19 +67,19 @@ def _check_code(name: str, declared: dict[str, Any], *, trust_remote_code: bool)
         )
 
 
-_DECODERS_IF_TOLD = frozenset(
+_BIDIRECTIONAL_BY_DEFAULT = frozenset(
     {
         *("bert", "bert-generation", "big_bird", "camembert", "data2vec-text", "electra", "ernie", "megatron-bert"),
         *("reformer", "rembert", "roberta", "roberta-prelayernorm", "roc_bert", "roformer", "xlm-roberta"),
         *("xlm-roberta-xl", "xmod"),
     }
 )
-"""They read in both directions unless their configuration says otherwise, and count as causal language models all the
-same. (GPT-NeoX's configuration says that it is no decoder either, and nothing reads that.)"""
+"""Listed by transformers as causal LMs, though bidirectional unless ``is_decoder`` is set. (GPT-NeoX's configuration
+does not set it either, but nothing reads it there.)"""
 
 
 def _check_causal(name: str, config: Any) -> None:
-    """Raises ModelError unless the architecture writes text from left to right."""
+    """Raise ModelError unless the architecture writes text from left to right."""
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
         MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES,
@@ -90,7 +90,7 @@ def _check_causal(name: str, config: Any) -> None:
     causal = (
         config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
         and not getattr(config, "is_encoder_decoder", False)
-        and (config.model_type not in _DECODERS_IF_TOLD or config.is_decoder)
+        and (config.model_type not in _BIDIRECTIONAL_BY_DEFAULT or config.is_decoder)
         and (not classes or any(name in known for name in classes))
     )
     if not causal:
@@ -99,12 +99,12 @@ def _check_causal(name: str, config: Any) -> None:
 
 
 def plain_attention(config: Any) -> str | None:
-    """Lets transformers choose sdpa, or eager where the model has no sdpa; returns a notice if that changes anything.
+    """Let transformers choose sdpa or eager attention; returns a notice if that overrides the checkpoint.
 
-    Lookahead gives its own masks, which the flash kernels do not take.
+    Flash kernels do not support lookahead's masks.
     """
     wanted = None
-    # A model that reads pictures too has a configuration for its text part.
+    # A multimodal model has a separate configuration for its text part.
     for part in (config, config.get_text_config(decoder=True)):
         name = getattr(part, "_attn_implementation", None)
         if name not in (None, "eager", "sdpa"):
@@ -116,10 +116,10 @@ def plain_attention(config: Any) -> str | None:
 
 
 def context_window(config: Any) -> int:
-    """How many tokens the model can take, prompt and reply together."""
+    """The model's context window in tokens, prompt and reply together."""
     text = config.get_text_config()
     for name in _CONTEXT_NAMES:
         length = getattr(text, name, None)
-        if isinstance(length, int) and 0 < length < _LONGEST_CONTEXT:
+        if isinstance(length, int) and 0 < length < _MAX_CONTEXT:
             return length
     return _DEFAULT_CONTEXT

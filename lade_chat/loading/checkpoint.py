@@ -1,4 +1,4 @@
-"""Finds a checkpoint's folder and checks its files, before anything of it is loaded."""
+"""Finds a checkpoint's folder and checks its files before loading."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Weights:
     files: tuple[Path, ...]
     pickled: bool
     parameters: int
-    """How many numbers are stored; estimated from the file sizes where they are pickled."""
+    """Number of parameters stored; estimated from the file sizes of a pickle."""
     dtype: str | None
-    """safetensors' name of the format that most of them are stored in; None where they are pickled."""
+    """safetensors' name of the dtype that most of them are stored in; None for a pickle."""
 
 
 def bundled_model_path() -> Path:
-    """The folder of the model that ships with the application. Raises ModelError if it is not there."""
+    """Folder of the bundled model. Raises ModelError if it is missing."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "model", package.parent / "assets" / "model"):
         if (folder / CONFIG).is_file():
@@ -57,7 +57,7 @@ def local_folder(path: str) -> Path | None:
     try:
         folder = Path(path).expanduser()
         is_folder, exists = folder.is_dir(), folder.exists()
-    except (OSError, RuntimeError, ValueError) as error:  # too long, a NUL in it, or a home that nobody has
+    except (OSError, RuntimeError, ValueError) as error:  # too long, a NUL byte, or an unknown home
         raise ModelError(f"{path[:80]} is no path ({summary(error, 40)}): give a checkpoint's folder.") from None
     if is_folder:
         return folder
@@ -95,22 +95,22 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def check_tokenizer(folder: Path) -> None:
-    """Raises ModelError if the folder has no tokenizer (transformers would make up an empty one) or a broken one."""
+    """Raise ModelError if the folder has no tokenizer (transformers would make up an empty one) or a broken one."""
     if not any((folder / name).is_file() for name in TOKENIZER_FILES):
         raise ModelError(f"{folder} holds no tokenizer: tokenizer.json or tokenizer.model is missing.")
-    # transformers passes over some of these in silence when they are cut short, and with them over the EOS tokens.
+    # transformers silently ignores some of these if they are truncated, and the EOS tokens in them.
     for name in ("tokenizer_config.json", "special_tokens_map.json", "generation_config.json"):
         if (folder / name).is_file():
             read_json(folder / name)
 
 
 def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
-    """The folder's weights. Raises ModelError if any are missing, truncated, or pickled without leave."""
+    """Check the folder's weights. Raises ModelError if any are missing, truncated, or pickled without permission."""
     files = _weight_files(folder, SAFE_WEIGHTS)
     if files:
         numbers: Counter[str] = Counter()
         for file in files:
-            numbers += _stored_numbers(file)
+            numbers += _count_parameters(file)
         return Weights(files, False, numbers.total(), max(numbers, key=numbers.__getitem__, default=None))
     files = _weight_files(folder, PICKLE_WEIGHTS)
     if not files:
@@ -124,7 +124,7 @@ def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
 
 
 def check_files(path: str | None, *, allow_pickle: bool) -> None:
-    """What can be told of a local checkpoint without importing torch, which takes seconds. Raises ModelError."""
+    """Check a local checkpoint without importing torch, which takes seconds. Raises ModelError."""
     folder = bundled_model_path() if path is None else local_folder(path)
     if folder is not None:
         read_config(folder)
@@ -133,7 +133,7 @@ def check_files(path: str | None, *, allow_pickle: bool) -> None:
 
 
 def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
-    """The one file, or the shards that the index names; nothing if there is neither."""
+    """The single file, or the shards in the index; empty if there is neither."""
     single, index = (folder / name for name in names)
     if single.is_file():
         return (single,)
@@ -152,14 +152,14 @@ def _weight_files(folder: Path, names: tuple[str, str]) -> tuple[Path, ...]:
     return shards
 
 
-def _stored_numbers(file: Path) -> Counter[str]:
-    """How many numbers of each format a safetensors file stores; reads its header only."""
+def _count_parameters(file: Path) -> Counter[str]:
+    """Parameters of each dtype in a safetensors file, from its header."""
     from safetensors import SafetensorError, safe_open
 
     numbers: Counter[str] = Counter()
     try:
         with safe_open(file, framework="np") as tensors:
-            for name in tensors.keys():  # noqa: SIM118 - it is no mapping
+            for name in tensors.keys():  # noqa: SIM118 (not a mapping)
                 tensor = tensors.get_slice(name)
                 numbers[tensor.get_dtype()] += math.prod(tensor.get_shape())
     except (SafetensorError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Brings a model from the Hugging Face Hub into the local cache, with progress, or says in a line why not."""
+"""Downloads a model from the Hugging Face Hub into the local cache, with progress."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PICKLE_FILES = re.compile(r"pytorch_model(-\d+-of-\d+)?\.bin")
 def fetch(
     repo_id: str, report: Callable[[int, int], None], *, trust_remote_code: bool = False, allow_pickle: bool = False
 ) -> Path:
-    """The folder of a Hub model: from the local cache if it is there whole, else downloaded.
+    """The folder of a Hub model: from the local cache if it is complete there, otherwise downloaded.
 
-    A cached copy is used as it is, without asking the Hub, so that it loads at once and offline.
-    ``report(done, total)`` counts bytes. Raises ModelError if the model is not to be had.
+    A cached copy is used without asking the Hub, so that it loads at once and offline. ``report(done, total)`` counts
+    bytes. Raises ModelError if the model is not available.
     """
     cached = _cached(repo_id, allow_pickle=allow_pickle)
     if cached is not None:
@@ -33,12 +33,12 @@ def fetch(
         return _download(repo_id, report, trust_remote_code=trust_remote_code, allow_pickle=allow_pickle)
     except ModelError:
         raise
-    except Exception as error:  # the client's errors come from two HTTP libraries, whichever is installed
+    except Exception as error:  # of either HTTP library that the client may use
         raise ModelError(_explanation(repo_id, error)) from error
 
 
 def _cached(repo_id: str, *, allow_pickle: bool) -> Path | None:
-    """The cached snapshot, if nothing that loading needs is missing from it."""
+    """The cached snapshot, if it has all files that loading needs."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
@@ -72,7 +72,7 @@ def _download(repo_id: str, report: Callable[[int, int], None], *, trust_remote_
 
 
 def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pickle: bool) -> list[str]:
-    """The files to download: one form of the weights, and the small ones beside them."""
+    """The files to download: one form of the weights, and the small files."""
     if CONFIG not in names:
         raise ModelError(f"{repo_id} on the Hugging Face Hub holds no {CONFIG}, so it is no transformers checkpoint.")
     safe, pickled = (any(name in names for name in forms) for forms in (SAFE_WEIGHTS, PICKLE_WEIGHTS))
@@ -89,16 +89,13 @@ def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pi
 
 
 def _progress_class(report: Callable[[int, int], None], total: int, *, done: int) -> type[Any]:
-    """A bar that draws nothing and reports the bytes that have come, as the Hub's client asks for one.
-
-    ``done`` bytes of ``total`` came before.
-    """
+    """A tqdm class for the Hub's client that reports received bytes, ``done`` at first, instead of drawing a bar."""
     from huggingface_hub.utils.tqdm import tqdm
 
     furthest = 0
 
     class Bytes(tqdm):
-        """One of the client's bars; those that count files, not bytes, report nothing."""
+        """One of the client's bars; those that count files report nothing."""
 
         def __init__(self, *args: Any, **keywords: Any) -> None:
             self.counts_bytes = keywords.get("unit") == "B"
@@ -108,7 +105,7 @@ def _progress_class(report: Callable[[int, int], None], total: int, *, done: int
         def update(self, n: float | None = 1) -> None:
             nonlocal furthest
             self.bytes += int(n or 0)
-            # The client has a bar for bytes received and one for bytes written: whichever is ahead counts.
+            # The client has one bar for bytes received and one for bytes written: the greater counts.
             if self.counts_bytes and self.bytes > furthest:
                 furthest = self.bytes
                 report(min(done + furthest, total), total)
@@ -117,7 +114,7 @@ def _progress_class(report: Callable[[int, int], None], total: int, *, done: int
 
 
 def _explanation(repo_id: str, error: BaseException) -> str:
-    """One line about why the Hub did not give the model."""
+    """One line with the reason for which the download failed."""
     from huggingface_hub import errors
 
     page = f"https://huggingface.co/{repo_id}"
@@ -142,6 +139,6 @@ def _is_connection_problem(error: BaseException) -> bool:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     if isinstance(error, HfHubHTTPError):
-        return False  # it did answer
+        return False  # the Hub did answer
     library = type(error).__module__.partition(".")[0]
     return library in ("httpx", "httpx2") or isinstance(error, (ConnectionError, TimeoutError, LocalEntryNotFoundError))

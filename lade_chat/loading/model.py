@@ -1,11 +1,13 @@
-"""Loads a model and its tokenizer from a folder, the Hub or this package, with progress, or says why not."""
+"""Loads a model and its tokenizer from a folder, the Hub or this package, with progress."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
@@ -26,30 +28,30 @@ Report = Callable[[Stage, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model ready to generate, and what goes with it."""
+    """A model ready to generate, with its tokenizer and step costs."""
 
     model: Any
     """A transformers causal LM in eval mode, on its device."""
     tokenizer: Any
     info: ModelInfo
     eos_token_ids: tuple[int, ...]
-    """Every token that ends a reply: the generation config's, the tokenizer's, the chat template's end of turn."""
+    """Tokens that end a reply: from the generation config, the tokenizer, and the chat template's end of turn."""
     step_cost: StepCost | None = None
-    """What a step costs here, where that has been measured (see ``step_costs``)."""
+    """Measured cost of a step, if any (see ``step_costs``)."""
     workers: Workers | None = None
-    """The other processes that share each step of lookahead."""
+    """The other ranks that share each lookahead step."""
     shared_cost: StepCost | None = None
-    """What a step costs that is shared with them, where that has been measured."""
+    """Cost of a step shared with them, if measured."""
 
 
 def load(options: ModelOptions, report: Report) -> LoadedModel:
-    """Loads what ``options`` ask for; ``report(stage, done, total)`` is called as it goes, total 0 if not known.
+    """Load the model, calling ``report(stage, done, total)`` on the way, with total 0 if unknown.
 
-    Nothing is printed. Raises ModelError (DeviceError, OutOfMemoryError among them), whose text is one line.
+    Prints nothing. Raises ModelError (such as DeviceError, OutOfMemoryError) with a text of one line.
     """
     report("configuration", 0, 1)
     prepare(options.path)
-    # Seconds of imports stand behind this one, so the first report comes before it.
+    # This import takes seconds, so the first report comes before it.
     from lade_chat.loading.quiet import quiet
 
     with quiet(on_weights=lambda done, total: report("weights", done, total)):
@@ -57,18 +59,36 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
             return _load(options, report)
         except LadeChatError:
             raise
-        except Exception as error:  # a stranger's files: transformers lets through whatever its parts raise
+        except Exception as error:  # transformers passes on whatever foreign files make its parts raise
             if is_out_of_memory(error):
                 raise OutOfMemoryError(does_not_fit(_what(options))) from error
             raise ModelError(f"{_what(options)} cannot be loaded: {summary(error)}") from error
 
 
+def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
+    """Compile the model's steps, or add a notice with the reason if that is not supported.
+
+    This takes seconds to minutes. The model must not be changed afterwards.
+    """
+    from decoding import compile_support
+    from lade_chat.loading.quiet import quiet
+
+    with quiet():
+        support = compile_support(loaded.model)
+    info = loaded.info
+    if support.supported:
+        info = msgspec.structs.replace(info, compiled=True)
+    else:
+        notice = f"Steps are not compiled: {(support.reason or 'not supported').rstrip('.')}."
+        info = msgspec.structs.replace(info, notices=(*info.notices, notice))
+    return replace(loaded, info=info)
+
+
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
-    from lade_chat.loading.placement import placement
     from lade_chat.loading.precision import choose_device, parse_dtype
     from lade_chat.loading.tokenization import load_tokenizer
-    from lade_chat.loading.weights import dtype_for, read_weights
+    from lade_chat.loading.weights import dtype_for, placement, read_weights
 
     device, requested = choose_device(options.device), parse_dtype(options.dtype)
     folder = _folder(options, report)
@@ -110,7 +130,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
 
 
 def _folder(options: ModelOptions, report: Report) -> Path:
-    """Where the checkpoint lies, downloaded if need be."""
+    """The checkpoint's folder, downloaded if necessary."""
     if options.path is None:
         return bundled_model_path()
     folder = local_folder(options.path)
@@ -128,14 +148,14 @@ def _folder(options: ModelOptions, report: Report) -> Path:
 
 
 def _devices(model: Any) -> str:
-    """Where the model lies; several devices in the order of its layers."""
+    """The model's device, or several in the order of its layers."""
     spread = getattr(model, "hf_device_map", None) or {"": model.device}
     names = (f"cuda:{place}" if isinstance(place, int) else str(place) for place in spread.values())
     return ", ".join(dict.fromkeys(names))
 
 
 def _check_numbers(model: Any, tokenizer: Any, *, what: str) -> None:
-    """Raises ModelError if one token is enough for the model to say what is no number."""
+    """Raise ModelError if the model's logits for a single token contain NaN."""
     import torch
 
     first = tokenizer.bos_token_id or 0
@@ -145,16 +165,16 @@ def _check_numbers(model: Any, tokenizer: Any, *, what: str) -> None:
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
         if is_out_of_memory(error):
             raise
-        return  # a model of an unusual kind, which others look at
+        return  # an unusual model, checked elsewhere
     if bool(logits.isnan().any()):
         raise ModelError(
-            f"{what} answers with what is no number (NaN): its weights are broken, or too large for {model.dtype}."
+            f"{what} computes NaN: its weights are broken, or too large for {model.dtype}."
             " Download it again, or try --dtype float32."
         )
 
 
 def _lookahead(model: Any) -> tuple[bool, str | None]:
-    """Whether the model can be decoded by lookahead, and if not, a notice why."""
+    """Lookahead support of the model, and a notice with the reason if there is none."""
     from decoding import lookahead_support
 
     support = lookahead_support(model)
@@ -173,7 +193,7 @@ def _eos_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:
 
 
 def _template_notice(tokenizer: Any) -> str | None:
-    """A notice if the roles are written as plain text; a template that cannot be rendered is taken away."""
+    """Remove a chat template that cannot be rendered; returns a notice if roles are written as plain text."""
     from lade_chat.loading.tokenization import template_problem
 
     problem = template_problem(tokenizer)
@@ -191,12 +211,12 @@ def _vocabulary_notice(tokenizer: Any, model: Any) -> str | None:
 
 
 def _name(path: str | None, parameters: int) -> str:
-    """What people call the model: a Hub id as it is, a folder by its name."""
+    """Display name: the Hub id, or the folder's name."""
     if path is None:
         return f"bundled-{parameters / 1e6:.0f}M"
     return Path(path).expanduser().resolve().name if local_folder(path) else path
 
 
 def _what(options: ModelOptions) -> str:
-    """What an error calls the model."""
+    """The model's name in errors."""
     return options.path or "The bundled model"

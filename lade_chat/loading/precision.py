@@ -1,4 +1,4 @@
-"""Chooses the device and the number format that a model runs in."""
+"""Chooses the device and the dtype that a model runs in."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ DTYPES = {
     "float": "float32",
     "double": "float64",
 }
-"""Every accepted name of a number format, and torch's name of it."""
+"""Accepted names of dtypes, and torch's names."""
 
-SMALL = 500_000_000
-"""Parameters below which a CPU runs in float32 whatever it supports: exact ties matter more than the memory."""
+SMALL_MODEL_PARAMETERS = 500_000_000
+"""Below this many parameters a CPU runs in float32: exactness matters more than memory."""
 
 
 def choose_device(requested: str | None) -> torch.device:
-    """The device asked for, else CUDA, else MPS, else the CPU. Raises DeviceError if there is no such device."""
+    """The device requested, or the first of CUDA, MPS and CPU. Raises DeviceError if it is not available."""
     import torch
 
     if requested is None:
@@ -65,7 +65,7 @@ def _check_cuda(requested: str, device: torch.device) -> None:
 
 
 def parse_dtype(requested: str | None) -> torch.dtype | None:
-    """The torch dtype of a name; None for None. Raises DeviceError with the valid names for any other."""
+    """The torch dtype of a name; None for None. Raises DeviceError with the valid names."""
     import torch
 
     if requested is None:
@@ -81,11 +81,10 @@ def parse_dtype(requested: str | None) -> torch.dtype | None:
 def choose_dtype(
     requested: torch.dtype | None, device: torch.device, stored: torch.dtype, parameters: int
 ) -> torch.dtype:
-    """The dtype asked for, or what suits the device.
+    """The dtype requested, or the best one for the device.
 
-    On an accelerator the checkpoint's own. On a CPU float32 where the model has fewer than 500 million parameters
-    or the processor no instructions for bfloat16 (and the memory suffices); else the checkpoint's own, with
-    bfloat16 in place of float16, which CPUs emulate.
+    On an accelerator, the checkpoint's. On a CPU, float32 for small models, and without native bfloat16 if the memory
+    suffices; otherwise the checkpoint's, with bfloat16 in place of float16, which CPUs emulate.
     """
     import torch
 
@@ -95,7 +94,7 @@ def choose_dtype(
         return requested
     if device.type != "cpu" or stored in (torch.float32, torch.float64):
         return stored if stored.is_floating_point else torch.float32
-    if parameters < SMALL:
+    if parameters < SMALL_MODEL_PARAMETERS:
         return torch.float32
     memory = memory_bytes()
     if not native_bfloat16() and (memory is None or 4 * parameters < 0.8 * memory):
@@ -104,20 +103,20 @@ def choose_dtype(
 
 
 def native_bfloat16() -> bool:
-    """Whether the processor multiplies bfloat16 itself (AVX512_BF16, AMX, or Arm's): emulation is far slower."""
+    """Return True if the processor has bfloat16 instructions (AVX512_BF16, AMX, Arm): emulation is far slower."""
     import platform
 
     import torch
 
     if platform.machine().lower() in ("arm64", "aarch64"):
         return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-    # torch offers no public query yet; absent in some build means not supported.
+    # torch has no public query yet; a build without these has no support.
     queries = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
     return any(getattr(torch.cpu, query, bool)() for query in queries)
 
 
 def memory_bytes() -> int | None:
-    """The memory that this process may use, a container's limit included; None where it cannot be told."""
+    """Memory available to this process, within a container's limit; None if unknown."""
     import os
 
     try:
@@ -128,5 +127,5 @@ def memory_bytes() -> int | None:
         with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
             memory = min(memory, int(limit.read()))
     except (OSError, ValueError):
-        pass  # no container, or one without a limit
+        pass  # no limit
     return memory

@@ -1,4 +1,4 @@
-"""Keeps the libraries that load models from printing, and turns their progress bars into reports."""
+"""Silences the libraries that load models, and turns their progress bars into reports."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from typing import Any
 
 _LOUD = ("transformers", "huggingface_hub", "accelerate", "torch", "torchao")
 _WEIGHTS = "Loading weights"
-"""What transformers calls the bar over a checkpoint's tensors."""
+"""Name of transformers' progress bar for a checkpoint's tensors."""
 
 
 @contextmanager
 def quiet(on_weights: Callable[[int, int], None] | None = None) -> Iterator[None]:
-    """Inside, no library logs, warns or draws a bar; ``on_weights(done, total)`` counts the tensors loaded.
-
-    What was set before is set again afterwards.
-    """
-    import torch  # noqa: F401  # sets the levels of its own loggers at its import
+    """Silence logs, warnings and progress bars within; ``on_weights(done, total)`` counts the tensors loaded."""
+    import torch  # noqa: F401  # sets the levels of its loggers on import
     from transformers.utils import logging as transformers_logging
 
     levels = {name: logging.getLogger(name).level for name in _LOUD}
@@ -44,7 +41,7 @@ def quiet(on_weights: Callable[[int, int], None] | None = None) -> Iterator[None
 
 
 def _counted(items: Any, report: Callable[[int, int], None]) -> Iterator[Any]:
-    """``items`` as they are, with a report about a hundred times on the way."""
+    """Yield ``items``, reporting progress about a hundred times."""
     total = len(items)
     every = max(1, total // 100)
     report(0, total)

@@ -1,7 +1,6 @@
-"""Keeps what a step costs with a model on this machine, so that it is measured once and not at every start.
+"""Saves the measured step cost of each model on this machine, so that it is not measured at every start.
 
-The figures stand in one small file under the user's cache folder. They can always be measured again, so a file that
-cannot be read or written is passed over in silence.
+The file is in the user's cache folder. It can always be rebuilt, so errors in reading or writing it are ignored.
 """
 
 from __future__ import annotations
@@ -22,29 +21,29 @@ if TYPE_CHECKING:
 
     from decoding import StepCost
 
-MOST_ENTRIES = 50
-"""Models and machines remembered; the one that was written longest ago goes first."""
-_MEASURED_HOW = 4
-"""Raised when steps are taken in another way than before, so that what was measured then is measured anew."""
-_NOT_OF_THE_SHAPE = ("_name_or_path", "transformers_version")
+MAX_ENTRIES = 50
+"""Models and machines remembered; the oldest entry is dropped first."""
+_METHOD_VERSION = 4
+"""Increment when the implementation of steps changes, to measure again."""
+_IRRELEVANT_KEYS = ("_name_or_path", "transformers_version")
 
 
 def with_step_cost(loaded: LoadedModel) -> LoadedModel:
-    """The model with what its steps cost."""
+    """The model with its step cost."""
     return replace(loaded, step_cost=step_cost_for(loaded))
 
 
 def with_checked_step_cost(loaded: LoadedModel) -> LoadedModel:
-    """The model with the cost that it has if that still holds, else with one measured now and remembered."""
+    """The model with its present step cost if that still holds, otherwise with a new measurement."""
     from decoding import still_holds
 
     if loaded.step_cost is None or still_holds(loaded.model, loaded.step_cost, compiled=loaded.info.compiled):
         return loaded
-    return replace(loaded, step_cost=_measured(loaded))
+    return replace(loaded, step_cost=measure(loaded))
 
 
 def step_cost_for(loaded: LoadedModel) -> StepCost:
-    """What a step costs: as remembered, if that still holds, else measured now (half a second) and remembered."""
+    """The saved step cost if it still holds, otherwise a new measurement (half a second)."""
     from decoding import StepCost, still_holds
 
     known = _read().get(_key(loaded))
@@ -53,11 +52,11 @@ def step_cost_for(loaded: LoadedModel) -> StepCost:
             remembered = StepCost.from_dict(known)
             if still_holds(loaded.model, remembered, compiled=loaded.info.compiled):
                 return remembered
-    return _measured(loaded)
+    return measure(loaded)
 
 
-def _measured(loaded: LoadedModel) -> StepCost:
-    """What a step costs now, which is remembered."""
+def measure(loaded: LoadedModel) -> StepCost:
+    """Measure and save the step cost."""
     from decoding import measure_step_cost
 
     cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
@@ -66,11 +65,11 @@ def _measured(loaded: LoadedModel) -> StepCost:
 
 
 def remember(loaded: LoadedModel, cost: StepCost) -> None:
-    """Keep the cost, which live steps may have refined, for the next start."""
+    """Save the cost, which live steps may have refined, for the next start."""
     key, entries = _key(loaded), _read()
     entries.pop(key, None)
     entries[key] = cost.as_dict()
-    kept = dict(list(entries.items())[-MOST_ENTRIES:])
+    kept = dict(list(entries.items())[-MAX_ENTRIES:])
     with suppress(OSError):
         _replace(_file(), json.dumps(kept, indent=1))
 
@@ -90,7 +89,7 @@ def _read() -> dict[str, Any]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write the file at once as a whole: another chat may be reading it."""
+    """Replace the file atomically: another chat may be reading it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
@@ -103,20 +102,20 @@ def _replace(path: Path, text: str) -> None:
 
 
 def _key(loaded: LoadedModel) -> str:
-    """What the cost follows from: the model's shape (not its weights), device, dtype, threads, torch, our own steps."""
+    """Everything the cost depends on: the model's shape, device, dtype, threads, torch, and our own implementation."""
     import torch
 
     config = loaded.model.config
-    shape = {name: value for name, value in config.to_dict().items() if name not in _NOT_OF_THE_SHAPE}
-    told = json.dumps([shape, getattr(config, "_attn_implementation", None)], sort_keys=True, default=str)
+    shape = {name: value for name, value in config.to_dict().items() if name not in _IRRELEVANT_KEYS}
+    described = json.dumps([shape, getattr(config, "_attn_implementation", None)], sort_keys=True, default=str)
     return " | ".join(
         (
-            f"{type(loaded.model).__name__} {sha256(told.encode()).hexdigest()[:16]}",
+            f"{type(loaded.model).__name__} {sha256(described.encode()).hexdigest()[:16]}",
             _device_name(loaded.model.device),
             loaded.info.dtype,
             f"{torch.get_num_threads()} threads",
             f"torch {torch.__version__}",
-            f"measured {_MEASURED_HOW}",
+            f"measured {_METHOD_VERSION}",
             *(["compiled"] if loaded.info.compiled else []),
             *([f"split over {loaded.info.tensor_parallel}"] if loaded.info.tensor_parallel > 1 else []),
         )
@@ -130,7 +129,7 @@ def _device_name(device: torch.device) -> str:
 
     if device.type == "cuda":
         return f"{device} {torch.cuda.get_device_name(device)}"
-    # A home folder may be shared by machines of several kinds. Linux tells a processor's name nowhere else.
+    # Machines of several kinds may share a home folder. On Linux only /proc/cpuinfo names the processor.
     with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
         names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
         if name := next(names, ""):

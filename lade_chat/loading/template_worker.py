@@ -1,7 +1,7 @@
 """The process that renders chat templates: a line of JSON in, a line of JSON out, under limits of time and memory.
 
-A template is a program that comes with a checkpoint. Here it can neither hang the chat nor take its memory: a request
-that needs too much of either ends in an error, or ends this process, which holds nothing and is started again.
+A template is a program that comes with a checkpoint. One that exceeds a limit ends in an error, or ends this process,
+which has no state and is restarted.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import sys
 from typing import Any, TextIO
 
 MAX_SECONDS = 5
-"""Of computing, for one rendering; ordinary templates take milliseconds."""
+"""CPU time for one rendering; ordinary templates take milliseconds."""
 MAX_MEMORY_BYTES = 512 << 20
-"""On top of what the process takes by itself."""
+"""Beyond the memory of the idle process."""
 MAX_CHARACTERS = 1_000_000
 MAX_GROWTH = 4
-"""A rendering may have ``MAX_CHARACTERS``, and so many times the characters of its conversation on top."""
+"""A rendering may have ``MAX_CHARACTERS`` plus this many times the characters of its conversation."""
 
 LIMITED = "limit"
 REFUSED = "refused"
-"""Kinds of errors: another wording of the conversation may be rendered where this one was refused."""
+"""Kinds of errors. A template that refused a conversation may accept a variant of it."""
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     from transformers.utils.chat_template_utils import render_jinja_template
 
     _limit_memory()
-    _tell(answers, {})
+    _send(answers, {})
     for line in requests:
         _limit_time()
         try:
@@ -43,11 +43,11 @@ def main() -> None:
             answer = {"error": str(error), "kind": LIMITED}
         except Exception as error:  # a template may raise whatever it likes
             answer = {"error": str(error) or type(error).__name__, "kind": REFUSED}
-        _tell(answers, answer)
+        _send(answers, answer)
 
 
 class _TooLongError(Exception):
-    """More was rendered than any prompt has."""
+    """The rendered text is too long."""
 
 
 def _rendered(request: dict[str, Any], render: Any) -> str:
@@ -64,13 +64,13 @@ def _rendered(request: dict[str, Any], render: Any) -> str:
     return text
 
 
-def _tell(answers: TextIO, answer: dict[str, Any]) -> None:
+def _send(answers: TextIO, answer: dict[str, Any]) -> None:
     answers.write(json.dumps(answer) + "\n")
     answers.flush()
 
 
 def _limit_memory() -> None:
-    """Not on Windows, nor where the system does not hold to it: there whoever asks keeps watch."""
+    """Limit this process's memory; where the system cannot, the parent watches it."""
     try:
         import resource
 
@@ -83,7 +83,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time() -> None:
-    """The limit is of the process: what was used up so far does not count."""
+    """Limit the CPU time of the next rendering; the system's limit includes the time used so far."""
     try:
         import resource
 

@@ -1,4 +1,4 @@
-"""Renders chat templates in a process of its own, so that none can hang the chat or take the machine's memory."""
+"""Renders chat templates in a separate process, so that none can hang the chat or exhaust the memory."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from lade_chat.loading.checkpoint import bundled_model_path
 from lade_chat.loading.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
 
 START_SECONDS = 120.0
-"""For the process to come up, on a machine that is busy."""
+"""For the process to start on a busy machine."""
 WALL_SECONDS = 4.0 * MAX_SECONDS
-"""For one rendering: the process limits its own computing, and may have to wait for a processor."""
+"""For one rendering: the process limits its CPU time, and may have to wait for a processor."""
 _WATCH_SECONDS = 0.05
 _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.loading.template_worker import main; main()"
 
 
 class TemplateLimitError(PromptError):
-    """The template takes more time, memory or characters than any prompt is worth."""
+    """The template exceeds its limit of time, memory or characters."""
 
 
 class TemplateRefusedError(PromptError):
-    """The template does not take this conversation; it may take another."""
+    """The template rejects this conversation; it may accept another."""
 
 
 def render(tokenizer: Any, conversation: list[dict[str, str]], *, generation_prompt: bool) -> str:
-    """The conversation as the tokenizer's chat template writes it.
+    """Render a conversation with the tokenizer's chat template.
 
-    Raises TemplateRefusedError, or TemplateLimitError if the template asks for too much.
+    Raises TemplateRefusedError, or TemplateLimitError if the template exceeds its limits.
     """
     from transformers import PreTrainedTokenizerBase
 
-    own_way = type(tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template
-    if own_way or tokenizer.get_chat_template() == _bundled_template():
+    custom = type(tokenizer).apply_chat_template is not PreTrainedTokenizerBase.apply_chat_template
+    if custom or tokenizer.get_chat_template() == _bundled_template():
         return _render_here(tokenizer, conversation, generation_prompt)
     return _process.render(
         {
@@ -54,14 +54,14 @@ def render(tokenizer: Any, conversation: list[dict[str, str]], *, generation_pro
 
 
 def prepare(path: str | None) -> None:
-    """Have the process start while there is other work to do; the bundled model (None) does not need it."""
+    """Start the process in advance; the bundled model (None) does not need it."""
     if path is not None:
         _process.start()
 
 
 @lru_cache(maxsize=1)
 def _bundled_template() -> str | None:
-    """The one template that is known to be harmless: it comes with this package."""
+    """The bundled model's template, which is trusted."""
     try:
         return (bundled_model_path() / "chat_template.jinja").read_text(encoding="utf-8")
     except (ModelError, OSError):
@@ -69,7 +69,7 @@ def _bundled_template() -> str | None:
 
 
 def _special_tokens(tokenizer: Any) -> dict[str, str | list[str]]:
-    """By their names, as templates know them; a token may be an object that is no string."""
+    """Special tokens by their names in templates; a token may be an object that is no string."""
     return {
         name: [str(each) for each in value] if isinstance(value, list | tuple) else str(value)
         for name, value in tokenizer.special_tokens_map.items()
@@ -77,7 +77,7 @@ def _special_tokens(tokenizer: Any) -> dict[str, str | list[str]]:
 
 
 def _render_here(tokenizer: Any, conversation: list[dict[str, str]], generation_prompt: bool) -> str:
-    """Without limits: what can be trusted, and what is a tokenizer's own code, which runs here anyway."""
+    """Render without limits: a trusted template, or a tokenizer's own code, which runs here anyway."""
     try:
         text: str = tokenizer.apply_chat_template(conversation, add_generation_prompt=generation_prompt, tokenize=False)
     except Exception as error:  # whatever that code raises
@@ -86,7 +86,7 @@ def _render_here(tokenizer: Any, conversation: list[dict[str, str]], generation_
 
 
 class _Process:
-    """The rendering process: started when it is needed or prepared for, and again after one that broke a limit."""
+    """The rendering process: started on demand, and restarted after a template exceeds a limit."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -119,7 +119,7 @@ class _Process:
             stderr=subprocess.DEVNULL,
             encoding="ascii",
             env={**os.environ, "TRANSFORMERS_VERBOSITY": "error", "OPENBLAS_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl+C in a terminal is not meant for it
+            start_new_session=True,  # Ctrl+C in the terminal must not reach it
         )
         Thread(target=_read, args=(self._child, self._answers), daemon=True).start()
         return self._child
@@ -138,7 +138,7 @@ class _Process:
         return self._answer(child, WALL_SECONDS)
 
     def _answer(self, child: subprocess.Popen[str], seconds: float) -> dict[str, Any]:
-        """What it says, unless it takes too long or too much. Raises TemplateLimitError."""
+        """Wait for the answer. Raises TemplateLimitError if it takes too long or too much memory."""
         deadline = monotonic() + seconds
         memory = _memory(child.pid)
         while True:
@@ -178,7 +178,7 @@ def _read(child: subprocess.Popen[str], answers: SimpleQueue[str]) -> None:
 
 
 def _memory(pid: int) -> int:
-    """Bytes that a process takes; 0 if it is gone."""
+    """Resident memory of a process in bytes; 0 if it has ended."""
     import psutil
 
     try:

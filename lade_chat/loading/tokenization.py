@@ -1,4 +1,4 @@
-"""Loads a checkpoint's tokenizer with the ids that its model was trained on, and finds what ends a turn."""
+"""Loads a checkpoint's tokenizer with the ids that its model was trained on, and finds its end-of-turn token."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Encode = Callable[[str], list[int]]
 def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any:
     """The folder's tokenizer. Raises ModelError if it cannot be loaded or would give other ids than trained on.
 
-    transformers chooses a class by the names in the configuration, and some classes rebuild the tokenizer in a way of
-    their own, silently. So whatever it chooses is held against the file itself, on a few samples.
+    transformers chooses a class by names in the configuration, and some classes silently rebuild the tokenizer
+    differently. So its choice is compared with the file itself on a few samples.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -29,11 +29,11 @@ def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any
         keywords = {"config": config, "trust_remote_code": trust_remote_code}
         return AutoTokenizer.from_pretrained(folder, local_files_only=True, **keywords)
 
-    def as_it_is() -> Any:
+    def plain() -> Any:
         return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
 
     if (folder / "tokenizer.json").is_file():
-        tokenizer = _first_that_agrees([chosen, as_it_is], _tokenizers_encode(folder), _SAMPLES, folder)
+        tokenizer = _first_that_agrees([chosen, plain], _tokenizers_encode(folder), _SAMPLES, folder)
     elif (folder / "tokenizer.model").is_file():
         lone = not (folder / "tokenizer_config.json").is_file() and config.model_type not in _own_classes()
         ways = [lambda: _llama(folder)] if lone else [lambda: _with_bos(chosen(), folder), lambda: _llama(folder)]
@@ -43,13 +43,13 @@ def load_tokenizer(folder: Path, config: Any, *, trust_remote_code: bool) -> Any
         tokenizer = _first_that_agrees([chosen], None, (), folder)
     if not _encode(tokenizer, "a b"):
         raise ModelError(f"The tokenizer in {folder} knows no tokens: tokenizer.json or tokenizer.model is missing.")
-    # The context window is ours to watch; transformers would warn on the terminal.
+    # We check the context window; transformers would print a warning.
     tokenizer.model_max_length = 10**30
     return tokenizer
 
 
 def has_chat_template(tokenizer: Any) -> bool:
-    """Whether the tokenizer brings a template of its own; without one the roles are written as plain text."""
+    """Return True if the tokenizer has a chat template; otherwise roles are written as plain text."""
     template = getattr(tokenizer, "chat_template", None)
     return "default" in template if isinstance(template, dict) else bool(template)
 
@@ -57,13 +57,13 @@ def has_chat_template(tokenizer: Any) -> bool:
 def _first_that_agrees(
     ways: Sequence[Callable[[], Any]], truth: Encode | None, samples: Sequence[str], folder: Path
 ) -> Any:
-    """The first tokenizer whose ids are the file's own; if none's are, the first that loads."""
+    """The first tokenizer whose ids match the file's own, or else the first that loads."""
     loaded: list[Any] = []
     problem = ""
     for way in ways:
         try:
             tokenizer = way()
-        except Exception as error:  # transformers raises whatever the parser at hand raises
+        except Exception as error:  # transformers passes on the errors of several parsers
             problem = problem or summary(error)
             continue
         if truth is None or all(_encode(tokenizer, sample) == truth(sample) for sample in samples):
@@ -79,7 +79,7 @@ def _encode(tokenizer: Any, text: str) -> list[int]:
 
 
 def _tokenizers_encode(folder: Path) -> Encode:
-    """How ``tokenizer.json`` itself encodes."""
+    """The encoding of ``tokenizer.json`` itself."""
     from tokenizers import Tokenizer
 
     file = folder / "tokenizer.json"
@@ -91,7 +91,7 @@ def _tokenizers_encode(folder: Path) -> Encode:
 
 
 def _sentencepiece_encode(folder: Path) -> Encode:
-    """How ``tokenizer.model`` itself encodes."""
+    """The encoding of ``tokenizer.model`` itself."""
     pieces = _sentencepiece(folder)
     return lambda text: list(pieces.encode(text))
 
@@ -140,7 +140,7 @@ def _with_bos(tokenizer: Any, folder: Path) -> Any:
 
 
 def _own_classes() -> set[str]:
-    """Model types with a tokenizer class of their own, which knows better than Llama's what a file means."""
+    """Model types whose own tokenizer class reads a file better than Llama's."""
     from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
 
     shared = (None, "TokenizersBackend", "LlamaTokenizer", "LlamaTokenizerFast")
@@ -148,7 +148,7 @@ def _own_classes() -> set[str]:
 
 
 def template_problem(tokenizer: Any) -> str | None:
-    """Why the chat template cannot render even a single question; None if it can, or if there is none."""
+    """The reason for which the chat template cannot render a single question; None if it can, or if there is none."""
     if not has_chat_template(tokenizer):
         return None
     try:
@@ -169,7 +169,7 @@ def end_of_turn_id(tokenizer: Any) -> int | None:
     conversation = [{"role": "user", "content": "a"}, {"role": "assistant", "content": _MARK}]
     try:
         rendered = render(tokenizer, conversation, generation_prompt=False)
-    except PromptError:  # some templates take no reply at the end
+    except PromptError:  # some templates accept no reply at the end
         return None
     _, found, tail = rendered.rpartition(_MARK)
     if not found:

@@ -1,27 +1,29 @@
-"""Reads a checkpoint's weights into a model, in a number format that fits, or says why that cannot be."""
+"""Reads a checkpoint's weights into a model: its dtype, its placement on devices, and its missing tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from lade_chat.errors import ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
+from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import CONFIG, Weights
 from lade_chat.loading.precision import choose_dtype, memory_bytes
+from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
     import torch
 
 _STORED = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
-"""torch's names for the formats of safetensors that a model can run in."""
+"""torch's names for safetensors' dtypes."""
 
 
 def dtype_for(
     weights: Weights, config: Any, requested: torch.dtype | None, device: torch.device, *, what: str
 ) -> torch.dtype:
-    """The dtype to load in (see ``choose_dtype``). Raises OutOfMemoryError if it takes more than all of the memory."""
+    """The dtype to load in (see ``choose_dtype``). Raises OutOfMemoryError if the weights exceed the memory."""
     import torch
 
     stored = getattr(config, "dtype", None) or _STORED.get(weights.dtype or "", "float32")
@@ -29,9 +31,9 @@ def dtype_for(
     dtype = choose_dtype(requested, device, stored, weights.parameters)
     needed, memory = weights.parameters * dtype.itemsize, memory_bytes()
     if quantisation(config) is not None:
-        # Quantised numbers stay as they are stored.
+        # Quantised weights stay as they are stored.
         needed = sum(file.stat().st_size for file in weights.files)
-    # A CPU short of memory does not raise: the system ends the process.
+    # Without this check the system would kill the process.
     if device.type == "cpu" and memory is not None and needed > memory:
         figures = (
             f"It needs {needed / 1e9:.1f} GB in {str(dtype).removeprefix('torch.')}; there are {memory / 1e9:.1f} GB."
@@ -41,11 +43,11 @@ def dtype_for(
 
 
 def quantisation(config: Any) -> str | None:
-    """The name of the method that the checkpoint's weights are quantised with; None if they are not."""
-    told = getattr(config, "quantization_config", None)
-    if told is None:
+    """Name of the checkpoint's quantisation method, if any."""
+    declared = getattr(config, "quantization_config", None)
+    if declared is None:
         return None
-    method = told.get("quant_method") if isinstance(told, dict) else getattr(told, "quant_method", None)
+    method = declared.get("quant_method") if isinstance(declared, dict) else getattr(declared, "quant_method", None)
     return str(getattr(method, "value", method) or "a method that it does not name")
 
 
@@ -58,10 +60,10 @@ def read_weights(
     trust_remote_code: bool,
     placement: Mapping[str, Any] | None = None,
 ) -> tuple[Any, str | None]:
-    """The model in eval mode, on the CPU or where ``placement`` says, and a notice about tensors that it cannot use.
+    """Load the model in eval mode, on the CPU or as ``placement`` says; returns it with a notice about unused tensors.
 
     Raises ModelError if a tensor is missing or has another shape (transformers would fill it with random numbers), or
-    if what it is quantised with is not installed.
+    if its quantisation library is not installed.
     """
     from transformers import AutoModelForCausalLM
 
@@ -101,3 +103,39 @@ def read_weights(
         f"{len(unused)} tensors of the checkpoint are not used by the model ({unused[0]} first)." if unused else None
     )
     return model.eval(), notice
+
+
+def placement(options: ModelOptions, config: Any) -> dict[str, Any]:
+    """Arguments of ``from_pretrained`` that place the model; empty for a single device.
+
+    Raises:
+        DeviceError: accelerate is not installed, or the options exclude each other.
+        ModelError: the model cannot be split over so many ranks.
+    """
+    if options.tensor_parallel > 1:
+        return _tensor_parallel_placement(options, config)
+    if options.device_map is None:
+        return {}
+    if options.device is not None:
+        raise DeviceError("--device-map and --device exclude each other: leave one of them away.")
+    if options.compiled:
+        raise DeviceError("--compile does not go with --device-map.")
+    if find_spec("accelerate") is None:
+        raise DeviceError("--device-map needs accelerate: pip install 'lade-chat[devices]'.")
+    return {"device_map": options.device_map}
+
+
+def _tensor_parallel_placement(options: ModelOptions, config: Any) -> dict[str, Any]:
+    ranks = options.tensor_parallel
+    if options.device_map is not None or options.compiled:
+        raise DeviceError(f"--tp does not go with {'--compile' if options.compiled else '--device-map'}.")
+    text = config.get_text_config(decoder=True)
+    if not getattr(text, "base_model_tp_plan", None):
+        raise ModelError(f"transformers has no plan to split a {config.model_type} model over several processes.")
+    for name, what in (("num_attention_heads", "attention heads"), ("num_key_value_heads", "heads of keys and values")):
+        heads = getattr(text, name, None)
+        if isinstance(heads, int) and heads % ranks:
+            raise ModelError(f"The model has {heads} {what}, which cannot be split evenly over --tp {ranks}.")
+    from transformers.distributed.configuration_utils import DistributedConfig
+
+    return {"distributed_config": DistributedConfig(tp_size=ranks, tp_plan="auto")}

@@ -180,7 +180,7 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     if s.context_window:
         full = f"context {s.context_window}/{s.context_window}"
         parts.append(_figure("context", 5, full, f"context {s.context_used}/{s.context_window}"))
-    if s.contender is None:  # in a race the titles say it
+    if s.method is None:  # in a race the titles say it
         parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
     if reason is None:
         parts.insert(1, _figure("now", 7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from lade_chat.protocol.control import Inspect, Pause, Quit, Resume, SetLookahead, StepOnce, Stop
+from lade_chat.protocol.control import Control
 from lade_chat.protocol.values import Contender, DecodingOptions, Message, ModelOptions
 
 
@@ -24,10 +24,10 @@ class Reply(msgspec.Struct, frozen=True, tag=True):
 
 
 class Race(msgspec.Struct, frozen=True, tag=True):
-    """Answer twice, in two ways, fairly; both sides' events, then RaceFinished or Failed.
+    """Answer with two methods and compare them; answered by both sides' events, then RaceFinished or Failed.
 
-    Over a turn that has been answered both sides start from the tables as they were before; with ``fresh`` from empty
-    ones, whatever the conversation has taught.
+    For a turn that was answered before, both sides start from the draft tables as they were before that answer; with
+    ``fresh``, from empty ones.
     """
 
     messages: tuple[Message, ...]
@@ -43,4 +43,6 @@ class Explain(msgspec.Struct, frozen=True, tag=True):
     messages: tuple[Message, ...]
 
 
-Command: TypeAlias = Load | Reply | Race | Explain | SetLookahead | Pause | StepOnce | Resume | Inspect | Stop | Quit
+JobCommand: TypeAlias = Load | Reply | Race | Explain
+"""Commands that take time, carried out one after the other."""
+Command: TypeAlias = JobCommand | Control

@@ -1,37 +1,42 @@
-"""Commands that the engine obeys at once, in the middle of whatever it is doing; part of the protocol."""
+"""Commands that the engine obeys at once, whatever it is doing."""
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 import msgspec
 
 
 class SetLookahead(msgspec.Struct, frozen=True, tag=True):
-    """Switch lookahead on or off; a running reply obeys at its next step."""
+    """Switch lookahead on or off, from the running reply's next step on."""
 
     enabled: bool
 
 
 class Pause(msgspec.Struct, frozen=True, tag=True):
-    """Have the running reply wait before its next step, its clock standing still."""
+    """Make the running reply wait before its next step; its clock stands still."""
 
 
 class StepOnce(msgspec.Struct, frozen=True, tag=True):
-    """Have a paused reply take one step."""
+    """Let a paused reply take one step."""
 
 
 class Resume(msgspec.Struct, frozen=True, tag=True):
-    """Have a paused reply go on."""
+    """Let a paused reply go on."""
 
 
 class Inspect(msgspec.Struct, frozen=True, tag=True):
-    """Whether Tokens… of this reply and those to come tell of their last step in detail; a paused one tells at once."""
+    """Switch step detail on or off in the Tokens events of this reply and later ones; a paused reply sends it now."""
 
     enabled: bool
 
 
 class Stop(msgspec.Struct, frozen=True, tag=True):
-    """End the running reply, race or explanation within one step; what was said is kept."""
+    """End the running reply, race or explanation within one step; its text so far is kept."""
 
 
 class Quit(msgspec.Struct, frozen=True, tag=True):
     """End the engine."""
+
+
+Control: TypeAlias = SetLookahead | Pause | StepOnce | Resume | Inspect | Stop | Quit

@@ -12,7 +12,7 @@ from lade_chat.protocol.values import Difference, FinishReason, ModelInfo, Piece
 
 
 class Loading(msgspec.Struct, frozen=True, tag=True):
-    """How far loading has come: ``done`` of ``total`` units (bytes or tensors); total 0 means not known."""
+    """Progress of loading: ``done`` of ``total`` bytes or tensors; total 0 means unknown."""
 
     stage: Stage
     done: int = 0
@@ -26,15 +26,15 @@ class Loaded(msgspec.Struct, frozen=True, tag=True):
 
 
 class LoadFailed(msgspec.Struct, frozen=True, tag=True):
-    """The model could not be loaded; one line says what was wrong and what to do."""
+    """The model could not be loaded; one line says why and what to do."""
 
     message: str
     kept: bool = False
-    """Whether the model that was loaded before is still there."""
+    """The previous model is still loaded."""
 
 
 class ReplyStarted(msgspec.Struct, frozen=True, tag=True):
-    """The prompt is tokenised; ``reused_tokens`` of it were in the KV cache, ``dropped_messages`` did not fit."""
+    """The prompt is tokenised: ``reused_tokens`` of it are in the KV cache, and ``dropped_messages`` did not fit."""
 
     prompt_tokens: int
     reused_tokens: int = 0
@@ -42,13 +42,13 @@ class ReplyStarted(msgspec.Struct, frozen=True, tag=True):
 
 
 class Waiting(msgspec.Struct, frozen=True, tag=True):
-    """The command waits for so many others: told by an engine that several screens share."""
+    """The command waits for ``ahead`` others; sent by an engine that several screens share."""
 
     ahead: int
 
 
 class Prefilling(msgspec.Struct, frozen=True, tag=True):
-    """How many of the prompt's tokens have been read."""
+    """Progress of prefill, in tokens."""
 
     done: int
     total: int
@@ -62,15 +62,14 @@ class Tokens(msgspec.Struct, frozen=True, tag=True):
     statistics: Statistics
     side: Side = "left"
     step_seconds: tuple[float, ...] = ()
-    """The reply's clock at the end of each step since the last batch: over all of its batches, a time for every
+    """The reply's clock at the end of each step since the last batch; all batches together give a time for each
     ``Piece.step``."""
     inspection: Inspection | None = None
-    """The last step of the batch in detail, where that is wanted, and of the reply in any case; a batch may be without
-    pieces then."""
+    """The last step of the batch while steps are inspected, and of the reply always; a batch may then be empty."""
 
 
 class ReplyFinished(msgspec.Struct, frozen=True, tag=True):
-    """The reply (or one side of a race) ended, and why."""
+    """The reply (or one side of a race) ended, with the reason."""
 
     finish_reason: FinishReason
     statistics: Statistics
@@ -86,13 +85,13 @@ class RaceFinished(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """A reply or race ended by an error, in one line; the conversation and the model stay."""
+    """A reply or race failed, with the error in one line; the conversation and the model stay."""
 
     message: str
 
 
 class EngineLost(msgspec.Struct, frozen=True, tag=True):
-    """The engine process ended unasked; made by the client, never sent by the engine."""
+    """The engine process ended unexpectedly; made by the client, never sent by the engine."""
 
     message: str
 

@@ -1,4 +1,4 @@
-"""A step laid open: where tokens come from, what was guessed, and what of it was accepted; part of the protocol."""
+"""Inspection of a step: its window, its candidates with their origins, and the tokens accepted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Origin: TypeAlias = Literal["plain", "trajectory", "context", "successor"]
 
 
 class Candidate(msgspec.Struct, frozen=True, array_like=True):
-    """A guess that a step verified.
+    """A candidate that a step verified.
 
-    ``parent``: the number of the candidate that it continues, counted from 1; 0 for the last token. ``probability``:
-    what the budget expected of it and all before it; None with fixed sizes.
+    ``parent``: number of the candidate that it continues, from 1; 0 for the last token. ``probability``: the budget's
+    estimate that it and all its ancestors are accepted; None with fixed sizes.
     """
 
     text: str
@@ -24,7 +24,7 @@ class Candidate(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Trials(msgspec.Struct, frozen=True, array_like=True):
-    """How often a source was right, by depth: guesses behind nothing but accepted ones, and how many were accepted."""
+    """A source's acceptance by depth: candidates whose ancestors were all accepted, and those of them accepted."""
 
     origin: Origin
     tried: tuple[int, ...]
@@ -32,11 +32,10 @@ class Trials(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Inspection(msgspec.Struct, frozen=True):
-    """One step laid open: the window, the candidates, what was accepted, and what the budget went by.
+    """One step: the window, the candidates, the accepted tokens, and the budget's cost curve.
 
-    ``window`` is row by row, the oldest first; ``new_row`` is what the model chose behind the last one. ``costs`` is
-    what the step would have cost with 0, 1, 2 … candidates, in plain steps; empty with fixed sizes. ``trials`` are
-    since the reply began.
+    ``window``: rows, the oldest first; ``new_row``: the model's tokens after the last one. ``costs``: the cost with 0,
+    1, 2 … candidates, in plain steps; empty with fixed sizes. ``trials`` count from the start of the reply.
     """
 
     step: int
@@ -52,10 +51,10 @@ class Inspection(msgspec.Struct, frozen=True):
     context_size: int = 0
     successor_size: int = 0
     prompt: bool = False
-    """Whether the step read the prompt."""
+    """The step read the prompt."""
 
     @property
     def ngrams(self) -> tuple[tuple[str, ...], ...]:
-        """The n-grams that the step yielded, one a column; none while the window fills."""
+        """The n-grams that the step yielded, one per column; none while the window fills."""
         full = bool(self.new_row) and len(self.window) == self.ngram_size - 1
         return tuple(zip(*self.window, self.new_row, strict=True)) if full else ()

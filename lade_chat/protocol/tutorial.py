@@ -1,4 +1,4 @@
-"""Walks: steps that the engine took to show how the method works, in words; part of the protocol."""
+"""The tutorial's chapters: steps of the model that show how the method works, as text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Group: TypeAlias = Literal["input", "guesses", "candidates", "window"]
 
 
 class Mask(msgspec.Struct, frozen=True, array_like=True):
-    """The attention mask of one forward pass: who sees whom.
+    """The attention mask of one forward pass.
 
-    ``cached``: how many tokens the KV cache held; every query sees them. ``groups``: what the pass read, in order, and
-    how many tokens of each. ``rows``: a query each, ``x`` for every token of the pass that it sees, ``.`` for others.
+    ``cached``: tokens in the KV cache, which every query sees. ``groups``: the parts of the input in order, with their
+    numbers of tokens. ``rows``: one per query, ``x`` for each input token that it sees, ``.`` for the others.
     """
 
     cached: int
@@ -26,8 +26,8 @@ class Mask(msgspec.Struct, frozen=True, array_like=True):
 class Iteration(msgspec.Struct, frozen=True):
     """One Jacobi iteration over a block of guesses.
 
-    ``guesses``: those for the places that were not settled yet; ``chosen``: the model's choice at each of these places,
-    and at the one behind the block. ``settled``: how many of ``chosen`` are the text's from now on.
+    ``guesses``: for the positions not settled yet; ``chosen``: the model's tokens at these positions and at the one
+    after the block. ``settled``: how many of ``chosen`` are final.
     """
 
     guesses: tuple[str, ...]
@@ -37,31 +37,31 @@ class Iteration(msgspec.Struct, frozen=True):
 
 
 class LookaheadStep(msgspec.Struct, frozen=True):
-    """A step of lookahead decoding: laid open, and the model's choice after the last token and after each candidate."""
+    """A step of lookahead decoding, with the model's token after the last token and after each candidate."""
 
-    laid_open: Inspection
+    inspection: Inspection
     chosen: tuple[str, ...]
     mask: Mask
 
 
 class Said(msgspec.Struct, frozen=True, array_like=True):
-    """A token of the reply as text, and where it came from."""
+    """A token of the reply as text, with its origin."""
 
     text: str
     origin: Origin
 
 
 class Beginning(msgspec.Struct, frozen=True, tag=True):
-    """What was asked, token by token."""
+    """The question, token by token."""
 
     question: tuple[str, ...]
 
 
 class Convergence(msgspec.Struct, frozen=True, tag=True):
-    """Jacobi iteration over one block, to its end.
+    """Jacobi iteration over one block, until it converges.
 
-    ``begun``: the reply before the block. ``prompt_tokens``: how many tokens stand before the reply, ``template``:
-    whether a chat template brought some of them; if not, the plain names of the roles did.
+    ``begun``: the reply before the block. ``prompt_tokens``: tokens before the reply. ``template``: a chat template
+    wrote some of them; otherwise the plain role format did.
     """
 
     begun: str
@@ -87,9 +87,9 @@ class Verification(msgspec.Struct, frozen=True, tag=True):
 
 
 class Comparison(msgspec.Struct, frozen=True, tag=True):
-    """The same stretch of the reply, decoded plainly and by lookahead, and in how many steps each.
+    """The same reply, decoded plainly and by lookahead, with the steps of each.
 
-    ``ended``: whether the last token that lookahead wrote is the one that ends a reply.
+    ``ended``: the last token ends the reply.
     """
 
     plain: tuple[Said, ...]
@@ -104,10 +104,10 @@ Walk: TypeAlias = Beginning | Convergence | Collection | Verification | Comparis
 
 
 class Explained(msgspec.Struct, frozen=True, tag=True):
-    """The next walk, complete."""
+    """The next chapter, complete."""
 
-    walk: Walk
+    chapter: Walk
 
 
 class ExplainFinished(msgspec.Struct, frozen=True, tag=True):
-    """All walks were told, or they were stopped."""
+    """All chapters were sent, or the tutorial was stopped."""

@@ -1,4 +1,4 @@
-"""Values that commands and events carry: messages, options, pieces of a reply, statistics."""
+"""Values in commands and events: messages, options, pieces of a reply, statistics."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ Side: TypeAlias = Literal["left", "right"]
 MethodName: TypeAlias = Literal[
     "plain", "lookahead", "lookahead-fixed", "jacobi", "hf-generate", "hf-prompt-lookup-3", "hf-prompt-lookup-10"
 ]
-"""The ways to decode that can race, by the names that the benchmark has for them too."""
+"""Methods that can be compared, by the names that the benchmark uses too."""
 Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "compile", "cost"]
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One turn of a conversation: who said it, and the text."""
+    """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
     content: str
 
 
 class ModelOptions(msgspec.Struct, frozen=True):
-    """Which model to load, and how. ``path`` None means the model that ships with the application."""
+    """The model to load, and its settings. ``path`` None is the bundled model."""
 
     path: str | None = None
     device: str | None = None
@@ -33,19 +33,19 @@ class ModelOptions(msgspec.Struct, frozen=True):
     trust_remote_code: bool = False
     allow_pickle: bool = False
     step_cost: bool = True
-    """Whether to measure what a step costs, which automatic sizes follow from."""
+    """Measure the cost of a step, from which automatic sizes follow."""
     compiled: bool = False
-    """Whether steps go through ``torch.compile``, where they can."""
+    """Use ``torch.compile`` for steps where the model supports it."""
     lookahead_workers: int = 1
-    """How many processes share each step of lookahead, every one with a replica of the model."""
+    """Ranks that share each lookahead step, each with a replica of the model."""
     tensor_parallel: int = 1
-    """How many processes hold a part of the model each."""
+    """Ranks that the model is split over."""
     device_map: str | None = None
-    """How accelerate spreads the model over the devices: auto, balanced …"""
+    """accelerate's placement of the model on devices: auto, balanced …"""
 
     @property
     def processes(self) -> int:
-        """How many processes there are in all."""
+        """Number of ranks in all."""
         return max(self.lookahead_workers, self.tensor_parallel)
 
 
@@ -58,18 +58,17 @@ class Sizes(msgspec.Struct, frozen=True):
 
 
 class Contender(msgspec.Struct, frozen=True):
-    """How one side of a race decodes; ``sizes`` are those of lookahead-fixed."""
+    """The method of one side of a race; ``sizes`` belong to lookahead-fixed."""
 
     name: MethodName
     sizes: Sizes | None = None
 
 
 class Sampling(msgspec.Struct, frozen=True):
-    """How tokens are drawn, each value in the sense that transformers gives it.
+    """Sampling values, with the meaning that transformers gives them.
 
-    As a wish, None says nothing: the value is that of the model's generation config with ``from_model``, else one that
-    changes nothing. As what was in force (in ``Statistics``) every value is filled in; only ``seed`` is None where the
-    likeliest token is always taken (temperature 0).
+    In a request, None is the value of the model's generation config with ``from_model``, otherwise a neutral one. In
+    ``Statistics`` the values in force are all filled in, but ``seed`` is None in greedy decoding (temperature 0).
     """
 
     temperature: float | None = None
@@ -79,15 +78,29 @@ class Sampling(msgspec.Struct, frozen=True):
     typical_p: float | None = None
     repetition_penalty: float | None = None
     seed: int | None = None
-    """With one seed a text is drawn the same, lookahead or not; without one the engine draws it."""
+    """The same seed gives the same text, with lookahead or without; the engine draws one if it is None."""
     from_model: bool = False
+    """Fill in from the model's generation config."""
+
+    def normalized(self) -> Sampling | None:
+        """The same request in its simplest form; None for plain greedy decoding.
+
+        Any sampling value but a repetition penalty implies temperature 1. A request over the model's generation config
+        stays as it is, since that decides whether to sample.
+        """
+        if self.from_model:
+            return self
+        penalty = self.repetition_penalty
+        if self.temperature == 0 or self == Sampling(repetition_penalty=penalty):
+            return None if penalty in (None, 1) else Sampling(temperature=0.0, repetition_penalty=penalty)
+        return self if self.temperature is not None else msgspec.structs.replace(self, temperature=1.0)
 
 
 class DecodingOptions(msgspec.Struct, frozen=True):
-    """How a reply is decoded.
+    """Decoding options of a reply.
 
-    ``sizes`` None means automatic: each step as large as pays on this machine. ``sampling`` None means greedy: the
-    likeliest token, always. The reply ends before the first of the texts in ``stop``.
+    ``sizes`` None means automatic: each step as large as pays on this machine. ``sampling`` None means greedy. The
+    reply ends before the first of the texts in ``stop``.
     """
 
     lookahead: bool = True
@@ -100,7 +113,7 @@ class DecodingOptions(msgspec.Struct, frozen=True):
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """The loaded model, as people are told of it."""
+    """Description of the loaded model."""
 
     name: str
     device: str
@@ -109,13 +122,13 @@ class ModelInfo(msgspec.Struct, frozen=True):
     context_window: int
     lookahead_supported: bool
     notices: tuple[str, ...] = ()
-    """Lines that people should read: why lookahead is off, that roles are plain text, which device was chosen."""
+    """Lines for the user, such as the reason for which lookahead is off."""
     compiled: bool = False
-    """Whether its steps go through ``torch.compile``."""
+    """Its steps use ``torch.compile``."""
     lookahead_workers: int = 1
-    """How many processes share each step of lookahead."""
+    """Ranks that share each lookahead step."""
     tensor_parallel: int = 1
-    """How many processes hold a part of the model each."""
+    """Ranks that the model is split over."""
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):
@@ -128,10 +141,10 @@ class Piece(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """A reply's figures so far. Times are in seconds on the clock that runs only during the decoder's steps.
+    """Metrics of a reply so far. Times are in seconds of a clock that runs only during the decoder's steps.
 
-    ``sizes`` are those asked for. What was in force in the last step stands in ``window_size`` and ``ngram_size`` (0
-    without a window), ``candidates`` and ``forward_tokens``.
+    ``sizes`` are those requested; ``window_size`` and ``ngram_size`` (0 without a window), ``candidates`` and
+    ``forward_tokens`` describe the last step.
     """
 
     generated_tokens: int = 0
@@ -141,7 +154,7 @@ class Statistics(msgspec.Struct, frozen=True):
     recent_tokens_per_second: float = 0.0
     verified_tokens: int = 0
     verified_from: tuple[tuple[Origin, int], ...] = ()
-    """Their number by the source that had guessed them, the largest first; empty too where that is not known."""
+    """Verified tokens of each source, the most first; empty if unknown."""
     prompt_tokens: int = 0
     context_used: int = 0
     context_window: int = 0
@@ -151,21 +164,21 @@ class Statistics(msgspec.Struct, frozen=True):
     ngram_size: int = 0
     candidates: int = 0
     step_milliseconds: float = 0.0
-    """A step's mean time, that of the prompt left out."""
+    """Mean time of a step, without the first."""
     forward_tokens: int = 0
     pool_size: int = 0
     accepted_runs: tuple[int, ...] = ()
-    """``accepted_runs[k]``: how many steps accepted exactly k candidate tokens."""
+    """``accepted_runs[k]``: number of steps that accepted exactly k candidates."""
     plain_step_seconds: float | None = None
     """A plain step's measured time at this context length (debug only)."""
     sampling: Sampling | None = None
-    """In force in this reply, a drawn seed included; None where the likeliest token is always taken, as it is."""
-    contender: Contender | None = None
-    """How this side of a race decodes, with the sizes in force; None outside of races."""
+    """The values in force, a drawn seed included; None in plain greedy decoding."""
+    method: Contender | None = msgspec.field(default=None, name="contender")
+    """The method of this side of a race, with the sizes in force; None outside of races."""
 
     @property
     def automatic(self) -> bool:
-        """Whether every step's sizes follow from what a step costs."""
+        """Each step's sizes follow from its cost."""
         return self.sizes is None
 
     @property
@@ -188,7 +201,7 @@ class Statistics(msgspec.Struct, frozen=True):
 
     @property
     def speedup(self) -> float | None:
-        """How many times faster than plain decoding would have been, prefill left out on both sides."""
+        """Speed-up over plain decoding, without prefill on both sides."""
         decoding_seconds = self.seconds - self.time_to_first_token
         decoded = self.generated_tokens - 1
         if self.plain_step_seconds is None or decoding_seconds <= 0 or decoded < 1:
@@ -197,10 +210,10 @@ class Statistics(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """Where the two texts of a race part: the index of the first token that differs, and what each side chose.
+    """The first difference between the two texts of a race: the index of the token, and each side's choice.
 
-    ``gap``: by how much the larger of the two logits exceeds the other there, read once in a plain forward pass;
-    ``ulps``: the same in units of the last place of the model's number format. None where one of the texts had ended.
+    ``gap``: difference between the two logits in a plain forward pass; ``ulps``: the same in units in the last place of
+    the model's dtype. Both are None if one of the texts had ended.
     """
 
     index: int

@@ -44,7 +44,7 @@ MASK = Mask(7, (("input", 1), ("candidates", 2), ("window", 1)), ("x...", "xx.."
 
 
 def walk_of(kind: type[Walk]) -> Walk:
-    return next(event.walk for event in walks() if isinstance(event, Explained) and isinstance(event.walk, kind))
+    return next(event.chapter for event in walks() if isinstance(event, Explained) and isinstance(event.chapter, kind))
 
 
 async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matters(engine: ScriptedEngine) -> None:
@@ -190,9 +190,9 @@ class TestOtherReplies:
         assert isinstance(verification, Verification)
         assert verification.step is not None
         step = verification.step
-        candidates = tuple(msgspec.structs.replace(each, accepted=False) for each in step.laid_open.candidates)
-        laid_open = msgspec.structs.replace(step.laid_open, candidates=candidates, settled=("no",))
-        other = msgspec.structs.replace(step, laid_open=laid_open, chosen=("no",) * len(step.chosen))
+        candidates = tuple(msgspec.structs.replace(each, accepted=False) for each in step.inspection.candidates)
+        inspection = msgspec.structs.replace(step.inspection, candidates=candidates, settled=("no",))
+        other = msgspec.structs.replace(step, inspection=inspection, chosen=("no",) * len(step.chosen))
         told = self.told(verification_pages(Verification("", other)))
         assert "all guesses are dropped" in told
         assert "Behind the last accepted guess" not in told

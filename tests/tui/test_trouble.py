@@ -26,7 +26,7 @@ async def test_loading_is_shown_stage_by_stage(engine: ScriptedEngine) -> None:
         await wait_until(pilot, lambda: "loading the weights ━" in status(app))
         assert "62%" in status(app)
         engine.tell(Loading("probe"))
-        await wait_until(pilot, lambda: "trying a first step" in status(app))
+        await wait_until(pilot, lambda: "checking lookahead" in status(app))
 
 
 async def test_a_model_that_does_not_load_leaves_a_way_on(engine: ScriptedEngine) -> None:

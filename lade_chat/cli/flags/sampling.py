@@ -104,9 +104,4 @@ def sampling_of(base: Base, asked: Sampling) -> Sampling | None:
 
     Over a model's own settings a seed is only the seed; it does not make a greedy model draw.
     """
-    if base is Base.MODEL:
-        return msgspec.structs.replace(asked, from_model=True)
-    penalty = asked.repetition_penalty
-    if asked.temperature == 0 or asked == Sampling(repetition_penalty=penalty):
-        return None if penalty in (None, 1) else Sampling(temperature=0.0, repetition_penalty=penalty)
-    return asked if asked.temperature is not None else msgspec.structs.replace(asked, temperature=1.0)
+    return msgspec.structs.replace(asked, from_model=base is Base.MODEL).normalized()

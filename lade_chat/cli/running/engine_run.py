@@ -11,6 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
 from lade_chat.cli.running.output import PassingLine
+from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
@@ -53,7 +54,7 @@ def library_output_on_stderr() -> Iterator[TextIO]:
 
 def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
     """Load a model, with its notices on stderr; raises LadeChatError if it cannot be loaded."""
-    for event in engine.handle(Load(options)):
+    for event in engine.handle(Job(Load(options))):
         if isinstance(event, Loading):
             line.show_event(event)
         elif isinstance(event, LoadFailed):
@@ -68,7 +69,7 @@ def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
 
 def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
     """A model that is here, its steps compiled; where they cannot be, a notice on stderr says why."""
-    from lade_chat.loading.compiling import with_compiled_steps
+    from lade_chat.loading.model import with_compiled_steps
 
     line.show_event(Loading("compile"))
     known = len(loaded.info.notices)
@@ -80,19 +81,15 @@ def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
 
 def run(engine: Engine, command: Reply | Race) -> Iterator[Event]:
     """The command's events. Ctrl+C ends it within one step, a second one at once; raises LadeChatError if it fails."""
-    interrupted = False
+    job = Job(command)
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
-        nonlocal interrupted
-        interrupted = True
-        engine.stop()
+        job.stop()
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     previous = signal.signal(signal.SIGINT, stop)
     try:
-        for number, event in enumerate(engine.handle(command)):
-            if number == 0 and interrupted:
-                engine.stop()  # an engine forgets what came before its first event
+        for event in engine.handle(job):
             if isinstance(event, Failed):
                 raise LadeChatError(event.message)
             yield event

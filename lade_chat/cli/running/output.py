@@ -16,9 +16,10 @@ from lade_chat.export.recording import Recording
 from lade_chat.presentation.colours import ColourView, Shown, shown_as
 from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, summary, window
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.stages import PREFILL, STAGES
 from lade_chat.protocol.events import Loading, Prefilling
 from lade_chat.protocol.inspection import Origin
-from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Stage, Statistics
+from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Statistics
 
 _GREEN = Style(color="#f0fff4", bgcolor="#14602c")
 COLOURED: dict[Shown, Style] = {
@@ -33,16 +34,6 @@ WITHOUT_COLOURS: dict[Shown, Style] = {
     "trajectory": Style(underline=True),
     "context": Style(underline=True, italic=True),
     "successor": Style(underline=True, bold=True),
-}
-
-_STAGES: dict[Stage, str] = {
-    "configuration": "reading the configuration",
-    "download": "downloading",
-    "tokenizer": "loading the tokenizer",
-    "weights": "loading the weights",
-    "probe": "checking lookahead",
-    "compile": "compiling the model's steps",
-    "cost": "measuring what a step costs",
 }
 
 
@@ -191,7 +182,7 @@ class PassingLine:
             self._shown = text
 
     def show_event(self, event: Loading | Prefilling) -> None:
-        doing = _STAGES[event.stage] if isinstance(event, Loading) else "reading the prompt"
+        doing = STAGES[event.stage] if isinstance(event, Loading) else PREFILL
         self.show(f"{doing} {event.done / event.total:.0%}" if event.total else f"{doing} …")
 
     def clear(self) -> None:

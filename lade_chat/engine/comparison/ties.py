@@ -1,4 +1,4 @@
-"""How near a tie two tokens were: the gap between their logits, read once in a plain forward pass."""
+"""Near ties: the gap between two tokens' logits, computed in one plain forward pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from decoding.sampling.gumbel import gumbel
 Tie: TypeAlias = tuple[float, float]
 """The gap between two logits, and the same in units of the last place."""
 TieOf: TypeAlias = Callable[[Sequence[int], "int | None", int, int], Tie]
-"""The tie of two tokens that were chosen after a text, with a seed where they were drawn."""
+"""The tie of two tokens chosen after a text, with the seed if they were sampled."""
 
 
 def first_difference(left: Sequence[int], right: Sequence[int]) -> int | None:
@@ -27,16 +27,16 @@ def first_difference(left: Sequence[int], right: Sequence[int]) -> int | None:
 
 
 def tie_of(model: Any, sampling: SamplingConfig | None = None) -> TieOf:
-    """By how much one token's logit exceeds another's after a text, and that in ulps of the model's number format.
+    """A function for the gap between two tokens' logits after a text, absolute and in ulps of the model's dtype.
 
-    With ``sampling`` the logits are those that the token is chosen by: processed, and with the seed's noise added.
+    With ``sampling`` the logits are those used for sampling: processed, and with the seed's noise added.
     """
 
     def tie(ids: Sequence[int], seed: int | None, expected: int, found: int) -> Tie:
         row = logits_after(model, ids)[0]
         dtype, device = row.dtype, row.device
         if sampling is not None:
-            # In float32, as they are chosen by; processors write into what they are given.
+            # In float32, as in sampling; a copy, since processors write in place.
             scores = row[None].to(torch.float32, copy=True)
             row = sampling.processors()(cast(Any, torch.tensor([list(ids)], device=device)), cast(Any, scores))[0]
         pair = torch.tensor([expected, found], device=device)
@@ -51,7 +51,7 @@ def tie_of(model: Any, sampling: SamplingConfig | None = None) -> TieOf:
 
 
 def unit_of_last_place(value: float, dtype: torch.dtype) -> float:
-    """The distance from a positive number to the next larger one of this format."""
+    """Distance from a positive number to the next larger one of this dtype."""
     information = torch.finfo(dtype)
     exponent = math.floor(math.log2(max(value, information.tiny)))
     return float(information.eps * 2.0**exponent)
@@ -59,7 +59,7 @@ def unit_of_last_place(value: float, dtype: torch.dtype) -> float:
 
 @torch.inference_mode()
 def logits_after(model: Any, ids: Sequence[int], rows: int = 1) -> torch.Tensor:
-    """The logits after each of the last ``rows`` tokens, read in one plain forward pass. Shape (rows, vocabulary)."""
+    """Logits after each of the last ``rows`` tokens, from one plain forward pass. Shape (rows, vocabulary)."""
     selects = "logits_to_keep" in inspect.signature(model.forward).parameters
     arguments = {"logits_to_keep": rows} if selects else {}
     input_ids = torch.tensor([list(ids)], device=model.device)

@@ -1,4 +1,4 @@
-"""TransformersDecoder: transformers' own ``generate`` as steps, so that it can be raced on a clock of its own."""
+"""TransformersDecoder: transformers' own ``generate`` as steps, so that each side of a race has its own clock."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from decoding.arguments import as_eos, eos_of
 
 
 class TransformersDecoder(Decoder):
-    """``model.generate`` step by step, greedy; it keeps nothing of a session and reads every prompt from its start.
+    """Greedy ``model.generate``, step by step; it uses no session and prefills every prompt from its start.
 
-    It runs on a thread of its own, which waits whenever a step is not asked for, so that only one of the two runs.
+    It runs on a thread of its own that waits between steps, so that only one side of a race runs at a time.
     """
 
     def __init__(self, model: Any, *, prompt_lookup_num_tokens: int | None = None) -> None:
@@ -29,8 +29,6 @@ class TransformersDecoder(Decoder):
         self._settings = (
             {} if prompt_lookup_num_tokens is None else {"prompt_lookup_num_tokens": prompt_lookup_num_tokens}
         )
-        # A token of an accepted run was found in the text so far.
-        self._guessed = Origin.CONTEXT
 
     def generate(  # type: ignore[override]
         self,
@@ -43,7 +41,7 @@ class TransformersDecoder(Decoder):
         should_stop: Callable[[], bool] = lambda: False,
         observe: None = None,
     ) -> Iterator[Step]:
-        """As :meth:`Decoder.generate`; the session is not used, and with sampling only its penalties count."""
+        """Like :meth:`Decoder.generate`; ignores the session, and all of ``sampling`` but its penalties."""
         ends = sorted(as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids))
         config = generation_config(ends, max_new_tokens, **self._settings)
         processors = sampling.processors() if sampling is not None else None
@@ -64,12 +62,12 @@ class TransformersDecoder(Decoder):
             run.close()
 
     def _step(self, tokens: Sequence[int], reason: FinishReason | None, seconds: float, prompt: int) -> Step:
-        origins = (*(self._guessed for _ in tokens[1:]), Origin.PLAIN)
+        origins = (*(Origin.CONTEXT for _ in tokens[1:]), Origin.PLAIN)
         return Step(
             tuple(tokens),
             origins,
             reason,
-            # How many tokens its forward passes hold it does not tell; more than the prompt's, or than one.
+            # generate() hides its forward sizes: this is a lower bound.
             forward_tokens=max(prompt, len(tokens)),
             prefill=prompt > 0,
             forward_seconds=seconds,
@@ -81,12 +79,12 @@ class TransformersDecoder(Decoder):
 
 
 def generation_config(eos_token_ids: Sequence[int], max_new_tokens: int, **settings: Any) -> GenerationConfig:
-    """Decoding with a KV cache, and nothing that would change a logit."""
+    """A configuration with a KV cache and nothing that would change a logit."""
     eos = list(eos_token_ids)
     return GenerationConfig(
         **{
             "do_sample": False,
-            # Where nothing is drawn it is not to be given at all.
+            # transformers warns about top_k in greedy decoding.
             **({"top_k": 0} if settings.get("do_sample") else {}),
             "num_beams": 1,
             "use_cache": True,
@@ -100,7 +98,7 @@ def generation_config(eos_token_ids: Sequence[int], max_new_tokens: int, **setti
 
 @contextmanager
 def own_settings_aside(model: Any, config: GenerationConfig | None = None) -> Iterator[None]:
-    """Put a model's own settings aside: generate fills in from them what is not said, as a repetition penalty."""
+    """Replace the model's generation config, from which generate() fills in unset values such as penalties."""
     own, model.generation_config = model.generation_config, config or GenerationConfig()
     try:
         yield
@@ -109,49 +107,49 @@ def own_settings_aside(model: Any, config: GenerationConfig | None = None) -> It
 
 
 class _ClosedError(Exception):
-    """Nobody wants any more of it."""
+    """The run was closed before its end."""
 
 
 @dataclass
 class _Run(BaseStreamer):
-    """One call of ``generate`` on a thread that goes no further than it is asked to."""
+    """One call of ``generate`` on a thread, step by step."""
 
     model: Any
     ids: list[int]
     config: GenerationConfig
     processors: Any
-    _said: SimpleQueue[list[int] | BaseException | None] = field(default_factory=SimpleQueue)
-    _wanted: Semaphore = field(default_factory=lambda: Semaphore(0))
+    _output: SimpleQueue[list[int] | BaseException | None] = field(default_factory=SimpleQueue)
+    _step_requested: Semaphore = field(default_factory=lambda: Semaphore(0))
     _thread: Thread | None = None
     _closed: bool = False
     _prompt_seen: bool = False
 
     def step(self) -> list[int] | None:
-        """Let it take one step: the tokens of it, or None once it has ended."""
+        """Take one step; returns its tokens, or None after the end."""
         if self._thread is None:
             self._thread = Thread(target=self._work, name="generate", daemon=True)
             self._thread.start()
         else:
-            self._wanted.release()
-        said = self._said.get()
-        if isinstance(said, BaseException):
-            raise said
-        return said
+            self._step_requested.release()
+        output = self._output.get()
+        if isinstance(output, BaseException):
+            raise output
+        return output
 
     def close(self) -> None:
-        """End it, and wait until it has."""
+        """End the call and wait for its thread."""
         self._closed = True
-        self._wanted.release()
+        self._step_requested.release()
         if self._thread is not None:
             self._thread.join()
 
     def put(self, value: torch.Tensor) -> None:
-        """What ``generate`` has said, its prompt first."""
+        """Take tokens from ``generate``, which passes the prompt first."""
         if not self._prompt_seen:
             self._prompt_seen = True
             return
-        self._said.put(value.flatten().tolist())
-        self._wanted.acquire()
+        self._output.put(value.flatten().tolist())
+        self._step_requested.acquire()
         if self._closed:
             raise _ClosedError
 
@@ -168,15 +166,15 @@ class _Run(BaseStreamer):
                 logits_processor=self.processors,
                 streamer=self,
             )
-            self._said.put(None)
+            self._output.put(None)
         except _ClosedError:
             pass
         except BaseException as error:  # raised where the steps are read
-            self._said.put(error)
+            self._output.put(error)
 
 
 def _cut(tokens: list[int], room: int, eos_token_ids: Sequence[int]) -> tuple[list[int], FinishReason | None]:
-    """The tokens up to the text's end, and why it ends there."""
+    """The tokens up to the end of the text, and its reason."""
     for index, token in enumerate(tokens[:room]):
         if token in eos_token_ids:
             return tokens[: index + 1], FinishReason.EOS

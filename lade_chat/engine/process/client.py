@@ -1,7 +1,7 @@
 """The screen's end of the engine process: start it, send commands, receive events, end it at once.
 
-Three threads stand between the pipes and the event loop, so nothing here ever waits: one writes commands, one
-reads events, and the reader also collects the dead process. torch is never imported on this side.
+Two threads stand between the pipes and the event loop, so nothing here ever blocks: one writes commands, the other
+reads events and reaps the process. torch is never imported on this side.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from queue import SimpleQueue
 from typing import IO
@@ -24,22 +25,63 @@ from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import EngineLost, Event
 
 _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.process.server import main; main()"
-"""Unlike ``-m``, this neither looks into the working directory nor misses what this process can import."""
+"""Unlike ``-m``: the same sys.path as here, without the working directory."""
 
 
-class EngineClient:
-    """An engine in a child process, for one event loop.
+class EngineConnection(ABC):
+    """A connection to an engine, for one event loop.
 
-    ``events()`` goes on across ``restart()``, so one consumer lasts; it ends after ``close()``. When the
-    process dies unasked it yields ``EngineLost`` once, and the client is ready for ``restart()``.
+    ``events()`` continues across ``restart()`` and ends after ``close()``. If the engine is lost it yields
+    ``EngineLost`` once, and the connection is ready for ``restart()``.
     """
+
+    def __init__(self) -> None:
+        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
+        self._closed = False
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Connect, unless connected; ``events()`` reports a failure."""
+
+    @abstractmethod
+    def send(self, command: Command) -> None:
+        """Send a command without waiting; without an engine it is dropped."""
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Events in order, from every engine that this connects to, until ``close()``."""
+        while (event := await self._events.get()) is not None:
+            yield event
+        self._events.put_nowait(None)
+
+    async def restart(self) -> None:
+        """Disconnect and connect again; pending events are dropped."""
+        self._reset()
+        await self.start()
+
+    def close(self) -> None:
+        """Disconnect and return at once; a job in progress is lost. Idempotent."""
+        self._reset()
+        self._closed = True
+        self._events.put_nowait(None)
+
+    def _reset(self) -> None:
+        self._disconnect()
+        while not self._events.empty():
+            self._events.get_nowait()
+
+    @abstractmethod
+    def _disconnect(self) -> None:
+        """Disconnect without waiting, if connected."""
+
+
+class EngineClient(EngineConnection):
+    """An engine in a child process."""
 
     def __init__(self, engine: str | None = None) -> None:
         """``engine``: ``module:factory`` of another engine than the chat's."""
+        super().__init__()
         self._arguments = ["--engine", engine] if engine is not None else []
-        self._events: asyncio.Queue[Event | None] = asyncio.Queue()
         self._process: _Process | None = None
-        self._closed = False
 
     @property
     def pid(self) -> int | None:
@@ -47,7 +89,6 @@ class EngineClient:
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        """Start the engine process, unless there is one; if it cannot start, ``events()`` says so."""
         if self._process is not None or self._closed:
             return
         loop = asyncio.get_running_loop()
@@ -57,33 +98,13 @@ class EngineClient:
             self._events.put_nowait(EngineLost(f"the engine process could not start: {error}"))
 
     def send(self, command: Command) -> None:
-        """Send a command without waiting; without a process (never started, lost, closed) it is dropped."""
         if self._process is not None:
             self._process.send(command)
 
-    async def events(self) -> AsyncIterator[Event]:
-        """Events in order, from every process that this client starts, until ``close()``."""
-        while (event := await self._events.get()) is not None:
-            yield event
-        self._events.put_nowait(None)
-
-    async def restart(self) -> None:
-        """End the process, if there is one, and start a fresh one; nothing more is heard of the old one."""
-        self._kill()
-        await self.start()
-
-    def close(self) -> None:
-        """Kill the process and return at once; a command in progress is lost. More than once is harmless."""
-        self._kill()
-        self._closed = True
-        self._events.put_nowait(None)
-
-    def _kill(self) -> None:
+    def _disconnect(self) -> None:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-        while not self._events.empty():
-            self._events.get_nowait()
 
     def _deliver(self, process: _Process, event: Event) -> None:
         if process is not self._process:
@@ -117,17 +138,14 @@ class _Process:
         self._outgoing.put(encode(command))
 
     def kill(self) -> None:
-        """SIGKILL, now; the reader's thread collects the process when the system has taken it down."""
+        """Send SIGKILL; the reading thread reaps the process."""
         self._child.kill()
         self._outgoing.put(None)
 
     def _write(self) -> None:
         commands = self._child.stdin
         assert commands is not None
-        with (
-            contextlib.suppress(OSError),
-            commands,
-        ):  # a pipe breaks when the process is gone: the reader says so
+        with contextlib.suppress(OSError), commands:  # the reading thread reports a process that is gone
             while (line := self._outgoing.get()) is not None:
                 commands.write(line)
                 commands.flush()
@@ -148,7 +166,7 @@ class _Process:
             self._child.kill()
         code = self._child.wait()
         self._outgoing.put(None)
-        ending = "the engine process said what nobody understands" if garbled else _ending(code)
+        ending = "the engine process sent an invalid line" if garbled else _ending(code)
         self._deliver(self, EngineLost(": ".join(filter(None, (ending, self._last_words(code))))))
         self._log.close()
 
@@ -165,7 +183,7 @@ class _Process:
 def _deliverer(
     loop: asyncio.AbstractEventLoop, deliver: Callable[[_Process, Event], None]
 ) -> Callable[[_Process, Event], None]:
-    """``deliver``, to be called from another thread; events for a loop that has ended go nowhere."""
+    """A thread-safe ``deliver``; a process whose event loop is closed is killed."""
 
     def deliver_from_thread(process: _Process, event: Event) -> None:
         try:
@@ -177,7 +195,7 @@ def _deliverer(
 
 
 def _ending(code: int) -> str:
-    """How a process with this return code ended."""
+    """The end of a process with this return code, in words."""
     if code >= 0:
         return f"the engine process ended with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"

@@ -1,4 +1,4 @@
-"""Rank 0's hold of the other ranks: started, given the model to load, and attached to rank 0's own."""
+"""Ranks: rank 0's control of the other ranks, from starting them to sharing the model's steps with them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import msgspec
 
 from lade_chat.engine.ranks import torchrun
 from lade_chat.engine.ranks.worker import Answer, Assignment, arrived, join
-from lade_chat.errors import DeviceError, LadeChatError, summary
+from lade_chat.errors import DeviceError, LadeChatError, one_line
 from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.ranks.launche
 
 
 class Ranks:
-    """The other ranks, none to begin with. Belongs to one thread at a time."""
+    """The other ranks, none at first. Use from one thread at a time."""
 
     def __init__(self) -> None:
         self._size = self._asked = 1
@@ -45,33 +45,33 @@ class Ranks:
         self._split = False
 
     def assign(self, options: ModelOptions, change: tuple[str, str] | None = None) -> None:
-        """Have as many ranks as the options ask for, and the others begin to load the model; nobody waits for them.
+        """Start the ranks that the options ask for, and make them load the model in the background.
 
         Args:
-            change: what is done to the model when it is loaded: see :class:`Assignment`.
+            change: a change to the loaded model: see :class:`Assignment`.
 
         Raises:
-            LadeChatError: there cannot be so many, in one line why.
+            LadeChatError: there cannot be so many; the line says why.
         """
         self._wait_until_assigned()
         size = self._asked = options.processes
         _check_devices(options, size)
-        if size != self._size or self._split or self._one_is_missing():
+        if size != self._size or self._split or self._is_incomplete():
             self.close()
         if size > 1:
             assignment = msgspec.json.encode(Assignment(options, self._share_threads(size), change))
-            # Starting them takes seconds, in which this process can load the model too.
+            # Starting them takes seconds, in which this process loads the model too.
             self._assigning = Thread(target=self._assign, args=(size, assignment), name="ranks", daemon=True)
             self._assigning.start()
         if options.tensor_parallel > 1:
-            # From here on every rank loads its part in step with the others.
+            # Every rank loads its part in step with the others.
             self._wait_until_assigned()
             if self._trouble is not None:
                 raise LadeChatError(self._trouble)
             self._split = True
 
     def attach(self, loaded: LoadedModel) -> LoadedModel:
-        """The model with those that serve it too, once they all have it; whoever could not load it is told of."""
+        """Attach the other ranks once they have loaded the model; notices tell of those that could not."""
         if self._size == 1 and self._assigning is None:
             return loaded
         self._wait_until_assigned()
@@ -91,7 +91,7 @@ class Ranks:
         return replace(loaded, info=info, workers=self._workers)
 
     def attach_all(self, loaded: LoadedModel) -> LoadedModel:
-        """As :meth:`attach`, for what is measured; raises LadeChatError if fewer serve than were asked for."""
+        """Like :meth:`attach`, for measurements: raises LadeChatError if any rank is missing."""
         known, asked = len(loaded.info.notices), self._asked
         loaded = self.attach(loaded)
         if max(loaded.info.lookahead_workers, loaded.info.tensor_parallel) < asked:
@@ -100,7 +100,7 @@ class Ranks:
 
     @staticmethod
     def with_shared_cost(loaded: LoadedModel) -> LoadedModel:
-        """The model with what steps cost that are shared with those who serve it too."""
+        """The model with the cost of steps that all ranks share."""
         workers, alone = loaded.workers, loaded.step_cost
         if workers is None or alone is None:
             return loaded
@@ -109,7 +109,7 @@ class Ranks:
         return replace(loaded, shared_cost=SharedStepCost(alone, lambda: workers.ranks))
 
     def close(self) -> None:
-        """End the other ranks' processes that were started here."""
+        """End the ranks that were started here."""
         if self._threads is not None:
             import torch
 
@@ -132,13 +132,13 @@ class Ranks:
             self._log = None
 
     def use_threads(self) -> None:
-        """Have the calling thread compute with this rank's share of the processor; OpenMP counts thread by thread."""
+        """Limit the calling thread to this rank's share of the processor; OpenMP's setting is per thread."""
         if self._threads is not None:
             import torch
 
             torch.set_num_threads(max(1, self._threads // self._size))
 
-    def _one_is_missing(self) -> bool:
+    def _is_incomplete(self) -> bool:
         gone = self._workers is not None and self._workers.ranks <= len(self._serving)
         return gone or len(self._channels) < self._size - 1
 
@@ -148,10 +148,11 @@ class Ranks:
             if not self._channels:
                 self._start(size)
             self._release()
-            self._tell_all(assignment)
-        except Exception as error:  # on a thread of its own: told when the model is attached
-            text = str(error) if isinstance(error, LadeChatError) else f"{type(error).__name__}: {summary(error)}"
-            self._trouble = f"The lookahead workers could not start: {text.rstrip('.')}. Decoding in one process."
+            self._send_all(assignment)
+        except Exception as error:  # on a thread of its own: reported when the model is attached
+            self._trouble = (
+                f"The lookahead workers could not start: {one_line(error).rstrip('.')}. Decoding in one process."
+            )
 
     def _wait_until_assigned(self) -> None:
         if self._assigning is not None:
@@ -210,10 +211,10 @@ class Ranks:
         self._log.seek(0)
         lines = self._log.read().decode("utf-8", "replace").splitlines()
         telling = [line.strip() for line in lines if "Error" in line]
-        return (telling or ["they do not say why"])[-1]
+        return (telling or ["they ended without an error message"])[-1]
 
     def _release(self) -> None:
-        """Have nobody load or serve the model before this one."""
+        """Release the ranks from the previous model."""
         from decoding.parallel import WorkerLostError
         from decoding.parallel.channel import Kind
 
@@ -224,7 +225,7 @@ class Ranks:
                 channel.send(Kind.END)
         self._loading, self._serving = [], []
 
-    def _tell_all(self, assignment: bytes) -> None:
+    def _send_all(self, assignment: bytes) -> None:
         from decoding.parallel import WorkerLostError
         from decoding.parallel.channel import Kind
 
@@ -237,13 +238,13 @@ class Ranks:
                 self._trouble = f"A lookahead worker is missing: {error}."
 
     def _problem(self, channel: Channel) -> str | None:
-        """Wait until a rank has loaded the model; a line that says why it could not."""
+        """Wait until a rank has loaded the model; returns a line that says why it could not."""
         from decoding.parallel import WorkerLostError
         from decoding.parallel.channel import Kind, bytes_of
 
         try:
             while (message := channel.receive())[0] is not Kind.NOTE:
-                pass  # an answer to a step that nobody waits for any more
+                pass  # a late answer to a step
         except WorkerLostError as error:
             self._channels.remove(channel)
             return f"A lookahead worker is missing: {error}."
@@ -254,7 +255,7 @@ class Ranks:
         return f"The lookahead worker of rank {channel.peer} could not load the model: {problem}"
 
     def _share_threads(self, size: int) -> int:
-        """On one machine the processor's threads are shared out; torchrun's own setting is left as it is."""
+        """Divide the processor's threads among the ranks; torchrun's own setting stays."""
         import torch
 
         if not torchrun.under_torchrun() and self._threads is None:
@@ -264,7 +265,7 @@ class Ranks:
 
 
 def _check_devices(options: ModelOptions, size: int) -> None:
-    """Raises DeviceError where several ranks would have to share a GPU."""
+    """Raise DeviceError if several ranks would have to share a GPU."""
     if size == 1:
         return
     import torch

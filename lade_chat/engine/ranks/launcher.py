@@ -1,7 +1,6 @@
-"""Starts worker processes through torch's elastic launcher, and ends all of them when its own starter is gone.
+"""Starts worker processes through torch's elastic launcher, and ends them with the process that started it.
 
-Runs as a process of its own, the leader of a group to which the workers belong: whatever ends the starter closes this
-process's stdin, and that ends the whole group at once.
+It leads a process group that contains the workers: its stdin closes when its parent ends, and it then kills the group.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import uuid
 
 
 def main() -> None:
-    """Arguments: how many workers to start, the starter's port, and how many ranks there are in all."""
+    """Start workers. Arguments: their number, the parent's port, and the number of ranks in all."""
     workers, port, ranks = map(int, sys.argv[1:])
-    threading.Thread(target=_end_with_starter, daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
     from lade_chat.engine.ranks.worker import run_worker
@@ -34,7 +33,7 @@ def main() -> None:
     elastic_launch(config, run_worker)(port, ranks)
 
 
-def _end_with_starter() -> None:
+def _end_with_parent() -> None:
     sys.stdin.buffer.read()
     os.killpg(os.getpgrp(), signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""torchrun: what it has told this process by its environment, its store, and its end."""
+"""torchrun's environment and store, and the end of its ranks."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from datetime import timedelta
 from typing import Any, TypeAlias
 
 Store: TypeAlias = Any
-"""A store of torch.distributed, whose stores are documented and not exported."""
+"""A torch.distributed store; torch does not export the types."""
 
 OVER = "lade-chat/over"
-"""The key in torchrun's store that says that rank 0 has ended."""
+"""Key set in torchrun's store when rank 0 has ended."""
 ENGINES = "lade-chat/engines"
-"""The key that counts the engines that rank 0 has started."""
+"""Key of the number of engines that rank 0 has started."""
 WATCH_SECONDS = 0.5
 STORE_SECONDS = 300.0
 END_SECONDS = 5.0
-"""How long rank 0 tries to reach a store that may be going, when it ends."""
+"""Rank 0's patience with a store that may be shutting down too."""
 
 
 def under_torchrun() -> bool:
-    """Whether torchrun started this process or the one that did, as one of several."""
+    """Return True if torchrun started this process, or its parent, as one of several."""
     return "TORCHELASTIC_RUN_ID" in os.environ and world_size() > 1
 
 
 def rank() -> int:
-    """This process's number among those that torchrun started; 0 without torchrun."""
+    """Rank of this process; 0 without torchrun."""
     return int(os.environ.get("RANK", "0"))
 
 
 def world_size() -> int:
-    """How many processes torchrun started; 1 without torchrun."""
+    """Number of ranks; 1 without torchrun."""
     return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def store(patience: float = STORE_SECONDS) -> Store:
-    """The store that torchrun's agent keeps. Imports torch; raises RuntimeError where it is not to be reached."""
+    """Connect to the store of torchrun's agent. Imports torch; raises RuntimeError if it cannot be reached."""
     import torch.distributed as dist
 
     stores: Any = dist
@@ -48,12 +48,9 @@ def store(patience: float = STORE_SECONDS) -> Store:
 
 
 def watch() -> int:
-    """On rank 0, from now on: ask this process to end when torchrun is gone, and tell it of a terminal's new size.
+    """On rank 0, end this process with torchrun, and signal changes of the terminal's size; returns torchrun's pid.
 
     torchrun starts each rank in a session of its own, to which a terminal sends no signals.
-
-    Returns:
-        torchrun's process.
     """
     parent = os.getppid()
     threading.Thread(target=_watch, args=(parent,), name="torchrun", daemon=True).start()
@@ -61,8 +58,8 @@ def watch() -> int:
 
 
 def announce_end(parent: int) -> None:
-    """Let the other ranks end: torchrun, which is ``parent``, waits for all of them. Imports torch."""
-    if os.getppid() == parent:  # else torchrun has gone, and the others go by themselves
+    """Let the other ranks end, for which torchrun (``parent``) waits. Imports torch."""
+    if os.getppid() == parent:  # otherwise torchrun has ended, and the others end by themselves
         with suppress(RuntimeError):
             store(END_SECONDS).set(OVER, "1")
 

@@ -1,4 +1,4 @@
-"""A rank that has no screen: loads what rank 0's engine loads, and serves it."""
+"""A rank without a screen: loads the model that rank 0's engine loads, and shares its steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lade_chat.engine.ranks import torchrun
-from lade_chat.errors import LadeChatError, summary
+from lade_chat.errors import one_line, summary
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.threads import wait_briefly
 
@@ -25,61 +25,60 @@ POLL_SECONDS = 0.2
 
 
 class Assignment(msgspec.Struct, frozen=True):
-    """What a worker is to load."""
+    """The model that a worker loads."""
 
     options: ModelOptions
     threads: int = 1
-    """Of the processor."""
     change: tuple[str, str] | None = None
-    """What is done to the model then: the ``module:function`` that does it, and its argument."""
+    """A change to the loaded model: ``module:function``, and its argument."""
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Whether it could."""
+    """The result of an assignment: the problem, or None."""
 
     problem: str | None = None
 
 
 def join(store: torchrun.Store, rank: int, ranks: int) -> None:
-    """Meet the other ranks: they all have to call this. The group is torch's default one.
+    """Join torch's default process group; all ranks have to call this.
 
-    Under torchrun LOCAL_RANK is told already; else all ranks are on this machine.
+    torchrun has set LOCAL_RANK; without torchrun all ranks are on this machine.
     """
     from datetime import timedelta
 
     import torch
     import torch.distributed as dist
 
-    # transformers asks these which part of a model is whose.
+    # transformers reads these to split a model.
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks))
     os.environ.setdefault("LOCAL_RANK", str(rank))
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() and dist.is_nccl_available() else "gloo"
-    # A chat may rest for days between two steps.
+    # A chat may be idle for days between two steps.
     dist.init_process_group(backend, store=store, rank=rank, world_size=ranks, timeout=timedelta(days=365))
 
 
 def arrived(rank: int) -> str:
-    """The key that says that a rank is ready to join."""
+    """The store's key for a rank that is ready to join."""
     return f"arrived/{rank}"
 
 
 def run_worker(port: int, ranks: int) -> None:
-    """The life of a worker that the launcher has started: until rank 0 lets it go or is gone."""
+    """Run a worker that the launcher has started, until rank 0 releases it or ends."""
     wait_briefly()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     import torch.distributed as dist
 
     stores: Any = dist
-    # The launcher counts its own processes, and rank 0 is none of them.
+    # The launcher counts from 0 without rank 0.
     store, rank = stores.TCPStore("127.0.0.1", port, is_master=False), 1 + int(os.environ.pop("LOCAL_RANK"))
     store.set(arrived(rank), "1")
     _serve(store, rank, ranks)
-    os._exit(0)  # nothing is worth waiting for
+    os._exit(0)
 
 
 def run_under_torchrun() -> None:
-    """The life of a rank that torchrun has started, not rank 0: it serves every engine of rank 0's until that ends."""
+    """Run a rank other than 0 that torchrun has started: serve each of rank 0's engines until rank 0 ends."""
     wait_briefly()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stderr, parent = _leave_terminal(), os.getppid()
@@ -87,13 +86,13 @@ def run_under_torchrun() -> None:
     try:
         _serve_engines(torchrun.store())
     except RuntimeError as error:
-        if os.getppid() == parent:  # else nobody is left to read it
+        if os.getppid() == parent:  # otherwise nobody can read it
             os.write(stderr, f"error: rank {torchrun.rank()}: {summary(error)}\n".encode())
     os._exit(1)
 
 
 def _leave_terminal() -> int:
-    """Have what libraries print go nowhere if it would go to a terminal: rank 0 draws there. Returns stderr's copy."""
+    """Discard library output to the terminal, where rank 0 draws. Returns a copy of stderr."""
     stderr, nothing = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         if os.isatty(stream):
@@ -120,7 +119,7 @@ def _serve_engines(store: torchrun.Store) -> None:
 
 
 def _serve(store: torchrun.Store, rank: int, ranks: int) -> None:
-    """Join, and carry out assignments until rank 0 lets go or is gone."""
+    """Join, and carry out assignments until rank 0 releases this rank or ends."""
     join(store, rank, ranks)
     from decoding.parallel import Channel, WorkerLostError
     from decoding.parallel.channel import Kind, bytes_of
@@ -141,9 +140,8 @@ def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
 
     try:
         loaded = _load(assignment, rank)
-    except Exception as error:  # rank 0 tells people of it
-        problem = str(error) if isinstance(error, LadeChatError) else f"{type(error).__name__}: {summary(error)}"
-        channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer(problem)))
+    except Exception as error:  # rank 0 reports it
+        channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer(one_line(error))))
         return
     channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer()))
     if assignment.options.tensor_parallel > 1:
@@ -155,8 +153,7 @@ def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
 def _load(assignment: Assignment, rank: int) -> LoadedModel:
     import torch
 
-    from lade_chat.loading.compiling import with_compiled_steps
-    from lade_chat.loading.model import load
+    from lade_chat.loading.model import load, with_compiled_steps
 
     torch.set_num_threads(assignment.threads)
     options = assignment.options

@@ -1,7 +1,7 @@
-"""The local socket between tabs and the one engine that they share: where it is, and who may speak through it.
+"""Address of the local socket between the tabs and the engine that they share.
 
-A Unix socket in a folder that only its owner may enter, where there are such sockets; else a port on the loopback.
-Whoever connects first says the secret on a line of its own; after that, commands and events pass as JSON lines.
+A Unix socket in a folder that only its owner may enter, or a loopback port where there are no Unix sockets. A client
+first sends the secret on a line of its own; commands and events then pass as JSON lines.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 ADDRESS = "_LADE_CHAT_ENGINE"
 SECRET = "_LADE_CHAT_ENGINE_SECRET"
-"""The environment variables that tell a tab where its engine is: what stands in the environment is not listed by ps."""
+"""Environment variables that give a tab its engine's address; unlike arguments, ps does not list them."""
 SECRET_SECONDS = 5.0
-"""Whoever has not said the secret by then is put out."""
+"""Connections that have not sent the secret by then are closed."""
 SOCKET = "engine"
 """The name of the socket in its folder."""
 _LOOPBACK = "127.0.0.1"
@@ -33,12 +33,12 @@ class Address:
 
     @classmethod
     def new(cls, folder: str) -> Address:
-        """An address that nobody else knows. ``folder`` is one that only the user may enter."""
+        """A new address with a new secret. ``folder`` must be accessible to the user alone."""
         return cls(os.path.join(folder, SOCKET) if hasattr(socket, "AF_UNIX") else str(_free_port()), new_secret())
 
     @classmethod
     def of_environment(cls) -> Address | None:
-        """The address that this process was given, if any; taken out of what it hands on to others."""
+        """The address in this process's environment, if any; removed so that child processes do not inherit it."""
         place, secret = os.environ.pop(ADDRESS, None), os.environ.pop(SECRET, None)
         return cls(place, secret) if place and secret else None
 
@@ -47,11 +47,11 @@ class Address:
         return {ADDRESS: self.place, SECRET: self.secret}
 
     def listen(self) -> socket.socket:
-        """A socket on which connections come in. Raises OSError."""
+        """A listening socket. Raises OSError."""
         if self.place.isdecimal():
             return socket.create_server((_LOOPBACK, int(self.place)))
         if os.path.exists(self.place):
-            os.unlink(self.place)  # of an engine that died
+            os.unlink(self.place)  # left by an engine that died
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         listening.bind(self.place)
         os.chmod(self.place, 0o600)
@@ -59,7 +59,7 @@ class Address:
         return listening
 
     async def connect(self, limit: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection that has said the secret; ``limit`` is the longest line in bytes. Raises OSError."""
+        """Connect and send the secret; ``limit`` is the longest line in bytes. Raises OSError."""
         if self.place.isdecimal():
             reader, writer = await asyncio.open_connection(_LOOPBACK, int(self.place), limit=limit)
         else:
@@ -68,28 +68,28 @@ class Address:
         return reader, writer
 
     def remove(self) -> None:
-        """Take the socket away, and its folder if nothing else is in it."""
+        """Remove the socket, and its folder if that is empty."""
         if not self.place.isdecimal():
             with suppress(OSError):
                 os.unlink(self.place)
                 os.rmdir(os.path.dirname(self.place))
 
     def admits(self, connection: socket.socket) -> bool:
-        """Whether whoever has connected says the secret, and soon."""
+        """Return True if the connection sends the secret in time."""
         expected = self.secret.encode() + b"\n"
         connection.settimeout(SECRET_SECONDS)
-        said = b""
+        received = b""
         try:
-            while len(said) < len(expected) and (more := connection.recv(len(expected) - len(said))):
-                said += more
+            while len(received) < len(expected) and (more := connection.recv(len(expected) - len(received))):
+                received += more
         except OSError:
             return False
         connection.settimeout(None)
-        return hmac.compare_digest(said, expected)
+        return hmac.compare_digest(received, expected)
 
 
 def new_secret() -> str:
-    """What whoever connects has to say first: 32 random bytes, as text."""
+    """32 random bytes as text."""
     return secrets.token_urlsafe(32)
 
 

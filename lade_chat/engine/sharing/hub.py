@@ -1,6 +1,6 @@
-"""The engine process that tabs share: each connection is a tab, and all of them have one model.
+"""The engine process that tabs share: each connection is a tab, and all tabs share one model.
 
-It ends when its stdin does, so it never outlives whoever started it.
+It ends when its stdin closes, so it never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -10,33 +10,31 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 
-import msgspec
-
-from lade_chat.engine.process.server import DEFAULT_ENGINE, EngineServer, load_engine, one_line
+from lade_chat.engine.process.server import DEFAULT_ENGINE, EngineServer, load_engine, take_commands
 from lade_chat.engine.sharing.address import Address
 from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine
-from lade_chat.protocol.codec import decode_command, encode
-from lade_chat.protocol.control import Quit
+from lade_chat.protocol.codec import encode
 from lade_chat.protocol.events import Event
 from lade_chat.threads import wait_briefly
 
-MOST_TABS = 32
-"""Whoever comes on top of these is put out: each tab costs two threads and may hold a cache."""
-LONGEST_COMMAND = 1 << 26
-"""Bytes. A conversation of this length fits no model."""
+MAX_TABS = 32
+"""Further connections are closed: each tab costs two threads and may hold a cache."""
+MAX_COMMAND_BYTES = 1 << 26
+"""No model has a context window for a longer conversation."""
 
 
 class Hub:
-    """Takes in whoever says the secret."""
+    """Accepts the connections that send the secret."""
 
     def __init__(self, address: Address, shared: SharedEngine) -> None:
         self._address = address
         self._shared = shared
-        self._places = threading.Semaphore(MOST_TABS)
+        self._places = threading.Semaphore(MAX_TABS)
 
     def accept(self, listening: socket.socket) -> None:
-        """Take in connections for ever."""
+        """Accept connections for ever."""
         while True:
             connection, _ = listening.accept()
             threading.Thread(target=self._attend, args=(connection,), daemon=True).start()
@@ -51,7 +49,7 @@ class Hub:
                 self._places.release()
 
     def _serve(self, connection: socket.socket) -> None:
-        """Take the tab's commands until it goes."""
+        """Take the tab's commands until it disconnects."""
         tab = self._shared.open_tab()
         gone = threading.Event()
 
@@ -59,25 +57,16 @@ class Hub:
             try:
                 if not gone.is_set():
                     connection.sendall(encode(event))
-            except OSError:  # nobody listens any more
+            except OSError:  # the tab has disconnected
                 gone.set()
                 self._shared.close_tab(tab)
 
         server = EngineServer(lambda: tab, emit)
         threading.Thread(target=server.serve, daemon=True).start()
         try:
-            with connection.makefile("rb") as commands:
-                while line := commands.readline(LONGEST_COMMAND):
-                    try:
-                        command = decode_command(line)
-                    except msgspec.MsgspecError as error:
-                        sys.stderr.write(f"not a command: {one_line(error)}\n")
-                        return
-                    if isinstance(command, Quit):
-                        return
-                    server.take(command)
-        except OSError:
-            pass
+            with suppress(OSError), connection.makefile("rb") as commands:
+                lines = iter(lambda: commands.readline(MAX_COMMAND_BYTES), b"")
+                take_commands(lines, server, skip_invalid=False)
         finally:
             gone.set()
             server.close()
@@ -85,7 +74,7 @@ class Hub:
 
 
 def _end_with_stdin(address: Address) -> None:
-    """Whoever started this process has ended, and may have been killed: nothing of it is left behind."""
+    """End this process with the one that started it, which may have been killed."""
     try:
         while sys.stdin.buffer.read(4096):
             pass

@@ -56,10 +56,4 @@ def _drawing(sampling: Sampling | None, name: str, value: object) -> Sampling | 
     """What is asked for with another value; None for the likeliest token always."""
     if name == "sampling":
         return Sampling(from_model=True) if value == "model" else None
-    wished = msgspec.structs.replace(sampling or Sampling(), **{name: value})
-    if wished.from_model:
-        return wished
-    if wished.temperature == 0 or wished == Sampling(repetition_penalty=wished.repetition_penalty):
-        penalty = wished.repetition_penalty
-        return None if penalty in (None, 1) else Sampling(temperature=0.0, repetition_penalty=penalty)
-    return wished if wished.temperature is not None else msgspec.structs.replace(wished, temperature=1.0)
+    return msgspec.structs.replace(sampling or Sampling(), **{name: value}).normalized()

@@ -18,13 +18,13 @@ LIT: frozenset[Group] = frozenset({"window"})
 def ngram_pages(walk: Collection) -> list[Page]:
     """The second walk: the window's columns become n-grams; one page that says so where none came."""
     steps = walk.steps
-    full = next((number for number, step in enumerate(steps) if step.laid_open.ngrams), None)
+    full = next((number for number, step in enumerate(steps) if step.inspection.ngrams), None)
     if full is None:
         says = (
             "The reply ended before any n-gram could be collected. Choose a question that is answered at more length."
         )
         return [Page(TITLE, says, lambda room: [])]
-    size, columns = steps[full].laid_open.ngram_size, len(steps[0].laid_open.window[0])
+    size, columns = steps[full].inspection.ngram_size, len(steps[0].inspection.window[0])
     window, mask = _Window(steps), steps[full].mask
     idea = (
         f"An n-gram is a run of n tokens; here n is {in_words(size)}."
@@ -52,7 +52,7 @@ class _Window:
 
     def __init__(self, steps: Sequence[LookaheadStep]) -> None:
         self._steps = steps
-        self._rows = [row for step in steps for row in (*step.laid_open.window, step.laid_open.new_row)]
+        self._rows = [row for step in steps for row in (*step.inspection.window, step.inspection.new_row)]
 
     def filling(self, full: int) -> list[Page]:
         """The steps before the one in which it is full."""
@@ -84,17 +84,17 @@ class _Window:
 
         With ``pool`` the n-grams follow that went there, the first of them pointed out in both places.
         """
-        laid_open = self._steps[number].laid_open
+        inspection = self._steps[number].inspection
         grid = Grid(self._rows, room.width)
-        oldest = number - len(laid_open.window) + 1
+        oldest = number - len(inspection.window) + 1
         lines = [
             grid.row("guess" if oldest + place == 0 else "", _cells(row, MUTED, pointed_out=pool))
-            for place, row in enumerate(laid_open.window[:rows])
+            for place, row in enumerate(inspection.window[:rows])
         ]
         if rows is None:
-            lines.append(grid.row("new", _cells(laid_open.new_row, NEW, pointed_out=pool)))
+            lines.append(grid.row("new", _cells(inspection.new_row, NEW, pointed_out=pool)))
         if pool:
-            held = f"The pool: {counted(laid_open.pool_size, 'n-gram')}. Just added:"
+            held = f"The pool: {counted(inspection.pool_size, 'n-gram')}. Just added:"
             return [
                 *lines,
                 Content(""),
@@ -106,7 +106,7 @@ class _Window:
 
 def _ngrams(step: LookaheadStep, room: Room, *, first: str = "") -> list[Content]:
     """The n-grams that a step yielded, one a line, the first of them in a style of its own."""
-    ngrams = step.laid_open.ngrams
+    ngrams = step.inspection.ngrams
     grid = Grid(ngrams, room.width, label=2)
     return [
         grid.row("", [(token, first if number == 0 else "") for token in ngram]) for number, ngram in enumerate(ngrams)
@@ -126,7 +126,7 @@ def _written(steps: Sequence[LookaheadStep], room: Room) -> list[Content]:
     """Return the tokens that each step emitted."""
     return [
         Content.assemble(
-            (f"step {number} wrote ", MUTED), (" ".join(shown(token) for token in step.laid_open.settled), NEW)
+            (f"step {number} wrote ", MUTED), (" ".join(shown(token) for token in step.inspection.settled), NEW)
         )
         for number, step in enumerate(steps, start=1)
     ]

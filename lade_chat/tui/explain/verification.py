@@ -27,7 +27,7 @@ def verification_pages(walk: Verification) -> list[Page]:
         says = "No n-gram of the pool began with a token that was just written, so there was nothing to verify yet."
         return [Page(TITLE, says, lambda room: [])]
     tree = _Tree(walk.before, step)
-    last = shown(step.laid_open.last)
+    last = shown(step.inspection.last)
     pages = [
         Page(
             TITLE,
@@ -59,7 +59,7 @@ def verification_pages(walk: Verification) -> list[Page]:
             Page(
                 TITLE,
                 "Behind the last accepted guess stands one more token, the model's own, and it is written too."
-                f" One step has written {in_words(len(step.laid_open.settled))} tokens.",
+                f" One step has written {in_words(len(step.inspection.settled))} tokens.",
                 partial(tree.draw, judged=True, written=True),
                 step.mask,
                 LIT,
@@ -85,7 +85,7 @@ class _Tree:
 
     def __init__(self, before: str, step: LookaheadStep) -> None:
         self._before, self._step = before, step
-        self._candidates: tuple[Candidate, ...] = step.laid_open.candidates
+        self._candidates: tuple[Candidate, ...] = step.inspection.candidates
         parents = {candidate.parent for candidate in self._candidates}
         leaves = [number for number in range(1, 1 + len(self._candidates)) if number not in parents]
         self._branches = sorted((self._to(leaf) for leaf in leaves), key=lambda branch: -branch.accepted)
@@ -158,7 +158,7 @@ class _Tree:
 
     def _text(self, room: Room, written: bool) -> Content:
         """The end of the reply up to this step, on one line; with what it wrote if ``written``."""
-        settled = self._step.laid_open.settled if written else ()
+        settled = self._step.inspection.settled if written else ()
         tail = [shown(token) for token in settled]
         tokens: list[Cell] = [(token, VERIFIED) for token in tail[:-1]] + [(token, NEW) for token in tail[-1:]]
         left = room.width - LABEL - sum(len(token) for token in tail)

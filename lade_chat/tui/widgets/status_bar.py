@@ -9,23 +9,13 @@ from textual.content import Content
 from textual.timer import Timer
 
 from lade_chat.presentation.metrics import Part, fit
+from lade_chat.presentation.stages import PREFILL, STAGES
 from lade_chat.protocol.events import Loading
-from lade_chat.protocol.values import Stage
 from lade_chat.tui.widgets.tooltips import ExplainedLine
 
 HINT_SECONDS = 4.0
 BESIDE = "  │  "
 """Between a hint and the state."""
-
-_STAGES: dict[Stage, str] = {
-    "configuration": "reading the configuration",
-    "download": "downloading",
-    "tokenizer": "loading the tokenizer",
-    "weights": "loading the weights",
-    "probe": "trying a first step",
-    "compile": "compiling the model's steps",
-    "cost": "measuring what a step costs",
-}
 
 
 class StatusBar(ExplainedLine):
@@ -43,10 +33,10 @@ class StatusBar(ExplainedLine):
 
     def show_loading(self, progress: Loading) -> None:
         share = min(progress.done / progress.total, 1.0) if progress.total > 1 else None
-        self._set([Part(0, (_STAGES[progress.stage],))], share)
+        self._set([Part(0, (STAGES[progress.stage],))], share)
 
     def show_reading(self, done: int, total: int) -> None:
-        self._set([Part(0, ("reading the prompt",))], done / total if total else None)
+        self._set([Part(0, (PREFILL,))], done / total if total else None)
 
     def hint(self, text: str, holds: Callable[[], bool] = lambda: True) -> None:
         """Show ``text`` for a few seconds, and no longer than it ``holds``; the state beside it if there is room."""

@@ -11,8 +11,9 @@ import torch
 
 from decoding import FinishReason, Origin
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.comparison import race as race_module
+from lade_chat.engine.comparison import run as comparison
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, own_settings_aside
+from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.methods import NAMES, NEED_LOOKAHEAD, contender, in_force, title
 from lade_chat.protocol.commands import Load, Race, Reply
@@ -34,7 +35,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> ChatEngine:
     folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
     edit_json(folder / "config.json", max_position_embeddings=4096)
     engine = ChatEngine()
-    list(engine.handle(Load(ModelOptions(str(folder), device="cpu", dtype="float64"))))
+    list(engine.handle(Job(Load(ModelOptions(str(folder), device="cpu", dtype="float64")))))
     return engine
 
 
@@ -42,7 +43,7 @@ def raced(
     engine: ChatEngine, left: str, right: str, text: str = "Tell me of the sea.", **changes: object
 ) -> list[Event]:
     options = msgspec.structs.replace(OPTIONS, **changes)
-    return list(engine.handle(Race(user(text), options, contender(left), contender(right))))
+    return list(engine.handle(Job(Race(user(text), options, contender(left), contender(right)))))
 
 
 def ends(events: list[Event]) -> dict[str, ReplyFinished]:
@@ -63,9 +64,9 @@ def test_every_method_says_what_plain_decoding_says(engine: ChatEngine, name: Me
     left, right = ends(events)["left"].statistics, ends(events)["right"].statistics
     assert text_of(events, "left") == text_of(events, "right") != ""
     assert left.generated_tokens == right.generated_tokens == 40
-    assert left.contender is not None
-    assert left.contender == in_force(Contender(name), OPTIONS.sizes)
-    assert right.contender == Contender("plain")
+    assert left.method is not None
+    assert left.method == in_force(Contender(name), OPTIONS.sizes)
+    assert right.method == Contender("plain")
     assert left.seconds > 0 < right.seconds
     assert left.steps <= right.steps == 40
     assert last.speedup == pytest.approx(right.seconds / left.seconds)
@@ -84,10 +85,11 @@ def test_a_race_with_transformers_can_be_stopped(engine: ChatEngine) -> None:
     # Long enough not to end by itself before the first batch of tokens, however fast the machine.
     long = msgspec.structs.replace(OPTIONS, max_new_tokens=1000)
     events = []
-    for event in engine.handle(Race(user("Stop me."), long, Contender("hf-generate"), Contender("plain"))):
+    job = Job(Race(user("Stop me."), long, Contender("hf-generate"), Contender("plain")))
+    for event in engine.handle(job):
         events.append(event)
         if isinstance(event, Tokens):
-            engine.stop()
+            job.stop()
     assert {end.finish_reason for end in ends(events).values()} == {"cancelled"}
     assert isinstance(events[-1], RaceFinished)
 
@@ -110,17 +112,17 @@ def test_what_draws_in_its_own_way_does_not_race_with_sampling(engine: ChatEngin
 @pytest.mark.parametrize("name", NAMES)
 def test_where_lookahead_cannot_serve_the_others_still_race(tmp_path: Path, name: MethodName) -> None:
     engine = ChatEngine()
-    list(engine.handle(Load(ModelOptions(str(make_bloom(tmp_path)), device="cpu", dtype="float32"))))
+    list(engine.handle(Job(Load(ModelOptions(str(make_bloom(tmp_path)), device="cpu", dtype="float32")))))
     last = raced(engine, name, "plain", max_new_tokens=4)[-1]
     assert isinstance(last, Failed if name in NEED_LOOKAHEAD else RaceFinished)
 
 
 def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """One side is made to choose the second likeliest token once: the gap is that of the two logits."""
-    original = race_module.decoder_of
+    original = comparison.decoder_for
     gaps = []
 
-    def decoder_of(which: Contender, loaded: object) -> object:
+    def decoder_for(which: Contender, loaded: object) -> object:
         decoder = original(which, loaded)  # type: ignore[arg-type]
         if which.name != "hf-generate":
             return decoder
@@ -139,7 +141,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
         decoder.generate = wrong  # type: ignore[method-assign, assignment]
         return decoder
 
-    monkeypatch.setattr(race_module, "decoder_of", decoder_of)
+    monkeypatch.setattr(comparison, "decoder_for", decoder_for)
     last = raced(engine, "plain", "hf-generate")[-1]
     assert isinstance(last, RaceFinished)
     assert last.difference is not None
@@ -152,19 +154,19 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
 
 class TestTablesBeforeTheTurn:
     def steps(self, engine: ChatEngine, text: str, *, fresh: bool = False) -> int:
-        events = list(engine.handle(Race(user(text), OPTIONS, fresh=fresh)))
+        events = list(engine.handle(Job(Race(user(text), OPTIONS, fresh=fresh))))
         return ends(events)["left"].statistics.steps
 
     def test_an_answer_given_twice_is_not_known_to_a_race_over_it(self, engine: ChatEngine) -> None:
         before = self.steps(engine, "Answered twice.")
         for _ in range(2):
-            list(engine.handle(Reply(user("Answered twice."), OPTIONS)))
+            list(engine.handle(Job(Reply(user("Answered twice."), OPTIONS))))
         assert self.steps(engine, "Answered twice.") == before
 
     def test_nor_one_that_was_given_before_the_last(self, engine: ChatEngine) -> None:
         fresh = self.steps(engine, "Answered first.", fresh=True)
-        list(engine.handle(Reply(user("Answered first."), OPTIONS)))
-        list(engine.handle(Reply(user("Answered then."), OPTIONS)))
+        list(engine.handle(Job(Reply(user("Answered first."), OPTIONS))))
+        list(engine.handle(Job(Reply(user("Answered then."), OPTIONS))))
         assert self.steps(engine, "Answered first.") == fresh
 
 
@@ -215,7 +217,7 @@ class TestNames:
         assert contender("lookahead") == Contender("lookahead")
 
     @pytest.mark.parametrize("text", ["medusa", "", "1,2", "7,1,7", "a,b,c"])
-    def test_what_there_is_not_is_said_in_one_line(self, text: str) -> None:
+    def test_an_unknown_method_is_reported_in_one_line(self, text: str) -> None:
         with pytest.raises(LadeChatError) as raised:
             contender(text)
         assert text in str(raised.value)

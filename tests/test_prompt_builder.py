@@ -176,7 +176,7 @@ def test_a_reply_goes_on_where_it_was_cut_off(request: pytest.FixtureRequest, na
     assert text(going_on, tokenizer) == text(asked, tokenizer) + " 2, 3,"
 
 
-def test_a_template_that_refuses_everything_is_told_in_a_line() -> None:
+def test_a_template_that_refuses_everything_is_reported_in_one_line() -> None:
     tokenizer = byte_level_tokenizer(chat_template="{{ raise_exception('never\nat all') }}")
     with pytest.raises(PromptError, match="never") as refused:
         build([user("Hi")], tokenizer)

@@ -1,0 +1,104 @@
+"""Job: a command on its way through the engine, with the controls that act on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from threading import Condition
+
+from lade_chat.protocol.commands import Explain, JobCommand, Load, Race, Reply
+from lade_chat.protocol.events import Event, RaceFinished, ReplyFinished
+from lade_chat.protocol.tutorial import ExplainFinished
+from lade_chat.protocol.values import Statistics
+
+
+class Job:
+    """A command and its state. Any thread may control it; the engine looks at it before every step.
+
+    It exists before its first event does, so nothing that is asked of it comes too early.
+    """
+
+    def __init__(self, command: JobCommand, *, inspecting: bool = False) -> None:
+        """Set ``inspecting`` to report each step of a reply in detail from the start."""
+        self.command = command
+        self.stopped = False
+        self.lookahead = isinstance(command, Reply) and command.options.lookahead
+        self.inspecting = inspecting or (isinstance(command, Reply) and command.options.debug)
+        self._changed = Condition()
+        self._pausable = isinstance(command, Reply)
+        self._paused = self._woken = False
+        self._allowed_steps = 0
+        self._on_stop: Callable[[], None] = lambda: None
+
+    def stop(self) -> None:
+        """End at the next step. A load goes on."""
+        if not isinstance(self.command, Load):
+            self.stopped = True
+            self._wake()
+            self._on_stop()
+
+    def on_stop(self, callback: Callable[[], None]) -> None:
+        """Call back when the job is stopped, at once if it already is."""
+        self._on_stop = callback
+        if self.stopped:
+            callback()
+
+    def set_lookahead(self, enabled: bool) -> None:
+        """Switch lookahead from the reply's next step on; a race keeps its two methods."""
+        self.lookahead = enabled and isinstance(self.command, Reply)
+
+    def inspect(self, enabled: bool) -> None:
+        """Report steps in detail from now on, or no longer."""
+        self.inspecting = enabled
+        self._wake()
+
+    def pause(self) -> None:
+        """Let no further step of a reply begin."""
+        with self._changed:
+            self._paused, self._allowed_steps = self._pausable, 0
+
+    def step_once(self) -> None:
+        """Let a paused reply take one step."""
+        with self._changed:
+            self._allowed_steps += self._paused
+            self._changed.notify_all()
+
+    def resume(self) -> None:
+        """Let a paused reply go on."""
+        with self._changed:
+            self._paused, self._allowed_steps = False, 0
+            self._changed.notify_all()
+
+    def allow_pause(self, allowed: bool) -> None:
+        """Allow a reply to be paused, or resume it and ignore pauses while others wait for it."""
+        self._pausable = allowed and isinstance(self.command, Reply)
+        if not self._pausable:
+            self.resume()
+
+    def may_step(self) -> bool:
+        """Return True if the next step may begin, using up a single step that was allowed."""
+        with self._changed:
+            if self._paused and self._allowed_steps:
+                self._allowed_steps -= 1
+                return True
+            return not self._paused
+
+    def wait(self) -> None:
+        """Wait until a step may begin or something else was asked of the job."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._woken or self._allowed_steps or not self._paused)
+            self._woken = False
+
+    def cancelled_events(self) -> Iterator[Event]:
+        """The events of a job that was stopped before it began."""
+        if isinstance(self.command, Explain):
+            yield ExplainFinished()
+            return
+        yield ReplyFinished("cancelled", Statistics(), side="left")
+        if isinstance(self.command, Race):
+            yield ReplyFinished("cancelled", Statistics(), side="right")
+            yield RaceFinished(speedup=1.0, identical=True)
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._woken = True
+            self._changed.notify_all()

@@ -1,0 +1,16 @@
+"""The stages of loading a model, in words."""
+
+from __future__ import annotations
+
+from lade_chat.protocol.values import Stage
+
+STAGES: dict[Stage, str] = {
+    "configuration": "reading the configuration",
+    "download": "downloading",
+    "tokenizer": "loading the tokenizer",
+    "weights": "loading the weights",
+    "probe": "checking lookahead",
+    "compile": "compiling the model's steps",
+    "cost": "measuring what a step costs",
+}
+PREFILL = "reading the prompt"
