@@ -139,13 +139,13 @@ def test_weights_that_are_no_numbers_are_told_when_they_are_loaded(
     weights["model.norm.weight"] = torch.full_like(weights["model.norm.weight"], float("nan"))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     capsys.readouterr()
-    assert main(["ask", "Hi", "--no-save", "--model_path", str(folder)]) == 1
+    assert main(["ask", "Hi", "--no-save", "--model-path", str(folder)]) == 1
     assert "NaN" in one_line(capsys)
 
 
 @pytest.mark.parametrize("path", ["a" * 5000, "./" + "a/" * 3000, "a\0b"])
 def test_a_path_that_no_file_can_have_is_a_line(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ask", "Hi", "--no-save", "--model_path", path]) == 1
+    assert main(["ask", "Hi", "--no-save", "--model-path", path]) == 1
     assert len(one_line(capsys)) < 300
 
 

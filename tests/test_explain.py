@@ -225,7 +225,7 @@ async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engin
     [
         ([], False, 2, "explain needs a terminal"),
         (["--temperature", "0.5"], True, 2, "explain has no such flag"),
-        (["--model_path", "/nowhere/at/all"], True, 1, "/nowhere/at/all"),
+        (["--model-path", "/nowhere/at/all"], True, 1, "/nowhere/at/all"),
     ],
 )
 def test_mistakes_are_told_in_one_line(

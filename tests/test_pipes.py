@@ -378,7 +378,7 @@ def test_plain_output_has_no_escapes_and_redraws_nothing(engine: EchoEngine, mon
 def test_plain_output_in_a_pipe_is_exactly_the_models_text(
     engine: EchoEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["ask", "one\ntwo", "--plain", "--no-save"]) == 0
+    assert main(["ask", "one\ntwo", "--screen-reader", "--no-save"]) == 0
     assert capsys.readouterr().out == "ONE\nTWO"
 
 

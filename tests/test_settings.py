@@ -168,7 +168,7 @@ def test_settings_reach_the_engine_and_flags_go_over_them(path: Path, engine: Re
 
 def test_a_flag_before_the_command_goes_over_the_file_too(path: Path, engine: RecordingEngine) -> None:
     write(path, "max_new_tokens = 5\nlookahead = false\n")
-    assert main(["--max_new_tokens", "6", "ask", "x"]) == 0
+    assert main(["--max-new-tokens", "6", "ask", "x"]) == 0
     assert (engine.asked.options.max_new_tokens, engine.asked.options.lookahead) == (6, False)
 
 

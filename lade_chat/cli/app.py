@@ -45,11 +45,20 @@ INTERRUPTED = 130
 READER_GONE = 141
 """As a shell tells of a program that SIGPIPE has ended."""
 
+_OLD_FLAGS = {"plain": "screen-reader"}
+
+
+def canonical_flag(name: str) -> str:
+    """Return the documented spelling of a flag; underscores and former names are accepted but not shown."""
+    dashed = name.replace("_", "-")
+    return _OLD_FLAGS.get(dashed, dashed)
+
+
 app = typer.Typer(
     name="lade-chat",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help shows every name of every flag in 80 columns
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_flag},
 )
 
 

@@ -219,7 +219,7 @@ def _ranks(plan: Plan) -> Ranks:
     if plan.model.processes > 1 and plan.random_weights is not None:
         raise LadeChatError("--random-weights goes with one process alone.")
     if plan.model.tensor_parallel > 1 and plan.pad_cost is not None:
-        raise LadeChatError("--pad-cost does not go with --tp: pad what is not split.")
+        raise LadeChatError("--pad-cost and --tensor-parallel exclude one another.")
     ranks = Ranks()
     change = None if plan.pad_cost is None else ("lade_chat.bench.padding:padded", plan.pad_cost)
     ranks.assign(plan.model, change)

@@ -18,7 +18,7 @@ _MOST_FOLDERS = 200
 
 @dataclass(frozen=True)
 class KnownModel:
-    """``path`` is what ``--model_path`` takes; ``about`` a word or two beside it."""
+    """``path`` is what ``--model-path`` takes; ``about`` a word or two beside it."""
 
     path: str
     about: str = ""

@@ -33,7 +33,7 @@ Prompt: TypeAlias = Annotated[
 ]
 Plain: TypeAlias = Annotated[
     bool,
-    typer.Option("--plain", help="On a terminal: whole lines, no colours, nothing redrawn (for screen readers)."),
+    typer.Option("--screen-reader", help="On a terminal: whole lines, no colours, nothing redrawn."),
 ]
 Batch: TypeAlias = Annotated[
     Path | None,

@@ -6,8 +6,8 @@ EXIT_CODES = "Exit codes: 0 done · 1 failed · 2 wrong usage · 130 interrupted
 CHAT_EXAMPLES = """\b
 Examples:
   lade-chat
-  lade-chat --model_path Qwen/Qwen2.5-0.5B-Instruct --dtype float32
-  lade-chat --model_path ./my-model --no-lookahead
+  lade-chat --model-path Qwen/Qwen2.5-0.5B-Instruct --dtype float32
+  lade-chat --model-path ./my-model --no-lookahead
   lade-chat --temperature 0.8 --top-p 0.9
   lade-chat --continue
   lade-chat --resume fox
@@ -39,18 +39,18 @@ Examples:
   lade-chat bench --suites code,math --methods lookahead,hf-generate
   lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
   lade-chat bench --pad-cost 1.1B --dtype bfloat16 --suites story --repeats 5
-  lade-chat bench --model_path ./my-model --prompts question.jsonl --limit 20
+  lade-chat bench --model-path ./my-model --prompts question.jsonl --limit 20
   lade-chat bench --json | jq .overall
 """
 EXPLAIN_EXAMPLES = """\b
 Examples:
   lade-chat explain
-  lade-chat explain "Count down from 20 to 1." --model_path ./my-model
+  lade-chat explain "Count down from 20 to 1." --model-path ./my-model
 """
 TUNE_EXAMPLES = """\b
 Examples:
   lade-chat tune
-  lade-chat tune --sweep -W 20 -N 6 --model_path ./my-model
+  lade-chat tune --sweep -W 20 -N 6 --model-path ./my-model
 """
 SETTINGS_EXAMPLES = """\b
 Examples:
@@ -62,5 +62,5 @@ Examples:
 WEB_EXAMPLES = """\b
 Examples:
   lade-chat web
-  lade-chat web --open --port 0 --model_path ./my-model
+  lade-chat web --open --port 0 --model-path ./my-model
 """

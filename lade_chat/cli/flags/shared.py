@@ -41,7 +41,6 @@ class SharedOptions:
     model_path: Annotated[
         str | None,
         typer.Option(
-            "--model_path",
             "--model-path",
             metavar="PATH_OR_HUB_ID",
             help="A model's folder or its Hugging Face id; without it, the small model that comes along.",
@@ -83,6 +82,7 @@ class SharedOptions:
     tensor_parallel: Annotated[
         int | None,
         typer.Option(
+            "--tensor-parallel",
             "--tp",
             metavar="INT",
             parser=whole(1),
@@ -136,7 +136,6 @@ class SharedOptions:
     max_new_tokens: Annotated[
         int,
         typer.Option(
-            "--max_new_tokens",
             "--max-new-tokens",
             metavar="INT",
             parser=setting("max_new_tokens"),
@@ -176,11 +175,11 @@ class SharedOptions:
     def processes(self) -> int:
         """How many processes there are; under torchrun those that it has started."""
         if self.tensor_parallel and (self.lookahead_workers or 1) > 1:
-            raise typer.BadParameter("it does not go with --lookahead-workers", param_hint="--tp")
+            raise typer.BadParameter("it does not go with --lookahead-workers", param_hint="--tensor-parallel")
         asked = self.tensor_parallel or self.lookahead_workers
         started = torchrun.world_size() if torchrun.under_torchrun() else None
         if started is not None and asked not in (None, started):
-            flag = "--tp" if self.tensor_parallel else "--lookahead-workers"
+            flag = "--tensor-parallel" if self.tensor_parallel else "--lookahead-workers"
             raise typer.BadParameter(f"torchrun has started {started} processes, not {asked}", param_hint=flag)
         return started or asked or 1
 
