@@ -17,7 +17,7 @@ from checkpoints import make_qwen2
 from safetensors.torch import load_file, save_file
 
 from lade_chat.cli.app import main
-from lade_chat.cli.batch import read_batch
+from lade_chat.cli.running.batch import read_batch
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import read_json
 from tests.test_pipes import EchoEngine, data, engine  # noqa: F401 - fixtures
@@ -52,7 +52,7 @@ def test_an_id_that_cannot_be_written_again_is_refused_before_anything_is_asked(
 ) -> None:
     (tmp_path / "prompts").write_text(f'one\n{{"prompt": "two", "id": {value}}}\n')
     assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(tmp_path / "answers")]) == 1
-    assert "line 2: the id is no JSON value" in one_line(capsys)
+    assert "line 2: the id is not JSON" in one_line(capsys)
     assert engine.asked == []
     assert not (tmp_path / "answers").exists()
 
@@ -165,9 +165,9 @@ def test_an_empty_host_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 ASK = """
 import sys
-import lade_chat.cli.ask, lade_chat.cli.batch
+import lade_chat.cli.ask, lade_chat.cli.running.batch
 from tests.test_pipes import EchoEngine
-lade_chat.cli.ask.make_engine = lade_chat.cli.batch.make_engine = lambda options: EchoEngine()
+lade_chat.cli.ask.make_engine = lade_chat.cli.running.batch.make_engine = lambda options: EchoEngine()
 from lade_chat.cli.app import main
 sys.exit(main({arguments}))
 """

@@ -38,7 +38,7 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 def test_in_a_pipe_each_suite_is_told_as_soon_as_it_is_measured(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_progress, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(bench_progress, "MIN_LINE_SECONDS", 0.0)
     assert main(command) == 0
     captured = capsys.readouterr()
     lines = captured.err.splitlines()

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from lade_chat.engine.job import Job
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Race, Reply
@@ -79,11 +80,9 @@ class RecordingEngine:
     def __init__(self) -> None:
         self.commands: list[Load | Reply | Race] = []
 
-    def stop(self) -> None: ...
-
-    def set_lookahead(self, enabled: bool) -> None: ...
-
-    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+    def handle(self, job: Job) -> Iterator[Event]:
+        command = job.command
+        assert isinstance(command, Load | Reply | Race)
         self.commands.append(command)
         if isinstance(command, Load):
             yield Loaded(ModelInfo("recorded", "cpu", "float32", 1, 512, True))
@@ -313,7 +312,7 @@ def test_the_chat_gets_every_flag_and_its_engine_is_closed(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "lade_chat.tui.app.application", module)
     closed: list[bool] = []
     monkeypatch.setattr("lade_chat.engine.process.client.EngineClient.close", lambda _client: closed.append(True))
-    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: True)
+    monkeypatch.setattr("lade_chat.cli.chat.has_terminal", lambda: True)
     flags = [flag for flag in DECODING_FLAGS if flag != "--raw"]  # which goes not with --system
     assert main([*MODEL_FLAGS, *flags, "--system", "Be brief."]) == 1
     assert seen["options"] == (MODEL, msgspec.structs.replace(DECODING, raw=False))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lade_chat.engine.job import Job
 from lade_chat.cli.app import main
 from lade_chat.protocol.commands import Load, Race, Reply
 from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, Tokens
@@ -26,9 +27,8 @@ class RacingEngine:
         self.races: list[Race] = []
         self.stops_at: int | None = None
 
-    def stop(self) -> None: ...
-
-    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+    def handle(self, job: Job) -> Iterator[Event]:
+        command = job.command
         if isinstance(command, Load):
             yield Loaded(ModelInfo("racing", "cpu", "float32", 1, 512, True))
             return

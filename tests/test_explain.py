@@ -236,7 +236,7 @@ def test_mistakes_are_told_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: terminal)
+    monkeypatch.setattr("lade_chat.cli.explain.has_terminal", lambda: terminal)
     assert main(["explain", *arguments]) == code
     err = capsys.readouterr().err
     assert words in err
@@ -249,7 +249,7 @@ def test_what_ends_the_screen_becomes_the_line_on_stderr(
     def run(app: ExplainApp) -> None:
         app.trouble = "mamba: lookahead cannot serve this model"
 
-    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: True)
+    monkeypatch.setattr("lade_chat.cli.explain.has_terminal", lambda: True)
     monkeypatch.setattr(ExplainApp, "run", run)
     assert main(["explain"]) == 1
     assert capsys.readouterr().err == "error: mamba: lookahead cannot serve this model\n"

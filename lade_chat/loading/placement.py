@@ -39,7 +39,7 @@ def _tensor_parallel(options: ModelOptions, config: Any) -> dict[str, Any]:
     for name, what in (("num_attention_heads", "attention heads"), ("num_key_value_heads", "heads of keys and values")):
         heads = getattr(text, name, None)
         if isinstance(heads, int) and heads % ranks:
-            raise ModelError(f"The model has {heads} {what}, which cannot be split evenly over --tensor-parallel {ranks}.")
+            raise ModelError(f"--tensor-parallel {ranks} does not divide the model's {heads} {what}.")
     from transformers.distributed.configuration_utils import DistributedConfig
 
     return {"distributed_config": DistributedConfig(tp_size=ranks, tp_plan="auto")}

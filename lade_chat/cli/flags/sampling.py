@@ -1,4 +1,4 @@
-"""The flags that say how tokens are drawn and where a reply stops, checked before a model is loaded."""
+"""Flags of sampling and of stop strings."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Annotated
 import msgspec
 import typer
 
-from lade_chat.cli.flags.numbers import setting
+from lade_chat.cli.flags.arguments import setting
 from lade_chat.protocol.values import Sampling
 
 
 class Base(StrEnum):
-    """What the other flags go over."""
+    """The sampling that the other flags override."""
 
     GREEDY = "greedy"
     MODEL = "model"
@@ -22,9 +22,9 @@ class Base(StrEnum):
 def _check_stops(stops: list[str] | None) -> list[str] | None:
     for stop in stops or ():
         if not stop:
-            raise typer.BadParameter("an empty text would stop everything.")
+            raise typer.BadParameter("an empty text would stop every reply.")
         if any("\ud800" <= character <= "\udfff" for character in stop):
-            raise typer.BadParameter("this is no text: its bytes are not UTF-8.")
+            raise typer.BadParameter("its bytes are not UTF-8.")
     return stops
 
 
@@ -32,8 +32,8 @@ SamplingBase = Annotated[
     Base,
     typer.Option(
         "--sampling",
-        help="What the flags from here to --seed go over: greedy (always the likeliest token), or model (the model's"
-        " own generation config). Each of them but --repetition-penalty switches sampling on.",
+        help="The base of the flags from here to --seed: greedy (always the likeliest token), or model (the model's own"
+        " generation config). Each of them but --repetition-penalty switches sampling on.",
     ),
 ]
 Temperature = Annotated[
@@ -41,7 +41,7 @@ Temperature = Annotated[
     typer.Option(
         metavar="FLOAT",
         parser=setting("temperature"),
-        help="What the logits are divided by: more is more varied, 0 is greedy. 1 if only other flags are given.",
+        help="Divide the logits: higher is more varied, 0 is greedy. 1 if only other flags are given.",
     ),
 ]
 TopP = Annotated[
@@ -49,19 +49,19 @@ TopP = Annotated[
     typer.Option(
         metavar="FLOAT",
         parser=setting("top_p"),
-        help="Only the likeliest tokens that make up this much probability.",
+        help="Sample from the likeliest tokens with this total probability.",
     ),
 ]
 TopK = Annotated[
     int | None,
-    typer.Option(metavar="INT", parser=setting("top_k"), help="Only so many of the likeliest tokens; 0 for all."),
+    typer.Option(metavar="INT", parser=setting("top_k"), help="Sample from this many likeliest tokens; 0 for all."),
 ]
 MinP = Annotated[
     float | None,
     typer.Option(
         metavar="FLOAT",
         parser=setting("min_p"),
-        help="Only tokens with this share of the likeliest one's probability.",
+        help="Sample from tokens with at least this share of the likeliest one's probability.",
     ),
 ]
 TypicalP = Annotated[
@@ -69,7 +69,7 @@ TypicalP = Annotated[
     typer.Option(
         metavar="FLOAT",
         parser=setting("typical_p"),
-        help="Only the most typical tokens that make up this much probability.",
+        help="Sample from the most typical tokens with this total probability.",
     ),
 ]
 RepetitionPenalty = Annotated[
@@ -85,7 +85,7 @@ Seed = Annotated[
     typer.Option(
         metavar="INT",
         parser=setting("seed"),
-        help="With one seed the text is the same each time, lookahead or not; without it, one is drawn and shown.",
+        help="The same seed gives the same text, with lookahead or without; by default one is drawn and shown.",
     ),
 ]
 Stops = Annotated[
@@ -94,15 +94,15 @@ Stops = Annotated[
         "--stop",
         metavar="TEXT",
         callback=_check_stops,
-        help="End the reply before this text; may be given again. A line break is $'\\n' in most shells.",
+        help="End the reply before this text; repeatable. A line break is $'\\n' in most shells.",
     ),
 ]
 
 
 def sampling_of(base: Base, asked: Sampling) -> Sampling | None:
-    """What the engine is asked for: ``asked`` over ``base``; None for greedy decoding and nothing else.
+    """Return ``asked`` over ``base``; None for plain greedy decoding.
 
-    Over a model's own settings a seed is only the seed; it does not make a greedy model draw.
+    Over a model's own settings a seed is only the seed; it does not make a greedy model sample.
     """
     if base is Base.MODEL:
         return msgspec.structs.replace(asked, from_model=True)

@@ -1,4 +1,4 @@
-"""The flags that the chat, ``ask`` and ``compare`` have in common, declared once."""
+"""Flags shared by the chat, ``ask`` and ``compare``, declared once."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from lade_chat.cli.flags.arguments import ColourChoice, Colours
-from lade_chat.cli.flags.conversations import OF_THE_CHAT
-from lade_chat.cli.flags.numbers import setting, whole
+from lade_chat.cli.flags.arguments import CHAT_FLAGS, ColourChoice, Colours, setting, whole
 from lade_chat.cli.flags.sampling import (
     Base,
     MinP,
@@ -36,27 +34,27 @@ from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 
 @dataclass(frozen=True)
 class SharedOptions:
-    """What was said on the command line about the model, the decoding and the colours; each field is a flag."""
+    """The flags of the model, the decoding and the colours, a field each."""
 
     model_path: Annotated[
         str | None,
         typer.Option(
             "--model-path",
             metavar="PATH_OR_HUB_ID",
-            help="A model's folder or its Hugging Face id; without it, the small model that comes along.",
+            help="A model's folder or its Hugging Face id; by default, the small bundled model.",
         ),
     ] = None
     device: Annotated[
         str | None,
-        typer.Option(metavar="DEVICE", help="cpu, cuda, cuda:1, mps …; without it, the best."),
+        typer.Option(metavar="DEVICE", help="cpu, cuda, cuda:1, mps …; by default, the best."),
     ] = None
     dtype: Annotated[
         str | None,
-        typer.Option(metavar="DTYPE", help="float32, bfloat16 …; without it, what suits the device."),
+        typer.Option(metavar="DTYPE", help="float32, bfloat16 …; by default, whichever suits the device."),
     ] = None
     trust_remote_code: Annotated[
         bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with a model."),
+        typer.Option("--trust-remote-code", help="Run Python code that ships with a model."),
     ] = False
     allow_pickle: Annotated[
         bool,
@@ -76,7 +74,7 @@ class SharedOptions:
             "--lookahead-workers",
             metavar="INT",
             parser=whole(1),
-            help="Processes that share each step of lookahead, every one with the whole model: one a GPU.",
+            help="Processes that share each lookahead step, each with the whole model: one per GPU.",
         ),
     ] = None
     tensor_parallel: Annotated[
@@ -86,7 +84,7 @@ class SharedOptions:
             "--tp",
             metavar="INT",
             parser=whole(1),
-            help="Processes that hold a part of the model each (tensor parallelism).",
+            help="Processes to split the model over (tensor parallelism).",
         ),
     ] = None
     device_map: Annotated[
@@ -103,7 +101,7 @@ class SharedOptions:
             "--lookahead/--no-lookahead",
             envvar="USE_LADE",
             show_envvar=True,
-            help="Decode by lookahead or plainly; the same text.",
+            help="Decode by lookahead, or plainly: the text is the same.",
         ),
     ] = True
     window_size: Annotated[
@@ -114,7 +112,7 @@ class SharedOptions:
             metavar="INT",
             parser=setting("window_size"),
             help="Columns of the lookahead window (W)."
-            " Without -W, -N, -G the sizes follow from what a step costs here; with one, the others are 7, 5, 7.",
+            " Without -W, -N, -G the sizes follow from the measured cost of a step; with one, the others are 7, 5, 7.",
         ),
     ] = None
     ngram_size: Annotated[
@@ -152,10 +150,10 @@ class SharedOptions:
     seed: Seed = None
     stop: Stops = None
     system: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A system message; a resumed conversation has it from there on.")
+        str | None, typer.Option(metavar="TEXT", help="A system message; a resumed conversation uses it from there on.")
     ] = None
-    raw: Annotated[bool, typer.Option("--raw", help="Go on from the bare text, without roles (base models).")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up, and what the decoder does.")] = False
+    raw: Annotated[bool, typer.Option("--raw", help="Continue the bare text, without roles (for base models).")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up and the details of decoding.")] = False
     colours: Colours = ColourChoice.VERIFIED
 
     def model(self) -> ModelOptions:
@@ -173,7 +171,7 @@ class SharedOptions:
         )
 
     def processes(self) -> int:
-        """How many processes there are; under torchrun those that it has started."""
+        """Return the number of processes; under torchrun, as many as it has started."""
         if self.tensor_parallel and (self.lookahead_workers or 1) > 1:
             raise typer.BadParameter("it does not go with --lookahead-workers", param_hint="--tensor-parallel")
         asked = self.tensor_parallel or self.lookahead_workers
@@ -190,23 +188,23 @@ class SharedOptions:
             max_new_tokens=self.max_new_tokens,
             raw=self.raw,
             debug=self.debug,
-            sampling=self.drawing(),
+            sampling=self.sampling_options(),
             stop=tuple(self.stop or ()),
         )
 
-    def drawing(self) -> Sampling | None:
-        """How tokens are drawn; None for the likeliest always."""
+    def sampling_options(self) -> Sampling | None:
+        """Return the sampling; None for greedy decoding."""
         names = (name for name in Sampling.__struct_fields__ if name != "from_model")
         return sampling_of(self.sampling, Sampling(**{name: getattr(self, name) for name in names}))
 
     def sizes(self) -> Sizes | None:
-        """The sizes given, the paper's in place of those missing; None if none was given."""
+        """Return the sizes given, completed by the paper's; None if none was given."""
         values = {name: getattr(self, name) for name in Sizes.__struct_fields__}
         given = {name: value for name, value in values.items() if value is not None}
         return Sizes(**given) if given else None
 
     def messages(self, prompt: str) -> tuple[Message, ...]:
-        """A conversation of one question; a bare text has no roles, so none of the system's."""
+        """Return a conversation of one question; bare text has no system message."""
         question = Message("user", prompt)
         return (Message("system", self.system), question) if self.system and not self.raw else (question,)
 
@@ -214,8 +212,8 @@ class SharedOptions:
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that takes ``context`` and ``options: SharedOptions`` a flag for each shared option.
 
-    A flag given before a subcommand counts there too, unless it is given again behind it. Where there is none the
-    settings count, for the command's own flags too; they stand in ``context.obj``.
+    A flag given before a subcommand applies to it, unless given again behind it. Flags not given take their values
+    from the settings, the command's own flags too; ``context.obj`` holds the settings.
     """
     return with_some_options(settings=SETTINGS)(command)
 
@@ -223,7 +221,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 def with_some_options(
     *, without: Collection[str] = (), settings: Collection[str] = MODEL_SETTINGS, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """As :func:`with_shared_options`, but without some of the flags and settings, and with other defaults for some."""
+    """Like :func:`with_shared_options`, without some of the flags and settings, and with other defaults for some."""
     fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]
     return lambda command: _with_flags(command, fields, settings, defaults)
 
@@ -246,7 +244,7 @@ def _with_flags(
             for name in names:
                 if _given(context.parent, name) and not _given(context, name):
                     shared[name] = context.parent.params[name]
-            values = _handed_on(context, values)
+            values = _with_values_before(context, values)
         if context.invoked_subcommand is None:
             given = {**shared, **values}
             with_system = given.get("system") is not None
@@ -273,22 +271,20 @@ def _with_flags(
     return run
 
 
-def _handed_on(context: typer.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A command's own parameters, those given before it among them. Raises a usage error for one of the chat alone."""
+def _with_values_before(context: typer.Context, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the parameters given before a command to its own. Raises a usage error for one of the chat alone."""
     assert context.parent is not None
     before: dict[str, Any] = context.parent.params
-    given = [name for name in OF_THE_CHAT if _given(context.parent, name)]
+    given = [name for name in CHAT_FLAGS if _given(context.parent, name)]
     for name in given:
         if name not in values:
-            way_on = "; ask --continue goes on with the latest conversation" if name == "resume" else ""
-            flag = OF_THE_CHAT[name]
-            raise usage(
-                f"{flag} is for the chat itself, without a command: {context.info_name} has no such flag{way_on}"
-            )
+            hint = "; ask --continue continues the latest conversation" if name == "resume" else ""
+            flag = CHAT_FLAGS[name]
+            raise usage(f"{flag} is for the chat itself, without a command: {context.info_name} has no such flag{hint}")
     return {**values, **{name: before[name] for name in given if not _given(context, name)}}
 
 
 def _given(context: typer.Context | Any, name: str) -> bool:
-    """Whether a flag stood on the command line (a default or the environment does not count)."""
+    """Tell whether a flag is on the command line; defaults and the environment do not count."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"
