@@ -14,7 +14,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from lade_chat.engine.job import Job
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Race, Reply
@@ -80,9 +79,11 @@ class RecordingEngine:
     def __init__(self) -> None:
         self.commands: list[Load | Reply | Race] = []
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        assert isinstance(command, Load | Reply | Race)
+    def stop(self) -> None: ...
+
+    def set_lookahead(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
         self.commands.append(command)
         if isinstance(command, Load):
             yield Loaded(ModelInfo("recorded", "cpu", "float32", 1, 512, True))

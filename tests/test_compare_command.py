@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.engine.job import Job
 from lade_chat.cli.app import main
 from lade_chat.protocol.commands import Load, Race, Reply
 from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, Tokens
@@ -27,8 +26,9 @@ class RacingEngine:
         self.races: list[Race] = []
         self.stops_at: int | None = None
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
+    def stop(self) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
         if isinstance(command, Load):
             yield Loaded(ModelInfo("racing", "cpu", "float32", 1, 512, True))
             return
@@ -47,7 +47,7 @@ class RacingEngine:
 def engine(monkeypatch: pytest.MonkeyPatch) -> RacingEngine:
     engine = RacingEngine()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    for module in ("compare", "compare_suite"):
+    for module in ("compare", "running.suite_races"):
         monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
     return engine
 

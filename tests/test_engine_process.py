@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from lade_chat.engine.job import Job
 from lade_chat.engine.process.client import EngineClient
 from lade_chat.protocol.codec import decode_event, encode
 from lade_chat.protocol.commands import Command, Load, Race, Reply
@@ -38,13 +37,24 @@ PATIENCE = 30.0  # a limit for a hung test, not a measure of anything
 class ScriptedEngine:
     """Does what the last message says."""
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
+    def __init__(self) -> None:
+        self._stopped = False
+        self._lookahead = True
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def set_lookahead(self, enabled: bool) -> None:
+        self._lookahead = enabled
+
+    def handle(self, command: Command) -> Iterator[Event]:
+        self._stopped = False
         if isinstance(command, Load):
             yield from self._load(command.options.path)
         elif isinstance(command, Reply | Race):
+            self._lookahead = command.options.lookahead
             yield ReplyStarted(prompt_tokens=3)
-            yield from self._reply(command.messages[-1].content, job)
+            yield from self._reply(command.messages[-1].content)
 
     def _load(self, path: str | None) -> Iterator[Event]:
         if path == "broken":
@@ -52,7 +62,7 @@ class ScriptedEngine:
         yield Loading("weights", 1, 2)
         yield Loaded(MODEL)
 
-    def _reply(self, wish: str, job: Job) -> Iterator[Event]:
+    def _reply(self, wish: str) -> Iterator[Event]:
         if wish == "raise":
             raise ValueError("a bad thing\nhappened")
         if wish == "exhaust":
@@ -70,15 +80,14 @@ class ScriptedEngine:
             sys.stdout.flush()
             os.write(1, b"another one too\n")
         if wish == "long":
-            yield _tokens("long " * 200_000, job)
-        while wish == "forever" and not job.stopped:
-            yield _tokens("on " if job.lookahead else "off ", job)
+            yield self._tokens("long " * 200_000)
+        while wish == "forever" and not self._stopped:
+            yield self._tokens("on " if self._lookahead else "off ")
             time.sleep(0.002)
-        yield ReplyFinished("cancelled" if job.stopped else "eos", Statistics())
+        yield ReplyFinished("cancelled" if self._stopped else "eos", Statistics())
 
-
-def _tokens(text: str, job: Job) -> Tokens:
-    return Tokens((Piece(text, "plain", 1, 0),), Statistics(lookahead=job.lookahead))
+    def _tokens(self, text: str) -> Tokens:
+        return Tokens((Piece(text, "plain", 1, 0),), Statistics(lookahead=self._lookahead))
 
 
 SCRIPTED = f"{__name__}:ScriptedEngine"

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from lade_chat.engine.job import Job
 from lade_chat.cli.app import main
 from lade_chat.cli.running.batch import read_batch, run_batch
 from lade_chat.errors import LadeChatError
@@ -30,13 +29,15 @@ class EchoEngine:
 
     def __init__(self) -> None:
         self.asked: list[tuple[Message, ...]] = []
+        self.stopped = False
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
+    def stop(self) -> None:
+        self.stopped = True
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
         if isinstance(command, Load):
             yield Loaded(ModelInfo("tiny", "cpu", "float32", 1, 64, lookahead_supported=True))
             return
-        assert isinstance(command, Reply | Race)
         self.asked.append(command.messages)
         question = command.messages[-1].content
         if question == "killed":
@@ -49,6 +50,16 @@ class EchoEngine:
             return
         yield ReplyFinished("cancelled" if question == "stopped" else "eos", STATISTICS)
 
+    def set_lookahead(self, enabled: bool) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def step_once(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def inspect(self, enabled: bool) -> None: ...
+
 
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
@@ -58,7 +69,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> EchoEngine:
     engine = EchoEngine()
-    for module in ("ask", "batch", "compare"):
+    for module in ("ask", "running.batch", "compare"):
         monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
     return engine
 
@@ -287,9 +298,10 @@ def test_each_answer_is_written_before_the_next_is_asked(prompts: Path, tmp_path
     seen: list[int] = []
 
     class Watching(EchoEngine):
-X            if isinstance(command, Reply):
+        def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+            if isinstance(command, Reply):
                 seen.append(len(records(output)) if output.exists() else 0)
-            yield from super().handle(job)
+            yield from super().handle(command)
 
     run_batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=Watching())
     assert seen == [0, 1, 2]

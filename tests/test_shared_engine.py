@@ -6,9 +6,8 @@ import threading
 
 import pytest
 
-from lade_chat.engine.job import Job
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.sharing.shared_engine import MAX_CACHED, SharedEngine, TabEngine
+from lade_chat.engine.sharing.shared_engine import MOST_CACHED, SharedEngine, TabEngine
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens, Waiting
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
@@ -31,12 +30,11 @@ class Asking(threading.Thread):
     def __init__(self, tab: TabEngine, text: str) -> None:
         super().__init__(daemon=True)
         self.events: list[Event] = []
-        self.job = Job(ask(text))
-        self._tab = tab
+        self._tab, self._text = tab, text
         self.start()
 
     def run(self) -> None:
-        for event in self._tab.handle(self.job):
+        for event in self._tab.handle(ask(self._text)):
             self.events.append(event)
 
 
@@ -52,7 +50,7 @@ def test_each_tab_has_its_own_cache(shared: SharedEngine) -> None:
 
 
 def test_no_more_caches_are_kept_than_there_may_be(shared: SharedEngine) -> None:
-    tabs = [shared.open_tab() for _ in range(MAX_CACHED + 2)]
+    tabs = [shared.open_tab() for _ in range(MOST_CACHED + 2)]
     answers(tabs[0], LOAD)
     before = [cache_of(tab) for tab in tabs]
     assert cache_of(tabs[-1]) == before[-1]
@@ -83,8 +81,8 @@ def test_lookahead_is_switched_for_one_who_waits(shared: SharedEngine, engine: T
     wait_for(engine.entered.is_set)
     waiting = Asking(second, "hello")
     wait_for(lambda: shared._waiting)
-    waiting.job.set_lookahead(False)
-    assert running.job.lookahead
+    second.set_lookahead(False)
+    assert engine.lookahead is None  # not for the reply of another tab
     engine.go.set()
     for thread in (running, waiting):
         thread.join(PATIENCE)
@@ -98,14 +96,14 @@ def test_one_who_waits_may_give_up_without_waiting(shared: SharedEngine, engine:
     wait_for(engine.entered.is_set)
     waiting = Asking(second, "never asked")
     wait_for(lambda: shared._waiting)
-    waiting.job.stop()
+    second.stop()
     waiting.join(PATIENCE)
     told, event = waiting.events
     assert told == Waiting(1)
     assert isinstance(event, ReplyFinished)
     assert event.finish_reason == "cancelled"
-    assert not running.job.stopped
-    running.job.stop()
+    assert not engine.stopped.is_set()
+    first.stop()
     running.join(PATIENCE)
     assert isinstance(running.events[-1], ReplyFinished)
     assert engine.log == ["wait"]
@@ -125,13 +123,13 @@ def test_nobody_waits_for_a_paused_tab(shared: SharedEngine, engine: TurnsEngine
     answers(first, LOAD)
     running = Asking(first, "wait")
     wait_for(engine.entered.is_set)
-    running.job.pause()
-    assert not running.job.may_step()
+    first.pause()
+    assert engine.paused
     waiting = Asking(second, "hello")
     wait_for(lambda: shared._waiting)
-    assert running.job.may_step()
-    running.job.pause()
-    assert running.job.may_step()
+    assert not engine.paused
+    first.pause()
+    assert not engine.paused
     engine.go.set()
     running.join(PATIENCE)
     waiting.join(PATIENCE)

@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lade_chat.engine.job import Job
 from lade_chat.cli.app import main
 from lade_chat.cli.tab import TAB
 from lade_chat.engine.sharing.address import ADDRESS, SECRET
@@ -37,23 +36,39 @@ posix = pytest.mark.skipif(os.name == "nt", reason="the server is ended by a sig
 class WordsEngine:
     """Says the same words to everything, a word a step, and counts its conversations."""
 
+    def __init__(self) -> None:
+        self._lookahead = self._stopped = False
+
     def exchange(self, cached: Any) -> Any:
         return cached or "cache"
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
+    def stop(self) -> None:
+        self._stopped = True
+
+    def set_lookahead(self, enabled: bool) -> None:
+        self._lookahead = enabled
+
+    def pause(self) -> None: ...
+
+    def step_once(self) -> None: ...
+
+    def resume(self) -> None: ...
+
+    def inspect(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
         if isinstance(command, Load):
             yield Loaded(ModelInfo("scripted-model", "cpu", "float32", 12, 2048, lookahead_supported=True))
             return
-        assert isinstance(command, Reply | Race)
+        self._stopped, self._lookahead = False, command.options.lookahead
         yield ReplyStarted(9)
         sides: tuple[Side, ...] = ("left", "right") if isinstance(command, Race) else ("left",)
         for side in sides:
             for number, word in enumerate(WORDS):
-                if not job.stopped:
+                if not self._stopped:
                     time.sleep(0.02)
                     yield Tokens((Piece(word, "plain", number, number),), self._figures(number + 1), side)
-            yield ReplyFinished("cancelled" if job.stopped else "eos", self._figures(len(WORDS)), side)
+            yield ReplyFinished("cancelled" if self._stopped else "eos", self._figures(len(WORDS)), side)
         if isinstance(command, Race):
             yield RaceFinished(1.5, identical=True)
 

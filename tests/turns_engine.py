@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from lade_chat.engine.job import Job
 from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine, TabEngine
 from lade_chat.protocol.commands import Load, Race, Reply
 from lade_chat.protocol.events import Event, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens
@@ -27,9 +26,10 @@ class TurnsEngine:
     def __init__(self) -> None:
         self.log: list[str] = []
         self.go = threading.Event()
+        self.stopped = threading.Event()
         self.entered = threading.Event()
+        self.paused = False
         self.lookahead: bool | None = None
-        """As the last reply ended."""
         self._made = 0
         self._cache = self._new()
 
@@ -41,24 +41,38 @@ class TurnsEngine:
         before, self._cache = self._cache, cached or self._new()
         return before
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def set_lookahead(self, enabled: bool) -> None:
+        self.lookahead = enabled
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def step_once(self) -> None: ...
+
+    def resume(self) -> None:
+        self.paused = False
+
+    def inspect(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
         if isinstance(command, Load):
             name = command.options.path or "bundled"
             yield LoadFailed("no such model", kept=True) if name == "wrong" else Loaded(info(name))
             return
-        assert isinstance(command, Reply | Race)
+        self.stopped.clear()
         question = command.messages[-1].content
         self.log.append(question)
         if question == "breaks":
             raise RuntimeError("it broke")
         yield ReplyStarted(1)
         self.entered.set()
-        while question.startswith("wait") and not self.go.is_set() and not job.stopped:
+        while question.startswith("wait") and not self.go.is_set() and not self.stopped.is_set():
             time.sleep(0.002)
         yield Tokens((Piece(self._cache, "plain", 1, 0),), Statistics())
-        self.lookahead = job.lookahead
-        yield ReplyFinished("cancelled" if job.stopped else "eos", Statistics())
+        yield ReplyFinished("cancelled" if self.stopped.is_set() else "eos", Statistics())
 
 
 def info(name: str) -> ModelInfo:

@@ -83,9 +83,7 @@ def serve(
     require_output()
     model = options.model()
     if model.processes > 1:
-        raise LadeChatError(
-            "Several processes for one model cannot serve several tabs: leave out --lookahead-workers and --tensor-parallel."
-        )
+        raise LadeChatError("Several tabs need a single process: leave out --lookahead-workers and --tensor-parallel.")
     try:
         from lade_chat.web.engine_process import EngineProcess
         from lade_chat.web.server import WebServer

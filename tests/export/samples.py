@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 
-from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
 from lade_chat.protocol.commands import Load, Race, Reply
@@ -75,8 +74,11 @@ def race() -> Content:
 class Engine:
     """Answers everything with ``STEPS``: the engine of pictures that need no model."""
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
+    def stop(self) -> None: ...
+
+    def set_lookahead(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
         if isinstance(command, Load):
             yield Loaded(MODEL)
             return

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from lade_chat.engine.job import Job
 from lade_chat.cli.chat import open_chat
 from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.protocol.commands import Load, Race, Reply
@@ -31,22 +30,31 @@ _ROOT = Path(__file__).resolve().parents[2]
 class TalkingEngine:
     """Answers ``short`` with a word; anything else with words until it is stopped."""
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
+    def __init__(self) -> None:
+        self._stopped = False
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def set_lookahead(self, enabled: bool) -> None: ...
+
+    def inspect(self, enabled: bool) -> None: ...
+
+    def handle(self, command: Load | Reply | Race) -> Iterator[Event]:
+        self._stopped = False
         if isinstance(command, Load):
             Path(os.environ[PID_FILE]).write_text(str(os.getpid()))
             yield Loaded(ModelInfo("talker", "cpu", "float32", 1, 2048, lookahead_supported=True))
             return
-        assert isinstance(command, Reply | Race)
         yield ReplyStarted(3)
         words = 0
-        while not job.stopped and (words == 0 or command.messages[-1].content != "short"):
+        while not self._stopped and (words == 0 or command.messages[-1].content != "short"):
             words += 1
             time.sleep(0.005)
             statistics = Statistics(generated_tokens=words, steps=words, seconds=0.01 * words, context_used=3 + words)
             ending = "\n" if words % 8 == 0 else ""
             yield Tokens((Piece(f" word-{words}{ending}", "plain", words, words),), statistics)
-        yield ReplyFinished("cancelled" if job.stopped else "eos", statistics)
+        yield ReplyFinished("cancelled" if self._stopped else "eos", statistics)
 
 
 class Terminal:

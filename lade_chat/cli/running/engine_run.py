@@ -76,7 +76,10 @@ def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
 
 
 def run(engine: Engine, command: Reply | Race) -> Iterator[Event]:
-    """Yield the command's events; raises LadeChatError if it fails. Ctrl+C ends it within a step, a second one at once."""
+    """Yield the command's events. Raises LadeChatError if it fails.
+
+    Ctrl+C ends it within a step, a second one at once.
+    """
     interrupted = False
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
