@@ -83,7 +83,7 @@ def test_json_that_is_nested_without_end_is_a_line(
         assert str(path) in str(refused.value)
     (tmp_path / "prompts").write_text("one\n")
     assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(path)]) == 1
-    assert "no answer to line 1" in one_line(capsys)
+    assert "does not answer line 1" in one_line(capsys)
 
 
 def test_settings_that_are_nested_without_end_are_a_warning(

@@ -11,12 +11,11 @@ import torch
 from models import hf_greedy, random_model, random_prompt
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, Session, Tables
-from lade_chat.bench.identity import differences
-from lade_chat.bench.measure import count, measure
-from lade_chat.bench.memory import entries_of, size_of
+from lade_chat.bench.measure import count, differences, measure
 from lade_chat.bench.methods import decoders
-from lade_chat.bench.methods.decoders import decoder_method
-from lade_chat.bench.methods.registry import METHODS, Method, Replier, Setup
+from lade_chat.bench.methods.decoders import decoder_method, entries_of, size_of
+from lade_chat.bench.methods.method import Method, Replier, Setup
+from lade_chat.bench.methods.registry import METHODS
 from lade_chat.bench.results.summary import Spread, overall, summarise
 from lade_chat.bench.results.values import Reply, Run, StepFigures, SuiteTasks, Task
 from lade_chat.engine.comparison.ties import first_difference, tie_of, unit_of_last_place

@@ -9,7 +9,7 @@ import pytest
 from checkpoints import make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.methods.registry import Method
+from lade_chat.bench.methods.method import Method
 from lade_chat.bench.results.values import Run, SuiteTasks
 from lade_chat.cli.app import main
 from lade_chat.cli.running import bench_progress

@@ -13,7 +13,8 @@ import torch
 from checkpoints import make_bloom, make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.methods.registry import METHODS, Method, Replier, Setup
+from lade_chat.bench.methods.method import Method, Replier, Setup
+from lade_chat.bench.methods.registry import METHODS, default_names, deferred
 from lade_chat.bench.random_weights import with_random_weights
 from lade_chat.bench.results.values import Reply
 from lade_chat.cli.app import main
@@ -94,6 +95,24 @@ def test_a_method_that_the_model_cannot_be_decoded_with_is_left_out(
     assert [row["method"] for row in result["rows"]] == ["plain"]
 
 
+def test_a_new_method_is_a_function_and_a_line_in_the_registry(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toy_method.py").write_text(
+        "from decoding import AutoregressiveDecoder\n"
+        "from lade_chat.bench.methods.decoders import decoder_method\n"
+        "def toy(setup):\n"
+        "    return [decoder_method('toy', AutoregressiveDecoder(setup.model), setup, learns=False)]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(METHODS, "toy", deferred("toy_method:toy"))
+    assert "toy" in default_names(assistant=False)
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "toy", "--json"]
+    assert main([*command, *SHORT]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["method"], row["identical"]) for row in rows] == [("plain", 2), ("toy", 2)]
+
+
 def test_a_difference_in_an_exact_number_format_draws_attention(
     checkpoint: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +146,7 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
         (["--fixed", "7,5"], 2, "W,N,G"),
         (["--fixed", "7,1,7"], 2, "at least 2"),
         (["--repeats", "0"], 2, "--repeats"),
-        (["--seeds", "1,two"], 2, "'two' is no whole number"),
+        (["--seeds", "1,two"], 2, "'two' is not a whole number"),
         (["--seed", "-1"], 2, "--seed"),
         (["--temperature", "-1"], 2, "--temperature"),
         (["--stop", "x"], 2, "--stop"),

@@ -9,14 +9,14 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from decoding import SamplingConfig, measure_step_cost
-from lade_chat.bench.identity import differences
-from lade_chat.bench.measure import count, measure
+from lade_chat.bench.measure import count, differences, measure
 from lade_chat.bench.methods.decoders import fixed_method
-from lade_chat.bench.methods.registry import Method, Setup, Sizes, make
-from lade_chat.bench.methods.scaling import PROBE_SECONDS, Scaling, scaling
+from lade_chat.bench.methods.method import Method, Setup, Sizes
+from lade_chat.bench.methods.registry import make
 from lade_chat.bench.padding import Padding
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
+from lade_chat.bench.results.scaling import PROBE_SECONDS, Scaling, scaling
 from lade_chat.bench.results.summary import Overall, Row, overall, row_line, summarise
 from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoint
 from lade_chat.engine.comparison.ties import tie_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lade_chat.bench.methods.registry import PAPER_SIZES, Sizes, check_names
+from lade_chat.bench.methods.method import PAPER_SIZES, Sizes
+from lade_chat.bench.methods.registry import check_names
 from lade_chat.bench.padding import parse_amount
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.suites.prompts import Suite

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from lade_chat.bench.methods.registry import Replier
+from lade_chat.bench.methods.method import Replier
 from lade_chat.bench.results.values import SuiteTasks, Task
 from lade_chat.engine.comparison.ties import logits_after
 from lade_chat.engine.prompt_builder import build_prompt

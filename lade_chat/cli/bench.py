@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from lade_chat.bench.methods.registry import METHODS, PAPER_SIZES, default_names
+from lade_chat.bench.methods.method import PAPER_SIZES
+from lade_chat.bench.methods.registry import METHODS, default_names
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.plots import check_plot
 from lade_chat.cli.exit_codes import INTERRUPTED, epilog

@@ -39,6 +39,11 @@ def seed_of_draws(seed: int | None, ids: Sequence[int]) -> int | None:
     return None if seed is None else zlib.crc32(array("Q", [seed % 2**64, *ids]).tobytes())
 
 
+def shared_name(method: str, ranks: int) -> str:
+    """Return the name of a method whose steps are shared among ``ranks`` processes."""
+    return f"{method} ×{ranks}"
+
+
 @dataclass(frozen=True, slots=True)
 class SuiteTasks:
     """A suite made ready for one model.
