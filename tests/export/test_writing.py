@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -68,11 +69,10 @@ def test_a_picture_that_fails_leaves_the_old_one(tmp_path: Path, monkeypatch: py
     path = tmp_path / "reply.svg"
     path.write_text("old", encoding="utf-8")
 
-    def full(self: Path, data: bytes) -> int:
-        self.touch()
+    def full(draft: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(LadeChatError, match="No space left on device"):
         write_picture(path, reply())
     assert path.read_text(encoding="utf-8") == "old"
