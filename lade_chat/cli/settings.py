@@ -27,8 +27,6 @@ lade-chat settings temperature=0.8 top_p=0.9 theme=lade-paper
 lade-chat settings temperature= "stop=END"
 LADE_CHAT_DTYPE=float32 lade-chat settings --json | jq .settings.dtype
 """)
-_OTHER_DEFAULTS: dict[str, Value | None] = {"plain": False, "save": True, "data_dir": None, "theme": None}
-"""Defaults of the settings that are not shared flags."""
 
 
 @with_shared_options
@@ -110,7 +108,7 @@ def _value(options: SharedOptions, settings: Settings, name: str) -> Any:
         value = getattr(options, field)
         return value.value if isinstance(value, Enum) else value
     given = settings.get(name)
-    return _OTHER_DEFAULTS[name] if given is None else given
+    return SETTINGS[name].default if given is None else given
 
 
 def _shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
@@ -28,85 +29,90 @@ def _check_stops(stops: list[str] | None) -> list[str] | None:
     return stops
 
 
-SamplingBase = Annotated[
-    Base,
-    typer.Option(
-        "--sampling",
-        help="The base of the flags from here to --seed: greedy (always the likeliest token), or model (the model's own"
-        " generation config). Each of them but --repetition-penalty switches sampling on.",
-    ),
-]
-Temperature = Annotated[
-    float | None,
-    typer.Option(
-        metavar="FLOAT",
-        parser=setting("temperature"),
-        help="Divide the logits: higher is more varied, 0 is greedy. 1 if only other flags are given.",
-    ),
-]
-TopP = Annotated[
-    float | None,
-    typer.Option(
-        metavar="FLOAT",
-        parser=setting("top_p"),
-        help="Sample from the likeliest tokens with this total probability.",
-    ),
-]
-TopK = Annotated[
-    int | None,
-    typer.Option(metavar="INT", parser=setting("top_k"), help="Sample from this many likeliest tokens; 0 for all."),
-]
-MinP = Annotated[
-    float | None,
-    typer.Option(
-        metavar="FLOAT",
-        parser=setting("min_p"),
-        help="Sample from tokens with at least this share of the likeliest one's probability.",
-    ),
-]
-TypicalP = Annotated[
-    float | None,
-    typer.Option(
-        metavar="FLOAT",
-        parser=setting("typical_p"),
-        help="Sample from the most typical tokens with this total probability.",
-    ),
-]
-RepetitionPenalty = Annotated[
-    float | None,
-    typer.Option(
-        metavar="FLOAT",
-        parser=setting("repetition_penalty"),
-        help="Above 1, tokens already in the text become less likely, in greedy decoding too.",
-    ),
-]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        metavar="INT",
-        parser=setting("seed"),
-        help="The same seed gives the same text, with lookahead or without; by default one is drawn and shown.",
-    ),
-]
-Stops = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--stop",
-        metavar="TEXT",
-        callback=_check_stops,
-        help="End the reply before this text; repeatable. A line break is $'\\n' in most shells.",
-    ),
-]
+@dataclass(frozen=True)
+class SamplingFlags:
+    """The flags of sampling and of stop strings, a field each."""
 
+    sampling: Annotated[
+        Base,
+        typer.Option(
+            "--sampling",
+            help="The base of the flags from here to --seed: greedy (the likeliest token), or model (the model's own"
+            " generation config). Each of them but --repetition-penalty switches sampling on.",
+        ),
+    ] = Base.GREEDY
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FLOAT",
+            parser=setting("temperature"),
+            help="Divide the logits: higher is more varied, 0 is greedy. 1 if only other flags are given.",
+        ),
+    ] = None
+    top_p: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FLOAT",
+            parser=setting("top_p"),
+            help="Sample from the likeliest tokens with this total probability.",
+        ),
+    ] = None
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="INT", parser=setting("top_k"), help="Sample from this many likeliest tokens; 0 for all."),
+    ] = None
+    min_p: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FLOAT",
+            parser=setting("min_p"),
+            help="Sample from tokens with at least this share of the likeliest one's probability.",
+        ),
+    ] = None
+    typical_p: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FLOAT",
+            parser=setting("typical_p"),
+            help="Sample from the most typical tokens with this total probability.",
+        ),
+    ] = None
+    repetition_penalty: Annotated[
+        float | None,
+        typer.Option(
+            metavar="FLOAT",
+            parser=setting("repetition_penalty"),
+            help="Above 1, tokens already in the text become less likely, in greedy decoding too.",
+        ),
+    ] = None
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="INT",
+            parser=setting("seed"),
+            help="The same seed gives the same text, with lookahead or without; by default one is drawn and shown.",
+        ),
+    ] = None
+    stop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stop",
+            metavar="TEXT",
+            callback=_check_stops,
+            help="End the reply before this text; repeatable. A line break is $'\\n' in most shells.",
+        ),
+    ] = None
 
-def sampling_of(base: Base, asked: Sampling) -> Sampling | None:
-    """Return ``asked`` over ``base``; None for plain greedy decoding.
+    def sampling_options(self) -> Sampling | None:
+        """Return the sampling of these flags over the base; None for plain greedy decoding.
 
-    Over a model's own settings a seed is only the seed; it does not make a greedy model sample.
-    """
-    if base is Base.MODEL:
-        return msgspec.structs.replace(asked, from_model=True)
-    penalty = asked.repetition_penalty
-    if asked.temperature == 0 or asked == Sampling(repetition_penalty=penalty):
-        return None if penalty in (None, 1) else Sampling(temperature=0.0, repetition_penalty=penalty)
-    return asked if asked.temperature is not None else msgspec.structs.replace(asked, temperature=1.0)
+        Over a model's own settings a seed is only the seed; it does not make a greedy model sample.
+        """
+        names = (name for name in Sampling.__struct_fields__ if name != "from_model")
+        asked = Sampling(**{name: getattr(self, name) for name in names})
+        if self.sampling is Base.MODEL:
+            return msgspec.structs.replace(asked, from_model=True)
+        penalty = asked.repetition_penalty
+        if asked.temperature == 0 or asked == Sampling(repetition_penalty=penalty):
+            return None if penalty in (None, 1) else Sampling(temperature=0.0, repetition_penalty=penalty)
+        return asked if asked.temperature is not None else msgspec.structs.replace(asked, temperature=1.0)
