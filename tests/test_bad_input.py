@@ -96,9 +96,9 @@ def test_settings_that_are_nested_without_end_are_a_warning(
     monkeypatch.setenv("LADE_CHAT_SETTINGS", str(file))
     file.write_text(f"a = {DEEP[199_000:-199_000]}\n")
     assert main(["ask", "Hi"]) == 0
-    assert "no TOML" in one_line(capsys)
+    assert "not TOML" in one_line(capsys)
     assert main(["settings", "debug=true"]) == 1
-    assert "no TOML" in capsys.readouterr().err
+    assert "not TOML" in capsys.readouterr().err
 
 
 # --- flags and files ----------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def test_in_a_pipe_each_suite_is_told_as_soon_as_it_is_measured(
     assert told == [["plain", "lookahead warm", "lookahead cold"]] * 4
     assert "24/24 · math: lookahead" in captured.err
     assert "\x1b" not in captured.err
-    assert "BROKEN OFF" not in captured.out
+    assert "INTERRUPTED" not in captured.out
 
 
 @pytest.mark.parametrize(("after", "kept"), [(4, 3), (23, 21)])
@@ -72,7 +72,7 @@ def test_ctrl_c_before_the_first_prompt_was_answered_leaves_nothing(
     monkeypatch.undo()
     break_off(monkeypatch, 3)
     assert main(command) == 130
-    assert "BROKEN OFF after 3 of 24 replies" in " ".join(capsys.readouterr().out.split())
+    assert "INTERRUPTED after 3 of 24 replies" in " ".join(capsys.readouterr().out.split())
 
 
 def test_lines_come_now_and_then(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:

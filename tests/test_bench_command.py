@@ -139,7 +139,7 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
         (["--suites", " , "], 2, "names nothing"),
         (["--methods", "magic"], 1, "no method 'magic'"),
         (["--methods", "hf-assisted"], 1, "--assistant-model"),
-        (["--pad-cost", "large"], 1, "no number of parameters"),
+        (["--pad-cost", "large"], 1, "not a number of parameters"),
         (["--prompts", "no-such-file"], 1, "cannot be read"),
         (["--plot", "no-such-folder/x.png"], 1, "no-such-folder"),
         (["--plot", "x.jpg"], 1, ".png"),

@@ -1,4 +1,4 @@
-"""Makes suites ready for a model: prompts as ids, plain decoding's answers, and how hard they are to guess."""
+"""Prepares suites for a model: prompts as ids, plain decoding's replies, and their likelihood."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def prepare(
     answered: Callable[[], None],
     seeds: Sequence[int | None] = (None,),
 ) -> SuiteTasks:
-    """A suite's tasks, each answered once by plain decoding, whose answers are the history of later turns.
+    """Return a suite's tasks, each answered once by plain decoding; its answers are the history of later turns.
 
     All questions are asked with each seed; ``answered`` is called after every task. Raises PromptError, with the
     suite's name, if a prompt does not fit the model's context.

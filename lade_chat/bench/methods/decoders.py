@@ -24,7 +24,7 @@ from decoding import (
 )
 from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost
 from lade_chat.bench.methods.method import Method, Replier, Setup, Sizes
-from lade_chat.bench.results.values import Reply, StepFigures, shared_name
+from lade_chat.bench.results.values import Reply, StepTotals, shared_name
 from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
 
 
@@ -119,9 +119,9 @@ def synchronize(model: Any) -> None:
         torch.accelerator.synchronize(model.device)
 
 
-def _add_up(steps: Sequence[Step], session: Session) -> StepFigures:
+def _add_up(steps: Sequence[Step], session: Session) -> StepTotals:
     own = [step for step in steps if not step.prefill]
-    return StepFigures(
+    return StepTotals(
         steps=len(own),
         tokens=sum(len(step.tokens) for step in own),
         verified=sum(step.verified for step in own),
