@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import suppress
 from functools import lru_cache
 
-from lade_chat.store.sqlite.transaction import transaction
+from lade_chat.store.sqlite.schema import transaction
 
 _MOST_WORDS = 16
 _MOST_GRAMS = 32

@@ -27,7 +27,7 @@ def siblings(turns: Mapping[int, Turn], turn: Turn) -> tuple[Turn, ...]:
 
 
 def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:
-    """Where one arrives going from ``turn`` to the newest of those that follow, on and on."""
+    """Follow the newest child from ``turn`` down to a leaf."""
     newest: dict[int | None, Turn] = {}
     for each in _in_order(turns.values()):
         newest[each.parent] = each
@@ -39,7 +39,7 @@ def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:
 
 
 def wholes(turns: Sequence[Turn]) -> list[tuple[int, int]]:
-    """Where each reply begins and ends among the turns of a path: what goes on with a reply is one with it."""
+    """Return the range of turns of each reply on a path; a continuation belongs to the reply before it."""
     begins = [place for place, turn in enumerate(turns) if turn.question is not None or not place]
     return list(pairwise([*begins, len(turns)]))
 
