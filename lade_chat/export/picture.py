@@ -40,10 +40,7 @@ class PictureFormatError(LadeChatError):
 
 
 def check_picture(path: Path) -> None:
-    """Raises LadeChatError if no picture could be written there (PictureFormatError for its name alone).
-
-    Better before the reply than after.
-    """
+    """Raise LadeChatError if no picture can be written there; PictureFormatError if only its suffix is wrong."""
     suffix = path.suffix.lower()
     if suffix not in WRITERS:
         raise PictureFormatError(

@@ -272,7 +272,7 @@ class Conversation:
 
     def _break_off_running(self) -> None:
         """Whoever says something new has done with the reply before."""
-        with suppress(StoreError):  # it waits in the queue; the next thing to be saved tells the trouble
+        with suppress(StoreError):  # it stays in the queue; the next save reports the problem
             self.break_off()
 
     def _change(self, **values: str | int | None) -> None:

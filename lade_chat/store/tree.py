@@ -50,18 +50,18 @@ def messages(path: Sequence[Turn], system: str | None) -> tuple[Message, ...]:
     A reply that goes on is one message with what it goes on from. A question that was never answered is left out,
     unless it is the last.
     """
-    told = [Message("system", system)] if system else []
+    found = [Message("system", system)] if system else []
     for place, turn in enumerate(path):
         answered = bool(turn.reply) or turn.ending not in (None, "failed")
         if turn.question is not None and (answered or place == len(path) - 1):
-            told.append(Message("user", turn.question))
+            found.append(Message("user", turn.question))
         if not answered:
             continue
-        if told and told[-1].role == "assistant":
-            told.append(Message("assistant", told.pop().content + turn.reply))
+        if found and found[-1].role == "assistant":
+            found.append(Message("assistant", found.pop().content + turn.reply))
         else:
-            told.append(Message("assistant", turn.reply))
-    return tuple(told)
+            found.append(Message("assistant", turn.reply))
+    return tuple(found)
 
 
 def opening(question: str, most: int = 80) -> str:
