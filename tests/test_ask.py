@@ -15,8 +15,8 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from lade_chat.cli.ask import ask
-from lade_chat.cli.compare import SLOWER, compare
+from lade_chat.cli import ask, compare
+from lade_chat.cli.compare import SLOWER
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Race, Reply
@@ -145,12 +145,12 @@ def on_terminal(run: Callable[[], int]) -> tuple[str, str]:
 
 def run_ask(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
     options = DecodingOptions(debug=debug)
-    return ask(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or ScriptedEngine())
+    return ask.run_ask(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or ScriptedEngine())
 
 
 def run_compare(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
     options = DecodingOptions(debug=debug)
-    return compare(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or ScriptedEngine())
+    return compare.run_compare(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or ScriptedEngine())
 
 
 # --- ask ----------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
 
 def test_json_tells_fixed_sizes_as_they_were_given(capsys: pytest.CaptureFixture[str]) -> None:
     options = DecodingOptions(sizes=Sizes(4, 3, 2))
-    assert ask(QUESTION, ModelOptions(), options, as_json=True, engine=ScriptedEngine()) == 0
+    assert ask.run_ask(QUESTION, ModelOptions(), options, as_json=True, engine=ScriptedEngine()) == 0
     answer = json.loads(capsys.readouterr().out)
     assert not answer["automatic"]
     assert (answer["window_size"], answer["ngram_size"], answer["guess_set_size"]) == (4, 3, 2)
@@ -252,7 +252,7 @@ def test_a_failure_keeps_what_was_said(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_a_model_that_does_not_load(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(LadeChatError, match="no such model: nowhere"):
-        ask(QUESTION, ModelOptions(path="nowhere"), DecodingOptions(), engine=ScriptedEngine())
+        ask.run_ask(QUESTION, ModelOptions(path="nowhere"), DecodingOptions(), engine=ScriptedEngine())
     assert capsys.readouterr().out == ""
 
 

@@ -17,7 +17,7 @@ from checkpoints import make_qwen2
 from safetensors.torch import load_file, save_file
 
 from lade_chat.cli.app import main
-from lade_chat.cli.batch import read_batch
+from lade_chat.cli.running.batch import read_batch
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import read_json
 from tests.test_pipes import EchoEngine, data, engine  # noqa: F401 - fixtures
@@ -52,7 +52,7 @@ def test_an_id_that_cannot_be_written_again_is_refused_before_anything_is_asked(
 ) -> None:
     (tmp_path / "prompts").write_text(f'one\n{{"prompt": "two", "id": {value}}}\n')
     assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(tmp_path / "answers")]) == 1
-    assert "line 2: the id is no JSON value" in one_line(capsys)
+    assert "line 2: the id is not JSON" in one_line(capsys)
     assert engine.asked == []
     assert not (tmp_path / "answers").exists()
 
@@ -83,7 +83,7 @@ def test_json_that_is_nested_without_end_is_a_line(
         assert str(path) in str(refused.value)
     (tmp_path / "prompts").write_text("one\n")
     assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(path)]) == 1
-    assert "no answer to line 1" in one_line(capsys)
+    assert "does not answer line 1" in one_line(capsys)
 
 
 def test_settings_that_are_nested_without_end_are_a_warning(
@@ -96,9 +96,9 @@ def test_settings_that_are_nested_without_end_are_a_warning(
     monkeypatch.setenv("LADE_CHAT_SETTINGS", str(file))
     file.write_text(f"a = {DEEP[199_000:-199_000]}\n")
     assert main(["ask", "Hi"]) == 0
-    assert "no TOML" in one_line(capsys)
+    assert "not TOML" in one_line(capsys)
     assert main(["settings", "debug=true"]) == 1
-    assert "no TOML" in capsys.readouterr().err
+    assert "not TOML" in capsys.readouterr().err
 
 
 # --- flags and files ----------------------------------------------------------------------------------------------
@@ -139,13 +139,13 @@ def test_weights_that_are_no_numbers_are_told_when_they_are_loaded(
     weights["model.norm.weight"] = torch.full_like(weights["model.norm.weight"], float("nan"))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     capsys.readouterr()
-    assert main(["ask", "Hi", "--no-save", "--model_path", str(folder)]) == 1
+    assert main(["ask", "Hi", "--no-save", "--model-path", str(folder)]) == 1
     assert "NaN" in one_line(capsys)
 
 
 @pytest.mark.parametrize("path", ["a" * 5000, "./" + "a/" * 3000, "a\0b"])
 def test_a_path_that_no_file_can_have_is_a_line(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["ask", "Hi", "--no-save", "--model_path", path]) == 1
+    assert main(["ask", "Hi", "--no-save", "--model-path", path]) == 1
     assert len(one_line(capsys)) < 300
 
 
@@ -165,9 +165,9 @@ def test_an_empty_host_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 ASK = """
 import sys
-import lade_chat.cli.ask, lade_chat.cli.batch
+import lade_chat.cli.ask, lade_chat.cli.running.batch
 from tests.test_pipes import EchoEngine
-lade_chat.cli.ask.make_engine = lade_chat.cli.batch.make_engine = lambda options: EchoEngine()
+lade_chat.cli.ask.make_engine = lade_chat.cli.running.batch.make_engine = lambda options: EchoEngine()
 from lade_chat.cli.app import main
 sys.exit(main({arguments}))
 """

@@ -11,14 +11,13 @@ import torch
 from models import hf_greedy, random_model, random_prompt
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, Session, Tables
-from lade_chat.bench.identity import differences
-from lade_chat.bench.measure import count, measure
-from lade_chat.bench.memory import entries_of, size_of
+from lade_chat.bench.measure import count, differences, measure
 from lade_chat.bench.methods import decoders
-from lade_chat.bench.methods.decoders import decoder_method
-from lade_chat.bench.methods.registry import METHODS, Method, Replier, Setup
+from lade_chat.bench.methods.decoders import decoder_method, entries_of, size_of
+from lade_chat.bench.methods.method import Method, Replier, Setup
+from lade_chat.bench.methods.registry import METHODS
 from lade_chat.bench.results.summary import Spread, overall, summarise
-from lade_chat.bench.results.values import Reply, Run, StepFigures, SuiteTasks, Task
+from lade_chat.bench.results.values import Reply, Run, StepTotals, SuiteTasks, Task
 from lade_chat.engine.comparison.ties import first_difference, tie_of, unit_of_last_place
 
 # --- who is asked, and when ------------------------------------------------------------------------------------------
@@ -221,12 +220,12 @@ def test_what_is_drawn_in_a_way_of_its_own_is_not_compared() -> None:
 
 
 def test_the_steps_of_a_suite() -> None:
-    plain = StepFigures(steps=4, tokens=4, forward_tokens=4, seconds=4.0, forward_seconds=4.0, median_seconds=1.0)
-    ours = StepFigures(2, 5, 3, 40, 3.0, 2.5, 1.5, 70, 9000)
+    plain = StepTotals(steps=4, tokens=4, forward_tokens=4, seconds=4.0, forward_seconds=4.0, median_seconds=1.0)
+    ours = StepTotals(2, 5, 3, 40, 3.0, 2.5, 1.5, 70, 9000)
     runs = [
         run_of("plain", 4.0, figures=plain),
         run_of("lookahead", 3.0, tables="warm", figures=ours),
-        run_of("lookahead", 3.0, tables="warm", prompt=1, figures=StepFigures(table_entries=90, table_bytes=9500)),
+        run_of("lookahead", 3.0, tables="warm", prompt=1, figures=StepTotals(table_entries=90, table_bytes=9500)),
         run_of("plain", 4.0, prompt=1, figures=plain),
     ]
     steps = summarise(runs, [suite_of((1, 2), (1, 2))])[1].steps

@@ -9,7 +9,7 @@ import pytest
 from checkpoints import make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.methods.registry import Method
+from lade_chat.bench.methods.method import Method
 from lade_chat.bench.results.values import Run, SuiteTasks
 from lade_chat.cli.app import main
 from lade_chat.cli.running import bench_progress
@@ -19,7 +19,7 @@ from lade_chat.cli.running import bench_progress
 def command(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     model = make_qwen2(tmp_path_factory.mktemp("model") / "tiny")
     short = ["--max-new-tokens", "6", "--repeats", "2", "--dtype", "float64", "--limit", "2", "--suites", "code,math"]
-    return ["bench", "--model_path", str(model), "--methods", "lookahead", *short]
+    return ["bench", "--model-path", str(model), "--methods", "lookahead", *short]
 
 
 def break_off(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
@@ -38,7 +38,7 @@ def break_off(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
 def test_in_a_pipe_each_suite_is_told_as_soon_as_it_is_measured(
     command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bench_progress, "LINE_SECONDS", 0.0)
+    monkeypatch.setattr(bench_progress, "MIN_LINE_SECONDS", 0.0)
     assert main(command) == 0
     captured = capsys.readouterr()
     lines = captured.err.splitlines()
@@ -48,7 +48,7 @@ def test_in_a_pipe_each_suite_is_told_as_soon_as_it_is_measured(
     assert told == [["plain", "lookahead warm", "lookahead cold"]] * 4
     assert "24/24 · math: lookahead" in captured.err
     assert "\x1b" not in captured.err
-    assert "BROKEN OFF" not in captured.out
+    assert "INTERRUPTED" not in captured.out
 
 
 @pytest.mark.parametrize(("after", "kept"), [(4, 3), (23, 21)])
@@ -72,7 +72,7 @@ def test_ctrl_c_before_the_first_prompt_was_answered_leaves_nothing(
     monkeypatch.undo()
     break_off(monkeypatch, 3)
     assert main(command) == 130
-    assert "BROKEN OFF after 3 of 24 replies" in " ".join(capsys.readouterr().out.split())
+    assert "INTERRUPTED after 3 of 24 replies" in " ".join(capsys.readouterr().out.split())
 
 
 def test_lines_come_now_and_then(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:

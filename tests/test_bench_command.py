@@ -13,7 +13,8 @@ import torch
 from checkpoints import make_bloom, make_qwen2
 
 from lade_chat.bench import benchmark
-from lade_chat.bench.methods.registry import METHODS, Method, Replier, Setup
+from lade_chat.bench.methods.method import Method, Replier, Setup
+from lade_chat.bench.methods.registry import METHODS, default_names, deferred
 from lade_chat.bench.random_weights import with_random_weights
 from lade_chat.bench.results.values import Reply
 from lade_chat.cli.app import main
@@ -33,7 +34,7 @@ SHORT = ["--max-new-tokens", "8", "--repeats", "1", "--dtype", "float64", "--lim
 def test_the_command_prints_one_json_object(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
     methods = ",".join(METHODS)
     more = ["--methods", methods, "--assistant-model", str(checkpoint), "--fixed", "3,3,3", "--fixed", "0,4,2"]
-    assert main(["bench", "--model_path", str(checkpoint), "--json", "--suites", "code,story", *more, *SHORT]) == 0
+    assert main(["bench", "--model-path", str(checkpoint), "--json", "--suites", "code,story", *more, *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
     assert [(suite["name"], suite["prompts"]) for suite in result["suites"]] == [("code", 2), ("story", 2)]
     assert all(suite["nats_per_token"] > 0 for suite in result["suites"])
@@ -56,7 +57,7 @@ def test_a_long_conversation_is_asked_turn_by_turn(
 ) -> None:
     file = tmp_path / "question.jsonl"
     file.write_text('{"category": "talk", "turns": ["Ada counts apples.", "And then?"]}\n')
-    command = ["bench", "--model_path", str(checkpoint), "--prompts", str(file), "--methods", "hf-generate"]
+    command = ["bench", "--model-path", str(checkpoint), "--prompts", str(file), "--methods", "hf-generate"]
     assert main([*command, "--json", *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
     assert [(suite["name"], suite["prompts"]) for suite in result["suites"]] == [("talk", 2)]
@@ -69,7 +70,7 @@ def test_the_tables_and_the_picture(
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(benchmark, "SWEEP", ((1, 3, 1), (4, 3, 4), (4, 5, 4)))
     picture = tmp_path / "speed.png"
-    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "lookahead"]
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "lookahead"]
     assert main([*command, "--sweep", "--plot", str(picture), "--pad-cost", "2M", *SHORT]) == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     out = capsys.readouterr().out
@@ -87,11 +88,29 @@ def test_a_method_that_the_model_cannot_be_decoded_with_is_left_out(
         return [Method("refusing", False, opened, may_refuse=True)]
 
     monkeypatch.setitem(METHODS, "refusing", refusing)
-    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "refusing", "--json"]
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "refusing", "--json"]
     assert main([*command, *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["left_out"] == {"refusing": "no such cache"}
     assert [row["method"] for row in result["rows"]] == ["plain"]
+
+
+def test_a_new_method_is_a_function_and_a_line_in_the_registry(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toy_method.py").write_text(
+        "from decoding import AutoregressiveDecoder\n"
+        "from lade_chat.bench.methods.decoders import decoder_method\n"
+        "def toy(setup):\n"
+        "    return [decoder_method('toy', AutoregressiveDecoder(setup.model), setup, learns=False)]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(METHODS, "toy", deferred("toy_method:toy"))
+    assert "toy" in default_names(assistant=False)
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "toy", "--json"]
+    assert main([*command, *SHORT]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["method"], row["identical"]) for row in rows] == [("plain", 2), ("toy", 2)]
 
 
 def test_a_difference_in_an_exact_number_format_draws_attention(
@@ -101,7 +120,7 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
         return [Method("wrong", False, lambda seed: lambda ids, max_new_tokens: Reply((5,) * max_new_tokens, 1.0))]
 
     monkeypatch.setitem(METHODS, "wrong", wrong)
-    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "wrong", *SHORT]
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "wrong", *SHORT]
     assert main(command) == 0
     out = capsys.readouterr().out
     assert "ATTENTION: replies differ" in out
@@ -120,19 +139,19 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
         (["--suites", " , "], 2, "names nothing"),
         (["--methods", "magic"], 1, "no method 'magic'"),
         (["--methods", "hf-assisted"], 1, "--assistant-model"),
-        (["--pad-cost", "large"], 1, "no number of parameters"),
+        (["--pad-cost", "large"], 1, "not a number of parameters"),
         (["--prompts", "no-such-file"], 1, "cannot be read"),
         (["--plot", "no-such-folder/x.png"], 1, "no-such-folder"),
         (["--plot", "x.jpg"], 1, ".png"),
         (["--fixed", "7,5"], 2, "W,N,G"),
         (["--fixed", "7,1,7"], 2, "at least 2"),
         (["--repeats", "0"], 2, "--repeats"),
-        (["--seeds", "1,two"], 2, "'two' is no whole number"),
+        (["--seeds", "1,two"], 2, "'two' is not a whole number"),
         (["--seed", "-1"], 2, "--seed"),
         (["--temperature", "-1"], 2, "--temperature"),
         (["--stop", "x"], 2, "--stop"),
         (["-W", "7"], 2, "-W"),
-        (["--model_path", "./no-such-model"], 1, "no-such-model"),
+        (["--model-path", "./no-such-model"], 1, "no-such-model"),
     ],
 )
 def test_what_is_wrong_is_one_line(
@@ -149,7 +168,7 @@ def test_texts_are_drawn_with_each_seed_and_compared_seed_by_seed(
     checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     methods = "plain,lookahead,lookahead-fixed,jacobi,hf-generate,hf-prompt-lookup-3"
-    command = ["bench", "--model_path", str(checkpoint), "--suites", "adversarial", "--methods", methods]
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "adversarial", "--methods", methods]
     command += ["--temperature", "1.5", "--top-k", "40", "--seeds", "1,2,3", *SHORT]
     assert main([*command, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
@@ -170,7 +189,7 @@ def test_texts_are_drawn_with_each_seed_and_compared_seed_by_seed(
 
 
 def test_without_a_seed_one_is_drawn_and_told(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "lookahead", "--json"]
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "lookahead", "--json"]
     assert main([*command, "--temperature", "0.9", *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
     [seed] = result["settings"]["seeds"]
@@ -180,7 +199,7 @@ def test_without_a_seed_one_is_drawn_and_told(checkpoint: Path, capsys: pytest.C
 def test_a_penalty_alone_draws_nothing_and_counts_for_generate_too(
     checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "lookahead,hf-generate"]
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "lookahead,hf-generate"]
     assert main([*command, "--json", "--repetition-penalty", "1.4", *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["settings"]["seeds"], result["not_compared"]) == ([], [])
@@ -200,7 +219,7 @@ def test_random_weights_are_those_of_their_seed_and_not_the_models(checkpoint: P
 
 
 def test_a_model_of_random_weights_is_measured(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["bench", "--model_path", str(checkpoint), "--suites", "math", "--methods", "lookahead", "--json"]
+    command = ["bench", "--model-path", str(checkpoint), "--suites", "math", "--methods", "lookahead", "--json"]
     assert main([*command, "--random-weights", "5", "--temperature", "1.5", *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["model"]["name"].endswith("with random weights")
@@ -225,7 +244,7 @@ def test_a_model_that_lookahead_cannot_serve_is_measured_all_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     bloom = make_bloom(tmp_path / "bloom")
-    command = ["bench", "--model_path", str(bloom), "--suites", "math", "--methods", "lookahead,hf-generate", "--json"]
+    command = ["bench", "--model-path", str(bloom), "--suites", "math", "--methods", "lookahead,hf-generate", "--json"]
     assert main([*command, *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
     assert all(row["identical"] == row["replies"] for row in result["rows"])

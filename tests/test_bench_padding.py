@@ -42,7 +42,7 @@ def test_a_padded_model_keeps_its_number_format() -> None:
         ("mixtral", "1M", "MixtralForCausalLM cannot be padded"),
         ("llama", "0.001M", "already has"),
         ("llama", "9999999B", "does not fit into memory"),
-        ("llama", "much", "'much' is no number of parameters"),
+        ("llama", "much", "'much' is not a number of parameters"),
     ],
 )
 def test_what_cannot_be_padded_is_refused_and_left_as_it_is(family: str, label: str, words: str) -> None:

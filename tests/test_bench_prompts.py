@@ -16,7 +16,7 @@ from lade_chat.suites import files
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import (
     BUNDLED,
-    FEWEST_QUESTIONS,
+    MIN_QUESTIONS,
     Question,
     Suite,
     bundled_suites,
@@ -28,7 +28,7 @@ def test_the_bundled_suites_have_prompts_enough_and_none_twice() -> None:
     suites = bundled_suites()
     assert tuple(suite.name for suite in suites) == BUNDLED
     for suite in suites:
-        assert len(set(suite.questions)) == len(suite.questions) >= FEWEST_QUESTIONS
+        assert len(set(suite.questions)) == len(suite.questions) >= MIN_QUESTIONS
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_a_file_is_read_in_its_own_format(tmp_path: Path, content: str, expected
         (b"[" * 100_000, "this is not JSON"),
         (b"\x1f\x8b\x08broken", "cannot be unpacked"),
         (b" \n\n", "holds no prompts"),
-        (b"\xff\xfe", "is no UTF-8 text"),
+        (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
 def test_a_broken_file_is_told_with_its_line(tmp_path: Path, content: bytes, words: str) -> None:
@@ -140,7 +140,7 @@ def test_a_table_is_read_by_its_header(tmp_path: Path, name: str, content: str, 
         ("text,category\nOne,x\n", r"line 1: the header names none of prompt, question, instruction"),
         ("prompt,category\nOne,x\n,y\n", "line 3: prompt must be text"),
         ("prompt\nOne, two\n", "line 2: this has more cells than the header"),
-        ('prompt\n"One\n', "after line 1: this is no CSV"),
+        ('prompt\n"One\n', "after line 1: this is not CSV"),
         ("prompt\n", "holds no prompts"),
     ],
 )

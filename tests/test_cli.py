@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 import types
@@ -30,7 +31,7 @@ from lade_chat.protocol.values import (
 )
 
 MODEL_FLAGS = [
-    "--model_path",
+    "--model-path",
     "folder",
     "--device",
     "cpu",
@@ -44,7 +45,7 @@ MODEL_FLAGS = [
     "--device-map",
     "auto",
 ]
-DECODING_FLAGS = ["-W", "4", "-N", "3", "-G", "2", "--max_new_tokens", "9", "--no-lookahead", "--raw", "--debug"]
+DECODING_FLAGS = ["-W", "4", "-N", "3", "-G", "2", "--max-new-tokens", "9", "--no-lookahead", "--raw", "--debug"]
 DECODING_FLAGS += ["--sampling", "model", "--temperature", "0.8", "--top-p", "0.9", "--top-k", "40", "--min-p", "0.05"]
 DECODING_FLAGS += [
     "--typical-p",
@@ -143,11 +144,27 @@ def test_every_flag_reaches_the_engine_from_either_side(engine: RecordingEngine,
 
 
 def test_the_other_spellings(engine: RecordingEngine) -> None:
-    flags = ["--model-path", "x", "--max-new-tokens", "5", "--window-size", "0", "--ngram-size", "2"]
-    assert main(["ask", "Hello", *flags, "--guess-set-size", "0", "--system", "Be brief."]) == 0
+    flags = ["--model_path", "x", "--max_new_tokens", "5", "--window_size", "0", "--ngram_size", "2"]
+    assert main(["ask", "Hello", *flags, "--guess-set-size", "0", "--system", "Be brief.", "--plain"]) == 0
     assert engine.load.path == "x"
     assert engine.asked.options == DecodingOptions(True, Sizes(0, 2, 0), 5)
     assert engine.asked.messages == (Message("system", "Be brief."), Message("user", "Hello"))
+
+
+@pytest.mark.parametrize("spelling", ["--tp", "--tensor-parallel", "--tensor_parallel"])
+def test_tensor_parallelism_has_a_long_and_a_short_name(engine: RecordingEngine, spelling: str) -> None:
+    assert main(["ask", "Hello", spelling, "2"]) == 0
+    assert engine.load.tensor_parallel == 2
+
+
+def test_help_shows_flags_with_dashes_only(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["-h"], *([name, "-h"] for name in ("ask", "compare", "bench", "tune", "settings", "web"))):
+        assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert "--model-path" in shown
+    assert "--screen-reader" in shown
+    assert "--tensor-parallel" in shown
+    assert not re.findall(r"--[a-z]+_[a-z_]*|--plain", shown)
 
 
 def test_a_flag_behind_the_command_wins(engine: RecordingEngine) -> None:
@@ -199,7 +216,7 @@ def test_raw_text_keeps_its_last_line_break(engine: RecordingEngine, monkeypatch
         (["ask", "x", "-W", "-1"], "--window-size"),
         (["ask", "x", "--ngram-size", "1"], "--ngram-size"),
         (["compare", "x", "-G", "-2"], "--guess-set-size"),
-        (["ask", "x", "--max_new_tokens", "0"], "--max_new_tokens"),
+        (["ask", "x", "--max-new-tokens", "0"], "--max-new-tokens"),
         (["-N", "1"], "--ngram-size"),
         (["ask", "x", "-W", "many"], "--window-size"),
         (["ask", ""], "the prompt is empty"),
@@ -295,7 +312,7 @@ def test_the_chat_gets_every_flag_and_its_engine_is_closed(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "lade_chat.tui.app.application", module)
     closed: list[bool] = []
     monkeypatch.setattr("lade_chat.engine.process.client.EngineClient.close", lambda _client: closed.append(True))
-    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: True)
+    monkeypatch.setattr("lade_chat.cli.chat.has_terminal", lambda: True)
     flags = [flag for flag in DECODING_FLAGS if flag != "--raw"]  # which goes not with --system
     assert main([*MODEL_FLAGS, *flags, "--system", "Be brief."]) == 1
     assert seen["options"] == (MODEL, msgspec.structs.replace(DECODING, raw=False))
@@ -348,7 +365,7 @@ sys.exit(f"imported: {{heavy}}" if heavy else 0)
     finished = python(code)
     assert finished.returncode == 0, finished.stderr
     if "--bogus" not in arguments and "--version" not in arguments:
-        for words in ("--model_path", "--window-size", "USE_LADE", "Examples:", "Exit codes: 0"):
+        for words in ("--model-path", "--window-size", "USE_LADE", "Examples:", "Exit codes: 0"):
             assert words in finished.stdout
 
 
@@ -389,7 +406,7 @@ def test_a_bad_path_is_told_before_torch_is_imported(tmp_path: Path) -> None:
     code = f"""
 import sys
 from lade_chat.cli.app import main
-code = main(["ask", "Hello", "--model_path", {str(tmp_path / "nothing")!r}])
+code = main(["ask", "Hello", "--model-path", {str(tmp_path / "nothing")!r}])
 sys.exit(99 if "torch" in sys.modules else code)
 """
     finished = python(code)

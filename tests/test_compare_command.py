@@ -47,7 +47,7 @@ class RacingEngine:
 def engine(monkeypatch: pytest.MonkeyPatch) -> RacingEngine:
     engine = RacingEngine()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    for module in ("compare", "compare_suite"):
+    for module in ("compare", "running.suite_races"):
         monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
     return engine
 

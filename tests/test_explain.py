@@ -227,7 +227,7 @@ async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engin
     [
         ([], False, 2, "explain needs a terminal"),
         (["--temperature", "0.5"], True, 2, "explain has no such flag"),
-        (["--model_path", "/nowhere/at/all"], True, 1, "/nowhere/at/all"),
+        (["--model-path", "/nowhere/at/all"], True, 1, "/nowhere/at/all"),
     ],
 )
 def test_mistakes_are_reported_in_one_line(
@@ -238,7 +238,7 @@ def test_mistakes_are_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: terminal)
+    monkeypatch.setattr("lade_chat.cli.explain.has_terminal", lambda: terminal)
     assert main(["explain", *arguments]) == code
     err = capsys.readouterr().err
     assert words in err
@@ -251,7 +251,7 @@ def test_what_ends_the_screen_becomes_the_line_on_stderr(
     def run(app: ExplainApp) -> None:
         app.trouble = "mamba: lookahead cannot serve this model"
 
-    monkeypatch.setattr("lade_chat.cli.app._has_terminal", lambda: True)
+    monkeypatch.setattr("lade_chat.cli.explain.has_terminal", lambda: True)
     monkeypatch.setattr(ExplainApp, "run", run)
     assert main(["explain"]) == 1
     assert capsys.readouterr().err == "error: mamba: lookahead cannot serve this model\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.cli.batch import batch, read_batch
+from lade_chat.cli.running.batch import read_batch, run_batch
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Load, Race, Reply
@@ -58,7 +58,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> EchoEngine:
     engine = EchoEngine()
-    for module in ("ask", "batch", "compare"):
+    for module in ("ask", "running.batch", "compare"):
         monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
     return engine
 
@@ -121,7 +121,7 @@ def test_a_pipe_that_stays_silent_is_told_of() -> None:
     code = """
 import os, sys
 import lade_chat.cli.running.prompt_input as prompts
-prompts._PATIENCE = 0.05
+prompts.NOTICE_SECONDS = 0.05
 read, write = os.pipe()
 os.dup2(read, 0)
 import threading
@@ -196,7 +196,7 @@ def test_a_folder_that_cannot_be_used_ends_no_answer(
     assert main(["ask", "one", "--data-dir", str(tmp_path / "taken" / "data")]) == 0
     captured = capsys.readouterr()
     assert captured.out == "ONE"
-    assert captured.err.startswith("warning: This turn is not kept: ")
+    assert captured.err.startswith("warning: This turn is not saved: ")
     assert "(Not a directory)" in captured.err
     assert "tried again" not in captured.err
     assert captured.err.count("\n") == 1
@@ -273,11 +273,11 @@ def test_a_batch_from_a_pipe_goes_to_stdout(
 @pytest.mark.parametrize("torn", [b"", b'{"line": 3, "id'])
 def test_what_is_there_is_not_asked_again(prompts: Path, tmp_path: Path, kept: int, torn: bytes) -> None:
     items, output = read_batch(prompts, None), tmp_path / "answers.jsonl"
-    assert batch(items, output, ModelOptions(), DecodingOptions(), engine=EchoEngine()) == 0
+    assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=EchoEngine()) == 0
     whole = output.read_bytes()
     output.write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]) + torn)
     again = EchoEngine()
-    assert batch(items, output, ModelOptions(), DecodingOptions(), engine=again) == 0
+    assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=again) == 0
     assert output.read_bytes() == whole
     assert len(again.asked) == 3 - kept
 
@@ -292,7 +292,7 @@ def test_each_answer_is_written_before_the_next_is_asked(prompts: Path, tmp_path
                 seen.append(len(records(output)) if output.exists() else 0)
             yield from super().handle(job)
 
-    batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=Watching())
+    run_batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=Watching())
     assert seen == [0, 1, 2]
 
 
@@ -345,7 +345,7 @@ def test_a_line_that_is_wrong_is_named_before_anything_is_asked(tmp_path: Path, 
 
 def test_progress_goes_to_a_terminals_stderr_alone(prompts: Path) -> None:
     with redirect_stderr(Terminal()) as err, redirect_stdout(io.StringIO()) as out:
-        assert batch(read_batch(prompts, None), None, ModelOptions(), DecodingOptions(), engine=EchoEngine()) == 0
+        assert run_batch(read_batch(prompts, None), None, ModelOptions(), DecodingOptions(), engine=EchoEngine()) == 0
     assert "1/3" in err.getvalue()
     assert "4.0 tok/s" in err.getvalue()
     assert len(out.getvalue().splitlines()) == 3
@@ -367,7 +367,7 @@ def test_plain_output_has_no_escapes_and_redraws_nothing(engine: EchoEngine, mon
 def test_plain_output_in_a_pipe_is_exactly_the_models_text(
     engine: EchoEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["ask", "one\ntwo", "--plain", "--no-save"]) == 0
+    assert main(["ask", "one\ntwo", "--screen-reader", "--no-save"]) == 0
     assert capsys.readouterr().out == "ONE\nTWO"
 
 
@@ -378,9 +378,9 @@ def test_head_ends_a_long_batch_quietly() -> None:
     code = f"""
 import sys
 sys.path[:] = {sys.path!r}
-import lade_chat.cli.batch
+import lade_chat.cli.running.batch
 from tests.test_pipes import EchoEngine
-lade_chat.cli.batch.make_engine = lambda options: EchoEngine()
+lade_chat.cli.running.batch.make_engine = lambda options: EchoEngine()
 from lade_chat.cli.app import main
 sys.exit(main(["ask", "--batch", "-"]))
 """

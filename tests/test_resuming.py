@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lade_chat.cli.app import USAGE, main
-from lade_chat.cli.flags.conversations import with_value_of_resume
+from lade_chat.cli.flags.arguments import with_value_of_resume
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_the_environment_goes_over_the_file(path: Path) -> None:
         ("seed = 1.5", "seed must be a whole number"),
         ('lookahead = "yes"', "lookahead must be true or false, not 'yes'"),
         ('sampling = "hot"', "sampling must be greedy or model, not 'hot'"),
-        ('stop = ["a", ""]', "stop must be a list of texts"),
+        ('stop = ["a", ""]', "stop must be a list of non-empty texts"),
         ("system = 3", "system must be a text in quotes, not 3"),
         ("keys = 3", "keys must be a table"),
         ("[keys]\nhelp = 3", 'help must be keys as "ctrl+l"'),
@@ -168,7 +168,7 @@ def test_settings_reach_the_engine_and_flags_go_over_them(path: Path, engine: Re
 
 def test_a_flag_before_the_command_goes_over_the_file_too(path: Path, engine: RecordingEngine) -> None:
     write(path, "max_new_tokens = 5\nlookahead = false\n")
-    assert main(["--max_new_tokens", "6", "ask", "x"]) == 0
+    assert main(["--max-new-tokens", "6", "ask", "x"]) == 0
     assert (engine.asked.options.max_new_tokens, engine.asked.options.lookahead) == (6, False)
 
 

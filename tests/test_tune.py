@@ -66,7 +66,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_tune_tells_what_pays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tune", "--model_path", str(make_qwen2(tmp_path)), "--device", "cpu"]) == 0
+    assert main(["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]) == 0
     shown = capsys.readouterr().out
     assert "plain steps" in shown
     assert "80%   3 pay: 1.69x" in shown
@@ -79,7 +79,7 @@ def test_a_sweep_tries_automatic_and_fixed_sizes_and_those_given(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = str(make_qwen2(tmp_path))
-    assert main(["tune", "--model_path", folder, "--device", "cpu", "--sweep", "-W", "3", "--json"]) == 0
+    assert main(["tune", "--model-path", folder, "--device", "cpu", "--sweep", "-W", "3", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert [row["sizes"] for row in answer["sweep"]] == ["plain", "auto", "W2 N3 G2", "W3 N5 G7"]
     assert answer["sweep"][0]["speedup"] == answer["sweep"][0]["tokens_per_step"] == 1.0
@@ -89,5 +89,5 @@ def test_a_sweep_tries_automatic_and_fixed_sizes_and_those_given(
 
 
 def test_a_model_that_lookahead_cannot_serve_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["tune", "--model_path", str(make_mamba(tmp_path)), "--device", "cpu"]) == 1
+    assert main(["tune", "--model-path", str(make_mamba(tmp_path)), "--device", "cpu"]) == 1
     assert capsys.readouterr().err.splitlines()[-1].startswith("error: There is nothing to tune")

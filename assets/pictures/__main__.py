@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m assets.pictures", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(NAMES)}; all of them")
     parser.add_argument("--to", type=Path, default=HERE, metavar="FOLDER", help="where to; beside this command")
-    parser.add_argument("--model_path", metavar="PATH_OR_HUB_ID", help="which model; the bundled one")
+    parser.add_argument("--model-path", metavar="PATH_OR_HUB_ID", help="which model; the bundled one")
     parser.add_argument("--theme", choices=["dark", "light"], default="dark")
     parser.add_argument("--draw", metavar="COMMAND", help="what draws SVG; Chromium, else rsvg-convert")
     parser.add_argument("--engine", metavar="MODULE:FACTORY", help="another engine than the chat's, a scripted one say")

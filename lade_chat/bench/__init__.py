@@ -1,1 +1,1 @@
-"""Measures ways to decode against one another on one model: suites of prompts, fair runs, figures, plots."""
+"""Compares decoding methods on one model: prompt suites, fair runs, metrics and plots."""

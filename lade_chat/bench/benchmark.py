@@ -1,4 +1,4 @@
-"""The benchmark from a loaded model to its result: suites made ready, methods tried, run and compared."""
+"""The benchmark from a loaded model to its result: prepares suites, warms up, runs and compares methods."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import groupby
 from typing import Any, Protocol
 
 from decoding import SamplingConfig, measure_step_cost
-from lade_chat.bench.identity import differences
-from lade_chat.bench.measure import count, measure
+from lade_chat.bench.measure import count, differences, measure
 from lade_chat.bench.methods.decoders import fixed_method
-from lade_chat.bench.methods.registry import Method, Setup, Sizes, make
-from lade_chat.bench.methods.scaling import PROBE_SECONDS, Scaling, scaling
+from lade_chat.bench.methods.method import Method, Setup, Sizes
+from lade_chat.bench.methods.registry import make
 from lade_chat.bench.padding import Padding
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
+from lade_chat.bench.results.scaling import PROBE_SECONDS, Scaling, scaling
 from lade_chat.bench.results.summary import Overall, Row, overall, row_line, summarise
 from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoint
 from lade_chat.engine.comparison.ties import tie_of
@@ -28,22 +28,22 @@ from lade_chat.protocol.values import Sampling
 
 WARM_UP_TOKENS = 8
 SWEEP: tuple[Sizes, ...] = tuple((window, ngram, window) for ngram in (3, 5) for window in (1, 2, 4, 7, 10, 15, 20, 30))
-"""W, N and G of the scaling figure; G = W as in the paper."""
+"""W, N and G of the scaling plot; G = W as in the paper."""
 
 
 class Progress(Protocol):
-    """Who is told how far a benchmark has come."""
+    """A display of the benchmark's progress."""
 
     def step(self, what: str, done: int, total: int) -> None:
-        """A reply more: what is being done, how much of it is done, and of how much."""
+        """Show that ``done`` of ``total`` replies of the current task are finished."""
 
     def result(self, line: str) -> None:
-        """A suite measured once, as a line."""
+        """Show the result of one repeat of a suite."""
 
 
 @dataclass(frozen=True)
 class BrokenOff:
-    """How many replies count of how many there were to be, where Ctrl+C came before the last."""
+    """The replies that count, out of the planned total, after Ctrl+C."""
 
     replies: int
     total: int
@@ -51,11 +51,10 @@ class BrokenOff:
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured.
+    """The measurements and what they were taken with.
 
-    ``sampling`` is how tokens were chosen, with the first of the ``seeds``; None where the likeliest was always taken.
-    Where nothing was drawn the only seed is None. ``left_out`` are the methods that this model cannot be decoded with,
-    and why; ``not_compared`` those that drew in a way of their own.
+    ``sampling`` holds the first of the ``seeds``; it is None for greedy decoding, whose only seed is None. ``left_out``
+    maps methods that do not support this model to the reason; ``not_compared`` are those that sample in their own way.
     """
 
     model: LoadedModel
@@ -83,7 +82,7 @@ def benchmark(
     assistant: LoadedModel | None = None,
     padding: Padding | None = None,
 ) -> Result:
-    """Measure. Raises PromptError if a prompt or a window does not fit the model, and whatever the decoders raise."""
+    """Run the benchmark. Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass."""
     for window_size, ngram_size, _ in plan.fixed_sizes if "lookahead-fixed" in plan.methods else ():
         if problem := beyond_context(window_size, ngram_size, loaded.info.context_window):
             raise PromptError(problem)
@@ -109,7 +108,7 @@ def benchmark(
         not_compared = tuple(method.name for method in methods if method.own_draws and seeds != (None,))
         rows = summarise(runs, suites, not_compared)
         compared = [run for run in runs if run.method not in not_compared]
-        told = differences(compared, suites, tie_of(loaded.model, sampling))
+        found = differences(compared, suites, tie_of(loaded.model, sampling))
     return Result(
         loaded,
         plan,
@@ -120,7 +119,7 @@ def benchmark(
         runs,
         rows,
         overall(runs, rows),
-        told,
+        found,
         sweep,
         left_out,
         not_compared,
@@ -132,7 +131,7 @@ def benchmark(
 def _measured(
     suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int, progress: Progress
 ) -> tuple[list[Run], BrokenOff | None]:
-    """All runs, or after Ctrl+C those of the prompts that every method has answered, and how many they are.
+    """Return all runs, or after Ctrl+C those of the prompts that every method has answered.
 
     Raises KeyboardInterrupt if there are none.
     """
@@ -161,7 +160,7 @@ def _measured(
 
 
 def _scaling(loaded: LoadedModel, runs: Sequence[Run], rows: Sequence[Row]) -> list[Scaling]:
-    """What sharing steps has won, against what steps cost in one process while the others rest."""
+    """Return the scaling of shared steps, from the cost of steps in one process while the others rest."""
     if loaded.workers is None:
         return []
     cost = measure_step_cost(loaded.model, PROBE_SECONDS, compiled=loaded.info.compiled)
@@ -169,7 +168,7 @@ def _scaling(loaded: LoadedModel, runs: Sequence[Run], rows: Sequence[Row]) -> l
 
 
 def _sampling(plan: Plan, loaded: LoadedModel) -> tuple[SamplingConfig | None, tuple[int | None, ...]]:
-    """How tokens are chosen, and the seeds to draw them with."""
+    """Return the sampling and its seeds."""
     sampling = sampling_config(plan.options.sampling, loaded.model)
     if sampling is None or sampling.is_greedy:
         return sampling, (None,)
@@ -195,16 +194,16 @@ def _prepared(
 
 
 def _warmed_up(methods: Sequence[Method], suite: SuiteTasks) -> tuple[list[Method], dict[str, str]]:
-    """The methods that can decode with this model, each having run once, and why the others cannot.
+    """Run each method once; return those that support this model, and the others' reasons.
 
-    Whoever runs first pays for cold caches and for what is compiled or measured at the first use: nobody shall.
+    The first run pays for cold caches, compilation and the cost measurement, so it must not be timed.
     """
-    # A reply that ends at once would leave undone what is done at the first step.
+    # The longest reply, since one that ends at once would not reach the first step.
     task, able, left_out = max(suite.tasks, key=lambda task: len(task.reference)), [], {}
     for method in methods:
         try:
             method.open(task.seed)(task.ids, min(WARM_UP_TOKENS, task.max_new_tokens))
-        except Exception as error:  # any model may be given, and generate refuses in many ways
+        except Exception as error:  # any model may be given, and generate fails in many ways
             if is_out_of_memory(error) or not method.may_refuse:
                 raise
             left_out[method.name] = summary(error)
@@ -214,22 +213,24 @@ def _warmed_up(methods: Sequence[Method], suite: SuiteTasks) -> tuple[list[Metho
 
 
 def _swept(suites: Sequence[SuiteTasks], setup: Setup, progress: Progress) -> list[SweepPoint]:
-    """Tokens per step and per forward pass at each setting of the sweep, tables warm; no time is taken."""
+    """Return tokens per step and per forward pass for each size of the sweep, with warm tables, untimed."""
     total = len(SWEEP) * sum(len(suite.tasks) for suite in suites)
     points = []
     done = 0
     for sizes in SWEEP:
         method = fixed_method(sizes, setup)
         for suite in suites:
-            figures: list[Any] = []
+            steps_of_replies: list[Any] = []
             for seed, tasks in groupby(suite.tasks, key=lambda task: task.seed):
                 reply = method.open(seed)
                 for task in tasks:
-                    figures.append(reply(task.ids, task.max_new_tokens).figures)
+                    steps_of_replies.append(reply(task.ids, task.max_new_tokens).figures)
                     done += 1
                     progress.step(f"{suite.name}: W, N, G = {sizes}", done, total)
-            steps = sum(each.steps for each in figures)
+            steps = sum(each.steps for each in steps_of_replies)
             if steps:
-                tokens, held = (sum(getattr(each, name) for each in figures) for name in ("tokens", "forward_tokens"))
+                tokens, held = (
+                    sum(getattr(each, name) for each in steps_of_replies) for name in ("tokens", "forward_tokens")
+                )
                 points.append(SweepPoint(suite.name, *sizes, tokens / steps, held / steps))
     return points

@@ -1,20 +1,26 @@
-"""Runs methods against one another: every prompt by each in turn, so that what disturbs one disturbs all."""
+"""Runs methods against one another, every prompt by each in turn, and compares their replies.
+
+A disturbance of the machine thus affects all methods alike.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
-from lade_chat.bench.methods.registry import Method, Replier
-from lade_chat.bench.results.values import Run, SuiteTasks, TablesKept
+from lade_chat.bench.methods.method import Method, Replier
+from lade_chat.bench.results.values import Difference, Run, SuiteTasks, TablesKept, Task, seed_of_draws
+from lade_chat.engine.comparison.ties import TieOf, first_difference
 
 
 def measure(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> Iterator[Run]:
-    """Every task by every method, ``repeats`` times over; a method that learns takes part warm and cold.
+    """Run every task by every method, ``repeats`` times; a method that learns runs warm and cold.
 
     Warm tables have seen the suite's earlier prompts in this repeat; cold ones are fresh for every prompt. Every
-    repeat and every seed starts from fresh tables, so no tables see a prompt twice. Who goes first changes from prompt
-    to prompt and from repeat to repeat.
+    repeat and every seed starts from fresh tables, so no tables see a prompt twice. The order of the methods rotates
+    from prompt to prompt and from repeat to repeat.
     """
     entries = [(method, tables) for method in methods for tables in method.entries]
     for repeat in range(repeats):
@@ -29,7 +35,7 @@ def measure(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: in
 
 
 def count(suites: Sequence[SuiteTasks], methods: Sequence[Method], repeats: int) -> int:
-    """How many runs :func:`measure` yields."""
+    """Count the runs that :func:`measure` yields."""
     return repeats * sum(len(suite.tasks) for suite in suites) * sum(len(method.entries) for method in methods)
 
 
@@ -38,3 +44,25 @@ def _rotated(
 ) -> Sequence[tuple[Method, TablesKept | None]]:
     first = by % len(entries)
     return [*entries[first:], *entries[:first]]
+
+
+def differences(runs: Iterable[Run], suites: Sequence[SuiteTasks], tie: TieOf) -> list[Difference]:
+    """Return the replies that differ from the reference, each kind once; ``tie`` is :func:`tie_of`'s."""
+    tasks: Mapping[str, Sequence[Task]] = {suite.name: suite.tasks for suite in suites}
+    counted: Counter[tuple[Any, ...]] = Counter()
+    for run in runs:
+        reference, reply = tasks[run.suite][run.prompt].reference, run.reply.ids
+        position = first_difference(reference, reply)
+        if position is not None:
+            expected, other = (next(iter(side[position : position + 1]), None) for side in (reference, reply))
+            counted[run.method, run.tables, run.suite, run.prompt, position, expected, other] += 1
+    found_differences = []
+    for (method, tables, suite, prompt, position, expected, other), times in counted.items():
+        gap = ulps = None
+        if expected is not None and other is not None:
+            task = tasks[suite][prompt]
+            gap, ulps = tie(
+                [*task.ids, *task.reference[:position]], seed_of_draws(task.seed, task.ids), expected, other
+            )
+        found_differences.append(Difference(method, tables, suite, prompt, position, expected, other, gap, ulps, times))
+    return found_differences

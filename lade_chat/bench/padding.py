@@ -1,4 +1,4 @@
-"""Makes a model cost what a larger one costs without changing what it says: speed at real sizes, without their weights.
+"""Pads a model to the cost of a larger one without changing its text: speed at real sizes, without their weights.
 
 The model gets more layers, whose output projections are zero (the residual stream passes through them), and wider
 MLPs, whose new columns are multiplied by zero. So the text, and what of it can be guessed, is the small model's; the
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lade_chat.loading.model import LoadedModel
 
 LAYERS_OF_REAL_MODELS = ((1e8, 12), (4e8, 24), (1.1e9, 22), (3e9, 28), (7e9, 32), (13e9, 40), (34e9, 48), (70e9, 80))
-"""Parameters, and how many layers models of that size have."""
+"""Parameters, and the layers of models of that size."""
 MULTIPLE = 64
 """MLP widths are multiples of this, as those of real models are."""
 
@@ -42,15 +42,15 @@ _PROBE_LENGTH = 16
 
 @dataclass(frozen=True, slots=True)
 class Padding:
-    """What was done to a model.
+    """The padding of a model.
 
     Attributes:
-        label: the size asked for, as it was written.
-        parameters: how many the padded model has.
-        layers: how many layers.
+        label: the size as it was given.
+        parameters: of the padded model.
+        layers: the number of its layers.
         mlp_width: the width of their MLPs.
-        logit_difference: by how much the logits of a few tokens differ at most from the unpadded model's. Not zero
-            where a longer sum is rounded in another order.
+        logit_difference: the largest difference of a few tokens' logits from the unpadded model's. Not zero where a
+            longer sum is rounded in another order.
         logit_ulps: the same in units of the last place of the largest logit.
     """
 
@@ -63,7 +63,7 @@ class Padding:
 
     @property
     def meaning(self) -> str:
-        """What the label means, in a sentence."""
+        """The padding in a sentence."""
         logits = "are the same"
         if self.logit_difference:
             logits = f"differ by {self.logit_difference:.2g} at most, {self.logit_ulps:.1f} units of the last place"
@@ -78,12 +78,12 @@ def parse_amount(text: str) -> float:
     """``1.1B`` or ``400M`` as a number. Raises LadeChatError for anything else."""
     found = _AMOUNT.fullmatch(text.strip())
     if found is None:
-        raise LadeChatError(f"'{text}' is no number of parameters: write it as 400M, 1.1B or 7B.")
+        raise LadeChatError(f"'{text}' is not a number of parameters: write it as 400M, 1.1B or 7B.")
     return float(found[1]) * (1e9 if found[2].upper() == "B" else 1e6)
 
 
 def padded(loaded: LoadedModel, label: str) -> tuple[LoadedModel, Padding]:
-    """A loaded model grown in place (see :func:`pad_cost`), its name saying so, and what was done to it.
+    """Pad a loaded model in place (see :func:`pad_cost`) and rename it.
 
     Raises what :func:`pad_cost` raises.
     """
@@ -123,7 +123,7 @@ def pad_cost(model: Any, label: str) -> Padding:
     with torch.inference_mode():
         difference = float((_probe(model) - before).abs().max())
     if not math.isfinite(difference):
-        raise LadeChatError(f"The model padded to {label} is no longer itself: its logits are not finite.")
+        raise LadeChatError(f"The model padded to {label} is broken: its logits are not finite.")
     ulps = difference / unit_of_last_place(float(before.abs().max()), model.dtype)
     return Padding(label, model.num_parameters(), depth, width, difference, ulps)
 
@@ -161,7 +161,7 @@ def _is_like_llama(model: Any) -> bool:
 
 
 def _shape(model: Any, wanted: float) -> tuple[int, int]:
-    """How many layers, and how wide their MLPs, for about ``wanted`` parameters."""
+    """Return the number of layers and the width of their MLPs for about ``wanted`` parameters."""
     layers = model.model.layers
     usual = min(LAYERS_OF_REAL_MODELS, key=lambda size: abs(math.log(wanted / size[0])))[1]
     depth = max(len(layers), usual)
@@ -240,7 +240,7 @@ def _silent_copy(layer: Any, index: int) -> Any:
 
 
 def _tell_config(config: Any, depth: int, width: int) -> None:
-    """What has one entry a layer gets the last one's entry for each new layer."""
+    """Repeat the last entry of per-layer lists for each new layer."""
     before = config.num_hidden_layers
     for name, value in vars(config).copy().items():
         if isinstance(value, list) and len(value) == before and name != "architectures":

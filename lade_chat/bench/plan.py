@@ -1,10 +1,11 @@
-"""What a benchmark is to measure, as the command line says it; checked before anything heavy is imported."""
+"""The plan of a benchmark, checked before anything heavy is imported."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from lade_chat.bench.methods.registry import PAPER_SIZES, Sizes, check_names
+from lade_chat.bench.methods.method import PAPER_SIZES, Sizes
+from lade_chat.bench.methods.registry import check_names
 from lade_chat.bench.padding import parse_amount
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.suites.prompts import Suite
@@ -15,21 +16,21 @@ class Plan:
     """A benchmark.
 
     Attributes:
-        suites: what is asked.
-        methods: names of :data:`lade_chat.bench.methods.registry.METHODS`; plain decoding is measured in any case.
-        options: of these, how long replies may become, whether prompts are bare text, and how tokens are drawn.
+        suites: the prompts.
+        methods: names of :data:`lade_chat.bench.methods.registry.METHODS`; plain decoding is always measured.
+        options: the reply length, bare text and sampling.
         model: the model to measure on.
-        assistant_model: the path or Hub id of the model that drafts; None for none.
-        fixed_sizes: W, N and G of the lookahead with fixed sizes, one or several.
-        repeats: how often everything is measured.
-        pad_cost: the size whose cost the model shall have, such as ``1.1B``; None for its own.
+        assistant_model: the path or Hub id of the draft model; None for none.
+        fixed_sizes: W, N and G of lookahead with fixed sizes, one or several.
+        repeats: the number of measurements of everything.
+        pad_cost: the size to pad the model to, such as ``1.1B``; None for its own.
         system: a system message for every prompt.
-        sweep: whether many sizes are tried too.
-        seeds: where tokens are drawn, every prompt is answered with each of these; without any, with one that is drawn.
-        random_weights: the seed of weights to be drawn in place of the model's; None for its own.
+        sweep: also try many sizes.
+        seeds: when sampling, every prompt is answered with each of these, by default with a random one.
+        random_weights: the seed of random weights in place of the model's; None for its own.
 
     Raises:
-        LadeChatError: a method or an amount is not to be had.
+        LadeChatError: a method or an amount is not valid.
     """
 
     suites: tuple[Suite, ...]

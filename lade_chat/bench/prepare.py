@@ -1,4 +1,4 @@
-"""Makes suites ready for a model: prompts as ids, plain decoding's answers, and how hard they are to guess."""
+"""Prepares suites for a model: prompts as ids, plain decoding's replies, and their likelihood."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from lade_chat.bench.methods.registry import Replier
+from lade_chat.bench.methods.method import Replier
 from lade_chat.bench.results.values import SuiteTasks, Task
 from lade_chat.engine.comparison.ties import logits_after
 from lade_chat.engine.prompt_builder import build_prompt
@@ -27,7 +27,7 @@ def prepare(
     answered: Callable[[], None],
     seeds: Sequence[int | None] = (None,),
 ) -> SuiteTasks:
-    """A suite's tasks, each answered once by plain decoding, whose answers are the history of later turns.
+    """Return a suite's tasks, each answered once by plain decoding; its answers are the history of later turns.
 
     All questions are asked with each seed; ``answered`` is called after every task. Raises PromptError, with the
     suite's name, if a prompt does not fit the model's context.

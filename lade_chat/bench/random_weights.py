@@ -1,4 +1,4 @@
-"""Lets a model speak at random: its configuration and tokenizer, its weights drawn anew."""
+"""A model with its own configuration and tokenizer, and random weights."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from lade_chat.loading.model import LoadedModel
 
 
 def with_random_weights(loaded: LoadedModel, seed: int) -> LoadedModel:
-    """A model of the same size, device and number format with weights as before any training, its name saying so.
+    """Return a model of the same size, device and dtype with random weights, renamed.
 
-    What it says is as good as impossible to guess where tokens are drawn, and soon repeats itself where they are not.
-    Raises OutOfMemoryError if there is no room for two models.
+    Its text is all but impossible to guess when sampled, and soon repeats itself when greedy. Raises
+    OutOfMemoryError if two models do not fit.
     """
     import torch
 

@@ -8,7 +8,15 @@ from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
-from lade_chat.cli.running.engine_run import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+import typer
+
+from lade_chat.cli.exit_codes import INTERRUPTED, epilog
+from lade_chat.cli.flags.arguments import Batch, Continue, DataDir, Exports, Json, Output, Prompt, Save, ScreenReader
+from lade_chat.cli.flags.settings import is_given
+from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.running.exports import check_exports, write_exports
 from lade_chat.cli.running.output import (
     Collected,
     LineWriter,
@@ -20,7 +28,7 @@ from lade_chat.cli.running.output import (
     status,
     status_line,
 )
-from lade_chat.cli.running.pictures import check_exports, write_exports
+from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import require_output
 from lade_chat.export.content import Content
 from lade_chat.presentation.colours import ColourView
@@ -29,11 +37,84 @@ from lade_chat.protocol.events import Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
 
 if TYPE_CHECKING:
-    from lade_chat.cli.running.kept_turn import KeptTurn
+    from lade_chat.cli.running.stored_turn import StoredTurn
     from lade_chat.engine.process.server import Engine
 
+EPILOG = epilog(r"""
+lade-chat ask "Count from 3 to 30." -W 10 -N 4
+git diff | lade-chat ask --system "Write a commit message." > message.txt
+cat notes.txt | lade-chat ask "Summarise this:"
+lade-chat ask "Summarise @notes.txt"
+lade-chat ask --continue "Shorter, please."
+lade-chat ask --batch prompts.txt --output answers.jsonl
+lade-chat ask "Hello" --json | jq .tokens_per_step
+lade-chat ask "Tell me a story." --temperature 0.8 --top-p 0.9 --seed 7
+lade-chat ask "Count from 3 to 30." --stop 12 --stop $'\n'
+lade-chat ask "Tell me a short story about a fox." --export fox.html --export fox.gif
+""")
 
+
+@with_shared_options
 def ask(
+    context: typer.Context,
+    options: SharedOptions,
+    prompt: Prompt = None,
+    as_json: Json = False,
+    export: Exports = None,
+    batch: Batch = None,
+    output: Output = None,
+    continue_latest: Continue = False,
+    save: Save = True,
+    data_dir: DataDir = None,
+    plain: ScreenReader = False,
+) -> None:
+    """Ask once and print the answer.
+
+    On a terminal the answer streams, its verified tokens tinted.
+
+    In a pipe it is exactly the model's text, with no line break added; all else goes to stderr.
+    """
+    if batch is not None:
+        if prompt is not None or export or continue_latest:
+            raise usage("--batch goes with neither a prompt, --export nor --continue")
+        from lade_chat.cli.running.batch import read_batch, run_batch
+
+        items = read_batch(batch, None if options.raw else options.system)
+        code = run_batch(items, output, options.model(), options.decoding(), all_tokens=as_json, plain=plain)
+        raise typer.Exit(code)
+    if output is not None:
+        raise usage("--output is for --batch; one answer is written with > FILE")
+    if continue_latest and (options.raw or not save):
+        raise usage("--continue goes with neither --raw nor --no-save")
+    question = read_prompt(prompt, raw=options.raw)
+    stored = None
+    if save and not options.raw:
+        from lade_chat.cli.running.stored_turn import StoredTurn
+
+        system = options.system if not continue_latest or is_given(context, "system") else None
+        stored = StoredTurn(data_dir, question, system, latest=continue_latest)
+    error = ""
+    try:
+        code = run_ask(
+            options.messages(question) if stored is None else stored.messages,
+            options.model(),
+            options.decoding(),
+            as_json=as_json,
+            plain=plain,
+            exports=export or (),
+            view=options.colours.view,
+            stored=stored,
+        )
+    except Exception as raised:
+        error = str(raised)
+        raise
+    finally:
+        if stored is not None:
+            stored.close(error)
+    raise typer.Exit(code)
+
+
+def run_ask(
     messages: tuple[Message, ...],
     model_options: ModelOptions,
     options: DecodingOptions,
@@ -42,15 +123,23 @@ def ask(
     plain: bool = False,
     exports: Sequence[Path] = (),
     view: ColourView = "verified",
-    kept: KeptTurn | None = None,
+    stored: StoredTurn | None = None,
     engine: Engine | None = None,
 ) -> int:
     """Answer the last message on stdout and return the exit code: 0, or 130 if Ctrl+C ended the reply.
 
     On a terminal the text streams tinted and ends with a line break; in a pipe it is exactly the model's, with
-    nothing added. With ``as_json`` one object is printed at the end instead. Status goes to stderr if that is a
-    terminal. ``plain``: on a terminal whole lines instead, without colours. ``exports``: where to keep the reply as a
-    picture. ``view``: how tokens are coloured. ``kept``: the turn among the conversations. Raises LadeChatError.
+    nothing added. Progress goes to stderr if that is a terminal.
+
+    Args:
+        as_json: print one object at the end instead.
+        plain: on a terminal write whole lines without colours.
+        exports: files to save the reply to as a picture.
+        view: the colouring of tokens.
+        stored: the turn in the conversation store.
+
+    Raises:
+        LadeChatError: the model cannot be loaded, the reply fails, or a picture cannot be written.
     """
     check_exports(exports)
     require_output()
@@ -60,10 +149,10 @@ def ask(
         model = load(engine, model_options, line)
         writer = None if as_json else LineWriter(out) if plain else TextWriter(out, view)
         reply = Collected()
-        if kept is not None:
-            kept.begin(model, model_options)
+        if stored is not None:
+            stored.begin(model, model_options)
         try:
-            _answer(engine, Reply(messages, options), reply, line, writer, kept)
+            _answer(engine, Reply(messages, options), reply, line, writer, stored)
         finally:
             if writer is not None:
                 writer.end_line()
@@ -80,7 +169,7 @@ def _answer(
     reply: Collected,
     line: PassingLine,
     writer: TextWriter | LineWriter | None,
-    kept: KeptTurn | None,
+    stored: StoredTurn | None,
 ) -> None:
     """Collect the reply, and write it as it comes."""
     for event in run(engine, command):
@@ -89,18 +178,18 @@ def _answer(
         elif isinstance(event, Tokens | ReplyFinished):
             line.clear()
             reply.take(event)
-            if kept is not None:
-                kept.take(event)
+            if stored is not None:
+                stored.take(event)
             if writer is not None and isinstance(event, Tokens):
                 writer.write(event.pieces)
 
 
 def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, plain: bool) -> None:
-    """The figures on stderr: on a terminal, or if they were asked for."""
-    terminal = sys.stderr.isatty()
-    if options.debug or (terminal and not as_json):
-        width = get_terminal_size().columns if terminal and not plain else None
-        figures = status(reply.statistics, reply.finish_reason, width)
-        sys.stderr.write((spoken(figures) if plain else figures) + "\n")
+    """Write the metrics to stderr: on a terminal, or with ``--debug``."""
+    is_terminal = sys.stderr.isatty()
+    if options.debug or (is_terminal and not as_json):
+        width = get_terminal_size().columns if is_terminal and not plain else None
+        metrics = status(reply.statistics, reply.finish_reason, width)
+        sys.stderr.write((spoken(metrics) if plain else metrics) + "\n")
     if options.debug:
         sys.stderr.write("".join(f"{text}\n" for text in details(reply.statistics)))

@@ -1,4 +1,4 @@
-"""``lade-chat bench``: ways to decode measured against one another, as tables, JSON or a picture."""
+"""``lade-chat bench``: decoding methods measured against one another, as tables, JSON or a plot."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from lade_chat.bench.methods.registry import METHODS, PAPER_SIZES, default_names
+from lade_chat.bench.methods.method import PAPER_SIZES
+from lade_chat.bench.methods.registry import METHODS, default_names
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.plots import check_plot
-from lade_chat.cli.flags.numbers import whole
+from lade_chat.cli.exit_codes import INTERRUPTED, epilog
+from lade_chat.cli.flags.arguments import Json, Limit, whole
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import bundled_suites, choose
@@ -27,8 +29,15 @@ if TYPE_CHECKING:
     from lade_chat.loading.model import LoadedModel
     from lade_chat.suites.prompts import Suite
 
+EPILOG = epilog("""
+lade-chat bench --suites code,math --methods lookahead,hf-generate
+lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
+lade-chat bench --pad-cost 1.1B --dtype bfloat16 --suites story --repeats 5
+lade-chat bench --model-path ./my-model --prompts question.jsonl --limit 20
+lade-chat bench --json | jq .overall
+""")
 MAX_NEW_TOKENS = 200
-_NOT_HERE = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", "seed", "stop", "colours")
+_OMITTED = ("lookahead", "window_size", "ngram_size", "guess_set_size", "debug", "seed", "stop", "colours")
 """Flags of a single reply: here ``--methods`` and ``--fixed`` say how to decode, and there may be several seeds."""
 _PAPER = ",".join(map(str, PAPER_SIZES))
 _PIPE_WIDTH = 100
@@ -36,29 +45,28 @@ _PIPE_WIDTH = 100
 
 Suites = Annotated[
     str | None,
-    typer.Option(metavar="A,B,…", help="Of code, math, lists, story, chat, adversarial, or a file's; else all."),
+    typer.Option(metavar="A,B,…", help="Of code, math, lists, story, chat, adversarial, or the file's; default all."),
 ]
 Prompts = Annotated[
     list[Path] | None,
-    typer.Option(metavar="FILE", help="Prompts of your own in place of those suites; may be given again."),
+    typer.Option(metavar="FILE", help="Your own prompts in place of those suites; repeatable."),
 ]
-Limit = Annotated[int | None, typer.Option(metavar="INT", parser=whole(1), help="Most prompts of a suite.")]
 Methods = Annotated[
     str | None,
-    typer.Option(metavar="A,B,…", help=f"Of {', '.join(METHODS)}; else all. The first is always measured."),
+    typer.Option(metavar="A,B,…", help=f"Of {', '.join(METHODS)}; default all. The first is always measured."),
 ]
 Fixed = Annotated[
     list[str] | None,
-    typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, else {_PAPER}; may be given again."),
+    typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, default {_PAPER}; repeatable."),
 ]
-Assistant = Annotated[str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The model that drafts for hf-assisted.")]
-Repeats = Annotated[int, typer.Option(metavar="INT", parser=whole(1), help="How often everything is measured.")]
+Assistant = Annotated[str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The draft model of hf-assisted.")]
+Repeats = Annotated[int, typer.Option(metavar="INT", parser=whole(1), help="Measure everything this often.")]
 PadCost = Annotated[
     str | None,
     typer.Option(
         metavar="SIZE",
-        help="Let every step cost what it costs with 400M, 1.1B, 7B … parameters: weights that are multiplied by zero"
-        " are added, so the text stays the small model's.",
+        help="Pad the model to the cost of 400M, 1.1B, 7B … parameters with weights multiplied by zero, so that the"
+        " text stays the same.",
     ),
 ]
 Seeds = Annotated[
@@ -67,7 +75,7 @@ Seeds = Annotated[
         "--seeds",
         "--seed",
         metavar="A,B,…",
-        help="Where tokens are drawn, answer every prompt once with each of these seeds; without it, with one.",
+        help="When sampling, answer every prompt once with each of these seeds; by default with one.",
     ),
 ]
 RandomWeights = Annotated[
@@ -75,20 +83,19 @@ RandomWeights = Annotated[
     typer.Option(
         metavar="SEED",
         parser=whole(0, 2**64 - 1),
-        help="Draw the model's weights anew, as before any training: text that cannot be guessed.",
+        help="Initialise the model with random weights: text that cannot be guessed.",
     ),
 ]
 Sweep = Annotated[
     bool,
-    typer.Option("--sweep", help="Also try many sizes W, N, G, untimed: tokens per step at tokens per forward."),
+    typer.Option("--sweep", help="Also try many sizes W, N, G, untimed: tokens per step against tokens per forward."),
 ]
 Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE.png", help="Draw the result; needs matplotlib (lade-chat[plot]).")
+    Path | None, typer.Option(metavar="FILE.png", help="Plot the result; needs matplotlib (lade-chat[plot]).")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
 
 
-@with_some_options(without=_NOT_HERE, max_new_tokens=MAX_NEW_TOKENS)
+@with_some_options(without=_OMITTED, max_new_tokens=MAX_NEW_TOKENS)
 def bench(
     context: typer.Context,
     options: SharedOptions,
@@ -106,9 +113,9 @@ def bench(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Measure ways to decode against one another: speed, steps, and whether the texts are identical.
+    """Compare decoding methods: speed, steps, and whether the texts are identical.
 
-    Every prompt is answered by each method in turn, so that what disturbs one disturbs all. Times are of whole
+    Every prompt is answered by each method in turn, so that a disturbance affects them all. Times are of whole
     replies. Lookahead is measured twice: warm, its tables having seen the suite's earlier prompts as in a long
     chat, and cold. All suites with all methods take a while: choose.
 
@@ -116,7 +123,7 @@ def bench(
     HumanEval, GSM8K, ShareGPT, Alpaca or chat messages; CSV with a header; each packed by gzip, too; or Parquet, with
     pyarrow installed. Of a chat the user's turns are asked.
     """
-    # All that can be wrong with the command line is told before torch is imported, which takes seconds.
+    # Usage errors are reported before torch is imported, which takes seconds.
     with_each = _seeds(seeds)
     plan = Plan(
         suites=_suites(prompts or [], suites, limit),
@@ -138,10 +145,10 @@ def bench(
 
 
 def _listed(text: str | None, flag: str) -> list[str]:
-    """The names between commas; none where the flag was not given."""
+    """Split names at commas; empty if the flag was not given."""
     names = [name.strip() for name in (text or "").split(",") if name.strip()]
     if text is not None and not names:
-        raise typer.BadParameter(f"'{text}' names nothing: leave {flag} out for the usual ones", param_hint=flag)
+        raise typer.BadParameter(f"'{text}' names nothing: leave {flag} out for the default", param_hint=flag)
     return names
 
 
@@ -154,7 +161,7 @@ def _seeds(text: str | None) -> tuple[int, ...]:
     found = dict.fromkeys(_listed(text, "--seeds"))
     wrong = next((seed for seed in found if not seed.isdecimal() or int(seed) >= 2**64), None)
     if wrong is not None:
-        raise typer.BadParameter(f"'{wrong}' is no whole number from 0 to 2⁶⁴ - 1", param_hint="--seeds")
+        raise typer.BadParameter(f"'{wrong}' is not a whole number from 0 to 2⁶⁴ - 1", param_hint="--seeds")
     return tuple(map(int, found))
 
 
@@ -169,9 +176,9 @@ def _sizes(text: str) -> tuple[int, int, int]:
 
 
 def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
-    """Load the models, measure, and tell the result on stdout; the exit code, 130 if Ctrl+C broke it off."""
+    """Load the models, measure, print the result and return the exit code, 130 after Ctrl+C."""
     from lade_chat.cli.running.bench_progress import bench_progress
-    from lade_chat.cli.running.engine_run import INTERRUPTED, compile_steps, library_output_on_stderr
+    from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
     from lade_chat.cli.running.output import PassingLine, print_json
     from lade_chat.cli.running.streams import require_output
 
@@ -196,7 +203,7 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
                 loaded = compile_steps(loaded, line)
             line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
             loaded = ranks.attach_all(loaded)
-        with bench_progress() as progress, _memory_told():
+        with bench_progress() as progress, _out_of_memory_errors():
             result = benchmark(loaded, plan, progress, assistant=assistant, padding=padding)
         if as_json:
             from lade_chat.bench.results.json_report import as_json as report
@@ -212,14 +219,14 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
 
 
 def _ranks(plan: Plan) -> Ranks:
-    """The other processes, if any, on their way to the same model."""
+    """Start the other processes, if any, on loading the same model."""
     from lade_chat.engine.ranks.group import Ranks
     from lade_chat.errors import LadeChatError
 
     if plan.model.processes > 1 and plan.random_weights is not None:
-        raise LadeChatError("--random-weights goes with one process alone.")
+        raise LadeChatError("--random-weights needs a single process.")
     if plan.model.tensor_parallel > 1 and plan.pad_cost is not None:
-        raise LadeChatError("--pad-cost does not go with --tp: pad what is not split.")
+        raise LadeChatError("--pad-cost and --tensor-parallel exclude one another.")
     ranks = Ranks()
     change = None if plan.pad_cost is None else ("lade_chat.bench.padding:padded", plan.pad_cost)
     ranks.assign(plan.model, change)
@@ -227,7 +234,7 @@ def _ranks(plan: Plan) -> Ranks:
 
 
 def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:
-    """The model and the one that drafts, if any, with their notices on stderr."""
+    """Load the model and the draft model, if any, with their notices on stderr."""
     import msgspec
 
     from lade_chat.loading.checkpoint import check_files
@@ -235,13 +242,13 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
     from lade_chat.presentation.sanitize import printable
     from lade_chat.protocol.events import Loading
 
-    # What a step costs is not known before the model has been padded.
+    # The cost of a step is known only after padding.
     wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
     if plan.assistant_model is not None:
         wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
     for options in wanted:
         check_files(options.path, allow_pickle=options.allow_pickle)
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
     models = []
     for options in wanted:
         models.append(load(options, lambda *progress: line.show_event(Loading(*progress))))
@@ -252,8 +259,8 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
 
 
 @contextmanager
-def _memory_told() -> Iterator[None]:
-    """Inside, a lack of memory is an error of one line."""
+def _out_of_memory_errors() -> Iterator[None]:
+    """Turn a lack of memory into an error of one line."""
     from lade_chat.errors import OutOfMemoryError, does_not_fit, is_out_of_memory
 
     try:
@@ -261,7 +268,7 @@ def _memory_told() -> Iterator[None]:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        raise OutOfMemoryError(does_not_fit("What the model has to remember")) from error
+        raise OutOfMemoryError(does_not_fit("The KV cache")) from error
 
 
 def _print_tables(result: Result, out: TextIO) -> None:

@@ -5,14 +5,64 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from lade_chat.cli.flags.shared import SharedOptions
+import typer
+
+from lade_chat import __version__
+from lade_chat.cli.exit_codes import FAILURE, epilog
+from lade_chat.cli.flags.arguments import Continue, DataDir, Resume, Theme
+from lade_chat.cli.flags.settings import origins
+from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.running.streams import has_terminal
 
 if TYPE_CHECKING:
     from lade_chat.tui.app.preferences import Preferences
 
-FAILURE = 1
+EPILOG = epilog("""
+lade-chat
+lade-chat --model-path Qwen/Qwen2.5-0.5B-Instruct --dtype float32
+lade-chat --model-path ./my-model --no-lookahead
+lade-chat --temperature 0.8 --top-p 0.9
+lade-chat --continue
+lade-chat --resume fox
+lade-chat ask "Count from 3 to 30."
+""")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"lade-chat {__version__}")
+        raise typer.Exit
+
+
+@with_shared_options
+def chat(
+    context: typer.Context,
+    options: SharedOptions,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit."),
+    ] = False,
+    resume: Resume = None,
+    continue_latest: Continue = False,
+    data_dir: DataDir = None,
+    theme: Theme = None,
+) -> None:
+    """Chat with a causal language model, decoded by exact lookahead decoding.
+
+    Without a command the chat opens. A flag that a command has too may stand before that command or behind it.
+    """
+    if context.invoked_subcommand is None:
+        if resume is not None and continue_latest:
+            raise usage("--resume and --continue exclude one another")
+        if not has_terminal():
+            raise usage("the chat needs a terminal; in a pipe or a script use: lade-chat ask PROMPT")
+        from lade_chat.tui.app.preferences import Preferences
+
+        preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours.view)
+        raise typer.Exit(open_chat(options, data_dir, preferences, resume=resume, latest=continue_latest))
 
 
 def open_chat(
@@ -24,7 +74,7 @@ def open_chat(
     latest: bool,
     engine: str | None = None,
 ) -> int:
-    """Open the chat and return the exit code. ``engine``: ``module:factory`` of another engine than the chat's."""
+    """Open the chat and return the exit code. ``engine``: ``module:factory`` of an engine other than the chat's."""
     from lade_chat.cli.running.shutdown import end_in_time
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.store.store import Store
@@ -48,7 +98,7 @@ def open_chat(
     finally:
         client.close()
     if store.unsaved:
-        with suppress(OSError):  # the terminal may be what is gone
+        with suppress(OSError):  # the terminal may be gone
             sys.stderr.write(f"error: not everything was saved: {chat_app.chat_screen.keeper.trouble}\n")
         return FAILURE
     return chat_app.return_code or 0

@@ -8,36 +8,118 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
+import typer
 
-from lade_chat.cli.running.engine_run import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.exit_codes import INTERRUPTED, epilog
+from lade_chat.cli.flags.arguments import (
+    Exports,
+    Json,
+    Left,
+    Limit,
+    Prompt,
+    PromptFiles,
+    Right,
+    ScreenReader,
+    SuiteNames,
+)
+from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.running.exports import check_exports, write_exports
 from lade_chat.cli.running.output import Collected, PassingLine, details, print_json, status_line, style_of
-from lade_chat.cli.running.pictures import check_exports, write_exports
+from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
 from lade_chat.export.content import Content
 from lade_chat.presentation.colours import ColourView
 from lade_chat.presentation.comparison import outcome, sameness
-from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, in_force, title
+from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, contender, in_force, title
 from lade_chat.presentation.metrics import reason_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Race
 from lade_chat.protocol.events import Prefilling, RaceFinished, ReplyFinished, Tokens
 from lade_chat.protocol.values import Contender, DecodingOptions, Message, ModelInfo, ModelOptions, Side
+from lade_chat.suites.files import read_suites
+from lade_chat.suites.prompts import Suite, bundled_suites, choose
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     from lade_chat.engine.process.server import Engine
+
+EPILOG = epilog("""
+lade-chat compare "Write a Python function that returns the sum of a list."
+lade-chat compare "Count from 3 to 30." --json --dtype float32 | jq .speedup
+lade-chat compare "Count from 3 to 30." --export race.svg --export race.cast
+lade-chat compare "Count from 3 to 30." --left 7,5,7 --right hf-prompt-lookup-10
+lade-chat compare --suite lists,math --limit 5
+""")
 
 DEFAULT = (Contender(LOOKAHEAD), Contender(PLAIN))
 SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
 _FRAME_LINES = 8
-"""The lines of the live view that hold no text: borders, titles, figures and the note."""
+"""Lines of the live view that hold no text: borders, titles, metrics and the note."""
 
 
+@with_shared_options
 def compare(
+    context: typer.Context,
+    options: SharedOptions,
+    prompt: Prompt = None,
+    as_json: Json = False,
+    export: Exports = None,
+    plain: ScreenReader = False,
+    left: Left = "lookahead",
+    right: Right = "plain",
+    suite: SuiteNames = None,
+    prompts: PromptFiles = None,
+    limit: Limit = None,
+) -> None:
+    """Answer twice, in two ways, side by side: lookahead against plain decoding, unless --left and --right say else.
+
+    The race is fair: each side has its own cache, and its own clock that stands while the other runs.
+
+    The sides are what --left and --right say, so --no-lookahead changes nothing here.
+    """
+    sides = contender(left, options.sizes()), contender(right, options.sizes())
+    suites = _suites(prompt, suite, prompts, limit)
+    if suites is not None:
+        if export:
+            raise usage("--export is for a single prompt")
+        from lade_chat.cli.running.suite_races import compare_suites
+
+        system = options.messages("")[:-1]
+        model_and_decoding = options.model(), options.decoding()
+        raise typer.Exit(compare_suites(suites, system, *model_and_decoding, sides, as_json=as_json, plain=plain))
+    code = run_compare(
+        options.messages(read_prompt(prompt, raw=options.raw)),
+        options.model(),
+        options.decoding(),
+        as_json=as_json,
+        plain=plain,
+        exports=export or (),
+        view=options.colours.view,
+        contenders=sides,
+    )
+    raise typer.Exit(code)
+
+
+def _suites(prompt: str | None, names: str | None, files: list[Path] | None, limit: int | None) -> list[Suite] | None:
+    """Return the suites to race over; None where a single prompt is meant. Raises a usage error, or LadeChatError."""
+    if names is None and not files:
+        if limit is not None:
+            raise usage("--limit is for --suite and --prompts")
+        return None
+    if prompt is not None:
+        raise usage("give a prompt, or --suite and --prompts, not both")
+    suites = [suite for path in files or () for suite in read_suites(path)] or bundled_suites()
+    wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
+    return choose(suites, wanted, limit)
+
+
+def run_compare(
     messages: tuple[Message, ...],
     model_options: ModelOptions,
     options: DecodingOptions,
@@ -51,9 +133,12 @@ def compare(
 ) -> int:
     """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
 
-    Two live panes on a terminal, plain text in a pipe or with ``plain``, one object with ``as_json``. ``exports``:
-    where to keep the race as a picture. ``view``: how tokens are coloured.
+    Prints two live panes on a terminal, plain text in a pipe or with ``plain``, one object with ``as_json``; the other
+    arguments are those of ``run_ask``.
     """
+    from rich.console import Console
+    from rich.text import Text
+
     check_exports(exports)
     require_output()
     with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
@@ -84,7 +169,11 @@ def run_race(
     console: Console | None,
     view: ColourView = "verified",
 ) -> Result:
-    """Run the race to its end, shown live if there is a console; ``line`` tells how the prompt is read."""
+    """Run the race to its end, live on ``console`` if there is one; ``line`` shows the progress of the prefill."""
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
     result = Result(command, view)
     live = None
     try:
@@ -157,7 +246,7 @@ class Result:
         for side, collected in self.sides.items():
             s, name = collected.statistics, f"{self.titles[side]}:"
             reason = reason_forms(s, collected.finish_reason)[-1]
-            lines.append(f"{name:{width}}{_figures(collected)} · {s.tokens_per_step:.1f} tokens/step · {reason}")
+            lines.append(f"{name:{width}}{_metrics(collected)} · {s.tokens_per_step:.1f} tokens/step · {reason}")
         if (sampling := self.sides["left"].statistics.sampling) is not None:
             lines.append(f"sampling: {sampling_forms(sampling)[0]}")
         return [*lines, *self.outcome(model)]
@@ -179,12 +268,15 @@ class Result:
 
     def panes(self, console: Console, *, fit: bool = False) -> Table:
         """The two texts side by side, tinted; with ``fit`` only as much of their ends as the screen holds."""
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table(expand=True, show_footer=True)
         width = max(1, (console.width - 7) // 2)
         height = max(1, console.height - _FRAME_LINES) if fit else None
         texts = []
         for side, collected in self.sides.items():
-            table.add_column(self.titles[side], footer=Text(_figures(collected)), ratio=1, width=width)
+            table.add_column(self.titles[side], footer=Text(_metrics(collected)), ratio=1, width=width)
             texts.append(_tinted(collected, self._view, console, width, height))
         table.add_row(*texts)
         return table
@@ -192,6 +284,8 @@ class Result:
 
 def _tinted(collected: Collected, view: ColourView, console: Console, width: int, height: int | None) -> Text:
     """A side's text wrapped to ``width``, its last ``height`` lines if a height is given."""
+    from rich.text import Text
+
     text = Text()
     for piece in collected.pieces:
         text.append(printable(piece.text), style_of(piece.origin, view, console))
@@ -199,7 +293,7 @@ def _tinted(collected: Collected, view: ColourView, console: Console, width: int
     return Text("\n").join(lines if height is None else lines[-height:])
 
 
-def _figures(collected: Collected) -> str:
+def _metrics(collected: Collected) -> str:
     s = collected.statistics
     return f"{s.seconds:.2f} s · {s.tokens_per_second:.1f} tok/s · {s.steps} steps"
 

@@ -1,28 +1,71 @@
-"""``lade-chat explain``: how lookahead decoding works, shown on steps that the model takes for it."""
+"""``lade-chat explain``: how lookahead decoding works, shown on steps that the model takes live."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
+import typer
 
+from lade_chat.cli.exit_codes import epilog
+from lade_chat.cli.flags.arguments import Theme
+from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.running.streams import has_terminal
 from lade_chat.errors import LadeChatError
-from lade_chat.loading.checkpoint import check_files
-from lade_chat.protocol.values import ModelOptions
+from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS
+
+EPILOG = epilog("""
+lade-chat explain
+lade-chat explain "Count down from 20 to 1." --model-path ./my-model
+""")
+_OMITTED = (
+    *SAMPLING_SETTINGS,
+    "lookahead",
+    "window_size",
+    "ngram_size",
+    "guess_set_size",
+    "max_new_tokens",
+    "lookahead_workers",
+    "tensor_parallel",
+    "system",
+    "raw",
+    "debug",
+    "colours",
+)
+"""The tutorial fixes the sizes to fit the screen, decodes greedily, and runs in one process."""
 
 
-def explain(model_options: ModelOptions, question: str | None, theme: str | None) -> int:
-    """Open the walks and return the exit code. Raises LadeChatError if there is nothing to show."""
-    check_files(model_options.path, allow_pickle=model_options.allow_pickle)
+@with_some_options(without=_OMITTED, settings=(*MODEL_SETTINGS, "theme"))
+def explain(
+    context: typer.Context,
+    options: SharedOptions,
+    question: Annotated[
+        str | None, typer.Argument(metavar="[PROMPT]", help="The question to decode.", show_default=False)
+    ] = None,
+    theme: Theme = None,
+) -> None:
+    """Show how lookahead decoding works, on steps that the model takes before your eyes.
+
+    Three short walks, from start to end with the space bar: guesses that settle, n-grams that are collected, guesses
+    that are verified; beside each step its attention mask.
+    """
+    if not has_terminal():
+        raise usage("explain needs a terminal")
     from lade_chat.engine.process.client import EngineClient
+    from lade_chat.loading.checkpoint import check_files
     from lade_chat.tui.explain.app import ExplainApp
     from lade_chat.tui.explain.screen import QUESTION
 
+    # All sizes are fixed here, so the cost of a step need not be measured.
+    model = msgspec.structs.replace(options.model(), step_cost=False)
+    check_files(model.path, allow_pickle=model.allow_pickle)
     engine = EngineClient()
     try:
-        # All sizes are fixed here: nothing follows from what a step costs.
-        app = ExplainApp(engine, msgspec.structs.replace(model_options, step_cost=False), question or QUESTION, theme)
+        app = ExplainApp(engine, model, question or QUESTION, theme)
         app.run()
     finally:
         engine.close()
     if app.trouble:
         raise LadeChatError(app.trouble)
-    return app.return_code or 0
+    raise typer.Exit(app.return_code or 0)

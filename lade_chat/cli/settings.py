@@ -1,4 +1,4 @@
-"""``lade-chat settings``: what is settled, where each value comes from, and changes to the file."""
+"""``lade-chat settings``: every setting with its value and origin, and changes to the settings file."""
 
 from __future__ import annotations
 
@@ -7,24 +7,50 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from lade_chat.cli.flags.shared import SharedOptions
+from lade_chat.cli.exit_codes import FAILURE, epilog
+from lade_chat.cli.flags.arguments import Json
+from lade_chat.cli.flags.settings import origins
+from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.settings import Origin, Settings, nearest, parse
 
-FAILURE = 1
-_OTHER_DEFAULTS: dict[str, Value | None] = {"plain": False, "save": True, "data_dir": None, "theme": None}
-"""Of the settings that are no flag of every command."""
+EPILOG = epilog("""
+lade-chat settings
+lade-chat settings temperature=0.8 top_p=0.9 theme=lade-paper
+lade-chat settings temperature= "stop=END"
+LADE_CHAT_DTYPE=float32 lade-chat settings --json | jq .settings.dtype
+""")
+
+
+@with_shared_options
+def settings(
+    context: typer.Context,
+    options: SharedOptions,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=VALUE]...", help="Settings to write to the file; NAME= removes one."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show every setting with its value and origin, or change the file.
+
+    Flags override the environment (LADE_CHAT_TEMPERATURE, …), which overrides the file. A bad name or value is
+    reported, and the rest applies.
+    """
+    if assignments:
+        raise typer.Exit(change(context.obj, assignments))
+    raise typer.Exit(show(options, context.obj, origins(context, context.obj), as_json=as_json))
 
 
 def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origin], *, as_json: bool) -> int:
-    """Print every setting with its value and where it comes from; 1 if something is wrong with them, else 0."""
+    """Print every setting with its value and origin; return 1 if one of them is bad, else 0."""
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.app.key_names import other_keys, usual_keys
     from lade_chat.tui.chat.keys import ChatKeys
@@ -46,8 +72,8 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
         }
         sys.stdout.write(json.dumps(table) + "\n")
     else:
-        there = "" if settings.path.exists() else " (not there yet)"
-        sys.stdout.write(printable(f"file: {settings.path}{there}") + "\n\n")
+        missing = "" if settings.path.exists() else " (does not exist yet)"
+        sys.stdout.write(printable(f"file: {settings.path}{missing}") + "\n\n")
         for name, value, origin in rows:
             sys.stdout.write(f"{name:<18}  {origin:<11}  {_shown(value):<14}  {SETTINGS[name].meaning}\n")
         sys.stdout.write("\n[keys]\n")
@@ -57,7 +83,7 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
 
 
 def change(settings: Settings, assignments: Sequence[str]) -> int:
-    """Write ``NAME=VALUE`` into the file, or take NAME out for ``NAME=``. Raises typer.BadParameter, SettingsError."""
+    """Write ``NAME=VALUE`` to the file, or remove NAME for ``NAME=``. Raises typer.BadParameter, SettingsError."""
     values: dict[str, Value | None] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -66,7 +92,7 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
             near = nearest(name, SETTINGS)
             raise typer.BadParameter(f"there is no setting {name}{f'; did you mean {near}?' if near else ''}")
         if not equals:
-            raise typer.BadParameter(f"{name} needs a value: {name}=VALUE, or {name}= to forget it")
+            raise typer.BadParameter(f"{name} needs a value: {name}=VALUE, or {name}= to remove it")
         try:
             values[name] = parse(name, text)
         except ValueError as error:
@@ -82,7 +108,7 @@ def _value(options: SharedOptions, settings: Settings, name: str) -> Any:
         value = getattr(options, field)
         return value.value if isinstance(value, Enum) else value
     given = settings.get(name)
-    return _OTHER_DEFAULTS[name] if given is None else given
+    return SETTINGS[name].default if given is None else given
 
 
 def _shown(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The chat of one browser tab: started by the web server, which tells it by the environment what to open."""
+"""The chat of one browser tab, started by the web server with its options in the environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TAB = "_LADE_CHAT_TAB"
 
 
 class TabOptions(msgspec.Struct, frozen=True):
-    """What was said on the command line that serves the tabs; ``theme`` and ``colours`` None mean the settings' own."""
+    """The options of ``lade-chat web``; None as ``theme`` or ``colours`` means that of the settings."""
 
     model: ModelOptions
     decoding: DecodingOptions
@@ -55,7 +55,7 @@ def _run(tab: TabOptions) -> int:
 
     address = Address.of_environment()
     if address is None:
-        raise LadeChatError("a tab is opened by lade-chat web")
+        raise LadeChatError("tabs are opened by lade-chat web")
     settings = load()
     theme = settings.get("theme")
     app = ChatApp(

@@ -1,4 +1,4 @@
-"""``lade-chat tune``: what a step costs on this machine, what that means for lookahead, and which sizes are fastest."""
+"""``lade-chat tune``: the cost of a step on this machine, the guesses that pay, and the fastest sizes."""
 
 from __future__ import annotations
 
@@ -6,33 +6,63 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from rich import filesize
-from rich.console import Console
-from rich.table import Table
+import typer
 
+from lade_chat.cli.exit_codes import epilog
+from lade_chat.cli.flags.arguments import Json
+from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
 from lade_chat.cli.running.output import PassingLine, print_json
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, beyond_context
-from lade_chat.loading.checkpoint import check_files
-from lade_chat.loading.model import load
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
+from lade_chat.settings.catalogue import SAMPLING_SETTINGS
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from lade_chat.engine.tuning import Chain, Outcome, StepTime, Window
 
-BAR_WIDTH = 24
+EPILOG = epilog("""
+lade-chat tune
+lade-chat tune --sweep -W 20 -N 6 --model-path ./my-model
+""")
+BAR_COLUMNS = 24
 
 
-def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:
-    """Measure, print and return the exit code; ``more`` is a fixed setting for the sweep. Raises LadeChatError."""
+@with_some_options(without=(*SAMPLING_SETTINGS, "colours"))
+def tune(
+    context: typer.Context,
+    options: SharedOptions,
+    sweep: Annotated[
+        bool,
+        typer.Option("--sweep", help="Also try fixed sizes, those of -W, -N, -G among them, against automatic ones."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Measure the cost of a step on this machine, and tell how many guesses pay.
+
+    The chat does this by itself; here you see the measurements from which it chooses its sizes.
+    """
+    raise typer.Exit(run_tune(options.model(), options.sizes(), with_sweep=sweep, as_json=as_json))
+
+
+def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:
+    """Measure, print and return the exit code; ``more`` are further sizes for the sweep. Raises LadeChatError."""
+    from rich import filesize
+    from rich.console import Console
+
+    from lade_chat.loading.checkpoint import check_files
+    from lade_chat.loading.model import load
+
     require_output()
     check_files(model_options.path, allow_pickle=model_options.allow_pickle)
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
         from lade_chat.engine.ranks.group import Ranks
@@ -61,7 +91,7 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
         )
         from lade_chat.loading.step_costs import measure
 
-        line.show("measuring what a step costs …")
+        line.show("measuring the cost of a step …")
         loaded = ranks.with_shared_cost(replace(loaded, step_cost=measure(loaded)))
         cost = loaded.shared_cost or loaded.step_cost
         assert cost is not None
@@ -91,14 +121,14 @@ def tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, a
             _print(console, times, chains, windows, outcomes)
             if copied := copied_bytes(loaded):
                 copies = filesize.decimal(copied)
-                console.print(f"\nCopies of the weights, laid out for steps over several tokens: {copies}.")
+                console.print(f"\nCopies of the weights for steps over several tokens: {copies}.")
     return 0
 
 
 def _heading(info: ModelInfo) -> str:
     parts = [printable(info.name), info.device, info.dtype, *(["compiled"] if info.compiled else [])]
     if info.lookahead_workers > 1:
-        parts.append(f"{info.lookahead_workers} processes that share each step, what they exchange not counted")
+        parts.append(f"{info.lookahead_workers} processes that share each step, communication not counted")
     if info.tensor_parallel > 1:
         parts.append(f"split over {info.tensor_parallel} processes")
     return " · ".join(parts)
@@ -108,11 +138,11 @@ def _print(
     console: Console, times: list[StepTime], chains: list[Chain], windows: list[Window], outcomes: list[Outcome] | None
 ) -> None:
     console.print(_curve(times))
-    console.print("\nCandidates in a row that pay, where each is right so often:")
+    console.print("\nCandidates in a row that pay, by how often each is right:")
     for chain in chains:
         pays = f"{chain.candidates:2} pay: {chain.speedup:.2f}x" if chain.candidates else "none pays"
         console.print(f"  {chain.acceptance:.0%}  {pays}")
-    console.print("\nTokens a step that a window must win to pay for itself:")
+    console.print("\nTokens per step that a window must gain to pay for itself:")
     for window in windows:
         size = f"W{window.window_size} N{window.ngram_size}"
         console.print(f"  {size:6}  {window.break_even:.2f}  ({window.tokens} tokens wide)")
@@ -126,7 +156,7 @@ def _curve(times: list[StepTime]) -> Table:
     table.add_column()
     widest = max(time.relative for time in times)
     for time in times:
-        bar = "█" * max(1, round(BAR_WIDTH * time.relative / widest))
+        bar = "█" * max(1, round(BAR_COLUMNS * time.relative / widest))
         table.add_row(str(time.tokens), f"{1000 * time.seconds:.2f}", f"{time.relative:.2f}", bar)
     return table
 
@@ -135,12 +165,14 @@ def _sweep(outcomes: list[Outcome]) -> Table:
     table = _table("sizes", "tokens/step", "tok/s", "against plain")
     table.columns[0].justify = "left"
     for outcome in outcomes:
-        figures = (f"{outcome.tokens_per_step:.2f}", f"{outcome.tokens_per_second:.1f}", f"{outcome.speedup:.2f}x")
-        table.add_row(outcome.sizes, *figures)
+        metrics = (f"{outcome.tokens_per_step:.2f}", f"{outcome.tokens_per_second:.1f}", f"{outcome.speedup:.2f}x")
+        table.add_row(outcome.sizes, *metrics)
     return table
 
 
 def _table(*columns: str) -> Table:
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for column in columns:
         table.add_column(column, justify="right")

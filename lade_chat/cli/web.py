@@ -12,19 +12,55 @@ import sys
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
-from lade_chat.cli.flags.shared import SharedOptions
+import typer
+
+from lade_chat.cli.exit_codes import epilog
+from lade_chat.cli.flags.arguments import DataDir, Theme, whole
+from lade_chat.cli.flags.settings import origins
+from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
-from lade_chat.engine.sharing.address import Address, new_secret
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.settings import Origin
 
+EPILOG = epilog("""
+lade-chat web
+lade-chat web --open --port 0 --model-path ./my-model
+""")
 _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.cli.tab import main; main()"
 _WARNING = (
-    "warning: whoever can reach {host} and has the address below can use this chat and read files through it;"
-    " nothing is encrypted on the way.\n"
+    "warning: anyone who can reach {host} and has the address below can use this chat and read files through it;"
+    " the connection is not encrypted.\n"
 )
+
+
+@with_shared_options
+def web(
+    context: typer.Context,
+    options: SharedOptions,
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="The address to listen on; any but this one admits other machines.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(metavar="INT", parser=whole(0, 65535), help="The port; 0 for any free one.")
+    ] = 8000,
+    open_browser: Annotated[bool, typer.Option("--open", help="Open the address in this machine's browser.")] = False,
+    theme: Theme = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Serve the chat to a browser.
+
+    Prints the address to open; without the token at its end nobody gets in. Each tab is a chat of its own, and all
+    of them share one model, which answers them in turn.
+    """
+    if not host.strip():
+        raise usage("--host is empty: give an address of this machine, as 127.0.0.1")
+    given = origins(context, context.obj)
+    own = theme if given["theme"] == "flag" else None  # else each tab reads the settings when it is opened
+    raise typer.Exit(serve(options, host, port, theme=own, data_dir=data_dir, origins=given, open_browser=open_browser))
 
 
 def serve(
@@ -38,14 +74,16 @@ def serve(
     open_browser: bool,
     engine: str | None = None,
 ) -> int:
-    """Serve until Ctrl+C, and return the exit code. ``port`` 0 means any free one. Raises LadeChatError.
+    """Serve until Ctrl+C and return the exit code. Raises LadeChatError.
 
-    ``engine``: ``module:factory`` of another engine than the chat's.
+    ``port`` 0 means any free one; ``engine`` is ``module:factory`` of an engine other than the chat's.
     """
+    from lade_chat.engine.sharing.address import Address, new_secret
+
     require_output()
     model = options.model()
     if model.processes > 1:
-        raise LadeChatError("Several processes for one model serve one conversation, not several tabs: leave them out.")
+        raise LadeChatError("Several tabs need a single process: leave out --lookahead-workers and --tensor-parallel.")
     try:
         from lade_chat.web.engine_process import EngineProcess
         from lade_chat.web.server import WebServer
@@ -61,7 +99,7 @@ def serve(
         model, options.decoding(), options.system, options.debug, theme, folder_name, dict(origins), colours
     )
     token = new_secret()
-    url = f"http://{_name_of(host)}:{port}/?token={token}"
+    url = f"http://{_browser_host(host)}:{port}/?token={token}"
 
     def ready() -> None:
         if not _is_local(host):
@@ -75,7 +113,7 @@ def serve(
     with socket_folder() as folder:
         address = Address.new(folder)
         os.environ.update({**address.environment, TAB: tab.encoded()})
-        server = WebServer(_tab_command(), host, port, token, EngineProcess(address, _tell, engine))
+        server = WebServer(_tab_command(), host, port, token, EngineProcess(address, _report, engine))
         try:
             asyncio.run(server.run(ready))
         except OSError as error:
@@ -83,20 +121,20 @@ def serve(
     return 0
 
 
-def _name_of(host: str) -> str:
-    """How a browser calls the address."""
+def _browser_host(host: str) -> str:
+    """The host as part of a URL."""
     if host in ("0.0.0.0", "::"):
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
 
 
 def _tab_command() -> str:
-    """A shell's line that runs the chat of one tab."""
+    """The shell command that runs the chat of one tab."""
     words = [sys.executable, "-c", _BOOT.format(path=sys.path)]
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 
 
-def _tell(line: str) -> None:
+def _report(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 

@@ -1,1 +1,1 @@
-"""Pictures to keep: a reply or a race as HTML, SVG, asciinema cast, GIF or PNG. No screen and no model here."""
+"""Pictures of a reply or a race: HTML, SVG, asciinema cast, GIF and PNG. No screen and no model here."""

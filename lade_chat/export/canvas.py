@@ -37,13 +37,13 @@ class Canvas:
             self._image.paste(_RULE, (left, top, left + 1, bottom))
 
     def picture(self) -> Image.Image:
-        """What is drawn so far, in its colours."""
+        """Return the picture so far, in its colours."""
         picture = self._image.copy()
         picture.putpalette(self._palette)
         return picture
 
     def draw(self, row: int, column: int, line: Line, width: int = 0) -> None:
-        """Put a line over whatever stood there in ``width`` cells."""
+        """Draw a line over ``width`` cells."""
         strip = self._strip(line, max(width, width_of(line)))
         self._image.paste(strip, (self._margin + column * self._face.cell, self._top(row)))
 

@@ -1,4 +1,4 @@
-"""A picture in cells, as SVG, PNG, GIF and a race's cast draw it: heading, question, texts, figures, legend."""
+"""A picture in cells, for SVG, PNG, GIF and the cast of a race: heading, question, texts, metrics, legend."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from lade_chat.presentation.metrics import counted, fit, pack, part, seconds
 
 REPLY_COLUMNS = 80
 RACE_COLUMNS = 120
-LEAST_COLUMNS = 24
+MIN_COLUMNS = 24
 QUESTION_ROWS = 4
 Placed: TypeAlias = tuple[int, int, Line]
-"""A row, a column, and what stands there."""
+"""A row, a column, and the line there."""
 _GAP = 3
 """Cells between the two texts of a race; a rule stands in their middle."""
 
 
 @dataclass(frozen=True)
 class Pane:
-    """One text: where it stands, and what is below it."""
+    """One text with its place and its metrics."""
 
     column: int
     width: int
     title: Line
     lines: tuple[Line, ...]
-    figures: tuple[Line, ...]
+    metrics: tuple[Line, ...]
     times: tuple[float, ...]
     seconds: float
 
-    def figures_at(self, moment: float) -> tuple[Line, ...]:
-        """Its clock and its tokens while it runs, then all of its figures."""
+    def metrics_at(self, moment: float) -> tuple[Line, ...]:
+        """Return its clock and tokens while it runs, then all of its metrics."""
         if moment >= self.seconds:
-            return self.figures
+            return self.metrics
         count = bisect_right(self.times, moment)
         return (written(f"{seconds(moment)} · {counted(count, 'token')}", "dim"),)
 
 
 @dataclass(frozen=True)
 class Card:
-    """What stands where. Its rows follow from how many the texts are given."""
+    """The layout of a picture; its rows follow from the number of text rows."""
 
     columns: int
     title: Line
@@ -69,11 +69,11 @@ class Card:
         titles = 2 if len(self.panes) > 1 else 0
         return 2 + (len(self.question) + 1 if self.question else 0) + titles
 
-    def figures_row(self, text_rows: int) -> int:
+    def metrics_row(self, text_rows: int) -> int:
         return self.text_row + text_rows + 1
 
     def verdict_row(self, text_rows: int) -> int:
-        return self.figures_row(text_rows) + max(len(pane.figures) for pane in self.panes) + 1
+        return self.metrics_row(text_rows) + max(len(pane.metrics) for pane in self.panes) + 1
 
     def legend_row(self, text_rows: int) -> int:
         return self.verdict_row(text_rows) + (len(self.verdict) + 1 if self.verdict else 0)
@@ -83,26 +83,26 @@ class Card:
         return self.legend_row(text_rows) + len(self.legend)
 
     def frame(self, text_rows: int) -> Iterator[Placed]:
-        """All that is there from the first moment to the last."""
+        """Yield everything that is visible from start to end."""
         yield from self._heading()
         for pane in self.panes:
             yield from self._title_of(pane)
         yield from self._legend(text_rows)
 
     def outcome(self, text_rows: int) -> Iterator[Placed]:
-        """What is there only at the end."""
+        """Yield what appears only at the end."""
         for row, line in enumerate(self.verdict, start=self.verdict_row(text_rows)):
             yield row, 0, line
 
     def still(self) -> Iterator[Placed]:
-        """Everything at the end, with every row of the texts, in the order in which it is read."""
+        """Yield the final picture with every row of the texts, in reading order."""
         count = self.text_rows
         yield from self._heading()
         for pane in self.panes:
             yield from self._title_of(pane)
             for row, line in enumerate(pane.lines, start=self.text_row):
                 yield row, pane.column, line
-            for row, line in enumerate(pane.figures, start=self.figures_row(count)):
+            for row, line in enumerate(pane.metrics, start=self.metrics_row(count)):
                 yield row, pane.column, line
         yield from self.outcome(count)
         yield from self._legend(count)
@@ -123,7 +123,7 @@ class Card:
 
 def card_of(content: Content, columns: int | None = None) -> Card:
     """Lay a reply or a race out."""
-    columns = max(LEAST_COLUMNS, columns or (RACE_COLUMNS if content.is_race else REPLY_COLUMNS))
+    columns = max(MIN_COLUMNS, columns or (RACE_COLUMNS if content.is_race else REPLY_COLUMNS))
     width = (columns - _GAP) // 2 if content.is_race else columns
     heading = fit([part(rank, text) for rank, text in enumerate(content.heading())], columns)
     return Card(
@@ -140,7 +140,7 @@ def card_of(content: Content, columns: int | None = None) -> Card:
 
 
 def stretches(content: Content, side: Recording) -> list[Stretch]:
-    """A reply's pieces, each in the ink of what it is shown as."""
+    """Return a reply's pieces, each with its ink and time."""
     return [
         (piece.text, content.shown_as(piece), moment) for piece, moment in zip(side.pieces, side.times, strict=True)
     ]
@@ -160,7 +160,7 @@ def _pane(content: Content, side: Recording, column: int, width: int) -> Pane:
 
 
 def _question(text: str, columns: int) -> tuple[Line, ...]:
-    """The question's first rows; a picture is of the answer."""
+    """Return the question's first rows."""
     found = rows([(f"> {text.strip()}", "question", 0.0)], columns) if text.strip() else ()
     if len(found) <= QUESTION_ROWS:
         return found
@@ -175,7 +175,7 @@ def _paragraphs(texts: tuple[str, ...], columns: int, moment: float) -> tuple[Li
 
 
 def _legend(content: Content, columns: int) -> tuple[Line, ...]:
-    """A line for each look: its name in its ink, and what it means."""
+    """Return a line for each look: its name in its ink, and its meaning."""
     legend = content.legend()
     widest = max((len(shown) for shown in legend), default=0)
     lines: list[Line] = []

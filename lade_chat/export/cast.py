@@ -78,7 +78,7 @@ def _race(card: Card, colours: Colours) -> Iterator[tuple[float, str]]:
         for pane, view in zip(card.panes, views, strict=True):
             placed = [(card.text_row + row, line) for row, line in view.advance(moment)]
             if before < pane.seconds:
-                placed += enumerate(pane.figures_at(moment), start=card.figures_row(height))
+                placed += enumerate(pane.metrics_at(moment), start=card.metrics_row(height))
             written += [_placed(row, pane.column, line, pane.width, colours) for row, line in placed]
         yield moment, "".join(written)
         before = moment
@@ -114,7 +114,7 @@ def _inked(text: str, ink: Ink, colours: Colours) -> str:
     if ink == "plain":
         return text.replace("\n", "\r\n")
     foreground, ground = colours.of(ink)
-    # Both colours of a tint are told: a player may have a theme of its own.
+    # Both colours of a tint are set, since a player may have its own theme.
     start = _sgr(38, foreground) + (_sgr(48, ground) if ground != colours.ground else "")
     return "\r\n".join(f"{start}{part}{_RESET}" if part else "" for part in text.split("\n"))
 

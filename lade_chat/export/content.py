@@ -1,4 +1,4 @@
-"""What a picture shows: a question, one reply or the two of a race, and how they came out."""
+"""The content of a picture: a question, a reply or the two of a race, and the outcome."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Content:
 
     @property
     def seconds(self) -> float:
-        """How long it plays: a race's sides start together, each on its own clock."""
+        """The playing time; a race's sides start together, each on its own clock."""
         return max(side.seconds for side in self.sides)
 
     def shown_as(self, piece: Piece) -> Shown:
-        """What a token is shown as in this view."""
+        """Return the look of a token in this view."""
         return shown_as(piece.origin, self.view)
 
     def legend(self) -> dict[Shown, str]:
@@ -48,7 +48,7 @@ class Content:
         return {shown: meaning for shown, meaning in meanings(self.view).items() if shown in seen}
 
     def heading(self) -> list[str]:
-        """Who answered."""
+        """Return the name of the model that answered."""
         return [NAME, self.model.name, self.model.device, self.model.dtype]
 
 

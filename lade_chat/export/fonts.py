@@ -36,7 +36,7 @@ OTHERS = (
     *("NotoEmoji-Regular.ttf", "NotoSansSymbols2-Regular.ttf", "Symbola.ttf", "unifont.otf", "unifont.ttf"),
 )
 """For East Asian characters, symbols and emoji, which monospaced fonts lack."""
-_NO_CHARACTER = "\U0010ffff"
+_NONEXISTENT = "\U0010ffff"
 _SELECTORS = dict.fromkeys((0xFE0E, 0xFE0F))
 _JOINER = "\N{ZERO WIDTH JOINER}"
 
@@ -53,7 +53,7 @@ class Typeface:
         self.row = ascent + descent
 
     def tile(self, text: str, width: int) -> Image.Image:
-        """How much ink is where, for a glyph of ``width`` cells: an image of mode L."""
+        """Return the coverage of a glyph of ``width`` cells, as an image of mode L."""
         tile = Image.new("L", (max(1, width * self.cell), self.row))
         # Fonts without colours do not join several emoji into one: the first of them stands for all.
         shown = text.translate(_SELECTORS).split(_JOINER)[0]
@@ -107,8 +107,8 @@ def _opened(name: str, size: int) -> Font | None:
 
 @lru_cache(maxsize=4096)
 def _has(font: Font, character: str) -> bool:
-    """Whether a font has a character: one that it lacks looks like one that does not exist."""
-    return character.isspace() or _bitmap(font, character) != _bitmap(font, _NO_CHARACTER)
+    """Tell whether a font has a character; a missing one looks like a nonexistent one."""
+    return character.isspace() or _bitmap(font, character) != _bitmap(font, _NONEXISTENT)
 
 
 def _bitmap(font: Font, character: str) -> tuple[tuple[int, int], bytes]:

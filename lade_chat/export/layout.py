@@ -16,13 +16,13 @@ _JOINER = "\N{ZERO WIDTH JOINER}"
 
 
 class Glyph(NamedTuple):
-    """What fills one cell or two: a character with all that combines with it."""
+    """A character with its combining marks, one or two cells wide."""
 
     text: str
     width: int
     ink: Ink
     seconds: float
-    """When it appears."""
+    """The time at which it appears."""
 
 
 Line: TypeAlias = tuple[Glyph, ...]
@@ -101,7 +101,7 @@ def _glyphs(stretches: Iterable[Stretch]) -> Iterator[Glyph]:
 
 
 def _belongs(before: str, character: str) -> bool:
-    """Whether a character joins what stands before it: accents, emoji sequences, flags."""
+    """Tell whether a character joins the one before it: accents, emoji sequences, flags."""
     if character in "\n\t" or before in ("\n", "\t"):
         return False
     if before.endswith(_JOINER) or "\U0001f3fb" <= character <= "\U0001f3ff":  # skin tones

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 
+from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
 from lade_chat.export.cast import cast
 from lade_chat.export.content import Content
@@ -40,10 +40,7 @@ class PictureFormatError(LadeChatError):
 
 
 def check_picture(path: Path) -> None:
-    """Raises LadeChatError if no picture could be written there (PictureFormatError for its name alone).
-
-    Better before the reply than after.
-    """
+    """Raise LadeChatError if no picture can be written there; PictureFormatError if only its suffix is wrong."""
     suffix = path.suffix.lower()
     if suffix not in WRITERS:
         raise PictureFormatError(
@@ -66,12 +63,7 @@ def write_picture(path: Path, content: Content, *, theme: Theme = "auto", width:
     """
     check_picture(path)
     picture = WRITERS[path.suffix.lower()](content, theme, width)
-    target = path.resolve()  # a link stays a link
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        draft.write_bytes(picture)
-        os.replace(draft, target)
+        atomic_write(path, picture, private=False)
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
         raise LadeChatError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -16,11 +16,11 @@ from lade_chat.export.viewport import Viewport
 STILL_SIZE, MOVING_SIZE = 26, 15
 """Font sizes in pixels; a still is drawn for screens of twice the density."""
 FRAMES_PER_SECOND = 15
-MOST_FRAMES = 900
+MAX_FRAMES = 900
 """A reply of more than a minute has fewer frames a second: a picture is of use only if it can be sent."""
 TEXT_ROWS = 24
 HOLD_SECONDS = 3.0
-"""How long the end stays before a GIF begins anew; its only time that is not the reply's own."""
+"""Display time of the last frame, the only one that is not the reply's own."""
 
 
 def png(content: Content, theme: Theme, columns: int | None) -> bytes:
@@ -49,9 +49,9 @@ def gif(content: Content, theme: Theme, columns: int | None) -> bytes:
 
 
 def _moments(seconds: float) -> list[float]:
-    """When each frame begins, in whole hundredths of a second as GIF has them: rounded so, they cannot drift."""
+    """Return the start of each frame in whole hundredths of a second, as in GIF, so that rounding cannot add up."""
     end = max(round(100 * seconds), 1)
-    count = max(1, min(MOST_FRAMES, int(end * FRAMES_PER_SECOND / 100)))
+    count = max(1, min(MAX_FRAMES, int(end * FRAMES_PER_SECOND / 100)))
     return [round(end * frame / count) / 100 for frame in range(count + 1)]
 
 
@@ -67,7 +67,7 @@ def _frames(card: Card, moments: list[float], theme: Theme) -> Iterator[Image.Im
         for pane, view in zip(card.panes, views, strict=True):
             for row, line in view.advance(now):
                 canvas.draw(card.text_row + row, pane.column, line, pane.width)
-            for row, line in enumerate(pane.figures_at(now), start=card.figures_row(rows)):
+            for row, line in enumerate(pane.metrics_at(now), start=card.metrics_row(rows)):
                 canvas.draw(row, pane.column, line, pane.width)
         if now == card.seconds:
             for row, column, line in card.outcome(rows):

@@ -1,4 +1,4 @@
-"""A reply as it was decoded: its pieces, and the moment at which each was settled."""
+"""A recording of a reply: its pieces and their times."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class Recording:
 
     pieces: list[Piece] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    """When each piece was settled, in seconds on the reply's own clock."""
+    """The time of each piece, in seconds on the reply's own clock."""
     statistics: Statistics = field(default_factory=Statistics)
     finish_reason: FinishReason = "cancelled"
     _step_ends: list[float] = field(default_factory=list, repr=False)
 
     def take(self, event: Tokens | ReplyFinished) -> None:
-        """Note one more of the reply's events."""
+        """Add one of the reply's events."""
         self.statistics = event.statistics
         if isinstance(event, ReplyFinished):
             self.finish_reason = event.finish_reason
@@ -29,9 +29,9 @@ class Recording:
         self.pieces.extend(event.pieces)
         self.times.extend(self._moment(piece, event.statistics.seconds) for piece in event.pieces)
 
-    def _moment(self, piece: Piece, told: float) -> float:
-        """The end of the piece's step; of an engine that does not tell it, the moment that its batch tells."""
-        return self._step_ends[piece.step] if piece.step < len(self._step_ends) else told
+    def _moment(self, piece: Piece, fallback: float) -> float:
+        """Return the end of the piece's step, or the ``fallback`` of an engine that does not report it."""
+        return self._step_ends[piece.step] if piece.step < len(self._step_ends) else fallback
 
     @property
     def text(self) -> str:
@@ -39,5 +39,5 @@ class Recording:
 
     @property
     def seconds(self) -> float:
-        """What the reply took."""
+        """The duration of the reply."""
         return max(self.statistics.seconds, max(self.times, default=0.0))

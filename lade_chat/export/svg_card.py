@@ -63,8 +63,8 @@ def _grounds(row: int, column: int, line: Line) -> Iterator[str]:
 def _text(row: int, column: int, line: Line) -> str:
     """A row as one element, so that it is selected and copied as one line.
 
-    Its width is told, so that it holds in a font of another width. A wide character comes from who knows which font:
-    it is set in the middle of its cells, and the text behind it begins where its own cells do.
+    Its width is explicit, so that other fonts keep it. A wide character may come from any font: it is centred in its
+    cells, and the text behind it begins at its own cells.
     """
     place = f'y="{_n(_top(row) + _BASELINE)}"'
     if not line:
@@ -87,7 +87,7 @@ def _segments(column: int, line: Line) -> Iterator[str]:
 
 
 def _kind(glyph: Glyph) -> tuple[bool, str]:
-    """Whether a glyph is wide, and the class of its text: all tokens are written in one colour."""
+    """Return whether a glyph is wide, and the class of its text; all tokens share one text colour."""
     return glyph.width == 2, glyph.ink if glyph.ink in ("dim", "question", "verdict") else ""
 
 

@@ -47,7 +47,7 @@ def bundled_model_path() -> Path:
     for folder in (package / "model", package.parent / "assets" / "model"):
         if (folder / CONFIG).is_file():
             return folder
-    raise ModelError("The bundled model is missing from this installation: reinstall it, or give a --model_path.")
+    raise ModelError("The bundled model is missing from this installation: reinstall it, or give a --model-path.")
 
 
 def local_folder(path: str) -> Path | None:
@@ -62,7 +62,7 @@ def local_folder(path: str) -> Path | None:
     if is_folder:
         return folder
     if exists:
-        raise ModelError(f"{path} is a file: --model_path wants the folder that holds {CONFIG} and the weights.")
+        raise ModelError(f"{path} is a file: --model-path wants the folder that holds {CONFIG} and the weights.")
     looks_like_path = path.startswith((".", "/", "~")) or "\\" in path or path.count("/") > 1
     if looks_like_path or not _HUB_ID.fullmatch(path):
         raise ModelError(f"There is no folder {path}: give a checkpoint's folder or a Hub id (org/name).")

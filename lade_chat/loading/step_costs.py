@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lade_chat.atomic_write import atomic_write
 from lade_chat.loading.model import LoadedModel
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def remember(loaded: LoadedModel, cost: StepCost) -> None:
     entries[key] = cost.as_dict()
     kept = dict(list(entries.items())[-MAX_ENTRIES:])
     with suppress(OSError):
-        _replace(_file(), json.dumps(kept, indent=1))
+        atomic_write(_file(), json.dumps(kept, indent=1).encode())
 
 
 def _file() -> Path:
@@ -86,19 +86,6 @@ def _read() -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return entries if isinstance(entries, dict) else {}
-
-
-def _replace(path: Path, text: str) -> None:
-    """Replace the file atomically: another chat may be reading it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(draft, path)
-    except OSError:
-        os.unlink(draft)
-        raise
 
 
 def _key(loaded: LoadedModel) -> str:

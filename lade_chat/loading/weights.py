@@ -128,14 +128,14 @@ def placement(options: ModelOptions, config: Any) -> dict[str, Any]:
 def _tensor_parallel_placement(options: ModelOptions, config: Any) -> dict[str, Any]:
     ranks = options.tensor_parallel
     if options.device_map is not None or options.compiled:
-        raise DeviceError(f"--tp does not go with {'--compile' if options.compiled else '--device-map'}.")
+        raise DeviceError(f"--tensor-parallel does not go with {'--compile' if options.compiled else '--device-map'}.")
     text = config.get_text_config(decoder=True)
     if not getattr(text, "base_model_tp_plan", None):
         raise ModelError(f"transformers has no plan to split a {config.model_type} model over several processes.")
     for name, what in (("num_attention_heads", "attention heads"), ("num_key_value_heads", "heads of keys and values")):
         heads = getattr(text, name, None)
         if isinstance(heads, int) and heads % ranks:
-            raise ModelError(f"The model has {heads} {what}, which cannot be split evenly over --tp {ranks}.")
+            raise ModelError(f"--tensor-parallel {ranks} does not divide the model's {heads} {what}.")
     from transformers.distributed.configuration_utils import DistributedConfig
 
     return {"distributed_config": DistributedConfig(tp_size=ranks, tp_plan="auto")}

@@ -1,13 +1,24 @@
-"""A question and the files that go with it, told apart again: each file stands below the text, between fences."""
+"""Text files attached to a question: ``@notes.txt`` in what is typed, and the file in a fenced block below it."""
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import NamedTuple
 
+from lade_chat.errors import LadeChatError
 from lade_chat.presentation.metrics import counted
 
+MAX_BYTES = 256 * 1024
+"""The largest attachment: prefilling more would take minutes."""
+_MENTION = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|(\S+))""")
+_LITERAL = re.compile(r"(?<!\S)@@")
 _FILE = re.compile(r"\n\nFile ([^\n]+):\n(`{3,})\n(.*?\n)?\2(?=\n\nFile |\Z)", re.DOTALL)
+
+
+class AttachmentError(LadeChatError):
+    """A file cannot be attached."""
 
 
 class Attachment(NamedTuple):
@@ -15,6 +26,60 @@ class Attachment(NamedTuple):
 
     name: str
     text: str
+
+
+def attach(typed: str) -> str:
+    """Return the question with the files that it mentions. Raises AttachmentError.
+
+    ``@name`` stays as it is where no such file exists and the name does not look like one (a dot, a slash); ``@@``
+    becomes ``@``.
+    """
+    names = dict.fromkeys(quoted or _without_signs(name) for quoted, name in _MENTION.findall(typed))
+    files = [Attachment(name, text) for name in names if (text := _text_of(name)) is not None]
+    return _LITERAL.sub("@", typed) + "".join(_block(file) for file in files)
+
+
+def _without_signs(name: str) -> str:
+    """Strip punctuation that ends a sentence from the name, unless a file is called so."""
+    bare = name.rstrip(".,;:!?)]}'\"")
+    return name if os.path.lexists(os.path.expanduser(name)) else bare
+
+
+def _text_of(name: str) -> str | None:
+    """Return the file's text; None if the name does not mean a file."""
+    if not name or name.startswith("@"):
+        return None
+    path = Path(name).expanduser()
+    hint = f"Write @@{name} to send the words as they are."
+    try:
+        if path.is_dir():
+            raise AttachmentError(f"{name} is a folder: attach a file in it. {hint}")
+        if path.exists() and not path.is_file():
+            raise AttachmentError(f"{name} is a pipe or a device, not a file: pipe it in (… | lade-chat ask). {hint}")
+        if not path.is_file():
+            if not re.search(r"[./~]", name):
+                return None
+            raise AttachmentError(f"There is no file {name}. {hint}")
+        if path.stat().st_size > MAX_BYTES:
+            raise AttachmentError(f"{name} is too large to attach: {MAX_BYTES // 1024} KiB at most.")
+        data = path.read_bytes()
+    except OSError as error:
+        raise AttachmentError(f"{name} cannot be read: {error.strerror or error}.") from None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise AttachmentError(f"{name} cannot be attached: it is not a text file in UTF-8.")
+    return text.replace("\r\n", "\n")
+
+
+def _block(file: Attachment) -> str:
+    """Fence the file's text, with a fence longer than any in it."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", file.text)), default=2)
+    fence = "`" * (longest + 1)
+    end = "" if file.text.endswith("\n") or not file.text else "\n"
+    return f"\n\nFile {file.name}:\n{fence}\n{file.text}{end}{fence}"
 
 
 def parted(question: str) -> tuple[str, tuple[Attachment, ...]]:

@@ -10,27 +10,27 @@ from lade_chat.protocol.inspection import Origin
 ColourView: TypeAlias = Literal["verified", "sources"]
 VIEWS: tuple[ColourView, ...] = get_args(ColourView)
 Shown: TypeAlias = Origin | Literal["verified"]
-"""What a token is shown as: in the view ``verified`` all that were guessed are that."""
+"""The look of a token; in the view ``verified`` all accepted guesses look alike."""
 VERIFIED = "guessed before the step, and what the model chose in it"
 
 
 def shown_as(origin: Origin, view: ColourView) -> Shown:
-    """What a token of this origin is shown as."""
+    """Return the look of a token of this origin."""
     return origin if origin == "plain" or view == "sources" else "verified"
 
 
 def meanings(view: ColourView) -> dict[Shown, str]:
-    """The legend: everything that a token may be shown as, and what it means."""
+    """Return the legend: every look of a token, and its meaning."""
     if view == "verified":
         return {"plain": ORIGINS["plain"], "verified": VERIFIED}
     return {origin: ORIGINS[origin] for origin in ORIGINS}
 
 
 def other(view: ColourView) -> ColourView:
-    """The view that one switches to."""
+    """Return the view to switch to."""
     return VIEWS[(VIEWS.index(view) + 1) % len(VIEWS)]
 
 
 def view_named(name: object) -> ColourView:
-    """The view of this name; the usual one for whatever else."""
+    """Return the view of this name; the default for any other value."""
     return next((view for view in VIEWS if view == name), VIEWS[0])

@@ -1,4 +1,4 @@
-"""What came of a race, in words, and the running score of several."""
+"""The outcome of a race in words, and the score of several."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lade_chat.protocol.events import RaceFinished
 from lade_chat.protocol.values import Difference, Side
 
 EVEN = 0.02
-"""Two sides this near to one another, as a share, are called even: clocks are no better than that."""
+"""Sides within this share of one another are called even, since clocks are no more accurate."""
 
 
 def winner(speedup: float) -> Side | None:
-    """The faster side; None where they are even.
+    """Return the faster side; None if they are even.
 
     Args:
         speedup: the right side's seconds by the left's.
@@ -25,13 +25,13 @@ def winner(speedup: float) -> Side | None:
 
 
 def outcome(speedup: float, left: str, right: str) -> str:
-    """Who was faster: ``lookahead auto is 1.52x as fast as plain decoding``.
+    """Name the faster side: ``lookahead auto is 1.52x as fast as plain decoding``.
 
     Args:
         speedup: the right side's seconds by the left's.
     """
     if speedup <= 0:
-        return "no time was taken"
+        return "no time was measured"
     first = winner(speedup)
     if first is None:
         return f"{left} and {right} are even ({speedup:.2f}x)"
@@ -41,15 +41,15 @@ def outcome(speedup: float, left: str, right: str) -> str:
 
 
 def sameness(finished: RaceFinished, dtype: str) -> str:
-    """Whether the texts are identical; where they part, and how near a tie that was."""
+    """Say whether the texts are identical; if not, where they part and how near the tie was."""
     if finished.identical:
         return "the texts are identical"
     difference = finished.difference
     if difference is None:
         return "the texts differ"
     left, right = (printable(text).replace("\n", "↵") for text in (difference.left, difference.right))
-    told = f"first difference at token {difference.index + 1}: “{left}” left, “{right}” right"
-    return f"{told}{_tie(difference)} ({exactness(dtype)[-1]})"
+    where = f"first difference at token {difference.index + 1}: “{left}” left, “{right}” right"
+    return f"{where}{_tie(difference)} ({exactness(dtype)[-1]})"
 
 
 def _tie(difference: Difference) -> str:
@@ -72,7 +72,7 @@ class Score:
     right_tokens: int = 0
 
     def add(self, finished: RaceFinished, seconds: tuple[float, float], tokens: tuple[int, int]) -> None:
-        """Count a race that came to its end.
+        """Count a finished race.
 
         Args:
             seconds: of the left side and the right.
@@ -89,7 +89,7 @@ class Score:
 
     @property
     def speedup(self) -> float:
-        """By how much the left side is faster over all races, in tokens for time."""
+        """The left side's tokens per second over the right side's, over all races."""
         if not (self.left_seconds and self.right_tokens and self.right_seconds):
             return 0.0
         return (self.left_tokens / self.left_seconds) / (self.right_tokens / self.right_seconds)
@@ -102,9 +102,9 @@ class Score:
         )
 
     def lines(self, left: str, right: str) -> list[str]:
-        """The score at the end, a line each."""
+        """The final score, line by line."""
         if not self.races:
-            return ["no race came to its end"]
+            return ["no race was finished"]
         return [
             outcome(self.speedup, left, right) + f", over {counted(self.races, 'race')}",
             f"won by {left}: {self.left_wins} · by {right}: {self.right_wins}"

@@ -1,4 +1,4 @@
-"""The ways to decode by name, as races and the benchmark know them: how they are asked for, what they are called."""
+"""Decoding methods by name, for races and the benchmark: how to ask for them, and their titles."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ FIXED: MethodName = "lookahead-fixed"
 JACOBI: MethodName = "jacobi"
 GENERATE: MethodName = "hf-generate"
 PROMPT_LOOKUP: dict[MethodName, int] = {"hf-prompt-lookup-3": 3, "hf-prompt-lookup-10": 10}
-"""How many tokens transformers' prompt lookup guesses at once."""
+"""The tokens that transformers' prompt lookup guesses at once, by method."""
 PAPER_SIZES = Sizes()
 
 NEED_LOOKAHEAD = frozenset({LOOKAHEAD, FIXED, JACOBI})
-"""What cannot be done with every model: several branches, or several tokens, in one step."""
+"""Methods that need a model whose steps can hold several tokens or branches."""
 ONE_BY_ONE = frozenset({PLAIN, GENERATE})
-"""Methods that never guess: each token takes a step of its own."""
+"""Methods without guesses: each token takes a step."""
 DRAW_THEIR_OWN_WAY = frozenset({GENERATE, *PROMPT_LOOKUP})
-"""Methods of transformers, which with one seed say something else than this package's."""
+"""Methods of transformers, which sample another text from the same seed."""
 
 
 def contender(text: str, sizes: Sizes | None = None) -> Contender:
-    """The contender that a person means: a method's name, or ``W,N,G`` for lookahead with these sizes.
+    """Parse a method's name, or ``W,N,G`` for lookahead with these sizes.
 
     Args:
-        sizes: those given elsewhere, which lookahead then has.
+        sizes: the sizes of lookahead given elsewhere.
 
     Raises:
-        LadeChatError: nothing is called so.
+        LadeChatError: there is no such method.
     """
     wanted = text.strip()
     numbers = [part.strip() for part in wanted.split(",")]
@@ -49,7 +49,7 @@ def contender(text: str, sizes: Sizes | None = None) -> Contender:
 
 
 def in_force(contender: Contender, sizes: Sizes | None) -> Contender:
-    """A contender with the sizes that it has in the end, where ``sizes`` are those asked for in general."""
+    """Resolve a contender's sizes, given the general ones."""
     if contender.name == LOOKAHEAD and sizes is not None:
         return Contender(FIXED, sizes)
     if contender.name == FIXED and contender.sizes is None:
@@ -58,7 +58,7 @@ def in_force(contender: Contender, sizes: Sizes | None) -> Contender:
 
 
 def title(contender: Contender) -> str:
-    """What it is called: ``lookahead auto``, ``plain decoding``."""
+    """Return the method's title: ``lookahead auto``, ``plain decoding``."""
     if contender.name == LOOKAHEAD:
         return "lookahead auto"
     if contender.name == FIXED:
@@ -69,7 +69,7 @@ def title(contender: Contender) -> str:
 
 
 def meaning(contender: Contender) -> str:
-    """What it does, in a few words."""
+    """Describe the method in a few words."""
     if contender.name in PROMPT_LOOKUP:
         return f"transformers: guesses {PROMPT_LOOKUP[contender.name]} tokens from n-grams of the text"
     return {

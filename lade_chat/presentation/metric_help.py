@@ -1,4 +1,4 @@
-"""How each figure that is shown is measured: the words of every tooltip, and of the help."""
+"""Help texts of the metrics: the definition of each, for tooltips and the manual."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ MEASURED: dict[str, str] = {
 }
 
 
-def measured(figures: Iterable[str]) -> list[tuple[str, str]]:
-    """Each figure with how it is measured. Raises KeyError for one without words."""
-    return [(figure, MEASURED[figure]) for figure in dict.fromkeys(figures)]
+def measured(metrics: Iterable[str]) -> list[tuple[str, str]]:
+    """Return each metric with its definition. Raises KeyError for a metric without one."""
+    return [(metric, MEASURED[metric]) for metric in dict.fromkeys(metrics)]

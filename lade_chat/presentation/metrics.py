@@ -1,6 +1,6 @@
-"""Figures with their units, fitted to the width there is: the least important go first.
+"""Metrics with their units, fitted to a width: the least important are left out first.
 
-A figure has the same words at every width, so that nobody takes two wordings for two figures.
+A metric has the same words at every width, so that two wordings are never taken for two metrics.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, 
 SEPARATOR = " · "
 
 EXACT_DTYPES = frozenset({"float32", "float64"})
-"""In these only ties may fall otherwise when lookahead is switched."""
+"""In these precisions, switching lookahead can change the text only at exact ties."""
 ORIGINS: dict[Origin, str] = {
     "plain": "chosen by the model, one a step",
     "trajectory": "an n-gram that the window had guessed",
     "context": "an n-gram of the text so far",
     "successor": "a likely next token recycled from earlier logits",
 }
-"""Where a token came from; all but the first were guessed and verified."""
+"""Origins of tokens; all but the first were guessed and verified."""
 _REASONS: dict[FinishReason, tuple[str, ...]] = {
     "eos": ("end of reply",),
     "length": ("token limit",),
@@ -38,7 +38,7 @@ _SAMPLING: dict[str, tuple[str, float | None]] = {
     "typical_p": ("typical-p", 1),
     "repetition_penalty": ("repetition penalty", 1),
 }
-"""What each value of ``Sampling`` is called, and where it changes nothing."""
+"""The label of each field of ``Sampling``, and its neutral value."""
 
 
 EXTRA = 5
@@ -46,10 +46,10 @@ EXTRA = 5
 
 
 class Part(NamedTuple):
-    """One figure: how important (0 is the last to go) and its texts, the longest first.
+    """One metric: its rank (0 is left out last) and its texts, the longest first.
 
-    ``room`` is how wide the longest text may become while the figure grows. It is kept free, so that a line that
-    is drawn again and again does not rearrange itself. ``figure`` is its name in :mod:`metric_help`.
+    ``room`` is reserved for the longest text as its number grows, so that a line that is redrawn does not rearrange
+    itself. ``figure`` is its name in :mod:`metric_help`.
     """
 
     rank: int
@@ -63,18 +63,18 @@ class Part(NamedTuple):
 
 
 def part(rank: int, *forms: str, room: int = 0, figure: str = "") -> Part:
-    """A figure by its rank and its forms."""
+    """Make a part from its rank and its forms."""
     return Part(rank, forms, room, figure)
 
 
 def fit(parts: Sequence[Part], width: int) -> str:
-    """As much of ``parts`` as one line of ``width`` cells holds, in the order given."""
+    """Join as many ``parts`` as fit a line of ``width`` cells, in the order given."""
     line = SEPARATOR.join(form for _, form in fitting(parts, width))
     return line if cell_len(line) <= width else line[: max(width - 1, 0)] + "…"
 
 
 def fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
-    """The parts that a line of ``width`` cells holds, each with the form that it has there."""
+    """Choose the parts that fit a line of ``width`` cells, each with its form there."""
     shown = _fitting(parts, width)
     extras = [part for part, _ in shown if part.rank >= EXTRA]
     if extras and any(form != part.forms[0] for part, form in shown if part.rank < EXTRA):
@@ -106,7 +106,7 @@ def _fitting(parts: Sequence[Part], width: int) -> list[tuple[Part, str]]:
 
 
 def pack(items: Sequence[str], width: int) -> str:
-    """All of ``items``, broken into lines only between them."""
+    """Join all ``items``, with line breaks only between them."""
     lines: list[str] = []
     for item in items:
         if lines and cell_len(lines[-1]) + len(SEPARATOR) + cell_len(item) <= width:
@@ -142,9 +142,9 @@ def sizes_name(sizes: Sizes | None) -> str:
 
 
 def sampling_forms(sampling: Sampling) -> tuple[str, ...]:
-    """How tokens are drawn: every value that changes anything, then the first of them, and at last the seed alone.
+    """Describe the sampling: all values that have an effect, then only the first of them, then only the seed.
 
-    What a model's generation config says is not known before a reply has told it.
+    The values of a model's generation config are known only after a reply.
     """
     given = [(name, getattr(sampling, field), neutral) for field, (name, neutral) in _SAMPLING.items()]
     values = [f"{name} {value:g}" for name, value, neutral in given if value not in (None, neutral)]
@@ -156,14 +156,14 @@ def sampling_forms(sampling: Sampling) -> tuple[str, ...]:
 
 
 def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> tuple[str, ...]:
-    """Whether lookahead is on, and with which sizes; or that the model cannot be decoded so."""
+    """Say whether lookahead is on and with which sizes, or that the model does not support it."""
     if model is not None and not model.lookahead_supported:
         return ("lookahead not available",)
     return lookahead_forms(options.lookahead, options.sizes)
 
 
 def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> list[Part]:
-    """A reply's figures; without a reason it is still being written, and the speed of now stands beside its own."""
+    """Return a reply's metrics; without a reason it is still running, and its current speed is among them."""
     s = statistics
     parts = [
         _figure("tok/s", 0, "999.9 tok/s", speed(s.tokens_per_second)),
@@ -188,17 +188,17 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     settled = [each._replace(room=0) for each in parts]
     if s.sampling is not None:
         settled.append(part(1, *sampling_forms(s.sampling)))
-    # That a reply came to its end is no news; that something else ended it is.
+    # A normal end is less important than any other.
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
 
 
 def _figure(figure: str, rank: int, widest: str, *forms: str) -> Part:
-    """A figure that keeps the room of its ``widest`` text."""
+    """A part that reserves the room of its ``widest`` text."""
     return part(rank, *forms, room=len(widest), figure=figure)
 
 
 def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:
-    """Why a reply ended."""
+    """Return the reason why a reply ended."""
     full = 0 < statistics.context_window <= statistics.context_used
     if reason == "length" and full:
         return ("context full",)
@@ -219,7 +219,7 @@ def summary(statistics: Statistics) -> list[str]:
 
 
 def exactness(dtype: str) -> tuple[str, ...]:
-    """Where lookahead on and off may differ in this precision, long and short."""
+    """Say where switching lookahead may change the text in this precision; long and short forms."""
     if dtype in EXACT_DTYPES:
         return (f"in {dtype} only a tie may fall otherwise", f"{dtype}: only ties may fall otherwise")
     return (
@@ -229,7 +229,7 @@ def exactness(dtype: str) -> tuple[str, ...]:
 
 
 def promise(dtype: str) -> tuple[str, ...]:
-    """What switching lookahead does to the text in this precision; ties are explained in the help."""
+    """Promise what holds for the text when lookahead is switched; the manual explains ties."""
     return ("on or off: the same text",) if dtype in EXACT_DTYPES else exactness(dtype)
 
 

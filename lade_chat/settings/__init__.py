@@ -1,1 +1,1 @@
-"""What a user has settled once for all: a file, the environment over it, flags over both."""
+"""Settings: a file, overridden by the environment, overridden by flags."""

@@ -1,27 +1,29 @@
-"""Every setting there is: its name, which is its flag's, what values it may have, and what it means."""
+"""Every setting: its name, which is also its flag's, its kind of value, and its meaning."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from lade_chat.presentation.colours import VIEWS
-from lade_chat.settings.kinds import Kind, Number, Switch, Text, Texts
+from lade_chat.settings.kinds import Kind, Number, Switch, Text, Texts, Value
 
 ENVIRONMENT = "LADE_CHAT_"
 
 
 @dataclass(frozen=True)
 class Setting:
-    """``parameter`` is what the command line calls it inside, where that is not its name."""
+    """One setting. ``parameter`` is its name inside the command line, if that is another."""
 
     name: str
     kind: Kind
     meaning: str
     parameter: str = ""
+    default: Value | None = None
+    """The value of a setting that is not a shared flag; a shared flag has its own default."""
 
     @property
     def variable(self) -> str:
-        """The environment variable that goes over the file."""
+        """The environment variable that overrides the file."""
         return ENVIRONMENT + self.name.upper()
 
     @property
@@ -40,28 +42,33 @@ _SETTINGS = (
     Setting("ngram_size", Number(2, whole=True), "N, fixed"),
     Setting("guess_set_size", Number(0, whole=True), "G, fixed"),
     Setting("max_new_tokens", Number(1, whole=True), "the most tokens of a reply"),
-    Setting("sampling", Text(("greedy", "model")), "what temperature to seed go over: greedy, or the model's own"),
+    Setting("sampling", Text(("greedy", "model")), "the base of temperature to seed: greedy, or the model's own"),
     Setting("temperature", Number(0), "more is more varied, 0 is greedy"),
-    Setting("top_p", _SHARE, "only the likeliest tokens that make up this probability"),
-    Setting("top_k", Number(0, whole=True), "only so many of the likeliest tokens; 0 for all"),
+    Setting("top_p", _SHARE, "only the likeliest tokens with this total probability"),
+    Setting("top_k", Number(0, whole=True), "only this many likeliest tokens; 0 for all"),
     Setting("min_p", Number(0, 1), "only tokens with this share of the likeliest one's probability"),
-    Setting("typical_p", _SHARE, "only the most typical tokens that make up this probability"),
+    Setting("typical_p", _SHARE, "only the most typical tokens with this total probability"),
     Setting("repetition_penalty", Number(0, above=True), "above 1, tokens already in the text become less likely"),
     Setting("seed", Number(0, 2**64 - 1, whole=True), "one seed, one text; without it, one is drawn"),
     Setting("stop", Texts(), "texts before which a reply ends"),
     Setting("system", Text(), "the system message of new conversations"),
-    Setting("raw", Switch(), "whether to go on from the bare text, without roles"),
-    Setting("debug", Switch(), "whether to show the speed-up, and what the decoder does"),
-    Setting("plain", Switch(), "whether ask and compare write whole lines without colours, as for a screen reader"),
-    Setting("save", Switch(), "whether ask keeps its turn among the conversations"),
+    Setting("raw", Switch(), "whether to continue the bare text, without roles"),
+    Setting("debug", Switch(), "whether to show the speed-up and the details of decoding"),
+    Setting(
+        "plain",
+        Switch(),
+        "whether ask and compare write whole lines without colours, for screen readers",
+        default=False,
+    ),
+    Setting("save", Switch(), "whether ask saves its turn as a conversation", default=True),
     Setting("data_dir", Text(), "the folder of the conversations"),
-    Setting("theme", Text(), "the colours of the chat, by the name in its palette"),
+    Setting("theme", Text(), "the colours of the chat, by their name in its palette"),
     Setting("colours", Text(VIEWS), "whether verified tokens are coloured alike, or each by its source"),
 )
 SETTINGS: dict[str, Setting] = {setting.name: setting for setting in _SETTINGS}
 
 MODEL_SETTINGS = ("model_path", "device", "dtype", "compile")
-"""Those that count for ``bench`` and ``tune`` too, which otherwise measure what their own flags say."""
+"""The settings that also apply to ``bench`` and ``tune``, which otherwise follow their own flags."""
 
 SAMPLING_SETTINGS = (
     "sampling",
@@ -74,4 +81,4 @@ SAMPLING_SETTINGS = (
     "seed",
     "stop",
 )
-"""How tokens are drawn, and where a reply stops; each is a flag of the same name too."""
+"""The settings of sampling and of stop strings; each is also a flag of the same name."""

@@ -1,19 +1,18 @@
-"""The settings file: TOML in the platform's folder for a user's configuration, read whole and changed in place."""
+"""The settings file: TOML in the platform's folder for user configuration."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.kinds import Value
 
 VARIABLE = "LADE_CHAT_SETTINGS"
-_HEADING = "What lade-chat is to do without being told; `lade-chat settings` lists all that can stand here."
+_HEADING = "Settings of lade-chat; `lade-chat settings` lists them all."
 
 
 class SettingsError(LadeChatError):
@@ -21,7 +20,7 @@ class SettingsError(LadeChatError):
 
 
 def default_path() -> Path:
-    """The file named by LADE_CHAT_SETTINGS, else the platform's place for it."""
+    """Return the file named by LADE_CHAT_SETTINGS, else the platform's default."""
     from platformdirs import user_config_path
 
     named = os.environ.get(VARIABLE)
@@ -29,7 +28,7 @@ def default_path() -> Path:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """What stands in the file, empty if there is none. Raises SettingsError if it cannot be read or is no TOML."""
+    """Return the file's content, empty without a file. Raises SettingsError if it cannot be read or is not TOML."""
     text = _text(path)
     if not text.strip():
         return {}
@@ -39,13 +38,13 @@ def read(path: Path) -> dict[str, Any]:
     try:
         return parse(text).unwrap()
     except (TOMLKitError, RecursionError) as error:
-        raise SettingsError(f"{path} is not used, because it is no TOML: {error}") from None
+        raise SettingsError(f"{path} is not used, because it is not TOML: {error}") from None
 
 
 def change(path: Path, values: Mapping[str, Value | None]) -> None:
-    """Set these keys, or take out those whose value is None; all else stays as it was, comments too.
+    """Set these keys, or remove those whose value is None, and keep everything else, comments included.
 
-    The file is replaced at once or not at all. Raises SettingsError.
+    The file is replaced in one step. Raises SettingsError.
     """
     from tomlkit import comment, dumps, nl, parse
     from tomlkit.exceptions import TOMLKitError
@@ -54,7 +53,7 @@ def change(path: Path, values: Mapping[str, Value | None]) -> None:
     try:
         document = parse(text)
     except (TOMLKitError, RecursionError) as error:
-        raise SettingsError(f"Nothing was saved: {path} is no TOML ({error}). Mend it, or move it away.") from None
+        raise SettingsError(f"Nothing was saved: {path} is not TOML ({error}). Repair it, or move it away.") from None
     if not text.strip():
         document.add(comment(_HEADING))
         document.add(nl())
@@ -63,7 +62,10 @@ def change(path: Path, values: Mapping[str, Value | None]) -> None:
             document.pop(name, None)
         else:
             document[name] = list(value) if isinstance(value, tuple) else value
-    _replace(path, dumps(document))
+    try:
+        atomic_write(path, dumps(document).encode(), sync=True)
+    except OSError as error:
+        raise SettingsError(f"The settings could not be saved in {path}: {error.strerror}") from None
 
 
 def _text(path: Path) -> str:
@@ -72,26 +74,6 @@ def _text(path: Path) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:
-        raise SettingsError(f"{path} is not used, because it is no UTF-8 text") from None
+        raise SettingsError(f"{path} is not used, because it is not UTF-8 text") from None
     except OSError as error:
         raise SettingsError(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _replace(path: Path, text: str) -> None:
-    target = Path(os.path.realpath(path))  # a link to a folder of dot-files stays one
-    written = None
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, written = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(OSError):
-            os.chmod(written, target.stat().st_mode & 0o777)
-        os.replace(written, target)
-    except OSError as error:
-        if written is not None:
-            with suppress(OSError):
-                os.unlink(written)
-        raise SettingsError(f"The settings could not be saved in {target}: {error.strerror}") from None

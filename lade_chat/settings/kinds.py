@@ -1,4 +1,4 @@
-"""What values a setting may have: as TOML gives them, and as text, from the environment or a form."""
+"""Kinds of settings: their values as TOML gives them, and as text from the environment or a form."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _SWITCHES = {"true": True, "1": True, "yes": True, "on": True, "false": False, "
 
 
 class Kind(Protocol):
-    """Raises ValueError, whose text goes on after "must be", for what is no value of this kind."""
+    """A kind of value. Its ValueErrors read on after "must be"."""
 
     def check(self, value: object) -> Value:
-        """A value as TOML gives it."""
+        """Validate a value as TOML gives it."""
 
     def parse(self, text: str) -> Value:
-        """A value written as text."""
+        """Validate a value written as text."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Number:
-    """A finite number from ``low`` (left out itself if ``above``) to ``high``; whole if ``whole``."""
+    """A finite number from ``low`` (excluded if ``above``) to ``high``."""
 
     low: float = 0
     high: float = math.inf
@@ -92,12 +92,12 @@ class Text:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts that are not empty; as text one a line, in which \\n stands for a line break."""
+    """Non-empty texts; written one per line, with \\n for a line break."""
 
     def check(self, value: object) -> Value:
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list) or not all(isinstance(text, str) and text for text in texts):
-            raise ValueError("a list of texts that are not empty")
+            raise ValueError("a list of non-empty texts")
         return tuple(texts)
 
     def parse(self, text: str) -> Value:
@@ -105,7 +105,7 @@ class Texts:
 
 
 def as_text(value: Value) -> str:
-    """A value as a form shows it; ``Kind.parse`` reads it back."""
+    """Write a value for a form; ``Kind.parse`` reads it back."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):

@@ -1,24 +1,25 @@
-"""Models that are at hand: those used before, those in folders, and those in the hub's cache."""
+"""Models at hand: recently used ones, those in folders, and those in the hub's cache."""
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-MOST_RECENT = 8
+from lade_chat.atomic_write import atomic_write
+
+MAX_RECENT = 8
 _FILE = "recent-models.json"
-_MOST_FOLDERS = 200
-"""Folders looked into; whoever types a path sees all of them anyway."""
+MAX_FOLDERS = 200
+"""Folders searched; completion of a typed path has no such limit."""
 
 
 @dataclass(frozen=True)
 class KnownModel:
-    """``path`` is what ``--model_path`` takes; ``about`` a word or two beside it."""
+    """A model by its ``--model-path``, with a short description."""
 
     path: str
     about: str = ""
@@ -29,7 +30,7 @@ class KnownModel:
 
 
 def recent(folder: Path) -> tuple[KnownModel, ...]:
-    """The models loaded last, newest first; empty if that cannot be read."""
+    """Return the recently loaded models, newest first; empty if the list cannot be read."""
     with suppress(OSError, ValueError, TypeError, KeyError):
         rows = json.loads((folder / _FILE).read_text(encoding="utf-8"))
         return tuple(KnownModel(str(row["path"]), "recent", row["device"], row["dtype"]) for row in rows)
@@ -37,22 +38,18 @@ def recent(folder: Path) -> tuple[KnownModel, ...]:
 
 
 def remember(folder: Path, path: str, device: str | None, dtype: str | None) -> None:
-    """Put a model at the top of the recent ones, as far as that can be written."""
+    """Put a model at the top of the recent ones; a failure to write is ignored."""
     if os.path.isdir(path):
         path = os.path.abspath(path)
     others = [each for each in recent(folder) if each.path != path]
-    kept = [KnownModel(path, "recent", device, dtype), *others][:MOST_RECENT]
+    kept = [KnownModel(path, "recent", device, dtype), *others][:MAX_RECENT]
     rows = [{name: asdict(each)[name] for name in ("path", "device", "dtype")} for each in kept]
     with suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, written = tempfile.mkstemp(dir=folder, prefix=f".{_FILE}-")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(rows, file)
-        os.replace(written, folder / _FILE)
+        atomic_write(folder / _FILE, json.dumps(rows).encode())
 
 
 def in_folder(folder: Path) -> tuple[KnownModel, ...]:
-    """Models in this folder, in its folders, and in theirs."""
+    """Return the models in this folder and up to two levels below."""
     found: list[KnownModel] = []
     seen = 0
     level = [folder]
@@ -60,7 +57,7 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
         below: list[Path] = []
         for each in level:
             seen += 1
-            if seen > _MOST_FOLDERS:
+            if seen > MAX_FOLDERS:
                 return tuple(found)
             if holds_model(each):
                 found.append(KnownModel(_shown(each), "folder"))
@@ -71,7 +68,7 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
 
 
 def completions(typed: str) -> tuple[KnownModel, ...]:
-    """The folders that what was typed may go on to; empty where it is no path."""
+    """Return the folders that complete a typed path; empty if it is not a path."""
     if not typed.startswith((".", "/", "~", os.sep)) and not os.path.isabs(typed):
         return ()
     typed_head, tail = os.path.split(typed)
@@ -85,7 +82,7 @@ def completions(typed: str) -> tuple[KnownModel, ...]:
 
 
 def in_hub_cache() -> tuple[KnownModel, ...]:
-    """Models that were downloaded whole enough to have a configuration and weights; takes a while."""
+    """Return the downloaded models that have a configuration and weights; slow."""
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
@@ -102,7 +99,7 @@ def in_hub_cache() -> tuple[KnownModel, ...]:
 
 
 def holds_model(folder: Path) -> bool:
-    """Whether there are a configuration and weights in it."""
+    """Tell whether the folder has a configuration and weights."""
     try:
         return (folder / "config.json").is_file() and _have_weights(each.name for each in folder.iterdir())
     except OSError:
@@ -124,7 +121,7 @@ def _folders(folder: Path, *, hidden: bool = False) -> list[Path]:
 
 
 def _shown(folder: Path) -> str:
-    """A path below the working folder as such, so that it is never taken for a hub id."""
+    """Write a path below the working folder with ``./``, so that it is never taken for a hub id."""
     try:
         below = folder.absolute().relative_to(Path.cwd())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What is settled outside the command line: the file, the environment over it, and what is wrong with either."""
+"""Settings from the file and the environment, and the problems with either."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ _KEY = re.compile(r"((ctrl|shift|alt|super|meta)\+)*([a-z0-9_]+|\S)")
 
 @dataclass(frozen=True)
 class Settings:
-    """``values`` holds only what was given, each with where; a bad key or value is told in ``troubles``, a line each,
-    and the rest counts."""
+    """The values given, each with its origin. Bad keys and values are a line each in ``troubles``; the rest applies."""
 
     path: Path
     values: Mapping[str, tuple[Value, Origin]] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
-    """For actions, by whatever name, the keys that are to be theirs, with commas between them."""
+    """The keys of actions by name, separated by commas."""
     troubles: tuple[str, ...] = ()
 
     def get(self, name: str) -> Value | None:
-        """The value that was given, or None."""
+        """Return the value given, or None."""
         return self.values[name][0] if name in self.values else None
 
     def in_file(self, name: str) -> bool:
@@ -70,7 +69,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
 
 
 def parse(name: str, text: str) -> Value | None:
-    """A value of this setting written as text; None for a blank one. Raises ValueError with the whole line."""
+    """Parse a value of this setting; None for a blank text. Raises ValueError with the whole message."""
     if not text.strip():
         return None
     try:
@@ -102,7 +101,7 @@ def _key_list(value: object) -> str:
 
 
 def _known(name: str, names: Mapping[str, T]) -> T:
-    """Raises LookupError with the nearest name."""
+    """Look a name up. Raises LookupError with the nearest one."""
     if name not in names:
         near = nearest(name, names)
         raise LookupError(f"; did you mean {near}?" if near else "")
@@ -110,7 +109,7 @@ def _known(name: str, names: Mapping[str, T]) -> T:
 
 
 def nearest(name: str, names: Collection[str]) -> str | None:
-    """The name that was perhaps meant."""
+    """Return the name that was perhaps meant."""
     found = difflib.get_close_matches(name.lower().replace("-", "_"), names, n=1)
     return found[0] if found else None
 

@@ -1,1 +1,1 @@
-"""Conversations on disk: every turn with its colours and figures, found by search. No model and no screen here."""
+"""Conversations on disk: every turn with its origins and metrics, and search. No model and no screen here."""

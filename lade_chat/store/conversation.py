@@ -1,4 +1,4 @@
-"""A conversation in use: what is said goes into the tree in memory at once, and from there to the disk."""
+"""A conversation in use: a tree of turns in memory, saved to disk as it changes."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Conversation:
         self._generation = database.generation
         self._lock = threading.RLock()
 
-    # --- what is looked up -------------------------------------------------------------------------------------
+    # --- queries -------------------------------------------------------------------------------------
 
     @property
     def about(self) -> Record:
-        """What belongs to the conversation as a whole."""
+        """The attributes of the conversation as a whole."""
         return self._record
 
     @property
@@ -77,7 +77,7 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What the model is to answer: system prompt and ``path``."""
+        """The messages for the model: system prompt and ``path``."""
         return tree.messages(self.path, self._record.system)
 
     @property
@@ -87,7 +87,7 @@ class Conversation:
 
     @property
     def is_running(self) -> bool:
-        """Whether a reply is being written."""
+        """True while a reply is running."""
         return self._running is not None
 
     def turn(self, turn: int) -> Turn:
@@ -98,7 +98,7 @@ class Conversation:
         """The alternatives to a turn (retries, edits, branches) and itself, oldest first. Raises KeyError."""
         return tree.siblings(self._turns, self._turns[turn])
 
-    # --- what is said ------------------------------------------------------------------------------------------
+    # --- questions ------------------------------------------------------------------------------------------
 
     def ask(self, question: str, model: Model | None = None) -> None:
         """A new turn after the last one; its reply is now running. Raises StoreError."""
@@ -158,7 +158,7 @@ class Conversation:
         with self._lock:
             self.branch(tree.newest_leaf(self._turns, self._turns[turn].id))
 
-    # --- what is answered --------------------------------------------------------------------------------------
+    # --- replies --------------------------------------------------------------------------------------
 
     def grow(self, tokens: Tokens) -> None:
         """More of the running reply; saved about once a second. Raises StoreError; without a reply, nothing."""
@@ -212,7 +212,7 @@ class Conversation:
             self._save_chunk()
             self._database.save()
 
-    # --- what it is called, and told ---------------------------------------------------------------------------
+    # --- title and system prompt ---------------------------------------------------------------------------
 
     def rename(self, title: str) -> None:
         """Give it a title; a blank one brings the first question back. Raises StoreError."""
@@ -224,7 +224,7 @@ class Conversation:
         with self._lock:
             self._change(system=system or None)
 
-    # --- how it is done ----------------------------------------------------------------------------------------
+    # --- implementation ----------------------------------------------------------------------------------------
 
     def _begin(self, question: str | None, parent: int | None, model: Model | None) -> None:
         self._break_off_running()
@@ -272,7 +272,7 @@ class Conversation:
 
     def _break_off_running(self) -> None:
         """Whoever says something new has done with the reply before."""
-        with suppress(StoreError):  # it waits in the queue; the next thing to be saved tells the trouble
+        with suppress(StoreError):  # it stays in the queue; the next save reports the problem
             self.break_off()
 
     def _change(self, **values: str | int | None) -> None:

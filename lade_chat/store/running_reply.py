@@ -1,4 +1,4 @@
-"""A reply while it is being written: what came, and how much of it is on disk."""
+"""A reply in progress: its pieces so far, and how many of them are on disk."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lade_chat.store.sqlite.rows import Chunk
 from lade_chat.store.values import Ending, Turn
 
 SAVE_SECONDS = 1.0
-"""How often a running reply is saved: as much of it is lost if the program is killed."""
+"""Interval between saves of a running reply; at most this much is lost if the program is killed."""
 
 
 class RunningReply:
-    """Feed it the engine's tokens, and take the chunks that are to be saved."""
+    """Takes the engine's tokens and yields chunks to save."""
 
     def __init__(self, turn: Turn) -> None:
         self.turn = turn
@@ -29,18 +29,18 @@ class RunningReply:
         self._tried = time.monotonic()
 
     def take(self, tokens: Tokens) -> None:
-        """More of the reply."""
+        """Append tokens to the reply."""
         self._pieces.extend(tokens.pieces)
         self._moments.extend(tokens.step_seconds)
         self._statistics = tokens.statistics
 
     @property
     def is_due(self) -> bool:
-        """Whether the last try to save is long enough ago."""
+        """True when the next save is due."""
         return time.monotonic() - self._tried >= SAVE_SECONDS
 
     def chunk(self) -> Chunk | None:
-        """What is not saved yet; None if nothing."""
+        """Return the part that is not saved yet; None if there is none."""
         self._tried = time.monotonic()
         pieces, moments = self._pieces[self._saved[0] :], self._moments[self._saved[1] :]
         if not pieces or self._statistics is None:
@@ -49,16 +49,16 @@ class RunningReply:
         return Chunk(self._chunks, text, pack(pieces, moments), self._statistics)
 
     def mark_saved(self) -> None:
-        """The chunk that was taken last is on disk."""
+        """Note that the last chunk is on disk."""
         self._chunks += 1
         self._saved = (len(self._pieces), len(self._moments))
 
     def mark_lost(self) -> None:
-        """Nothing is on disk any more: the next chunk holds everything."""
+        """Note that nothing is on disk any more: the next chunk holds everything."""
         self._chunks, self._saved = 0, (0, 0)
 
     def ended(self, ending: Ending, error: str, statistics: Statistics | None) -> Turn:
-        """The turn with its whole reply; without ``statistics`` those told last."""
+        """Return the turn with its whole reply; without ``statistics``, the last ones."""
         return msgspec.structs.replace(
             self.turn,
             reply="".join(piece.text for piece in self._pieces),

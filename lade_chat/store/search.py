@@ -10,12 +10,12 @@ import sqlite3
 from contextlib import suppress
 from functools import lru_cache
 
-from lade_chat.store.sqlite.transaction import transaction
+from lade_chat.store.sqlite.schema import transaction
 
-_MOST_WORDS = 16
-_MOST_GRAMS = 32
+_MAX_WORDS = 16
+_MAX_GRAMS = 32
 """More would narrow down nothing further."""
-_AT_ONCE = 500
+_BATCH_TURNS = 500
 """Turns indexed in one go: a quarter of a second."""
 _TEXT = "coalesce(question || char(10), '') || reply"
 
@@ -53,7 +53,7 @@ def index_new(connection: sqlite3.Connection) -> None:
     """Index turns that have ended since the last time, some hundreds at most. What fails is left for the next time."""
     with suppress(sqlite3.DatabaseError):
         new = connection.execute(
-            "SELECT id FROM turns WHERE indexed = 0 AND ending IS NOT NULL LIMIT ?", (_AT_ONCE,)
+            "SELECT id FROM turns WHERE indexed = 0 AND ending IS NOT NULL LIMIT ?", (_BATCH_TURNS,)
         ).fetchall()
         if not new:
             return
@@ -86,14 +86,14 @@ def forget(connection: sqlite3.Connection, conversation: str) -> None:
 @lru_cache(maxsize=64)
 def _words(search: str) -> tuple[str, ...]:
     words = search.replace("\0", " ").casefold().split()
-    return tuple(dict.fromkeys(words))[:_MOST_WORDS]
+    return tuple(dict.fromkeys(words))[:_MAX_WORDS]
 
 
 def _grams(words: str) -> str:
     """A query for all three-letter sequences of the words; empty if the words are shorter."""
     grams = [word[start : start + 3] for word in words.split() for start in range(len(word) - 2)]
     quoted = ('"' + gram.replace('"', '""') + '"' for gram in dict.fromkeys(grams))
-    return " AND ".join(list(quoted)[:_MOST_GRAMS])
+    return " AND ".join(list(quoted)[:_MAX_GRAMS])
 
 
 def _mentions(text: str, search: str) -> bool:

@@ -1,4 +1,4 @@
-"""All conversations of a user: begun, found, resumed, renamed, deleted and brought back."""
+"""All conversations of a user: begins, finds, resumes, renames, deletes and restores them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lade_chat.store import search
+from lade_chat.store.cleanup import RESTORABLE_SECONDS, clean_up, purge
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents.jsonl import parse
 from lade_chat.store.errors import StoreError
@@ -17,7 +18,6 @@ from lade_chat.store.sqlite import rows
 from lade_chat.store.sqlite.database import Database
 from lade_chat.store.sqlite.files import default_folder
 from lade_chat.store.sqlite.rows import RECORD_COLUMNS, Stored
-from lade_chat.store.upkeep import KEPT_DELETED_SECONDS, purge, tidy
 from lade_chat.store.values import Record, Summary
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -33,7 +33,7 @@ class Store:
     """
 
     def __init__(self, data_dir: Path | None = None) -> None:
-        """``data_dir`` None means where the platform keeps a user's data."""
+        """``data_dir`` None means the platform's folder for user data."""
         self._indexed = False
         self._database = Database(data_dir or default_folder(), self._prepare)
 
@@ -44,38 +44,38 @@ class Store:
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """Lines that people should read: which file was set aside, and why. They come with the first call or later."""
+        """Lines for the user: which file was set aside, and why. They appear with the first call or later."""
         return self._database.notices
 
     @property
     def unsaved(self) -> bool:
-        """Whether something could not be written yet."""
+        """True while something could not be written."""
         return self._database.unsaved
 
     def begin(self, system: str | None = None) -> Conversation:
-        """A new conversation, which is kept from its first question on."""
+        """Begin a conversation, which is stored from its first question on."""
         now = time.time()
         return Conversation(self._database, Stored(Record(_new_name(), now, now, system=system or None), ()))
 
     def resume(self, conversation: str) -> Conversation:
-        """A conversation as it was left, of this or another program. Raises StoreError, also where there is none."""
+        """Return a stored conversation. Raises StoreError, also if there is none of this id."""
         stored = self._database.run(lambda connection: rows.load(connection, conversation))
         if stored is None:
             raise StoreError(f"There is no conversation {conversation} in {self.path}.")
         return Conversation(self._database, stored)
 
     def latest(self) -> Conversation | None:
-        """The conversation in which something was said last; None if there is none. Raises StoreError."""
+        """Return the most recently used conversation; None if there is none. Raises StoreError."""
         newest = self.page(size=1)
         return self.resume(newest[0].id) if newest else None
 
     def page(
         self, matching: str = "", *, after: Summary | None = None, size: int = 50, deleted: bool = False
     ) -> tuple[Summary, ...]:
-        """Conversations, those where something was said last first. Raises StoreError.
+        """Return a page of conversations, most recently used first. Raises StoreError.
 
-        ``matching``: each of these words stands in the title, or each in one turn. ``after``: the last of the page
-        before. ``deleted``: those that can still be brought back, instead of the others.
+        ``matching``: words that are all in the title, or all in one turn. ``after``: the last of the page before.
+        ``deleted``: list the deleted ones that can be restored instead.
         """
 
         def read(connection: sqlite3.Connection, indexed: bool) -> tuple[Summary, ...]:
@@ -91,54 +91,54 @@ class Store:
             if self._indexed:
                 try:
                     return read(connection, indexed=True)
-                except sqlite3.DatabaseError:  # the index may be all that is broken
+                except sqlite3.DatabaseError:  # perhaps only the index is broken
                     search.renew(connection)
             return read(connection, indexed=False)
 
         return self._database.run(find)
 
     def prompts(self, limit: int = 1000) -> tuple[str, ...]:
-        """What was asked in any conversation that is not deleted, newest first, each once. Raises StoreError."""
+        """Return the distinct questions of all undeleted conversations, newest first. Raises StoreError."""
         return self._database.run(lambda connection: rows.prompts(connection, limit))
 
     def rename(self, conversation: str, title: str) -> None:
-        """Give it a title; a blank one brings the first question back. Raises StoreError."""
+        """Set the title; a blank one restores the first question. Raises StoreError."""
         self._database.write([rows.change(conversation, name=" ".join(title.split()) or None)])
 
     def delete(self, conversation: str) -> None:
-        """Have it no longer listed; for 30 days ``restore`` brings it back. Raises StoreError."""
+        """Delete a conversation; ``restore`` works for 30 days. Raises StoreError."""
         self._database.write([rows.change(conversation, deleted=time.time())])
 
     def restore(self, conversation: str) -> None:
         """Undo ``delete``. Raises StoreError."""
         self._database.write([rows.change(conversation, deleted=None)])
 
-    def purge(self, kept_seconds: float = KEPT_DELETED_SECONDS) -> None:
-        """Have what was deleted longer ago than this gone for good. Raises StoreError."""
+    def purge(self, kept_seconds: float = RESTORABLE_SECONDS) -> None:
+        """Remove for good what was deleted longer ago than this. Raises StoreError."""
         self._database.run(lambda connection: purge(connection, kept_seconds, indexed=self._indexed))
 
     def import_jsonl(self, lines: Iterable[str]) -> tuple[Conversation, ...]:
-        """Keep conversations that ``to_jsonl`` told, as new ones beside all others: all of them, or none.
+        """Import the lines of ``to_jsonl`` as new conversations: all of them, or none.
 
-        Raises StoreError, also for a line that is none of a conversation's.
+        Raises StoreError, also for a line that is not valid.
         """
-        told = parse(lines, _new_name)
-        self._database.add([each for stored in told for each in rows.put(stored)])
+        imported = parse(lines, _new_name)
+        self._database.add([each for stored in imported for each in rows.put(stored)])
         self._database.run(search.index_new)
-        return tuple(Conversation(self._database, stored) for stored in told)
+        return tuple(Conversation(self._database, stored) for stored in imported)
 
     def save(self) -> None:
         """Try again to write what could not be written. Raises StoreError."""
         self._database.save()
 
     def close(self) -> None:
-        """Save and let the file go; a later call opens it again. Break off a running reply first. Raises StoreError."""
+        """Save and close the file; a later call opens it again. Break off a running reply first. Raises StoreError."""
         self._database.close()
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         self._indexed = search.prepare(connection)
-        with suppress(sqlite3.Error):  # it can wait, for instance until there is room on the disk
-            tidy(connection, indexed=self._indexed)
+        with suppress(sqlite3.Error):  # it can wait, for instance until the disk has room
+            clean_up(connection, indexed=self._indexed)
 
 
 def _new_name() -> str:

@@ -27,7 +27,7 @@ def siblings(turns: Mapping[int, Turn], turn: Turn) -> tuple[Turn, ...]:
 
 
 def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:
-    """Where one arrives going from ``turn`` to the newest of those that follow, on and on."""
+    """Follow the newest child from ``turn`` down to a leaf."""
     newest: dict[int | None, Turn] = {}
     for each in _in_order(turns.values()):
         newest[each.parent] = each
@@ -39,7 +39,7 @@ def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:
 
 
 def wholes(turns: Sequence[Turn]) -> list[tuple[int, int]]:
-    """Where each reply begins and ends among the turns of a path: what goes on with a reply is one with it."""
+    """Return the range of turns of each reply on a path; a continuation belongs to the reply before it."""
     begins = [place for place, turn in enumerate(turns) if turn.question is not None or not place]
     return list(pairwise([*begins, len(turns)]))
 
@@ -50,18 +50,18 @@ def messages(path: Sequence[Turn], system: str | None) -> tuple[Message, ...]:
     A reply that goes on is one message with what it goes on from. A question that was never answered is left out,
     unless it is the last.
     """
-    told = [Message("system", system)] if system else []
+    found = [Message("system", system)] if system else []
     for place, turn in enumerate(path):
         answered = bool(turn.reply) or turn.ending not in (None, "failed")
         if turn.question is not None and (answered or place == len(path) - 1):
-            told.append(Message("user", turn.question))
+            found.append(Message("user", turn.question))
         if not answered:
             continue
-        if told and told[-1].role == "assistant":
-            told.append(Message("assistant", told.pop().content + turn.reply))
+        if found and found[-1].role == "assistant":
+            found.append(Message("assistant", found.pop().content + turn.reply))
         else:
-            told.append(Message("assistant", turn.reply))
-    return tuple(told)
+            found.append(Message("assistant", turn.reply))
+    return tuple(found)
 
 
 def opening(question: str, most: int = 80) -> str:

@@ -1,4 +1,4 @@
-"""What the store keeps and gives back, as plain values. Moments are seconds since 1970, as ``time.time`` tells them."""
+"""Values of the store. Times are seconds since 1970, as from ``time.time``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics
 from lade_chat.store.sqlite.piece_codec import unpack
 
 Ending: TypeAlias = FinishReason | Literal["failed"]
-"""Why a reply ended. A reply without one is still being written, or the program that wrote it was killed."""
+"""The end of a reply. A reply without one is still running, or its program was killed."""
 
 
 class Model(msgspec.Struct, frozen=True):
-    """What answered, as people are told of it and as it is loaded again."""
+    """The model of a reply, by its title and by the path to load it again."""
 
     name: str
     path: str | None = None
@@ -45,7 +45,7 @@ class Turn(msgspec.Struct, frozen=True):
     reply: str = ""
     ending: Ending | None = None
     error: str = ""
-    """Why the reply failed, in one line."""
+    """The error of a failed reply, in one line."""
     statistics: Statistics | None = None
     packed: tuple[bytes, ...] = ()
     """The pieces in order, as ``pack`` makes them."""
@@ -60,12 +60,12 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """What belongs to a conversation as a whole."""
+    """The attributes of a conversation as a whole."""
 
     id: str
     created: float
     updated: float
-    """When something was last said."""
+    """The time of the last message."""
     opening: str = ""
     """The first line of the first question."""
     name: str | None = None
@@ -87,7 +87,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     record: Record
     turns: int
-    """How many there are, alternatives included."""
+    """The number of turns, alternatives included."""
 
     @property
     def id(self) -> str:

@@ -24,7 +24,7 @@ _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 
 
 def read_suites(path: Path) -> list[Suite]:
-    """Read the suites of a file, whose format is found out from what it holds and, for tables, from its name.
+    """Read the suites of a file, whose format follows from its content and, for tables, from its name.
 
     Records are those of MT-Bench and Spec-Bench (``turns``, each a prompt with those before as its history), of
     HumanEval (``prompt``), GSM8K (``question``), Alpaca (``instruction``, ``input``), ShareGPT (``conversations``), or
@@ -50,7 +50,7 @@ def read_suites(path: Path) -> list[Suite]:
 
 
 def _unpacked(path: Path) -> tuple[bytes, str]:
-    """What a file holds, and its name without that of its packing."""
+    """Return the file's decompressed content, and its name without the suffix of the compression."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -64,13 +64,13 @@ def _unpacked(path: Path) -> tuple[bytes, str]:
 
 
 def _records(path: Path, data: bytes, suffix: str) -> Iterator[tuple[str, Any]]:
-    """Each record with its place in the file; a line of plain text is a question."""
+    """Yield each record with its place in the file; a line of plain text is a question."""
     if data.startswith(_PARQUET):
         return _rows(path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise LadeChatError(f"{path} is no UTF-8 text (byte {error.start}). {EXPECTED}.") from None
+        raise LadeChatError(f"{path} is not UTF-8 text (byte {error.start}). {EXPECTED}.") from None
     if suffix in (".csv", ".tsv"):
         return _table(path, text, "\t" if suffix == ".tsv" else None)
     start = text.lstrip()[:1]
@@ -90,7 +90,7 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[str, Any]]:
     try:
         json.loads(lines[0][1])
     except (ValueError, RecursionError):
-        # One object over several lines, it may be.
+        # Perhaps one object over several lines.
         try:
             whole = json.loads(text)
         except (ValueError, RecursionError):
@@ -132,11 +132,11 @@ def _table(path: Path, text: str, delimiter: str | None) -> Iterator[tuple[str, 
                     f"{path}, line {reader.line_num}: this has more cells than the header; a cell with the separator in"
                     " it stands in double quotes."
                 )
-            # What a table cannot hold, lists, is left out.
+            # Lists have no place in a table.
             known = (*TEXT_FIELDS, "input", "answer", "category", "task_id")
             yield f"line {reader.line_num}", {name: row[name] or "" for name in known if name in row}
     except csv.Error as error:
-        raise LadeChatError(f"{path}, after line {reader.line_num}: this is no CSV ({error}).") from None
+        raise LadeChatError(f"{path}, after line {reader.line_num}: this is not CSV ({error}).") from None
 
 
 def _by_pyarrow(path: Path) -> list[dict[str, Any]]:
@@ -171,7 +171,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
         except Exception as error:
             # Each library has errors of its own.
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise LadeChatError(f"{path} is no Parquet file that {library} can read: {reason}.") from None
+            raise LadeChatError(f"{path} is not a Parquet file that {library} can read: {reason}.") from None
         yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
         return
     raise LadeChatError(
@@ -180,7 +180,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _as_list(value: Any) -> Any:
-    """A column's value as JSON would have it; pandas gives arrays for lists."""
+    """Convert a column's value to JSON types; pandas gives arrays for lists."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     return [_as_list(item) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Suites of prompts: those that come along, and a choice among suites."""
+"""Prompt suites: the bundled ones, and the selection of suites."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from lade_chat.errors import LadeChatError
 
 BUNDLED = ("code", "math", "lists", "story", "chat", "adversarial")
-"""The suites that come along; the last one's replies are as hard to guess as any."""
-FEWEST_QUESTIONS = 10
-"""With fewer a suite's figures are those of its few prompts."""
+"""The bundled suites; the replies of the last one are the hardest to guess."""
+MIN_QUESTIONS = 10
+"""A smaller suite's result says little beyond its own prompts."""
 
 _FOLDER = Path(__file__).resolve().parent
 _ESCAPE = re.compile(r"\\([n\\])")
@@ -20,7 +20,7 @@ _ESCAPE = re.compile(r"\\([n\\])")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a user says: one turn, or several, each of which waits for the answer to the one before."""
+    """A user's turns: one, or several, each asked after the answer to the one before."""
 
     turns: tuple[str, ...]
 
@@ -34,7 +34,7 @@ class Suite:
 
 
 def bundled_suites() -> list[Suite]:
-    """The suites that come along, at least ten prompts each."""
+    """Return the bundled suites, at least ten prompts each."""
     return [
         Suite(
             name, tuple(map(plain_question, _FOLDER.joinpath(f"{name}.txt").read_text(encoding="utf-8").splitlines()))
@@ -44,10 +44,9 @@ def bundled_suites() -> list[Suite]:
 
 
 def choose(suites: Sequence[Suite], names: Sequence[str] | None, limit: int | None) -> list[Suite]:
-    """The suites asked for (all of them if no names are given), each question once, and at most ``limit`` of them.
+    """Return the named suites (all without names), each question once, and at most ``limit`` questions of each.
 
-    A question that came twice would be answered from what the tables learnt the first time. Raises LadeChatError for
-    a name that no suite has.
+    A repeated question would be answered from tables that have seen it. Raises LadeChatError for an unknown name.
     """
     known = [suite.name for suite in suites]
     unknown = [name for name in names or () if name not in known]
@@ -61,7 +60,7 @@ def choose(suites: Sequence[Suite], names: Sequence[str] | None, limit: int | No
 
 
 def merged(suites: Iterable[Suite]) -> list[Suite]:
-    """Suites of one name as one."""
+    """Join suites of the same name."""
     questions: dict[str, tuple[Question, ...]] = {}
     for suite in suites:
         questions[suite.name] = questions.get(suite.name, ()) + suite.questions

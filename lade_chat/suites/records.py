@@ -1,4 +1,4 @@
-"""Records of other people's data sets as questions, by the field that tells their kind."""
+"""Records of public data sets as questions, recognised by their fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def question_of(record: Any, name: str) -> tuple[str, Question]:
         name: the suite of texts, which do not say theirs.
 
     Raises:
-        ValueError: the record is none; the message says why.
+        ValueError: the record is not valid; the message says why.
     """
     if isinstance(record, str):
         return name, Question((text_of(record, "a prompt"),))

@@ -1,4 +1,4 @@
-"""The engine that the tabs share, in a process of its own: started with the server, again if it dies, ended with it."""
+"""The engine that the tabs share, in its own process: restarted if it dies, ended with the server."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from lade_chat.engine.sharing.address import Address
 
 _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.engine.sharing.hub import main; main()"
 _PAUSE_SECONDS = 1.0
-"""An engine that dies at once is not started again at once."""
+"""Delay before a restart, for an engine that dies at once."""
 
 
 class EngineProcess:
-    """``tell`` is called with a line when it has died."""
+    """The engine's process. ``report`` is called with a line when it has died."""
 
-    def __init__(self, address: Address, tell: Callable[[str], None], engine: str | None = None) -> None:
+    def __init__(self, address: Address, report: Callable[[str], None], engine: str | None = None) -> None:
         """``engine``: ``module:factory`` of another engine than the chat's."""
         self._address = address
-        self._tell = tell
+        self._report = report
         self._arguments = [engine] if engine is not None else []
         self._child: asyncio.subprocess.Process | None = None
 
     async def keep_up(self) -> None:
-        """Have an engine running until this is cancelled."""
+        """Keep an engine running until this is cancelled."""
         try:
             while True:
                 with tempfile.TemporaryFile() as log:
@@ -50,7 +50,7 @@ class EngineProcess:
         )
         code = await self._child.wait()
         words = last_line(log) if code > 0 else ""
-        self._tell(f"the engine ended with exit code {code}{f' ({words})' if words else ''}: it is started again")
+        self._report(f"the engine ended with exit code {code}{f' ({words})' if words else ''}: it is started again")
 
     def kill(self) -> None:
         """End the engine at once, if there is one."""
@@ -59,7 +59,7 @@ class EngineProcess:
 
 
 def last_line(log: IO[bytes]) -> str:
-    """The last line that says something."""
+    """Return the last line that is not blank."""
     log.seek(max(0, log.seek(0, os.SEEK_END) - 4096))
     lines = log.read().decode("utf-8", "replace").splitlines()
     return next((line.strip() for line in reversed(lines) if line.strip()), "")

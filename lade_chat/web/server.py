@@ -11,8 +11,8 @@ from pathlib import Path
 from aiohttp import web
 from textual_serve.server import Server, to_int
 
+from lade_chat.web.access import TokenAccess
 from lade_chat.web.engine_process import EngineProcess
-from lade_chat.web.guard import Guard
 
 _PAGE = Path(__file__).with_name("page.html")
 _CLOSING_SECONDS = 2.0
@@ -23,7 +23,7 @@ class WebServer(Server):
 
     def __init__(self, command: str, host: str, port: int, token: str, engine: EngineProcess) -> None:
         super().__init__(command, host=host, port=port, title="lade-chat")
-        self._guard = Guard(token, port)
+        self._access = TokenAccess(token, port)
         self._engine = engine
 
     async def handle_index(self, request: web.Request) -> web.Response:
@@ -38,8 +38,8 @@ class WebServer(Server):
             for number in (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
                 asyncio.get_running_loop().add_signal_handler(number, ended.set)
         app = await self._make_app()
-        app.middlewares.append(self._guard.middleware)
-        app.on_response_prepare.append(self._guard.add_headers)
+        app.middlewares.append(self._access.middleware)
+        app.on_response_prepare.append(self._access.add_headers)
         app.on_startup.clear()  # its greeting
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSING_SECONDS)
         await runner.setup()

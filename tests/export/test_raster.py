@@ -10,7 +10,7 @@ from PIL import Image
 
 from lade_chat.export import fonts
 from lade_chat.export.content import Content
-from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MOST_FRAMES, TEXT_ROWS, _moments, gif, png
+from lade_chat.export.raster import FRAMES_PER_SECOND, HOLD_SECONDS, MAX_FRAMES, TEXT_ROWS, _moments, gif, png
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, rgb
 from tests.export.samples import MODEL, QUESTION, race, recorded, reply
 
@@ -85,7 +85,7 @@ def test_frames_are_capped_and_do_not_drift(seconds: float) -> None:
     assert moments[-1] == pytest.approx(max(seconds, 0.01), abs=0.0051)
     steps = [after - before for before, after in itertools.pairwise(moments)]
     assert all(step > 0.0599 or len(steps) == 1 for step in steps)
-    assert len(steps) <= MOST_FRAMES
+    assert len(steps) <= MAX_FRAMES
 
 
 def test_characters_that_no_font_has_keep_their_cells(monkeypatch: pytest.MonkeyPatch) -> None:

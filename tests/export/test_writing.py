@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from lade_chat.cli.ask import ask
-from lade_chat.cli.compare import compare
+from lade_chat.cli.ask import run_ask
+from lade_chat.cli.compare import run_compare
 from lade_chat.cli.flags.usage import USAGE_ERROR
 from lade_chat.errors import LadeChatError
 from lade_chat.export.picture import WRITERS, check_picture, write_picture
@@ -68,11 +69,10 @@ def test_a_picture_that_fails_leaves_the_old_one(tmp_path: Path, monkeypatch: py
     path = tmp_path / "reply.svg"
     path.write_text("old", encoding="utf-8")
 
-    def full(self: Path, data: bytes) -> int:
-        self.touch()
+    def full(draft: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(LadeChatError, match="No space left on device"):
         write_picture(path, reply())
     assert path.read_text(encoding="utf-8") == "old"
@@ -103,7 +103,8 @@ def test_text_pictures_do_without_pillow_torch_and_textual() -> None:
 def test_ask_keeps_its_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
     paths = [tmp_path / "reply.html", tmp_path / "reply.cast"]
     assert (
-        ask(QUESTION, ModelOptions(), DecodingOptions(), as_json=as_json, exports=paths, engine=ScriptedEngine()) == 0
+        run_ask(QUESTION, ModelOptions(), DecodingOptions(), as_json=as_json, exports=paths, engine=ScriptedEngine())
+        == 0
     )
     out = capsys.readouterr().out
     text = json.loads(out)["text"] if as_json else out
@@ -115,7 +116,8 @@ def test_ask_keeps_its_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str],
 def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "race.html"
     assert (
-        compare(QUESTION, ModelOptions(), DecodingOptions(), as_json=True, exports=[path], engine=ScriptedEngine()) == 0
+        run_compare(QUESTION, ModelOptions(), DecodingOptions(), as_json=True, exports=[path], engine=ScriptedEngine())
+        == 0
     )
     assert list(json.loads(capsys.readouterr().out))[:2] == ["left", "right"]
     page = path.read_text(encoding="utf-8")
@@ -126,7 +128,7 @@ def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_a_bad_export_is_told_before_a_model_is_loaded(tmp_path: Path) -> None:
     engine = ScriptedEngine()
-    for run in (ask, compare):
+    for run in (run_ask, run_compare):
         with pytest.raises(USAGE_ERROR, match="none of these"):
             run(QUESTION, ModelOptions(), DecodingOptions(), exports=[tmp_path / "reply.bmp"], engine=engine)
     assert engine.commands == []

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from lade_chat.store import search, upkeep
+from lade_chat.store import cleanup, search
 from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite.rows import Stored, put
 from lade_chat.store.store import Store
@@ -187,7 +187,7 @@ def test_long_deleted_conversations_go_when_the_file_is_opened(store: Store, mon
         store.delete(summary.id)
     store.close()
     now = time.time()
-    monkeypatch.setattr("time.time", lambda: now + upkeep.KEPT_DELETED_SECONDS + 1)
+    monkeypatch.setattr("time.time", lambda: now + cleanup.RESTORABLE_SECONDS + 1)
     left = []
     for _ in range(3):
         left.append(len(store.page(deleted=True)))

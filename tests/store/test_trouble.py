@@ -14,7 +14,7 @@ import pytest
 
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
-from lade_chat.store.sqlite import lock as guard
+from lade_chat.store.sqlite import lock
 from lade_chat.store.store import Store
 from tests.store.replies import MODEL, answer, finished, say, tokens
 
@@ -277,7 +277,7 @@ def test_a_conversation_in_use_outlives_its_file(store: Store, folder: Path) -> 
 def test_nothing_is_set_aside_beneath_another_program(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(lock, "LOCK_TIMEOUT_SECONDS", 0.05)
     conversation = store.begin()
     say(conversation, "one", "1")
     make_newer(store.path)
@@ -294,11 +294,11 @@ def test_nothing_is_set_aside_beneath_another_program(
 def test_it_waits_while_another_program_sets_a_file_aside(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(lock, "LOCK_TIMEOUT_SECONDS", 0.05)
     store.page()
     store.close()
-    alone = guard.Guard(folder / "conversations.lock")
-    assert alone.take_alone()
+    alone = lock.FileLock(folder / "conversations.lock")
+    assert alone.take_exclusive()
     with pytest.raises(StoreError, match=r"keeps .* locked"):
         store.page()
     alone.release()

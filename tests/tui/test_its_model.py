@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from lade_chat.cli.running.kept_turn import KeptTurn
+from lade_chat.cli.running.stored_turn import StoredTurn
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.store import Store
@@ -99,7 +99,7 @@ async def test_the_list_shows_which_model_a_conversation_was_held_with(
 
 def test_ask_says_so_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept(folder, OTHER)
-    turn = KeptTurn(folder, "Why?", None, latest=True)
+    turn = StoredTurn(folder, "Why?", None, latest=True)
     turn.begin(MODEL, ModelOptions())
     turn.close()
     assert capsys.readouterr().err == "The conversation was held with some-model-1B; tiny-12M answers.\n"

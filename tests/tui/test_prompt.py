@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from textual.app import App
 
-from lade_chat.presentation.attachments import parted
+from lade_chat.presentation.attachments import MAX_BYTES, AttachmentError, attach, parted
 from lade_chat.protocol.commands import Load, Race, Reply
 from lade_chat.protocol.control import SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
@@ -17,7 +17,6 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.commands import COMMANDS, is_command, literal, parse
 from lade_chat.tui.chat.phase import Phase
-from lade_chat.tui.prompt.attachments import MOST_BYTES, AttachmentError, attach
 from lade_chat.tui.prompt.completion import completions
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.race.screen import RaceScreen
@@ -263,7 +262,7 @@ def test_a_sign_behind_a_name_is_not_of_the_name(here: Path) -> None:
         ("gone.txt", None, "There is no file gone.txt"),
         ("picture.png", b"\x89PNG\x00", "not a text file"),
         ("latin.txt", "é".encode("latin-1"), "not a text file"),
-        ("big.txt", b"x" * (MOST_BYTES + 1), "too large"),
+        ("big.txt", b"x" * (MAX_BYTES + 1), "too large"),
     ],
 )
 def test_what_cannot_be_attached_is_said_in_a_line(here: Path, name: str, data: bytes | None, line: str) -> None:

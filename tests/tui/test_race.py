@@ -267,4 +267,4 @@ class TestWords:
     def test_a_hair_is_no_victory(self) -> None:
         assert outcome(1.01, "a", "b") == "a and b are even (1.01x)"
         assert outcome(0.5, "a", "b") == "b is 2.00x as fast as a"
-        assert Score().lines("a", "b") == ["no race came to its end"]
+        assert Score().lines("a", "b") == ["no race was finished"]

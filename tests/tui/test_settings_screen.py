@@ -129,7 +129,7 @@ async def test_a_flag_stays_in_force(engine: ScriptedEngine, path: Path) -> None
 async def test_a_file_that_is_no_toml_is_told_and_left_alone(engine: ScriptedEngine, path: Path) -> None:
     path.write_text("seed = = 1\n")
     async with settled(engine, path) as (app, pilot):
-        await sees(pilot, "is not used, because it is no TOML")
+        await sees(pilot, "is not used, because it is not TOML")
         screen = await opened_settings(app, pilot)
         screen.query_one("#seed", Input).value = "3"
         await pilot.press("enter")

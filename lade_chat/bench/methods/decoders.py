@@ -2,25 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from statistics import median
 from time import perf_counter
 from typing import Any
 
-from decoding import Decoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, Session, Step
-from lade_chat.bench.memory import entries_of, size_of
-from lade_chat.bench.methods.registry import Method, Replier, Setup, Sizes
-from lade_chat.bench.results.values import Reply, StepFigures
+from decoding import (
+    AutoregressiveDecoder,
+    Decoder,
+    JacobiDecoder,
+    LookaheadConfig,
+    LookaheadDecoder,
+    SamplingConfig,
+    Session,
+    Step,
+    Tables,
+    step_cost,
+)
+from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost
+from lade_chat.bench.methods.method import Method, Replier, Setup, Sizes
+from lade_chat.bench.results.values import Reply, StepTotals, shared_name
+from lade_chat.presentation.methods import FIXED, JACOBI, LOOKAHEAD, PLAIN
+
+
+def plain(setup: Setup) -> list[Method]:
+    """Plain decoding."""
+    return [decoder_method(PLAIN, AutoregressiveDecoder(setup.model), setup, learns=False)]
+
+
+def jacobi(setup: Setup) -> list[Method]:
+    """Jacobi decoding."""
+    return [decoder_method(JACOBI, JacobiDecoder(setup.model), setup, learns=False)]
+
+
+def lookahead(setup: Setup) -> list[Method]:
+    """Lookahead with automatic sizes, alone and shared."""
+    config = LookaheadConfig.auto()
+    return [decoder_method(LOOKAHEAD, LookaheadDecoder(setup.model, config), setup), *_shared(LOOKAHEAD, config, setup)]
+
+
+def lookahead_fixed(setup: Setup) -> list[Method]:
+    """The paper's algorithm with each of the fixed sizes, alone and shared."""
+    found = []
+    for sizes in dict.fromkeys(setup.fixed_sizes):
+        method = fixed_method(sizes, setup)
+        found += [method, *_shared(method.name, LookaheadConfig(*sizes), setup)]
+    return found
+
+
+def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
+    """The same decoder with steps shared among all processes, if there are several."""
+    workers = setup.workers
+    if workers is None:
+        return []
+    cost = None
+    if config.automatic:
+        cost = SharedStepCost(step_cost(setup.model, compiled=setup.compiled), lambda: workers.ranks)
+    decoder = ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
+    return [decoder_method(shared_name(name, workers.ranks), decoder, setup)]
 
 
 def fixed_method(sizes: Sizes, setup: Setup) -> Method:
     """The paper's algorithm with fixed W, N and G."""
-    name = "lookahead-fixed " + ",".join(map(str, sizes))
+    name = f"{FIXED} {','.join(map(str, sizes))}"
     return decoder_method(name, LookaheadDecoder(setup.model, LookaheadConfig(*sizes)), setup)
 
 
 def decoder_method(name: str, decoder: Decoder, setup: Setup, *, learns: bool = True) -> Method:
-    """A decoder as a method. One session lasts as long as what :attr:`Method.open` returns."""
+    """A decoder as a method, with one session for each call of :attr:`Method.open`."""
 
     def opened(seed: int | None) -> Replier:
         session = Session(setup.model, compiled=setup.compiled)
@@ -42,9 +94,9 @@ def timed_reply(
     eos_token_ids: Sequence[int],
     sampling: SamplingConfig | None,
 ) -> Reply:
-    """Decode one reply, the prompt read anew: a kept session hands on its tables, not what it has read.
+    """Decode one reply. A kept session passes on its tables, but not its KV cache.
 
-    The other methods read every prompt from its first token, so a prefix shared with the last one must not count.
+    The other methods prefill every prompt from its first token, so a prefix shared with the last one must not count.
     """
     session.prefix.rewind(0)
     started = perf_counter()
@@ -56,20 +108,20 @@ def timed_reply(
     synchronize(session.model)
     seconds = perf_counter() - started
     tokens = tuple(token for step in steps for token in step.tokens)
-    return Reply(tokens, seconds, _added_up(steps, session))
+    return Reply(tokens, seconds, _add_up(steps, session))
 
 
 def synchronize(model: Any) -> None:
-    """Wait for the accelerator, so that the clock stops behind its work."""
+    """Wait for the accelerator, so that its work is inside the measured time."""
     if model.device.type != "cpu":
         import torch
 
         torch.accelerator.synchronize(model.device)
 
 
-def _added_up(steps: Sequence[Step], session: Session) -> StepFigures:
+def _add_up(steps: Sequence[Step], session: Session) -> StepTotals:
     own = [step for step in steps if not step.prefill]
-    return StepFigures(
+    return StepTotals(
         steps=len(own),
         tokens=sum(len(step.tokens) for step in own),
         verified=sum(step.verified for step in own),
@@ -82,3 +134,29 @@ def _added_up(steps: Sequence[Step], session: Session) -> StepFigures:
         share_tokens=sum(step.share_tokens or step.forward_tokens for step in own),
         exchanged_bytes=sum(step.exchanged_bytes for step in own),
     )
+
+
+def entries_of(tables: Tables) -> int:
+    """Count the entries of all tables: n-grams, indexed tokens and so on."""
+    counted = (getattr(tables, field.name) for field in fields(tables))
+    return sum(len(table) for table in counted if hasattr(table, "__len__"))
+
+
+def size_of(tables: Tables) -> int:
+    """Return the bytes of all objects reachable from the tables, without their numbers."""
+    seen: set[int] = set()
+    waiting: list[Any] = [tables]
+    total = 0
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, int | float | type | None):
+            continue  # token ids are shared with the text they came from
+        seen.add(id(value))
+        total += sys.getsizeof(value) + int(getattr(value, "nbytes", 0))
+        if isinstance(value, Mapping):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple | set | frozenset | deque):
+            waiting += value
+        waiting += [getattr(value, name, None) for name in getattr(type(value), "__slots__", ())]
+        waiting.append(getattr(value, "__dict__", None))
+    return total

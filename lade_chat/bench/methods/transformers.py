@@ -1,4 +1,4 @@
-"""The decoders of transformers as methods of the benchmark: ``generate`` as it is, whatever a model prefers."""
+"""``generate`` of transformers as methods of the benchmark, whatever a model's own generation config says."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import torch
 from transformers import GenerationConfig
 
 from lade_chat.bench.methods.decoders import synchronize
-from lade_chat.bench.methods.registry import Method, Replier, Setup
+from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.results.values import Reply, seed_of_draws
 from lade_chat.engine.comparison.transformers_decoder import generation_config, own_settings_aside
 
 
-def generate_method(name: str, setup: Setup, **settings: Any) -> Method:
-    """``model.generate`` with these settings more, such as ``prompt_lookup_num_tokens``."""
+def generate(setup: Setup, *, name: str, **settings: Any) -> list[Method]:
+    """``model.generate`` with further settings, such as ``prompt_lookup_num_tokens``."""
 
     def opened(seed: int | None) -> Replier:
         def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
@@ -24,11 +24,11 @@ def generate_method(name: str, setup: Setup, **settings: Any) -> Method:
 
         return reply
 
-    return Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)
+    return [Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)]
 
 
-def assisted_method(name: str, setup: Setup) -> Method:
-    """``model.generate`` with a second, smaller model that drafts."""
+def assisted(setup: Setup, *, name: str) -> list[Method]:
+    """``model.generate`` with a smaller draft model."""
     assistant = setup.assistant
     arguments = {"assistant_model": assistant.model}
     if assistant.tokenizer.get_vocab() != setup.tokenizer.get_vocab():
@@ -41,7 +41,7 @@ def assisted_method(name: str, setup: Setup) -> Method:
 
         return reply
 
-    return Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)
+    return [Method(name, learns=False, open=opened, may_refuse=True, own_draws=True)]
 
 
 def _timed(
@@ -64,7 +64,7 @@ def _timed(
             input_ids,
             attention_mask=torch.ones_like(input_ids),
             generation_config=config,
-            # All of them, the warpers too: the same processors as this package's decoders have.
+            # All of them, warpers included: the same processors as in this package's decoders.
             logits_processor=None if setup.sampling is None else setup.sampling.processors(),
             **arguments,
         )

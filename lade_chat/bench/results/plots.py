@@ -17,7 +17,7 @@ _ALL = "all (geometric mean)"
 
 
 def check_plot(path: Path) -> None:
-    """Raises LadeChatError if no plot could be written there: better before the measurements than after."""
+    """Raise LadeChatError if no plot can be written there; called before the measurements."""
     if path.suffix.lower() not in FORMATS:
         raise LadeChatError(f"A plot is written as {', '.join(FORMATS)}, and {path.name} is none of these.")
     if path.is_dir() or not path.parent.is_dir():
@@ -27,7 +27,7 @@ def check_plot(path: Path) -> None:
 
 
 def draw(result: Result, path: Path) -> None:
-    """Write the picture. Raises LadeChatError if the file cannot be written."""
+    """Draw the plot to a file. Raises LadeChatError if it cannot be written."""
     from matplotlib.figure import Figure
 
     panels = 2 if result.sweep else 1

@@ -1,4 +1,4 @@
-"""From runs to figures: medians over the repeats with their range, ratios always taken within a repeat."""
+"""Summaries of runs: medians over the repeats with their range; ratios are always within a repeat."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lade_chat.presentation.methods import PLAIN
 from lade_chat.presentation.metrics import SEPARATOR
 
 Entry: TypeAlias = tuple[str, TablesKept | None]
-"""A method and how its tables are kept."""
+"""A method and the state of its tables."""
 Rates: TypeAlias = dict[tuple[str, Entry, int], float]
-"""A figure by suite, entry and repeat."""
+"""Tokens per second by suite, entry and repeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """The median of a figure over the repeats, and the least and the greatest of them."""
+    """The median, minimum and maximum of a metric over the repeats."""
 
     median: float
     low: float
@@ -34,17 +34,17 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class StepSummary:
-    """What the steps of an entry add up to over a suite, the prompts' own steps left out.
+    """The totals of an entry's steps over a suite, without the prefills.
 
     Attributes:
         tokens_per_step: the paper's step compression, S.
-        tokens_per_forward: tokens that a forward pass held on average, T.
-        verified_share: of the tokens emitted, those that were guessed and verified.
-        bookkeeping_share: a step's time outside the model, relative to a plain step's whole time (the median one's).
-        table_entries: the most entries that the tables held.
-        table_bytes: the most memory that they took, about.
-        tokens_per_share: tokens that the largest part of a step held, where steps are shared among processes.
-        bytes_per_step: what passed between these.
+        tokens_per_forward: mean tokens of a forward pass, T.
+        verified_share: the share of emitted tokens that were guessed and verified.
+        bookkeeping_share: a step's time outside the model over the median plain step's time.
+        table_entries: the most entries in the tables.
+        table_bytes: about the most memory of the tables.
+        tokens_per_share: mean tokens of the largest share of a step that several processes share.
+        bytes_per_step: bytes exchanged between them.
     """
 
     tokens_per_step: float
@@ -59,17 +59,16 @@ class StepSummary:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One entry's figures over one suite.
+    """One entry's metrics over one suite.
 
     Attributes:
         seconds: for all prompts together, from ids to the last token.
         tokens_per_second: generated tokens over these seconds.
-        speedup: tokens per second over plain decoding's in the same repeat. Where the texts are identical that is
-            the ratio of the total times; where they are not, a reply that ends sooner does not count as speed.
-        identical: how many replies were plain decoding's, token for token; None for a method that drew them in a way
-            of its own.
-        replies: of how many.
-        steps: None for a method that does not tell of its steps.
+        speedup: tokens per second over plain decoding's in the same repeat. For identical texts that is the
+            ratio of the total times; otherwise a reply that ends sooner does not count as speed.
+        identical: the number of replies identical to plain decoding's; None for a method that samples in its own way.
+        replies: the number of replies.
+        steps: None for a method that hides its steps.
     """
 
     method: str
@@ -85,7 +84,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """One entry over all suites: the geometric mean of its speed-ups, and how many replies were identical."""
+    """One entry over all suites: the geometric mean of its speed-ups, and its identical replies."""
 
     method: str
     tables: TablesKept | None
@@ -95,9 +94,9 @@ class Overall:
 
 
 def summarise(runs: Sequence[Run], suites: Sequence[SuiteTasks], not_compared: Collection[str] = ()) -> list[Row]:
-    """One row for each suite and entry, in the order of the suites and of the first runs.
+    """Return a row for each suite and entry, in the order of the suites and of the first runs.
 
-    ``not_compared`` are methods that draw in a way of their own, so that their texts are others by right.
+    ``not_compared`` are methods that sample in their own way, so that their texts are expected to differ.
     """
     rates = rates_of(runs)
     entries = list(dict.fromkeys((run.method, run.tables) for run in runs))
@@ -129,7 +128,7 @@ def _row(entry: Entry, suite: SuiteTasks, runs: Sequence[Run], rates: Rates, pla
 
 
 def row_line(rows: Sequence[Row], repeat: int, repeats: int) -> str:
-    """One suite's figures of one repeat, counted from 0: ``code 1/3 · plain 40.1 tok/s · lookahead warm 1.45x``."""
+    """Format one repeat of a suite, counted from 0: ``code 1/3 · plain 40.1 tok/s · lookahead warm 1.45x``."""
     parts = [f"{rows[0].suite} {repeat + 1}/{repeats}"]
     for row in rows:
         name = " ".join(filter(None, (row.method, row.tables)))
@@ -139,7 +138,7 @@ def row_line(rows: Sequence[Row], repeat: int, repeats: int) -> str:
 
 
 def overall(runs: Sequence[Run], rows: Sequence[Row]) -> list[Overall]:
-    """The geometric mean over the suites, taken in every repeat, then its median over the repeats."""
+    """Return the geometric mean over the suites within each repeat, then its median over the repeats."""
     rates = rates_of(runs)
     means = []
     for method, tables in dict.fromkeys((row.method, row.tables) for row in rows):

@@ -1,4 +1,4 @@
-"""A benchmark's result as tables and sentences for a terminal."""
+"""A benchmark's result as tables and notes for a terminal."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lade_chat.bench.results.json_report import prompt_and_seed, token_text
 from lade_chat.bench.results.summary import Overall, Row, Spread
 from lade_chat.presentation.metrics import EXACT_DTYPES, counted, sampling_forms
 from lade_chat.presentation.sanitize import printable
-from lade_chat.suites.prompts import FEWEST_QUESTIONS
+from lade_chat.suites.prompts import MIN_QUESTIONS
 
-MOST_DIFFERENCES = 20
-"""Told one by one; all of them are in the JSON."""
+MAX_DIFFERENCES = 20
+"""Listed one by one; the JSON has them all."""
 
 
 def tables(result: Result) -> RenderableType:
-    """All tables, each under its title, and what they have to be read with."""
+    """Return all tables, each under its title, and their notes."""
     parts: list[RenderableType] = [Text(f"{_title(result)}\n", style="bold")]
     if result.padding is not None:
         parts.append(Text(f"{result.padding.meaning}\n"))
@@ -47,7 +47,7 @@ def _title(result: Result) -> str:
 
 
 def _sampling(result: Result) -> str:
-    """How tokens were chosen, where it is not the likeliest always, with all seeds."""
+    """Describe the sampling with all seeds; empty for greedy decoding."""
     if result.sampling is None:
         return ""
     values = sampling_forms(msgspec.structs.replace(result.sampling, seed=None))[:1]
@@ -65,7 +65,7 @@ def _suite_line(result: Result, name: str) -> str:
 
 
 def _speeds(result: Result) -> Iterator[Table]:
-    """How fast: a table a suite, and one over all of them."""
+    """The speed tables: one for each suite, and one over all of them."""
     for suite, rows in groupby(result.rows, key=lambda row: row.suite):
         table = _table(_suite_line(result, suite), "speed-up warm", "speed-up cold", "tok/s", "cold", "identical")
         for entries in _by_method(rows):
@@ -94,7 +94,7 @@ def _by_method(rows: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def _warm_and_cold(entries: Sequence[Any]) -> tuple[Any, Any]:
-    """Without tables there is but one figure, which stands in both columns."""
+    """Return the warm and the cold entry; a method without tables has one for both."""
     by_tables = {entry.tables: entry for entry in entries}
     return by_tables.get("warm", entries[0]), by_tables.get("cold", entries[0])
 
@@ -113,7 +113,7 @@ def _identical(entries: Sequence[Row | Overall]) -> str:
 
 
 def _steps(result: Result) -> Iterator[Table]:
-    """What the steps were: a table a suite."""
+    """The step tables, one for each suite."""
     for suite, rows in groupby(result.rows, key=lambda row: row.suite):
         table = _table(f"steps: {printable(suite)}", "tokens/step", "/forward", "verified", "bookkeeping", "tables")
         for row in rows:
@@ -172,24 +172,26 @@ def _sweep(result: Result) -> Table:
 def _notes(result: Result) -> Iterator[str]:
     if result.broken_off is not None:
         done, total = result.broken_off.replies, result.broken_off.total
-        yield f"BROKEN OFF after {done} of {total} replies: these figures are of what was measured until then."
+        yield f"INTERRUPTED after {done} of {total} replies: only these are counted."
     yield (
-        "Times are of whole replies, the prompt's reading included; medians over the repeats with the least and the"
-        " greatest. Warm tables have seen the suite's earlier prompts, cold ones none; a method without tables has one"
-        " figure, which stands in both columns. Bookkeeping is a step's time outside the model, in plain steps."
+        "Times are of whole replies, prefill included: medians over the repeats with their minimum and maximum. Warm"
+        " tables have seen the suite's earlier prompts, cold ones none; a method without tables has one value for both."
+        " Bookkeeping is a step's time outside the model, in plain steps."
     )
     if result.scaling:
         yield (
-            "Scaling is over the same lookahead in one process with as many threads as each of the several. Ideal is"
-            " what one process takes for a whole step over what it takes for the largest part of one, both alone."
+            "Scaling is relative to the same lookahead in one process with as many threads as each of several. Ideal"
+            " is one process's time for a whole step over its time for the largest share of one."
         )
-    small = [suite.name for suite in result.suites if suite.prompts < FEWEST_QUESTIONS]
+    small = [suite.name for suite in result.suites if suite.prompts < MIN_QUESTIONS]
     if small:
-        yield printable(f"Fewer than {FEWEST_QUESTIONS} prompts, so little is proved: {', '.join(small)}.")
+        yield printable(f"Fewer than {MIN_QUESTIONS} prompts, so the result proves little: {', '.join(small)}.")
     for method, reason in result.left_out.items():
-        yield printable(f"Left out, since this model cannot be decoded so: {method} ({reason}).")
+        yield printable(f"Left out, since this model does not support it: {method} ({reason}).")
     if result.not_compared:
-        yield printable(f"Drawn in a way of their own, with the same seeds: {', '.join(result.not_compared)}.")
+        yield printable(
+            f"Sampled in their own way with the same seeds, so not compared: {', '.join(result.not_compared)}."
+        )
     yield from _differences(result)
 
 
@@ -200,10 +202,10 @@ def _differences(result: Result) -> Iterator[str]:
         return
     dtype = result.model.info.dtype
     if dtype in EXACT_DTYPES:
-        yield f"ATTENTION: replies differ from plain decoding's, which in {dtype} only ties explain:"
+        yield f"ATTENTION: replies differ from plain decoding's, which in {dtype} only a tie explains:"
     else:
         yield f"Replies that differ from plain decoding's (in {dtype} near ties may fall otherwise):"
-    for each in result.differences[:MOST_DIFFERENCES]:
+    for each in result.differences[:MAX_DIFFERENCES]:
         sides = [repr(token_text(result, token)) if token is not None else "the end" for token in
                  (each.found, each.expected)]  # fmt: skip
         entry = each.method + (f", {each.tables}" if each.tables else "")
@@ -213,5 +215,5 @@ def _differences(result: Result) -> Iterator[str]:
         prompt, seed = prompt_and_seed(result, each.suite, each.prompt)
         where = f"{each.suite} {prompt + 1}" + ("" if seed is None else f", seed {seed}")
         yield printable(f"  {entry}: {where}, token {each.position + 1} is {sides[0]}, not {sides[1]}{gap}")
-    if len(result.differences) > MOST_DIFFERENCES:
-        yield f"  and {len(result.differences) - MOST_DIFFERENCES} more (--json has them all)"
+    if len(result.differences) > MAX_DIFFERENCES:
+        yield f"  and {len(result.differences) - MAX_DIFFERENCES} more (--json has them all)"

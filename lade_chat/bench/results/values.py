@@ -1,4 +1,4 @@
-"""What a benchmark deals in: questions, tasks, replies and runs, all plain values."""
+"""Values of a benchmark: tasks, replies, runs and differences."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 TablesKept: TypeAlias = Literal["warm", "cold"]
-"""Whether the tables have seen the suite's earlier prompts, or are fresh for every prompt."""
+"""Warm tables have seen the suite's earlier prompts; cold ones are fresh for every prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One prompt as every method gets it, and plain decoding's answer to it.
+    """One prompt, the same for every method, and plain decoding's reply.
 
     Attributes:
         ids: the prompt's token ids.
         max_new_tokens: the most tokens of the reply.
         reference: the ids of plain decoding's reply.
-        seed: one of the benchmark's; None where the likeliest token is always taken.
+        seed: one of the benchmark's; None for greedy decoding.
     """
 
     ids: tuple[int, ...]
@@ -30,18 +30,23 @@ class Task:
 
 
 def seed_of_draws(seed: int | None, ids: Sequence[int]) -> int | None:
-    """What a prompt's reply is drawn with: the benchmark's seed and the prompt make it.
+    """Derive the seed of a prompt's reply from the benchmark's seed and the prompt.
 
-    With the same draws for every prompt, a model that is sure of nothing would say much the same after all of them,
-    and tables that have seen one reply would know the next.
+    With the same draws for every prompt, an unsure model would say much the same after all of them, and tables that
+    have seen one reply would know the next.
     """
-    # 32 bits, since torch's generators for the CPU look at no more.
+    # 32 bits: torch's CPU generator ignores the rest.
     return None if seed is None else zlib.crc32(array("Q", [seed % 2**64, *ids]).tobytes())
+
+
+def shared_name(method: str, ranks: int) -> str:
+    """Return the name of a method whose steps are shared among ``ranks`` processes."""
+    return f"{method} ×{ranks}"
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteTasks:
-    """A suite made ready for one model.
+    """A suite prepared for one model.
 
     Attributes:
         name: the suite's name.
@@ -55,26 +60,26 @@ class SuiteTasks:
 
     @property
     def prompts(self) -> int:
-        """How many tasks there are for each seed."""
+        """The number of tasks for each seed."""
         return len(self.tasks) // len({task.seed for task in self.tasks})
 
 
 @dataclass(frozen=True, slots=True)
-class StepFigures:
-    """What the steps of one reply add up to, that of the prompt left out; only this package's decoders tell it.
+class StepTotals:
+    """The totals of one reply's steps without the prefill; only this package's decoders report them.
 
     Attributes:
         steps: forward passes.
-        tokens: what they emitted.
-        verified: how many of these were guessed and verified.
-        forward_tokens: what the forward passes held.
-        seconds: what the steps took, bookkeeping included.
+        tokens: tokens emitted.
+        verified: emitted tokens that were guessed and verified.
+        forward_tokens: tokens in the forward passes.
+        seconds: time of the steps, bookkeeping included.
         forward_seconds: the model's share of it.
-        median_seconds: the median step's.
-        table_entries: n-grams and other entries that the tables hold after the reply.
-        table_bytes: about the memory that they take.
-        share_tokens: what the largest part of each step held, where steps are shared among processes.
-        exchanged_bytes: what passed between these.
+        median_seconds: time of the median step.
+        table_entries: n-grams and other entries in the tables after the reply.
+        table_bytes: about their memory.
+        share_tokens: tokens in the largest share of each step that several processes share.
+        exchanged_bytes: bytes exchanged between them.
     """
 
     steps: int = 0
@@ -92,16 +97,16 @@ class StepFigures:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One reply: its ids, the wall-clock seconds from the prompt's ids to the last token, and its steps if told."""
+    """One reply: its ids, the wall-clock seconds from the prompt's ids to the last token, and its steps if known."""
 
     ids: tuple[int, ...]
     seconds: float
-    figures: StepFigures | None = None
+    figures: StepTotals | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A reply and where it belongs.
+    """A reply with its method, suite, prompt and repeat.
 
     ``tables`` is None for a method that learns nothing from text; ``prompt`` is the index of the suite's task.
     """
@@ -116,7 +121,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A reply that is not plain decoding's, and how near the tie was where they part.
+    """A reply that differs from plain decoding's, and how near the tie was.
 
     Attributes:
         position: the index of the first token that differs.
@@ -142,7 +147,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """What one setting of the sizes reached over a suite: S, tokens per step, at T, tokens per forward pass."""
+    """One setting of the sizes over a suite: S, tokens per step, at T, tokens per forward pass."""
 
     suite: str
     window_size: int

@@ -1,18 +1,45 @@
-"""The flags and the argument that ``ask`` and its kin share, beside those of the model and the decoding."""
+"""Flags and arguments beside those of the model and the decoding, and the parsers of numbers."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from lade_chat.presentation.colours import ColourView, view_named
+from lade_chat.presentation.methods import NAMES
+from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.kinds import Kind, Number
+from lade_chat.suites.prompts import BUNDLED
+
+
+def setting(name: str) -> Callable[[Any], Any]:
+    """Return a typer parser that accepts the values of this setting."""
+    return _parser(SETTINGS[name].kind)
+
+
+def whole(low: int, high: float = math.inf) -> Callable[[Any], Any]:
+    """Return a typer parser for a whole number from ``low`` to ``high``."""
+    return _parser(Number(low, high, whole=True))
+
+
+def _parser(kind: Kind) -> Callable[[Any], Any]:
+    # Typer names the flag. Its own ranges let NaN through and do not repeat the value.
+    def parse(value: Any) -> Any:
+        try:
+            return kind.parse(str(value))  # a default comes as it is
+        except ValueError as error:
+            raise typer.BadParameter(f"must be {error}, not {value}") from None
+
+    return parse
 
 
 class ColourChoice(StrEnum):
-    """The views of ``lade_chat.presentation.colours``, as the command line has them."""
+    """The views of ``lade_chat.presentation.colours`` as choices of a flag."""
 
     VERIFIED = "verified"
     SOURCES = "sources"
@@ -26,14 +53,13 @@ Prompt: TypeAlias = Annotated[
     str | None,
     typer.Argument(
         metavar="PROMPT",
-        help="What to ask; @notes.txt in it attaches that text file (@@ for a plain @; not with --raw)."
-        " What comes through a pipe follows it after an empty line, or is asked alone.",
+        help="The question; @notes.txt in it attaches that text file (@@ for a plain @; not with --raw)."
+        " Piped text follows it after an empty line, or is the question.",
         show_default=False,
     ),
 ]
-Plain: TypeAlias = Annotated[
-    bool,
-    typer.Option("--plain", help="On a terminal: whole lines, no colours, nothing redrawn (for screen readers)."),
+ScreenReader: TypeAlias = Annotated[
+    bool, typer.Option("--screen-reader", help="On a terminal: whole lines, no colours, nothing redrawn.")
 ]
 Batch: TypeAlias = Annotated[
     Path | None,
@@ -50,19 +76,104 @@ Output: TypeAlias = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="With --batch: where the answers go. Those that are there already are not asked for again.",
+        help="With --batch: write the answers here. Answers already in it are kept, not asked for again.",
         show_default=False,
     ),
 ]
 Save: TypeAlias = Annotated[
-    bool, typer.Option("--save/--no-save", help="Keep the turn among the conversations, but for --raw and --batch.")
+    bool, typer.Option("--save/--no-save", help="Save the turn as a conversation (never with --raw or --batch).")
 ]
-GoOn: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help="Go on with the latest conversation.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
+Exports: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--export",
+        metavar="FILE",
+        help="Also save a picture: .html, .svg, .cast, .gif or .png; repeatable.",
+        show_default=False,
+    ),
+]
 Colours: TypeAlias = Annotated[
     ColourChoice,
-    typer.Option("--colours", "--colors", help="Whether verified tokens are coloured alike, or each by its source."),
+    typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source."),
 ]
 Theme: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The chat's colours; its command palette shows them all.")
+    str | None, typer.Option(metavar="NAME", help="The chat's colours; its command palette lists them.")
+]
+
+# --- conversations
+
+Resume: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--resume",
+        metavar="[ID_OR_TEXT]",
+        help="Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list.",
+        show_default=False,
+    ),
+]
+Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help="Continue the latest conversation.")]
+DataDir: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir",
+        metavar="FOLDER",
+        file_okay=False,
+        help="Keep conversations here; by default, in the platform's folder for user data.",
+        show_default=False,
+    ),
+]
+CHAT_FLAGS = {"resume": "--resume", "continue_latest": "--continue", "data_dir": "--data-dir", "theme": "--theme"}
+"""The chat's own parameters and their flags. A command that has one too accepts it in front of its name."""
+
+
+def with_value_of_resume(arguments: Sequence[str], commands: Collection[str] = ()) -> list[str]:
+    """Return the arguments with an empty value for a bare ``--resume``, since the parser wants a value.
+
+    A command's name is the value if nothing follows it, else the command.
+    """
+    given = list(arguments)
+    for place, argument in enumerate(given):
+        if argument == "--":
+            break
+        behind = given[place + 1 :]
+        if argument == "--resume" and (
+            not behind or behind[0].startswith("-") or (behind[0] in commands and len(behind) > 1)
+        ):
+            given[place] = "--resume="
+    return given
+
+
+# --- compare and bench
+
+Left: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--left",
+        metavar="METHOD",
+        help=f"How the left side decodes: {', '.join(NAMES)}; or W,N,G, as 7,5,7.",
+        show_default=True,
+    ),
+]
+Right: TypeAlias = Annotated[
+    str, typer.Option("--right", metavar="METHOD", help="How the right side decodes.", show_default=True)
+]
+SuiteNames: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--suite",
+        metavar="A,B,…",
+        help=f"Race over suites of prompts: {', '.join(BUNDLED)}, or those of --prompts.",
+        show_default=False,
+    ),
+]
+PromptFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--prompts", metavar="FILE", help="Race over the prompts of FILE, as bench reads it.", show_default=False
+    ),
+]
+Limit: TypeAlias = Annotated[
+    int | None,
+    typer.Option("--limit", metavar="INT", parser=whole(1), help="Most prompts of a suite.", show_default=False),
 ]

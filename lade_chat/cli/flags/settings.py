@@ -1,4 +1,4 @@
-"""What the settings say where the command line says nothing."""
+"""Settings as defaults of flags, and the origin of each value."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PATHS = ("model_path", "data_dir")
 
 
 def settle(context: typer.Context, values: dict[str, Any], counted: Collection[str]) -> Settings:
-    """Fill in the values of parameters that were not given as flags; ``counted`` names the settings that count.
+    """Fill in parameters that were not given as flags, from the settings that ``counted`` names.
 
-    What is wrong with the settings is told on stderr, except for the chat, which tells it itself.
+    Problems with the settings go to stderr, except for the chat, which shows them itself.
     """
     settings = load()
     for name, setting in SETTINGS.items():
@@ -34,12 +34,12 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
 
 
 def origins(context: typer.Context, settings: Settings) -> Mapping[str, Origin]:
-    """Where the value of each setting comes from."""
+    """Return the origin of each setting's value."""
     return {name: _origin(context, name, settings) for name in SETTINGS}
 
 
 def is_given(context: typer.Context, parameter: str) -> bool:
-    """Whether a flag was given, before the command or behind it, or its own environment variable is set."""
+    """Tell whether a flag was given, before the command or behind it, or through its own environment variable."""
     return not _sources(context, parameter).isdisjoint(("COMMANDLINE", "ENVIRONMENT"))
 
 
@@ -51,14 +51,14 @@ def _origin(context: typer.Context, name: str, settings: Settings) -> Origin:
 
 
 def _sources(context: typer.Context, parameter: str) -> set[str]:
-    """Where the parser has a value from, before the command and behind it."""
+    """Return the parser's sources of a value, before the command and behind it."""
     contexts = [each for each in (context, context.parent) if each is not None]
     found = [each.get_parameter_source(parameter) for each in contexts]
     return {source.name for source in found if source is not None}
 
 
 def _converted(name: str, value: Any) -> Any:
-    """The value as the command line's parser would have it."""
+    """Convert a value as the command line's parser would."""
     if name in _PATHS:
         path = Path(value).expanduser()
         return path if name == "data_dir" else str(path) if value.startswith("~") else value

@@ -1,4 +1,4 @@
-"""The flags that the chat, ``ask`` and ``compare`` have in common, declared once."""
+"""Flags shared by the chat, ``ask`` and ``compare``, declared once."""
 
 from __future__ import annotations
 
@@ -11,178 +11,25 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from lade_chat.cli.flags.arguments import ColourChoice, Colours
-from lade_chat.cli.flags.conversations import OF_THE_CHAT
-from lade_chat.cli.flags.numbers import setting, whole
-from lade_chat.cli.flags.sampling import (
-    Base,
-    MinP,
-    RepetitionPenalty,
-    SamplingBase,
-    Seed,
-    Stops,
-    Temperature,
-    TopK,
-    TopP,
-    TypicalP,
-    sampling_of,
-)
+from lade_chat.cli.flags.arguments import CHAT_FLAGS, ColourChoice, Colours
+from lade_chat.cli.flags.model import ModelFlags
+from lade_chat.cli.flags.sampling import SamplingFlags
 from lade_chat.cli.flags.settings import settle
 from lade_chat.cli.flags.usage import usage
-from lade_chat.engine.ranks import torchrun
-from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes
+from lade_chat.protocol.values import DecodingOptions, Message
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 
 
 @dataclass(frozen=True)
-class SharedOptions:
-    """What was said on the command line about the model, the decoding and the colours; each field is a flag."""
+class SharedOptions(SamplingFlags, ModelFlags):
+    """All shared flags, a field each: the model, lookahead, sampling, and these."""
 
-    model_path: Annotated[
-        str | None,
-        typer.Option(
-            "--model_path",
-            "--model-path",
-            metavar="PATH_OR_HUB_ID",
-            help="A model's folder or its Hugging Face id; without it, the small model that comes along.",
-        ),
-    ] = None
-    device: Annotated[
-        str | None,
-        typer.Option(metavar="DEVICE", help="cpu, cuda, cuda:1, mps …; without it, the best."),
-    ] = None
-    dtype: Annotated[
-        str | None,
-        typer.Option(metavar="DTYPE", help="float32, bfloat16 …; without it, what suits the device."),
-    ] = None
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with a model."),
-    ] = False
-    allow_pickle: Annotated[
-        bool,
-        typer.Option("--allow-pickle", help="Load pickled weights, which can run any code."),
-    ] = False
-    compiled: Annotated[
-        bool,
-        typer.Option(
-            "--compile/--no-compile",
-            help="Compile the model's steps with torch.compile, which takes a minute or more at first."
-            " On CUDA they run as CUDA graphs (experimental).",
-        ),
-    ] = False
-    lookahead_workers: Annotated[
-        int | None,
-        typer.Option(
-            "--lookahead-workers",
-            metavar="INT",
-            parser=whole(1),
-            help="Processes that share each step of lookahead, every one with the whole model: one a GPU.",
-        ),
-    ] = None
-    tensor_parallel: Annotated[
-        int | None,
-        typer.Option(
-            "--tp",
-            metavar="INT",
-            parser=whole(1),
-            help="Processes that hold a part of the model each (tensor parallelism).",
-        ),
-    ] = None
-    device_map: Annotated[
-        str | None,
-        typer.Option(
-            "--device-map",
-            metavar="MAP",
-            help="Spread the model's layers over all devices: auto, balanced … (needs lade-chat[devices]).",
-        ),
-    ] = None
-    lookahead: Annotated[
-        bool,
-        typer.Option(
-            "--lookahead/--no-lookahead",
-            envvar="USE_LADE",
-            show_envvar=True,
-            help="Decode by lookahead or plainly; the same text.",
-        ),
-    ] = True
-    window_size: Annotated[
-        int | None,
-        typer.Option(
-            "--window-size",
-            "-W",
-            metavar="INT",
-            parser=setting("window_size"),
-            help="Columns of the lookahead window (W)."
-            " Without -W, -N, -G the sizes follow from what a step costs here; with one, the others are 7, 5, 7.",
-        ),
-    ] = None
-    ngram_size: Annotated[
-        int | None,
-        typer.Option(
-            "--ngram-size", "-N", metavar="INT", parser=setting("ngram_size"), help="Length of the n-grams (N)."
-        ),
-    ] = None
-    guess_set_size: Annotated[
-        int | None,
-        typer.Option(
-            "--guess-set-size",
-            "-G",
-            metavar="INT",
-            parser=setting("guess_set_size"),
-            help="Most n-grams that a step verifies (G).",
-        ),
-    ] = None
-    max_new_tokens: Annotated[
-        int,
-        typer.Option(
-            "--max_new_tokens",
-            "--max-new-tokens",
-            metavar="INT",
-            parser=setting("max_new_tokens"),
-            help="Most tokens of a reply.",
-        ),
-    ] = 1024
-    sampling: SamplingBase = Base.GREEDY
-    temperature: Temperature = None
-    top_p: TopP = None
-    top_k: TopK = None
-    min_p: MinP = None
-    typical_p: TypicalP = None
-    repetition_penalty: RepetitionPenalty = None
-    seed: Seed = None
-    stop: Stops = None
     system: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="A system message; a resumed conversation has it from there on.")
+        str | None, typer.Option(metavar="TEXT", help="A system message; a resumed conversation uses it from there on.")
     ] = None
-    raw: Annotated[bool, typer.Option("--raw", help="Go on from the bare text, without roles (base models).")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up, and what the decoder does.")] = False
+    raw: Annotated[bool, typer.Option("--raw", help="Continue the bare text, without roles (for base models).")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the speed-up and the details of decoding.")] = False
     colours: Colours = ColourChoice.VERIFIED
-
-    def model(self) -> ModelOptions:
-        return ModelOptions(
-            path=self.model_path,
-            device=self.device,
-            dtype=self.dtype,
-            trust_remote_code=self.trust_remote_code,
-            allow_pickle=self.allow_pickle,
-            step_cost=self.sizes() is None,
-            compiled=self.compiled,
-            lookahead_workers=1 if self.tensor_parallel else self.processes(),
-            tensor_parallel=self.processes() if self.tensor_parallel else 1,
-            device_map=self.device_map,
-        )
-
-    def processes(self) -> int:
-        """How many processes there are; under torchrun those that it has started."""
-        if self.tensor_parallel and (self.lookahead_workers or 1) > 1:
-            raise typer.BadParameter("it does not go with --lookahead-workers", param_hint="--tp")
-        asked = self.tensor_parallel or self.lookahead_workers
-        started = torchrun.world_size() if torchrun.under_torchrun() else None
-        if started is not None and asked not in (None, started):
-            flag = "--tp" if self.tensor_parallel else "--lookahead-workers"
-            raise typer.BadParameter(f"torchrun has started {started} processes, not {asked}", param_hint=flag)
-        return started or asked or 1
 
     def decoding(self) -> DecodingOptions:
         return DecodingOptions(
@@ -191,23 +38,12 @@ class SharedOptions:
             max_new_tokens=self.max_new_tokens,
             raw=self.raw,
             debug=self.debug,
-            sampling=self.drawing(),
+            sampling=self.sampling_options(),
             stop=tuple(self.stop or ()),
         )
 
-    def drawing(self) -> Sampling | None:
-        """How tokens are drawn; None for the likeliest always."""
-        names = (name for name in Sampling.__struct_fields__ if name != "from_model")
-        return sampling_of(self.sampling, Sampling(**{name: getattr(self, name) for name in names}))
-
-    def sizes(self) -> Sizes | None:
-        """The sizes given, the paper's in place of those missing; None if none was given."""
-        values = {name: getattr(self, name) for name in Sizes.__struct_fields__}
-        given = {name: value for name, value in values.items() if value is not None}
-        return Sizes(**given) if given else None
-
     def messages(self, prompt: str) -> tuple[Message, ...]:
-        """A conversation of one question; a bare text has no roles, so none of the system's."""
+        """Return a conversation of one question; bare text has no system message."""
         question = Message("user", prompt)
         return (Message("system", self.system), question) if self.system and not self.raw else (question,)
 
@@ -215,8 +51,8 @@ class SharedOptions:
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command that takes ``context`` and ``options: SharedOptions`` a flag for each shared option.
 
-    A flag given before a subcommand counts there too, unless it is given again behind it. Where there is none the
-    settings count, for the command's own flags too; they stand in ``context.obj``.
+    A flag given before a subcommand applies to it, unless given again behind it. Flags not given take their values
+    from the settings, the command's own flags too; ``context.obj`` holds the settings.
     """
     return with_some_options(settings=SETTINGS)(command)
 
@@ -224,7 +60,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 def with_some_options(
     *, without: Collection[str] = (), settings: Collection[str] = MODEL_SETTINGS, **defaults: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """As :func:`with_shared_options`, but without some of the flags and settings, and with other defaults for some."""
+    """Like :func:`with_shared_options`, without some of the flags and settings, and with other defaults for some."""
     fields = [field for field in dataclasses.fields(SharedOptions) if field.name not in without]
     return lambda command: _with_flags(command, fields, settings, defaults)
 
@@ -247,7 +83,7 @@ def _with_flags(
             for name in names:
                 if _given(context.parent, name) and not _given(context, name):
                     shared[name] = context.parent.params[name]
-            values = _handed_on(context, values)
+            values = _with_values_before(context, values)
         if context.invoked_subcommand is None:
             given = {**shared, **values}
             with_system = given.get("system") is not None
@@ -274,22 +110,20 @@ def _with_flags(
     return run
 
 
-def _handed_on(context: typer.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """A command's own parameters, those given before it among them. Raises a usage error for one of the chat alone."""
+def _with_values_before(context: typer.Context, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Add the parameters given before a command to its own. Raises a usage error for one of the chat alone."""
     assert context.parent is not None
     before: dict[str, Any] = context.parent.params
-    given = [name for name in OF_THE_CHAT if _given(context.parent, name)]
+    given = [name for name in CHAT_FLAGS if _given(context.parent, name)]
     for name in given:
         if name not in values:
-            way_on = "; ask --continue goes on with the latest conversation" if name == "resume" else ""
-            flag = OF_THE_CHAT[name]
-            raise usage(
-                f"{flag} is for the chat itself, without a command: {context.info_name} has no such flag{way_on}"
-            )
+            hint = "; ask --continue continues the latest conversation" if name == "resume" else ""
+            flag = CHAT_FLAGS[name]
+            raise usage(f"{flag} is for the chat itself, without a command: {context.info_name} has no such flag{hint}")
     return {**values, **{name: before[name] for name in given if not _given(context, name)}}
 
 
 def _given(context: typer.Context | Any, name: str) -> bool:
-    """Whether a flag stood on the command line (a default or the environment does not count)."""
+    """Tell whether a flag is on the command line; defaults and the environment do not count."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"

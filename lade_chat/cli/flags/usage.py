@@ -1,13 +1,53 @@
-"""What is wrong with a command line, in one line that names no flag of its own."""
+"""Usage errors: one line each, with the flag that was perhaps meant."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
 
 import typer
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
-"""The root of everything that is wrong with a command line; typer names only this one kind of it in public."""
+"""The root of all usage errors; typer exports only this one subclass."""
+MIN_PREFIX_LETTERS = 3
+"""A typed flag this long is completed to the flags that begin with it."""
 
 
 def usage(message: str) -> Exception:
-    """To be raised: exit code 2, and where to find help."""
+    """Return an error to raise: exit code 2, and a pointer to ``--help``."""
     return USAGE_ERROR(message)
+
+
+def usage_line(error: Exception) -> str:
+    """Return the line for a usage error of the parser's."""
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "lade-chat"
+    is_unknown_flag = hasattr(error, "possibilities") and context is not None
+    text = _unknown_flag(error.option_name, context) if is_unknown_flag else error.format_message()  # type: ignore[attr-defined]
+    return f"{text} (see {command} --help)"
+
+
+def _unknown_flag(name: str, context: Any) -> str:
+    """Say which flag is near, or which command has it. ``context`` is click's."""
+    group = context.parent.command if context.parent is not None else context.command
+    commands: Mapping[str, Any] = getattr(group, "commands", {})
+    if context.parent is not None and name in _flags(group):
+        return f"{name} is for the chat itself, without a command: {context.info_name} has no such flag"
+    holders = [each for each, command in commands.items() if name in _flags(command)]
+    if context.parent is None and holders:
+        return f"{name} belongs behind a command that has it: {', '.join(holders)}"
+    near = _near(name, _flags(context.command))
+    return f"there is no flag {name}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+
+
+def _flags(command: Any) -> list[str]:
+    return [flag for each in command.params for flag in (*each.opts, *each.secondary_opts) if flag.startswith("-")]
+
+
+def _near(name: str, flags: Iterable[str]) -> list[str]:
+    """The flags that begin like ``name`` or are spelt nearly the same."""
+    bare = {flag.strip("-"): flag for flag in flags if flag.startswith("--")}
+    typed = name.strip("-").replace("_", "-").lower()
+    begun = [each for each in bare if len(typed) >= MIN_PREFIX_LETTERS and each.startswith(typed)]
+    return [bare[each] for each in dict.fromkeys([*begun, *get_close_matches(typed, bare, cutoff=0.7)])][:3]

@@ -1,4 +1,4 @@
-"""How far a benchmark has come, on stderr: a bar on a terminal, else lines; and each result as soon as it is there."""
+"""Progress of a benchmark on stderr: a bar on a terminal, else lines, and each result as it comes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from lade_chat.presentation.sanitize import printable
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-LINE_SECONDS = 10.0
-"""Where there is no terminal a line is written no more often than this, but for results."""
+MIN_LINE_SECONDS = 10.0
+"""The least time between two progress lines in a log."""
 
 
 class BarProgress:
-    """Drawn by whoever reports, between two replies: a thread that draws would run on the clock of one of them."""
+    """A bar drawn between two replies: a drawing thread would disturb the timing of one of them."""
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
@@ -32,24 +32,24 @@ class BarProgress:
 
 
 class LineProgress:
-    """Lines that a log may hold."""
+    """Progress as lines of a log."""
 
     def __init__(self) -> None:
-        self._told = 0.0
+        self._last_line = 0.0
 
     def step(self, what: str, done: int, total: int) -> None:
-        if time.monotonic() - self._told >= LINE_SECONDS:
+        if time.monotonic() - self._last_line >= MIN_LINE_SECONDS:
             self.result(f"{done}/{total} · {what}")
 
     def result(self, line: str) -> None:
         sys.stderr.write(f"{printable(line)}\n")
         sys.stderr.flush()
-        self._told = time.monotonic()
+        self._last_line = time.monotonic()
 
 
 @contextmanager
 def bench_progress() -> Iterator[BarProgress | LineProgress]:
-    """What suits stderr; a bar is gone when all is done."""
+    """Yield the progress that suits stderr; a bar is erased at the end."""
     if not sys.stderr.isatty():
         yield LineProgress()
         return

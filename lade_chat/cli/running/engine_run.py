@@ -1,4 +1,4 @@
-"""A model without a screen: load it, and run one command that Ctrl+C can stop."""
+"""An engine without a screen: loads a model and runs one command that Ctrl+C can stop."""
 
 from __future__ import annotations
 
@@ -23,19 +23,16 @@ if TYPE_CHECKING:
     from lade_chat.engine.process.server import Engine
     from lade_chat.loading.model import LoadedModel
 
-INTERRUPTED = 130
-"""The exit code after Ctrl+C."""
-
 
 def make_engine(options: ModelOptions) -> Engine:
-    """The chat's engine, in this process; the import takes seconds, so a bad path is told before it."""
+    """Return an engine in this process. Its import takes seconds, so a bad path is reported first."""
     check_files(options.path, allow_pickle=options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.loading.quiet import quiet
     from lade_chat.loading.templates import prepare
 
     prepare(options.path)
-    # transformers imports whatever it finds for quantised weights, and that has much to say.
+    # transformers imports every quantisation library it finds, and they print a lot.
     with quiet():
         from lade_chat.engine.chat_engine import ChatEngine
 
@@ -44,7 +41,7 @@ def make_engine(options: ModelOptions) -> Engine:
 
 @contextmanager
 def library_output_on_stderr() -> Iterator[TextIO]:
-    """Yields stdout; inside, what anyone else prints goes to stderr."""
+    """Yield stdout, and meanwhile send the prints of libraries to stderr."""
     out, sys.stdout = sys.stdout, sys.stderr
     try:
         yield out
@@ -68,7 +65,7 @@ def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
 
 
 def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
-    """A model that is here, its steps compiled; where they cannot be, a notice on stderr says why."""
+    """Return the model with compiled steps; if they cannot be compiled, a notice on stderr says why."""
     from lade_chat.loading.model import with_compiled_steps
 
     line.show_event(Loading("compile"))
@@ -80,7 +77,10 @@ def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
 
 
 def run(engine: Engine, command: Reply | Race) -> Iterator[Event]:
-    """The command's events. Ctrl+C ends it within one step, a second one at once; raises LadeChatError if it fails."""
+    """Yield the command's events. Raises LadeChatError if it fails.
+
+    Ctrl+C ends it within a step, a second one at once.
+    """
     job = Job(command)
 
     def stop(_signal: int, _frame: FrameType | None) -> None:

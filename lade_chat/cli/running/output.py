@@ -1,4 +1,4 @@
-"""What ``ask`` and ``compare`` show: figures in words, JSON, tinted text, and a passing status line."""
+"""Output of ``ask`` and ``compare``: metrics, JSON, tinted text, and a transient status line."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.console import Console
-from rich.segment import Segment, Segments
 from rich.style import Style
 
 from lade_chat.export.recording import Recording
@@ -20,6 +18,9 @@ from lade_chat.presentation.stages import PREFILL, STAGES
 from lade_chat.protocol.events import Loading, Prefilling
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Piece, Sampling, Statistics
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _GREEN = Style(color="#f0fff4", bgcolor="#14602c")
 COLOURED: dict[Shown, Style] = {
@@ -71,23 +72,23 @@ class Collected(Recording):
 
 
 def _values(sampling: Sampling) -> dict[str, float]:
-    """Every value in force, the seed left out."""
+    """The values in force, without the seed."""
     return {name: getattr(sampling, name) for name in sampling.__struct_fields__ if name not in ("seed", "from_model")}
 
 
 def print_json(value: dict[str, Any], out: TextIO) -> None:
-    """One object on one line, in ASCII, so that it survives any terminal's encoding."""
+    """Print one object on one line, in ASCII, which survives any terminal's encoding."""
     out.write(json.dumps(value, allow_nan=False) + "\n")
     out.flush()
 
 
 def status(statistics: Statistics, reason: FinishReason, width: int | None = None) -> str:
-    """``41.2 tok/s · 2.3 tokens/step · 57% verified · …``, as many figures as ``width`` holds."""
+    """``41.2 tok/s · 2.3 tokens/step · 57% verified · …``, as many metrics as ``width`` holds."""
     return fit(reply_parts(statistics, reason), sys.maxsize if width is None else width)
 
 
 def details(statistics: Statistics) -> Iterable[str]:
-    """What ``--debug`` adds, a line each; the last is the SUMMARY."""
+    """Yield the lines that ``--debug`` adds; the last is the SUMMARY."""
     s = statistics
     runs = "  ".join(f"{length}: {count}" for length, count in enumerate(s.accepted_runs) if count)
     yield "speed-up over plain  " + ("not measured" if s.speedup is None else f"{s.speedup:.2f}x")
@@ -102,7 +103,7 @@ def details(statistics: Statistics) -> Iterable[str]:
 
 
 def style_of(origin: Origin, view: ColourView, console: Console) -> Style | None:
-    """How a token looks on this terminal; None for a plain one."""
+    """Return a token's style on this terminal; None for a plain one."""
     return (WITHOUT_COLOURS if console.no_color else COLOURED).get(shown_as(origin, view))
 
 
@@ -112,6 +113,8 @@ class TextWriter:
     def __init__(self, out: TextIO, view: ColourView) -> None:
         self._out = out
         self._view = view
+        from rich.console import Console
+
         self._console = Console(file=out, force_terminal=True, highlight=False) if out.isatty() else None
         self._at_line_start = True
 
@@ -124,7 +127,7 @@ class TextWriter:
         self._out.flush()
 
     def end_line(self) -> None:
-        """A terminal's prompt begins on its own line; a pipe gets no character that the model did not write."""
+        """Break the line on a terminal; a pipe gets nothing that the model did not write."""
         if self._console is not None and not self._at_line_start:
             self._out.write("\n")
             self._out.flush()
@@ -133,6 +136,8 @@ class TextWriter:
     def _tint(self, text: str, style: Style | None) -> None:
         if not text or self._console is None:
             return
+        from rich.segment import Segment, Segments
+
         # A tinted line break would colour the rest of its line.
         parts = [Segment(part, None if part == "\n" else style) for part in text.replace("\n", "\0\n\0").split("\0")]
         self._console.print(Segments([part for part in parts if part.text]), end="", soft_wrap=True)
@@ -140,7 +145,7 @@ class TextWriter:
 
 
 class LineWriter:
-    """Streams a reply in whole lines without colours, as a screen reader reads them best; else as ``TextWriter``."""
+    """Streams a reply in whole lines without colours, for screen readers; otherwise like ``TextWriter``."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -149,21 +154,21 @@ class LineWriter:
 
     def write(self, pieces: Iterable[Piece]) -> None:
         *lines, self._line = (self._line + "".join(piece.text for piece in pieces)).split("\n")
-        self._say("".join(f"{line}\n" for line in lines))
+        self._write("".join(f"{line}\n" for line in lines))
 
     def end_line(self) -> None:
-        """The last line, whose line break only a terminal gets."""
-        self._say(self._line + ("\n" if self._terminal and self._line else ""))
+        """Write the last line; only a terminal gets its line break."""
+        self._write(self._line + ("\n" if self._terminal and self._line else ""))
         self._line = ""
 
-    def _say(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         if text:
             self._out.write(printable(text) if self._terminal else text)
             self._out.flush()
 
 
 class PassingLine:
-    """One line on a terminal's stderr that tells what is going on; a context manager that leaves nothing behind."""
+    """A status line on a terminal's stderr; a context manager that erases it at the end."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out if out.isatty() and os.environ.get("TERM") != "dumb" else None
@@ -193,7 +198,7 @@ class PassingLine:
 
 
 class LastingLines(PassingLine):
-    """Tells on a terminal's stderr what is going on, a line for each stage, and draws over nothing."""
+    """A status line that is never redrawn: each stage has a line of its own."""
 
     def show(self, text: str) -> None:
         stage = text.rstrip("…%0123456789 ")
@@ -203,17 +208,17 @@ class LastingLines(PassingLine):
             self._shown = stage
 
     def clear(self) -> None:
-        """What was said was said."""
+        """Do nothing: lines stay."""
 
 
 def status_line(out: TextIO, *, plain: bool) -> PassingLine:
-    """What tells of progress on ``out``, if that is a terminal."""
+    """Return the status line for ``out``; it is silent unless that is a terminal."""
     return LastingLines(out) if plain else PassingLine(out)
 
 
-def spoken(figures: str) -> str:
-    """A line of figures as it is read out."""
+def spoken(metrics: str) -> str:
+    """Spell out a line of metrics for a screen reader."""
     words = {SEPARATOR: ", ", "tok/s": "tokens per second", "tokens/step": "tokens per step"}
     for sign, word in words.items():
-        figures = figures.replace(sign, word)
-    return figures
+        metrics = metrics.replace(sign, word)
+    return metrics

@@ -1,4 +1,4 @@
-"""What is asked: the words of the command line, and what comes through a pipe."""
+"""The prompt: an argument of the command line, and what comes through a pipe."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import sys
 from threading import Timer
 
 from lade_chat.cli.flags.usage import usage
+from lade_chat.presentation.attachments import attach
 from lade_chat.presentation.metrics import counted
-from lade_chat.tui.prompt.attachments import attach
 
-NO_CHARACTER = "\ufffd"
-_PATIENCE = 2.0
-"""Seconds after which somebody is told what is waited for."""
+REPLACEMENT = "\ufffd"
+NOTICE_SECONDS = 2.0
+"""A pipe that is silent for this long gets a line on stderr."""
 
 
 def read_prompt(prompt: str | None, *, raw: bool) -> str:
-    """``prompt``, an empty line, and what comes through a pipe; either alone where there is no other.
+    """Return ``prompt``, an empty line and the piped text, or either alone.
 
-    In ``prompt`` ``@notes.txt`` attaches a file, as in the chat, but not if it is ``raw``. What comes through a pipe
-    is left as it is; what is no UTF-8 in it is told on stderr. Raises a usage error, or AttachmentError.
-
-    ``-`` as a prompt stands for what comes through the pipe (or is typed) alone. Line breaks at the end of that are
-    left out, unless the bare text is gone on from.
+    ``-`` as a prompt means the piped (or typed) text alone. Unless ``raw``, ``@notes.txt`` in ``prompt`` attaches a
+    file as in the chat, and line breaks at the end of the piped text are dropped. Bytes that are not UTF-8 are reported
+    on stderr. Raises a usage error, or AttachmentError.
     """
     if prompt is None and sys.stdin is not None and sys.stdin.isatty():
         raise usage("a prompt is missing: give one as an argument or through a pipe")
@@ -40,9 +38,9 @@ def read_prompt(prompt: str | None, *, raw: bool) -> str:
 
 
 def _all_of_stdin() -> str:
-    """Whoever started this may have left a pipe open that nothing comes through: then a line says so."""
-    line = "reading standard input until it ends (there is none with < /dev/null)\n"
-    timer = Timer(_PATIENCE, lambda: sys.stderr.write(line))
+    # The caller may have left a pipe open that nothing comes through.
+    line = "reading standard input until it ends (< /dev/null gives it none)\n"
+    timer = Timer(NOTICE_SECONDS, lambda: sys.stderr.write(line))
     timer.daemon = True
     if not sys.stdin.isatty():
         timer.start()
@@ -55,7 +53,7 @@ def _all_of_stdin() -> str:
     except UnicodeDecodeError as error:
         text = data.decode("utf-8", "replace")
         sys.stderr.write(
-            f"warning: what comes through the pipe is no UTF-8 text (first at byte {error.start}):"
-            f" {counted(text.count(NO_CHARACTER), 'place')} in it read as {NO_CHARACTER}\n"
+            f"warning: the piped text is not UTF-8 (first at byte {error.start}):"
+            f" {counted(text.count(REPLACEMENT), 'place')} in it read as {REPLACEMENT}\n"
         )
         return text

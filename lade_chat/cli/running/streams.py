@@ -1,4 +1,4 @@
-"""The standard streams as a program is given them: some may be closed, and a disk may be full."""
+"""Standard streams, some of which may be closed, and errors of writing to them."""
 
 from __future__ import annotations
 
@@ -14,24 +14,21 @@ _FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF, *([errno.EDQUOT] if 
 
 
 class OutputError(LadeChatError):
-    """What is to be told on standard output cannot be written there."""
+    """Standard output cannot be written to."""
 
 
 class ClosedOutput(io.TextIOBase):
-    """Standard output where it was closed: a result has nowhere to go, and is not thrown away in silence."""
+    """Stands in for a closed standard output, so that a result is not lost in silence."""
 
     encoding = "utf-8"
 
     def write(self, text: str) -> int:
         """Raises OutputError."""
-        raise OutputError("standard output is closed: there is nowhere to write to (> /dev/null throws it away).")
+        raise OutputError("standard output is closed: there is nowhere to write to (use > /dev/null to discard it).")
 
 
 def claim_streams() -> None:
-    """Have all three descriptors open, so that no file takes the place of one, and streams for what is told.
-
-    What would go to a closed stderr goes nowhere.
-    """
+    """Open all three descriptors, so that no file takes the number of a closed one. A closed stderr discards."""
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
@@ -46,17 +43,23 @@ def claim_streams() -> None:
 
 
 def require_output() -> None:
-    """To be called before work whose result goes to standard output. Raises OutputError if that is closed."""
+    """Raise OutputError if standard output is closed; called before any work whose result goes there."""
     if isinstance(sys.stdout, ClosedOutput):
         sys.stdout.write("")
 
 
-def is_of_output(error: OSError) -> bool:
-    """Whether it is a stream that could not be written; what is the matter with a file names the file."""
+def is_output_error(error: OSError) -> bool:
+    """Tell a stream that cannot be written from a file, whose errors name it."""
     return error.filename is None and error.errno in _FULL
 
 
 def discard_output() -> None:
-    """Have nothing come of what is still written to standard output."""
+    """Discard everything that is still written to standard output."""
     if sys.__stdout__ is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+
+
+def has_terminal() -> bool:
+    """Tell whether the screen can run: Textual reads stdin, measures stdout and draws on stderr."""
+    # A closed stream is None.
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))

@@ -78,21 +78,21 @@ def to_jsonl(conversation: Conversation) -> Iterator[str]:
 
 def parse(lines: Iterable[str], new_name: Callable[[], str]) -> list[Stored]:
     """The conversations that the lines tell, each under a new name. Raises StoreError for a line that is none."""
-    told: list[_Reader] = []
+    readers: list[_Reader] = []
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
         try:
             line = _decoder.decode(text)
             if isinstance(line, _Head):
-                told.append(_Reader(line, new_name()))
-            elif not told:
+                readers.append(_Reader(line, new_name()))
+            elif not readers:
                 raise ValueError("a turn before any conversation")
             else:
-                told[-1].add(line)
+                readers[-1].add(line)
         except (msgspec.MsgspecError, ValueError) as error:
             raise StoreError(f"Line {number} is none of an exported conversation: {error}.") from error
-    return [each.stored() for each in told]
+    return [each.stored() for each in readers]
 
 
 class _Reader:

@@ -1,4 +1,4 @@
-"""The conversations' file, opened when it is needed: what cannot be written stays in a queue until it can."""
+"""The conversations' file, opened on demand, with a queue of what could not be written yet."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from typing import TypeAlias, TypeVar
 
 from lade_chat.store.errors import StoreError, explain, is_corrupt, is_full, is_locked
 from lade_chat.store.sqlite import files, schema
-from lade_chat.store.sqlite.lock import Guard
-from lade_chat.store.sqlite.transaction import transaction
+from lade_chat.store.sqlite.lock import FileLock
+from lade_chat.store.sqlite.schema import transaction
 
 FILE_NAME = "conversations.db"
 BUSY_SECONDS = 5.0
-"""How long to wait for another program's change to end."""
+"""Timeout for another program's transaction."""
 
 T = TypeVar("T")
 Value: TypeAlias = str | bytes | float | int | None
 Statement: TypeAlias = tuple[str, tuple[Value, ...]]
 """SQL and its values."""
-_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Database:
@@ -36,34 +36,34 @@ class Database:
     def __init__(self, folder: Path, prepare: Callable[[sqlite3.Connection], None]) -> None:
         self.path = folder / FILE_NAME
         self.notices: tuple[str, ...] = ()
-        """Lines that people should read: which file was set aside, and why."""
+        """Lines for the user: which file was set aside, and why."""
         self.generation = 0
-        """Grows when the file turns out to be another than before, which lacks what was saved."""
+        """Incremented when the file was replaced by another, which lacks what was saved."""
         self._prepare = prepare
-        self._guard = Guard(self.path.with_suffix(".lock"))
+        self._file_lock = FileLock(self.path.with_suffix(".lock"))
         self._lock = threading.RLock()
         self._queue: list[Sequence[Statement]] = []
         self._refused = False
-        """Whether the last ``add`` failed: what it was to write is with the caller still."""
+        """True after a failed ``add``, whose statements are still with the caller."""
         self._connection: sqlite3.Connection | None = None
         self._identity: tuple[int, int] | None = None
 
     @property
     def unsaved(self) -> bool:
-        """Whether anything waits to be written, here or with a caller of ``add``."""
+        """True while anything waits to be written, here or with a caller of ``add``."""
         return bool(self._queue) or self._refused
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """What ``work`` gives back. Raises StoreError; what waits to be written is tried first, in silence."""
+        """Return the result of ``work``. Raises StoreError. Tries the queue first, ignoring its errors."""
         with self._lock:
             with suppress(StoreError):
                 self.save()
             return self._attempt(work)
 
     def write(self, statements: Sequence[Statement], *, flush: bool = True) -> None:
-        """Write these, after what waits; on StoreError they wait for the next time.
+        """Write these after the queue; on StoreError they are queued.
 
-        With ``flush`` they are on the disk itself. Without, a killed program loses nothing, but a power cut might.
+        With ``flush`` they are synced to disk. Without, a killed program loses nothing, but a power cut might.
         """
         with self._lock:
             flush = flush or bool(self._queue)
@@ -71,7 +71,7 @@ class Database:
             self.save(flush=flush)
 
     def add(self, statements: Sequence[Statement]) -> None:
-        """As ``write`` without ``flush``, but on StoreError these are forgotten: the caller has them."""
+        """Write without ``flush``; on StoreError these are not queued, since the caller has them."""
         with self._lock:
             waiting = len(self._queue)
             changes = [*self._queue, statements]
@@ -81,7 +81,7 @@ class Database:
             del self._queue[:waiting]
 
     def save(self, *, flush: bool = True) -> None:
-        """Write what waits, if anything does. Raises StoreError."""
+        """Write the queue. Raises StoreError."""
         with self._lock:
             if self._queue:
                 self._attempt(lambda connection: _apply(connection, self._queue, flush=flush))
@@ -89,7 +89,7 @@ class Database:
                 self._refused = False
 
     def close(self) -> None:
-        """Write what waits and let the file go; the next call opens it again. Raises StoreError."""
+        """Write the queue and close the file; the next call opens it again. Raises StoreError."""
         with self._lock:
             try:
                 self.save()
@@ -109,7 +109,7 @@ class Database:
             raise self._failed(error) from error
 
     def _failed(self, error: Exception) -> StoreError:
-        # On a full disk no new connection could be made, but with this one all can be read.
+        # On a full disk no new connection could be opened, but this one can still read.
         if not is_full(error) and not is_locked(error):
             self._disconnect()
         return explain(error, self.path)
@@ -119,7 +119,7 @@ class Database:
             return self._connection
         self._disconnect()
         files.make_private(self.path)
-        if not self._guard.share():
+        if not self._file_lock.take_shared():
             raise sqlite3.OperationalError("locked while another program sets a file aside")
         self._connection = connection = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
@@ -139,17 +139,17 @@ class Database:
         return connection
 
     def _current_identity(self) -> tuple[int, int] | None:
-        """Which file stands at the path: another program or person may have moved the one we opened."""
+        """Identify the file at the path: the one we opened may have been moved."""
         try:
-            told = self.path.stat()
+            status = self.path.stat()
         except OSError:
             return None
-        return told.st_dev, told.st_ino
+        return status.st_dev, status.st_ino
 
     def _set_aside(self) -> None:
-        """Have an unusable file out of the way, unless another program has just done so."""
+        """Set an unusable file aside, unless another program has just done so."""
         self._disconnect()
-        if not self._guard.take_alone():
+        if not self._file_lock.take_exclusive():
             raise StoreError(
                 f"The conversations in {self.path} cannot be used by this lade-chat, and another has them open: "
                 "close it, or choose another folder with --data-dir."
@@ -158,18 +158,18 @@ class Database:
             if (flaw := files.inspect(self.path)) is not None:
                 self.notices = (*self.notices, files.set_aside(self.path, flaw))
         finally:
-            self._guard.release()
+            self._file_lock.release()
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
-        self._guard.release()
+        self._file_lock.release()
 
 
 def _apply(connection: sqlite3.Connection, changes: Sequence[Sequence[Statement]], *, flush: bool) -> None:
-    """All changes or none; with ``flush`` they are on the disk itself, not only with the system."""
+    """Apply all changes or none; with ``flush`` sync them to disk."""
     if flush:
         connection.execute("PRAGMA synchronous = FULL")
     try:
@@ -182,12 +182,12 @@ def _apply(connection: sqlite3.Connection, changes: Sequence[Sequence[Statement]
 
 
 def _writable(value: Value) -> Value:
-    """The value; in a text, what is no character (half of a surrogate pair, from a broken argument) is replaced."""
-    return _NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
+    """Replace lone surrogates, which SQLite refuses, in a text."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else value
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Readers and a writer do not wait for one another. SQLite gives up at once where two make the change at once."""
+    """Switch to WAL, where readers and a writer do not block each other; SQLite itself does not wait here."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

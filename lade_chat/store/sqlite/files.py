@@ -22,7 +22,7 @@ _WHY: dict[Flaw, str] = {
 
 
 def default_folder() -> Path:
-    """Where the platform keeps a user's data."""
+    """Return the platform's folder for user data."""
     from platformdirs import user_data_path
 
     return user_data_path("lade-chat", appauthor=False)
@@ -44,7 +44,7 @@ def make_private(path: Path) -> None:
 
 
 def inspect(path: Path) -> Flaw | None:
-    """Why the file cannot be used, after a thorough look; None for a sound one. Raises OSError and sqlite3.Error."""
+    """Check the file thoroughly; return its flaw, or None. Raises OSError and sqlite3.Error."""
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             schema.version(connection)
@@ -61,7 +61,7 @@ def inspect(path: Path) -> Flaw | None:
 def set_aside(path: Path, flaw: Flaw) -> str:
     """Rename the file and its companions; returns the line that says so. Raises OSError.
 
-    Nobody else may have it open (``Guard``).
+    No other program may have it open (``FileLock``).
     """
     target = _free_name(path, f"{time.strftime('%Y-%m-%d')}-{flaw}")
     for old, new in zip(_companions(path), _companions(target), strict=True):

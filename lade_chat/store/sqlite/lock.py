@@ -1,4 +1,4 @@
-"""Who has the conversations' file open: every program that does holds a shared lock on a small file beside it.
+"""The lock on the conversations' file: every program that has it open holds a shared lock on a file beside it.
 
 A file is set aside only under the exclusive lock. To rename it beneath another program that has it open would lose
 what that program writes next.
@@ -15,26 +15,26 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-PATIENCE_SECONDS = 2.0
-"""How long to wait for others. An exclusive lock is held for some milliseconds."""
+LOCK_TIMEOUT_SECONDS = 2.0
+"""An exclusive lock is held for only some milliseconds."""
 
 
-class Guard:
-    """One program's lock, which goes with the program however it ends.
+class FileLock:
+    """One program's lock, which ends with the program however that ends.
 
-    Where there are no such locks (Windows, some network drives) it always has its way; Windows renames no open file.
+    Without such locks (Windows, some network drives) it always succeeds; Windows refuses to rename an open file.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._handle: int | None = None
 
-    def share(self) -> bool:
-        """Hold the lock with others; False if one has it alone for too long. OSError if the file cannot be made."""
+    def take_shared(self) -> bool:
+        """Take the lock shared; False on a timeout. Raises OSError if the file cannot be made."""
         return self._lock(exclusive=False)
 
-    def take_alone(self) -> bool:
-        """Hold the lock alone; False if others still have it after some waiting."""
+    def take_exclusive(self) -> bool:
+        """Take the lock exclusively; False on a timeout."""
         return self._lock(exclusive=True)
 
     def release(self) -> None:
@@ -47,7 +47,7 @@ class Guard:
         if sys.platform == "win32":
             return True
         handle = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + LOCK_TIMEOUT_SECONDS
         while True:
             try:
                 fcntl.flock(handle, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)

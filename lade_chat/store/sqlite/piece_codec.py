@@ -1,4 +1,4 @@
-"""A reply's pieces in few bytes: about three a token, so that colours, steps and their times come back with a text."""
+"""A compact codec of a reply's pieces, about three bytes a token: origins, steps and their times."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Columns(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Unpacked(NamedTuple):
-    """What ``unpack`` gives back."""
+    """The result of ``unpack``."""
 
     pieces: tuple[Piece, ...]
     step_seconds: tuple[float, ...]
@@ -39,7 +39,7 @@ _decoder: msgspec.msgpack.Decoder[_Columns] = msgspec.msgpack.Decoder(_Columns)
 
 
 def pack(pieces: Sequence[Piece], step_seconds: Iterable[float] = ()) -> bytes:
-    """All of the pieces but their text, and the clock (in seconds) at the end of each of their steps."""
+    """Encode the pieces without their text, and the clock (in seconds) at the end of each step."""
     columns = _Columns(
         lengths=[len(piece.text) for piece in pieces],
         origins=[(len(list(run)), origin) for origin, run in groupby(piece.origin for piece in pieces)],
@@ -51,7 +51,7 @@ def pack(pieces: Sequence[Piece], step_seconds: Iterable[float] = ()) -> bytes:
 
 
 def unpack(text: str, packed: Iterable[bytes]) -> Unpacked:
-    """The pieces of ``text``, packed in one part or several; a whole plain piece where they do not fit the text."""
+    """Decode the pieces of ``text`` from one part or several; one plain piece if they do not fit the text."""
     pieces: list[Piece] = []
     moments: list[int] = []
     start = 0

@@ -1,4 +1,4 @@
-"""How conversations and turns stand in the tables: what writes them, and what reads them back.
+"""Conversations and turns as table rows: statements that write them, and readers.
 
 Every change may be made twice, or after another program has purged what it belongs to: it then writes anew.
 """
@@ -14,7 +14,7 @@ import msgspec
 from lade_chat.protocol.values import Statistics
 from lade_chat.store.sqlite.database import Statement
 from lade_chat.store.sqlite.piece_codec import pack
-from lade_chat.store.sqlite.transaction import transaction
+from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.values import Model, Record, Summary, Turn
 
 RECORD_COLUMNS = "id, created, updated, opening, name, system, model, leaf, deleted"
@@ -144,7 +144,7 @@ def load(connection: sqlite3.Connection, conversation: str) -> Stored | None:
 
 
 def summaries(rows: Iterable[Sequence[object]]) -> tuple[Summary, ...]:
-    """What a list shows, of rows that hold a record's columns and then the number of turns."""
+    """Summaries from rows that hold a record's columns and then the number of turns."""
     return tuple(_convert({"record": _record(row[:-1]), "turns": row[-1]}, Summary) for row in rows)
 
 
@@ -218,7 +218,7 @@ def _json(value: Model | Statistics | None) -> str | None:
 
 
 def _value(text: object, kind: type[T]) -> T | None:
-    """What was kept as JSON; None where it cannot be understood: a text is worth more than its figures."""
+    """Decode JSON; None if it is not valid, since a text is worth more than its metrics."""
     try:
         return msgspec.json.decode(text, type=kind) if isinstance(text, str) else None
     except msgspec.MsgspecError:

@@ -1,4 +1,4 @@
-"""The tables, and how a file of an earlier version becomes one of this version.
+"""The tables, transactions, and the migration of files of earlier versions.
 
 A conversation is a tree of turns. A reply that is being written grows by rows of ``chunks``; when it has ended they
 are folded into its turn. What is in doubt (a program killed in mid-reply) is read as the turn and then its chunks.
@@ -7,12 +7,24 @@ are folded into its turn. What is in doubt (a program killed in mid-reply) is re
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
-
-from lade_chat.store.sqlite.transaction import transaction
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 APPLICATION_ID = 0x4C414445
-"""``LADE``, in the file's header: what tells our files from other programs'."""
+"""``LADE`` in the file's header, which distinguishes our files from other programs'."""
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, *, writes: bool = True) -> Iterator[None]:
+    """A transaction: committed at the end, rolled back on an error; all reads see the same state."""
+    connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN DEFERRED")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):  # SQLite rolls some errors back itself
+            connection.execute("ROLLBACK")
+        raise
 
 
 class NewerSchemaError(Exception):

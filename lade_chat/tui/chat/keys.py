@@ -9,7 +9,7 @@ from textual.app import SuspendNotSupported
 from textual.binding import Binding, BindingType
 
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.attachments import parted
+from lade_chat.presentation.attachments import AttachmentError, attach, parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.documents.markdown import to_markdown
@@ -19,7 +19,6 @@ from lade_chat.tui.chat.commands import is_command, literal
 from lade_chat.tui.chat.phase import Phase
 from lade_chat.tui.conversations.keys import ConversationKeys
 from lade_chat.tui.explain.screen import QUESTION
-from lade_chat.tui.prompt.attachments import AttachmentError, attach
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.prompt.external_editor import edit, editor_command

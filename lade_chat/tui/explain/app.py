@@ -24,7 +24,7 @@ from lade_chat.tui.theme.palettes import THEMES
 from lade_chat.tui.widgets.status_bar import StatusBar
 
 NO_STEPS = (
-    "lookahead cannot serve this model, so there are no steps of it to show; without --model_path, the small one is"
+    "lookahead cannot serve this model, so there are no steps of it to show; without --model-path, the small one is"
 )
 
 

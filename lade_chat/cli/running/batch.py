@@ -1,4 +1,4 @@
-"""``lade-chat ask --batch``: a file of prompts in, a file of answers out, which may be gone on with at any line."""
+"""``lade-chat ask --batch``: a file of prompts in, a file of answers out; resumes at the first line without one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from lade_chat.cli.running.engine_run import INTERRUPTED, library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED
+from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine, run
 from lade_chat.cli.running.output import Collected, PassingLine, status_line
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
@@ -26,18 +27,17 @@ from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, Model
 if TYPE_CHECKING:
     from lade_chat.engine.process.server import Engine
 
-FAILURE = 1
-_BAR = 20
+BAR_COLUMNS = 20
 
 
 @dataclass(frozen=True)
 class Item:
-    """What one line of the file asks; ``line`` counts from 1."""
+    """One line of the file; ``line`` counts from 1."""
 
     line: int
     messages: tuple[Message, ...]
     about: dict[str, Any]
-    """What the answer repeats: the line's number, its ``id`` if it has one, and the prompt."""
+    """The keys that the answer repeats: the line's number, its ``id`` if it has one, and the prompt."""
 
 
 def read_batch(path: Path, system: str | None) -> tuple[Item, ...]:
@@ -50,7 +50,7 @@ def read_batch(path: Path, system: str | None) -> tuple[Item, ...]:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise LadeChatError(f"{path} is no UTF-8 text (byte {error.start}).") from None
+        raise LadeChatError(f"{path} is not UTF-8 text (byte {error.start}).") from None
     except OSError as error:
         raise LadeChatError(f"{path} cannot be read: {error.strerror or error}.") from None
     items = []
@@ -65,7 +65,7 @@ def read_batch(path: Path, system: str | None) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def batch(
+def run_batch(
     items: Sequence[Item],
     output: Path | None,
     model_options: ModelOptions,
@@ -77,12 +77,12 @@ def batch(
 ) -> int:
     """Answer every item, a JSON line each, in order, to ``output`` (else stdout).
 
-    Answers that ``output`` holds already are left as they are; a line is on the disk before the next prompt is asked.
+    Answers already in ``output`` are kept; each line is on disk before the next prompt is asked.
     Returns the exit code: 0, 1 if an item failed (its line says why), 130 after Ctrl+C. Raises LadeChatError.
     """
     if output is None:
         require_output()
-    done = _done(items, output) if output is not None else 0
+    done = _count_done(items, output) if output is not None else 0
     with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
         if done == len(items):
             return _ended(len(items), 0, line)
@@ -106,7 +106,7 @@ def batch(
 def _answer(
     engine: Engine, item: Item, model: ModelInfo, options: DecodingOptions, *, all_tokens: bool
 ) -> dict[str, Any] | None:
-    """The answer as it is written, or why there is none; None after Ctrl+C."""
+    """The answer's keys, or its error; None after Ctrl+C."""
     reply = Collected()
     try:
         for event in run(engine, Reply(item.messages, options)):
@@ -132,7 +132,7 @@ def _item(number: int, line: str, system: str | None) -> Item:
         )
         own = msgspec.convert(record.get("system", system), str | None)
     except msgspec.ValidationError as error:
-        raise ValueError(f"this is no conversation ({error})") from None
+        raise ValueError(f"this is not a conversation ({error})") from None
     if not messages or not messages[-1].content.strip():
         raise ValueError("the prompt is empty")
     if own and messages[0].role != "system":
@@ -151,24 +151,24 @@ def _record(line: str) -> dict[str, Any]:
     try:
         json.dumps(found.get("id"), allow_nan=False)
     except ValueError:
-        raise ValueError("the id is no JSON value (JSON knows neither NaN nor Infinity)") from None
+        raise ValueError("the id is not JSON (which has neither NaN nor Infinity)") from None
     assert isinstance(found, dict)  # it begins with a brace
     return found
 
 
-def _done(items: Sequence[Item], output: Path) -> int:
-    """How many answers the file holds; what a kill left of a line is cut off. Raises LadeChatError."""
+def _count_done(items: Sequence[Item], output: Path) -> int:
+    """Count the answers in the file, and cut off a line left incomplete by a kill. Raises LadeChatError."""
     if output.exists() and not output.is_file():
-        return 0  # a pipe or a device holds nothing
+        return 0  # a pipe or a device
     try:
         whole = output.read_bytes() if output.exists() else b""
         kept = whole[: whole.rfind(b"\n") + 1]
         lines = kept.splitlines()
         for number, (line, item) in enumerate(zip(lines, items, strict=False), start=1):
-            if not _answers(line, item):
+            if not _is_answer(line, item):
                 raise LadeChatError(
-                    f"{output}, line {number}: this is no answer to line {item.line} of the prompts:"
-                    " choose another --output, or take this one away."
+                    f"{output}, line {number}: this does not answer line {item.line} of the prompts:"
+                    " choose another --output, or delete this file."
                 )
         if len(lines) > len(items):
             raise LadeChatError(f"{output} holds more answers than there are prompts: choose another --output.")
@@ -179,7 +179,7 @@ def _done(items: Sequence[Item], output: Path) -> int:
     return len(lines)
 
 
-def _answers(line: bytes, item: Item) -> bool:
+def _is_answer(line: bytes, item: Item) -> bool:
     with suppress(ValueError, RecursionError):
         record = json.loads(line)
         return isinstance(record, dict) and item.about.items() <= record.items()
@@ -188,7 +188,7 @@ def _answers(line: bytes, item: Item) -> bool:
 
 @contextmanager
 def _writer(output: Path | None, out: TextIO) -> Iterator[Any]:
-    """Writes a line and sees to it that it is on the disk. Raises LadeChatError."""
+    """Yield a function that writes a line and flushes it to disk. Raises LadeChatError."""
 
     def write_out(line: str) -> None:
         out.write(line)
@@ -218,12 +218,12 @@ def _ended(total: int, failed: int, line: PassingLine) -> int:
     if failed:
         sys.stderr.write(f"{failed} of {total} prompts failed: their lines have an error instead of a text\n")
     elif sys.stderr.isatty():
-        sys.stderr.write(f"all {total} prompts are answered\n")
+        sys.stderr.write(f"all {total} prompts answered\n")
     return FAILURE if failed else 0
 
 
 class _Progress:
-    """How far a batch has come, and how long the rest may take."""
+    """Progress of a batch, and an estimate of the time left."""
 
     def __init__(self, total: int, done: int) -> None:
         self._total, self._done, self._known = total, done, done
@@ -237,8 +237,8 @@ class _Progress:
 
     @property
     def text(self) -> str:
-        full = _BAR * self._done // self._total
-        parts = [f"{'━' * full}{'╌' * (_BAR - full)} {self._done}/{self._total}"]
+        full = BAR_COLUMNS * self._done // self._total
+        parts = [f"{'━' * full}{'╌' * (BAR_COLUMNS - full)} {self._done}/{self._total}"]
         if self._seconds > 0:
             parts.append(f"{self._tokens / self._seconds:.1f} tok/s")
         if self._done > self._known:

@@ -1,4 +1,4 @@
-"""Who may see the page: whoever has opened the address with its token, and no page of another site."""
+"""Access control of the page: a token in the address, and no requests from other sites."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOVE_ON = '<!DOCTYPE html><meta charset="utf-8"><meta http-equiv="refresh" cont
 """Sent with the cookie. A redirection would not do: after a link on another site it would go without the cookie."""
 
 
-class Guard:
+class TokenAccess:
     """Middleware: the token in the address earns a cookie, without which there is nothing to see.
 
     Browsers send a cookie to every port of a host, so it is not the token, but derived from it: what listens on

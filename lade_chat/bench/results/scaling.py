@@ -1,4 +1,4 @@
-"""What several processes win that share each step, against one process with the same sizes."""
+"""Scaling of shared steps over several processes, against one process with the same sizes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from lade_chat.bench.methods.registry import Method, Setup
 from lade_chat.bench.results.summary import Row, Spread, rates_of
-from lade_chat.bench.results.values import Run, TablesKept
+from lade_chat.bench.results.values import Run, TablesKept, shared_name
 
 if TYPE_CHECKING:
-    from decoding import LookaheadConfig, StepCost
+    from decoding import StepCost
 
 PROBE_SECONDS = 10.0
 
@@ -21,14 +20,14 @@ class Scaling:
     """One method on several processes against the same on one, over a suite.
 
     Attributes:
-        ranks: how many processes.
+        ranks: the number of processes.
         tokens_per_second: on all of them.
-        scaling: over that of one process in the same repeat.
-        whole_tokens: what a step holds on average.
-        share_tokens: what the most loaded process's part of it holds.
-        ideal: what one process takes for the whole step, over what it takes for such a part: as the curve of measured
-            steps has it, so that nothing is lost to the exchange or to processes that disturb each other.
-        bytes_per_step: what rank 0 sends and receives.
+        scaling: tokens per second over those of one process in the same repeat.
+        whole_tokens: mean tokens of a step.
+        share_tokens: mean tokens of the largest share of a step.
+        ideal: one process's time for a whole step over its time for the largest share, from the measured cost curve:
+            the scaling without communication and without interference between processes.
+        bytes_per_step: bytes that rank 0 sends and receives.
     """
 
     method: str
@@ -43,31 +42,12 @@ class Scaling:
     bytes_per_step: float
 
 
-def shared_method(name: str, config: LookaheadConfig, setup: Setup) -> Method:
-    """Lookahead whose steps are shared with the setup's workers."""
-    from decoding import step_cost
-    from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost
-    from lade_chat.bench.methods.decoders import decoder_method
-
-    workers = setup.workers
-    cost = None
-    if config.automatic:
-        cost = SharedStepCost(step_cost(setup.model, compiled=setup.compiled), lambda: workers.ranks)
-    decoder = ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
-    return decoder_method(shared_name(name, workers.ranks), decoder, setup)
-
-
-def shared_name(name: str, ranks: int) -> str:
-    """What a method is called on so many processes."""
-    return f"{name} ×{ranks}"
-
-
 def scaling(runs: Sequence[Run], rows: Sequence[Row], ranks: int, cost: StepCost) -> list[Scaling]:
-    """Every method that was measured on one process and on several.
+    """Return the scaling of every method that was measured on one process and on several.
 
     Args:
-        ranks: how many processes.
-        cost: what steps cost on one.
+        ranks: the number of processes.
+        cost: the cost of steps on one.
     """
     rates, found = rates_of(runs), []
     for row in rows:
@@ -103,6 +83,6 @@ def _entry(row: Row) -> tuple[str, TablesKept | None, str]:
 
 
 def _seconds(cost: StepCost, tokens: float) -> float:
-    """The time of a step over a number of tokens that need not be whole."""
+    """The time of a step over a possibly fractional number of tokens."""
     low = int(tokens)
     return cost.seconds(low) + (tokens - low) * (cost.seconds(low + 1) - cost.seconds(low))

@@ -1,13 +1,11 @@
-"""``--export``: where pictures are wanted, checked before a model is loaded, and written after its reply."""
+"""Pictures of ``--export``: checked before the model is loaded, written after its reply."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING
 
 from lade_chat.cli.flags.usage import usage
 from lade_chat.presentation.sanitize import printable
@@ -15,19 +13,9 @@ from lade_chat.presentation.sanitize import printable
 if TYPE_CHECKING:
     from lade_chat.export.content import Content
 
-Exports: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--export",
-        metavar="FILE",
-        help="Also keep it as a picture: .html, .svg, .cast, .gif or .png; repeatable.",
-        show_default=False,
-    ),
-]
-
 
 def check_exports(paths: Sequence[Path]) -> None:
-    """Raises LadeChatError if one of them cannot be written, a usage error if its name asks for no format there is."""
+    """Raise LadeChatError if one cannot be written, a usage error if its suffix names no known format."""
     from lade_chat.export.picture import PictureFormatError, check_picture
 
     for path in paths:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from lade_chat.cli.compare import Result, run_race
-from lade_chat.cli.running.engine_run import INTERRUPTED, library_output_on_stderr, load, make_engine
+from lade_chat.cli.exit_codes import INTERRUPTED
+from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine
 from lade_chat.cli.running.output import print_json, status_line
 from lade_chat.cli.running.streams import require_output
 from lade_chat.presentation.comparison import Score, sameness
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from lade_chat.engine.process.server import Engine
     from lade_chat.suites.prompts import Suite
 
-_QUESTION = 34
-"""Characters of a question that a line shows."""
+QUESTION_COLUMNS = 34
 
 
 def compare_suites(
@@ -63,7 +63,7 @@ def compare_suites(
         if as_json:
             print_json({"races": races, "score": _as_json(score)}, out)
         elif result is not None:
-            out.write("".join(f"{told}\n" for told in score.lines(*result.titles.values())))
+            out.write("".join(f"{text}\n" for text in score.lines(*result.titles.values())))
             out.flush()
     return INTERRUPTED if result is not None and result.cancelled else 0
 
@@ -77,11 +77,11 @@ def _count(score: Score, result: Result) -> None:
 def _print(out: TextIO, name: str, question: str, result: Result, model: ModelInfo) -> None:
     """One race on one line; a second one where the texts differ."""
     assert result.finished is not None
-    told = " ".join(printable(question).split())
-    told = told if len(told) <= _QUESTION else f"{told[: _QUESTION - 1]}…"
+    shown = " ".join(printable(question).split())
+    shown = shown if len(shown) <= QUESTION_COLUMNS else f"{shown[: QUESTION_COLUMNS - 1]}…"
     left, right = (side.statistics for side in result.sides.values())
     out.write(
-        f"{name:<11} {told:<{_QUESTION}} {left.tokens_per_second:7.1f} {right.tokens_per_second:7.1f} tok/s"
+        f"{name:<11} {shown:<{QUESTION_COLUMNS}} {left.tokens_per_second:7.1f} {right.tokens_per_second:7.1f} tok/s"
         f"  {result.finished.speedup:5.2f}x\n"
     )
     if not result.finished.identical:
@@ -90,11 +90,11 @@ def _print(out: TextIO, name: str, question: str, result: Result, model: ModelIn
 
 
 def _without_texts(result: Result, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
-    """A race as ``compare --json`` prints it, but for the tokens: there are many races."""
-    told = result.as_json(model, options)
+    """The race as in ``compare --json``, without the tokens."""
+    race = result.as_json(model, options)
     for side in result.sides:
-        del told[side]["tokens"]
-    return told
+        del race[side]["tokens"]
+    return race
 
 
 def _as_json(score: Score) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``ask`` and the conversations: the turn is kept among them, and ``--continue`` goes on with the latest."""
+"""The turn of ``ask`` in the conversation store; ``--continue`` appends it to the latest conversation."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ from lade_chat.store.store import Store
 from lade_chat.store.values import Model
 
 
-class KeptTurn:
-    """One question and its reply in a conversation. What cannot be saved is told on stderr, once, and ends nothing."""
+class StoredTurn:
+    """One question and its reply in a conversation. A failure to save is reported once on stderr and ends nothing."""
 
     def __init__(self, data_dir: Path | None, question: str, system: str | None, *, latest: bool) -> None:
-        """``latest``: go on with the latest conversation, if there is one. Raises LadeChatError if it cannot be read.
+        """Begin a conversation, or with ``latest`` open the latest one. Raises LadeChatError if it cannot be read.
 
         ``system`` None leaves a conversation's system prompt as it is.
         """
         self._store = Store(data_dir)
         found = self._latest() if latest else None
         if latest and found is None:
-            sys.stderr.write("There is no conversation to go on with yet: this begins one.\n")
+            sys.stderr.write("There is no conversation to continue yet: this begins one.\n")
         self._conversation = found or self._store.begin(system)
         if found is not None and system is not None:
             self._try(lambda: found.instruct(system))
         self._question = question
-        self._trouble = ""
+        self._problem = ""
 
     def _latest(self) -> Conversation | None:
         try:
             return self._store.latest()
         except StoreError as error:
-            raise LadeChatError(f"There is no going on with the latest conversation: {error.reason}") from None
+            raise LadeChatError(f"The latest conversation cannot be continued: {error.reason}") from None
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """What the model is to answer."""
+        """The conversation up to and including the question."""
         system, before = self._conversation.about.system, self._conversation.messages
         first = (Message("system", system),) if system and not before else ()
         return (*first, *before, Message("user", self._question))
 
     def begin(self, model: ModelInfo, options: ModelOptions) -> None:
-        about, held = Model.of(model, options.path), self._conversation.about.model
-        if held is not None and held.name and not held.is_same(about):
+        about, before = Model.of(model, options.path), self._conversation.about.model
+        if before is not None and before.name and not before.is_same(about):
             sys.stderr.write(
-                f"The conversation was held with {printable(held.name)}; {printable(about.name)} answers.\n"
+                f"The conversation was held with {printable(before.name)}; {printable(about.name)} answers.\n"
             )
         self._try(lambda: self._conversation.ask(self._question, about))
 
@@ -62,16 +62,16 @@ class KeptTurn:
             self._try(lambda: self._conversation.finish(event))
 
     def close(self, error: str = "") -> None:
-        """Whatever has not ended ends here; a question without any answer is taken back."""
+        """End a reply that is still running, withdraw a question without an answer, and report what was not saved."""
         if self._conversation.is_running:
             self._try(lambda: self._conversation.break_off(error))
             self._try(self._conversation.withdraw)
         self._try(self._store.close)
-        for line in (*self._store.notices, *([f"This turn is not kept: {self._trouble}"] if self._trouble else [])):
+        for line in (*self._store.notices, *([f"This turn is not saved: {self._problem}"] if self._problem else [])):
             sys.stderr.write(f"warning: {printable(line)}\n")
 
     def _try(self, save: Callable[[], object]) -> None:
         try:
             save()
         except StoreError as error:
-            self._trouble = self._trouble or error.reason
+            self._problem = self._problem or error.reason

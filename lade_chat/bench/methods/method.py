@@ -1,0 +1,67 @@
+"""A decoding method as the benchmark sees it, and the setup that methods are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from lade_chat.bench.results.values import Reply, TablesKept, seed_of_draws
+from lade_chat.presentation.methods import PAPER_SIZES as PAPER
+
+if TYPE_CHECKING:
+    from decoding import SamplingConfig
+
+Sizes: TypeAlias = tuple[int, int, int]
+"""W, N and G."""
+Replier: TypeAlias = Callable[[Sequence[int], int], Reply]
+"""Answers a prompt's ids with at most so many tokens, and measures the time."""
+
+PAPER_SIZES: Sizes = (PAPER.window_size, PAPER.ngram_size, PAPER.guess_set_size)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One decoding method.
+
+    Attributes:
+        name: its name in the results.
+        learns: has draft tables that learn from the texts they see, so that it is measured warm and cold.
+        open: starts with fresh tables and a seed; what it returns keeps the tables from reply to reply.
+        may_refuse: raises an error for some models, for which it is left out.
+        own_draws: samples in its own way, so that the same seed gives another text.
+    """
+
+    name: str
+    learns: bool
+    open: Callable[[int | None], Replier]
+    may_refuse: bool = False
+    own_draws: bool = False
+
+    @property
+    def entries(self) -> tuple[TablesKept | None, ...]:
+        """The states of the tables that it is measured with."""
+        return ("warm", "cold") if self.learns else (None,)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Everything that methods are made from."""
+
+    model: Any
+    eos_token_ids: tuple[int, ...] = ()
+    fixed_sizes: tuple[Sizes, ...] = (PAPER_SIZES,)
+    tokenizer: Any = None
+    assistant: Any = None
+    """The draft model, a LoadedModel; None for none."""
+    compiled: bool = False
+    """Compile the steps of this package's decoders."""
+    sampling: SamplingConfig | None = None
+    """None for greedy decoding."""
+    workers: Any = None
+    """The other processes that steps are shared with; None for none."""
+
+    def sampling_of(self, ids: Sequence[int], seed: int | None) -> SamplingConfig | None:
+        """Return the sampling of a prompt's reply under one of the benchmark's seeds."""
+        draws = seed_of_draws(seed, ids)
+        return self.sampling if self.sampling is None or draws is None else replace(self.sampling, seed=draws)

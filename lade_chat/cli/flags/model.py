@@ -1,0 +1,153 @@
+"""Flags of the model and of lookahead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from lade_chat.cli.flags.arguments import setting, whole
+from lade_chat.engine.ranks import torchrun
+from lade_chat.protocol.values import ModelOptions, Sizes
+
+
+@dataclass(frozen=True)
+class ModelFlags:
+    """The flags of the model and of lookahead, a field each."""
+
+    model_path: Annotated[
+        str | None,
+        typer.Option(
+            "--model-path",
+            metavar="PATH_OR_HUB_ID",
+            help="A model's folder or its Hugging Face id; by default, the small bundled model.",
+        ),
+    ] = None
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="DEVICE", help="cpu, cuda, cuda:1, mps …; by default, the best."),
+    ] = None
+    dtype: Annotated[
+        str | None,
+        typer.Option(metavar="DTYPE", help="float32, bfloat16 …; by default, whichever suits the device."),
+    ] = None
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option("--trust-remote-code", help="Run Python code that ships with a model."),
+    ] = False
+    allow_pickle: Annotated[
+        bool,
+        typer.Option("--allow-pickle", help="Load pickled weights, which can run any code."),
+    ] = False
+    compiled: Annotated[
+        bool,
+        typer.Option(
+            "--compile/--no-compile",
+            help="Compile the model's steps with torch.compile, which takes a minute or more at first."
+            " On CUDA they run as CUDA graphs (experimental).",
+        ),
+    ] = False
+    lookahead_workers: Annotated[
+        int | None,
+        typer.Option(
+            "--lookahead-workers",
+            metavar="INT",
+            parser=whole(1),
+            help="Processes that share each lookahead step, each with the whole model: one per GPU.",
+        ),
+    ] = None
+    tensor_parallel: Annotated[
+        int | None,
+        typer.Option(
+            "--tensor-parallel",
+            "--tp",
+            metavar="INT",
+            parser=whole(1),
+            help="Processes to split the model over (tensor parallelism).",
+        ),
+    ] = None
+    device_map: Annotated[
+        str | None,
+        typer.Option(
+            "--device-map",
+            metavar="MAP",
+            help="Spread the model's layers over all devices: auto, balanced … (needs lade-chat[devices]).",
+        ),
+    ] = None
+    lookahead: Annotated[
+        bool,
+        typer.Option(
+            "--lookahead/--no-lookahead",
+            envvar="USE_LADE",
+            show_envvar=True,
+            help="Decode by lookahead, or plainly: the text is the same.",
+        ),
+    ] = True
+    window_size: Annotated[
+        int | None,
+        typer.Option(
+            "--window-size",
+            "-W",
+            metavar="INT",
+            parser=setting("window_size"),
+            help="Columns of the lookahead window (W)."
+            " Without -W, -N, -G the sizes follow from the measured cost of a step; with one, the others are 7, 5, 7.",
+        ),
+    ] = None
+    ngram_size: Annotated[
+        int | None,
+        typer.Option(
+            "--ngram-size", "-N", metavar="INT", parser=setting("ngram_size"), help="Length of the n-grams (N)."
+        ),
+    ] = None
+    guess_set_size: Annotated[
+        int | None,
+        typer.Option(
+            "--guess-set-size",
+            "-G",
+            metavar="INT",
+            parser=setting("guess_set_size"),
+            help="Most n-grams that a step verifies (G).",
+        ),
+    ] = None
+    max_new_tokens: Annotated[
+        int,
+        typer.Option(
+            "--max-new-tokens",
+            metavar="INT",
+            parser=setting("max_new_tokens"),
+            help="Most tokens of a reply.",
+        ),
+    ] = 1024
+
+    def model(self) -> ModelOptions:
+        return ModelOptions(
+            path=self.model_path,
+            device=self.device,
+            dtype=self.dtype,
+            trust_remote_code=self.trust_remote_code,
+            allow_pickle=self.allow_pickle,
+            step_cost=self.sizes() is None,
+            compiled=self.compiled,
+            lookahead_workers=1 if self.tensor_parallel else self.processes(),
+            tensor_parallel=self.processes() if self.tensor_parallel else 1,
+            device_map=self.device_map,
+        )
+
+    def processes(self) -> int:
+        """Return the number of processes; under torchrun, as many as it has started."""
+        if self.tensor_parallel and (self.lookahead_workers or 1) > 1:
+            raise typer.BadParameter("it does not go with --lookahead-workers", param_hint="--tensor-parallel")
+        asked = self.tensor_parallel or self.lookahead_workers
+        started = torchrun.world_size() if torchrun.under_torchrun() else None
+        if started is not None and asked not in (None, started):
+            flag = "--tensor-parallel" if self.tensor_parallel else "--lookahead-workers"
+            raise typer.BadParameter(f"torchrun has started {started} processes, not {asked}", param_hint=flag)
+        return started or asked or 1
+
+    def sizes(self) -> Sizes | None:
+        """Return the sizes given, completed by the paper's; None if none was given."""
+        values = {name: getattr(self, name) for name in Sizes.__struct_fields__}
+        given = {name: value for name, value in values.items() if value is not None}
+        return Sizes(**given) if given else None
