@@ -148,7 +148,7 @@ async def test_a_reply_its_code_or_everything_is_copied(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handed: list[str] = []
-    monkeypatch.setattr("lade_chat.tui.chat.keys.to_system_clipboard", handed.append)
+    monkeypatch.setattr("lade_chat.tui.chat.actions.to_system_clipboard", handed.append)
     async with opened(engine) as (app, pilot):
         await answered(app, engine, pilot, DOCUMENT)
         await say(app, pilot, "/copy")

@@ -15,10 +15,10 @@ from lade_chat.protocol.control import SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.commands import COMMANDS, is_command, literal, parse
-from lade_chat.tui.chat.phase import Phase
-from lade_chat.tui.prompt.attachments import MOST_BYTES, AttachmentError, attach
-from lade_chat.tui.prompt.completion import completions
+from lade_chat.tui.chat.commands import COMMANDS, parse
+from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.prompt.attachments import MAX_ATTACHMENT_BYTES, AttachmentError, attach
+from lade_chat.tui.prompt.completion import completions, is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen
@@ -85,8 +85,8 @@ def test_a_slash_alone_is_told_where_the_commands_are() -> None:
 
 def test_two_slashes_are_a_text() -> None:
     assert not is_command("//etc/passwd")
-    assert literal("//etc/passwd") == "/etc/passwd"
-    assert literal("1 // 2") == "1 // 2"
+    assert unescaped("//etc/passwd") == "/etc/passwd"
+    assert unescaped("1 // 2") == "1 // 2"
 
 
 async def test_an_unknown_command_is_sent_to_nobody_and_stays(engine: ScriptedEngine) -> None:
@@ -135,7 +135,7 @@ async def test_a_list_that_esc_closed_is_opened_by_tab_again(engine: ScriptedEng
 
 def test_every_theme_can_be_completed(engine: ScriptedEngine) -> None:
     app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store())
-    assert {each.text for each in completions("/theme ", first_line=True)} == set(app.available_themes)
+    assert {each.text for each in completions("/theme ", COMMANDS, first_line=True)} == set(app.available_themes)
 
 
 async def test_an_example_is_reached_and_picked_by_key(engine: ScriptedEngine) -> None:
@@ -263,7 +263,7 @@ def test_a_sign_behind_a_name_is_not_of_the_name(here: Path) -> None:
         ("gone.txt", None, "There is no file gone.txt"),
         ("picture.png", b"\x89PNG\x00", "not a text file"),
         ("latin.txt", "é".encode("latin-1"), "not a text file"),
-        ("big.txt", b"x" * (MOST_BYTES + 1), "too large"),
+        ("big.txt", b"x" * (MAX_ATTACHMENT_BYTES + 1), "too large"),
     ],
 )
 def test_what_cannot_be_attached_is_said_in_a_line(here: Path, name: str, data: bytes | None, line: str) -> None:
@@ -285,12 +285,12 @@ def test_paths_are_completed_folders_first(here: Path) -> None:
     (here / "notes" / "a b.txt").write_text("")
     (here / "notes.txt").write_text("")
     (here / ".hidden").write_text("")
-    assert [each.text for each in completions("see @no", first_line=True)] == ["@notes/", "@notes.txt"]
-    assert [each.text for each in completions("see @notes/", first_line=False)] == ['@"notes/a b.txt"']
-    assert [each.text for each in completions("see @.h", first_line=False)] == ["@.hidden"]
-    assert [each.text for each in completions("@", first_line=False)] == ["@notes/", "@notes.txt"]
+    assert [each.text for each in completions("see @no", COMMANDS, first_line=True)] == ["@notes/", "@notes.txt"]
+    assert [each.text for each in completions("see @notes/", COMMANDS, first_line=False)] == ['@"notes/a b.txt"']
+    assert [each.text for each in completions("see @.h", COMMANDS, first_line=False)] == ["@.hidden"]
+    assert [each.text for each in completions("@", COMMANDS, first_line=False)] == ["@notes/", "@notes.txt"]
     for nothing in ("see no", "me@no", "@gone/x", "@@no"):
-        assert not completions(nothing, first_line=False)
+        assert not completions(nothing, COMMANDS, first_line=False)
 
 
 @pytest.mark.parametrize(
@@ -308,7 +308,7 @@ def test_paths_are_completed_folders_first(here: Path) -> None:
 )
 def test_what_can_follow_a_command_is_completed(here: Path, typed: str, offered: list[str]) -> None:
     (here / "notes").mkdir()
-    assert [each.text for each in completions(typed, first_line=True)] == offered
+    assert [each.text for each in completions(typed, COMMANDS, first_line=True)] == offered
 
 
 async def test_enter_runs_a_command_whose_argument_is_not_begun(engine: ScriptedEngine) -> None:

@@ -1,7 +1,7 @@
-"""Text files that go with a question: ``@notes.txt`` in what is typed attaches the file.
+"""Text files attached to a question: ``@notes.txt`` in the text attaches the file.
 
-What the model gets, and the store keeps, is the text as it was typed and below it each file between fences;
-``lade_chat.presentation.attachments`` tells both apart again.
+The model gets, and the store keeps, the text as typed with each file between fences below it;
+``lade_chat.presentation.attachments`` separates them again.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import Attachment
 
-MOST_BYTES = 256 * 1024
-"""More is no question: models of today would take minutes to read it."""
+MAX_ATTACHMENT_BYTES = 256 * 1024
+"""Larger files would take minutes to prefill."""
 _MENTION = re.compile(r"""(?<!\S)@(?:"([^"\n]+)"|(\S+))""")
 _LITERAL = re.compile(r"(?<!\S)@@")
 
@@ -24,39 +24,39 @@ class AttachmentError(LadeChatError):
 
 
 def attach(typed: str) -> str:
-    """What is asked: the text with the files that it mentions. Raises AttachmentError.
+    """Return the text with the files that it mentions. Raises AttachmentError.
 
-    ``@`` and a name that is no file and does not look like one (a dot, a slash) stays as it is, and so does what
-    begins with ``@@``, which loses one ``@``.
+    ``@`` before a name that is no file and does not look like one (no dot or slash) is left alone;
+    ``@@`` stands for ``@``.
     """
-    names = dict.fromkeys(quoted or _without_signs(name) for quoted, name in _MENTION.findall(typed))
+    names = dict.fromkeys(quoted or _without_punctuation(name) for quoted, name in _MENTION.findall(typed))
     files = [Attachment(name, text) for name in names if (text := _text_of(name)) is not None]
     return _LITERAL.sub("@", typed) + "".join(_block(file) for file in files)
 
 
-def _without_signs(name: str) -> str:
-    """The name without the full stop, or the like, of the sentence that it ends; unless there is such a file."""
+def _without_punctuation(name: str) -> str:
+    """Return the name without the punctuation of the sentence that it ends, unless a file has that name."""
     bare = name.rstrip(".,;:!?)]}'\"")
     return name if os.path.lexists(os.path.expanduser(name)) else bare
 
 
 def _text_of(name: str) -> str | None:
-    """The file's text; None where the name does not mean one."""
+    """Return the file's text; None if the name is not meant as a file."""
     if not name or name.startswith("@"):
         return None
     path = Path(name).expanduser()
-    way_on = f"Write @@{name} to send the words as they are."
+    escape = f"Write @@{name} to send the words as they are."
     try:
         if path.is_dir():
-            raise AttachmentError(f"{name} is a folder: attach a file in it. {way_on}")
+            raise AttachmentError(f"{name} is a folder: attach a file in it. {escape}")
         if path.exists() and not path.is_file():
-            raise AttachmentError(f"{name} is a pipe or a device, not a file: pipe it in (… | lade-chat ask). {way_on}")
+            raise AttachmentError(f"{name} is a pipe or a device, not a file: pipe it in (… | lade-chat ask). {escape}")
         if not path.is_file():
             if not re.search(r"[./~]", name):
                 return None
-            raise AttachmentError(f"There is no file {name}. {way_on}")
-        if path.stat().st_size > MOST_BYTES:
-            raise AttachmentError(f"{name} is too large to attach: {MOST_BYTES // 1024} KiB at most.")
+            raise AttachmentError(f"There is no file {name}. {escape}")
+        if path.stat().st_size > MAX_ATTACHMENT_BYTES:
+            raise AttachmentError(f"{name} is too large to attach: {MAX_ATTACHMENT_BYTES // 1024} KiB at most.")
         data = path.read_bytes()
     except OSError as error:
         raise AttachmentError(f"{name} cannot be read: {error.strerror or error}.") from None
@@ -70,7 +70,7 @@ def _text_of(name: str) -> str | None:
 
 
 def _block(file: Attachment) -> str:
-    """The file between fences longer than any in it."""
+    """Return the file between fences longer than any in it."""
     longest = max((len(run) for run in re.findall(r"`{3,}", file.text)), default=2)
     fence = "`" * (longest + 1)
     end = "" if file.text.endswith("\n") or not file.text else "\n"
