@@ -82,7 +82,7 @@ def _value(options: SharedOptions, settings: Settings, name: str) -> Any:
         value = getattr(options, field)
         return value.value if isinstance(value, Enum) else value
     given = settings.get(name)
-    return _OTHER_DEFAULTS[name] if given is None else given
+    return _OTHER_DEFAULTS.get(name) if given is None else given
 
 
 def _shown(value: object) -> str:
