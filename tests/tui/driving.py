@@ -23,7 +23,7 @@ from tests.tui.scripted import MODEL, ScriptedEngine
 
 PATIENCE = 20.0
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where conversations are kept: what is tested is not how fast a disk is."""
+"""Conversations are kept in memory: the tests are not about the disk's speed."""
 
 
 async def wait_until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
@@ -103,7 +103,7 @@ def burst(app: App[None], *keys: str | Paste) -> None:
 
 
 def screen_text(app: object) -> str:
-    """What stands on the screen, line by line."""
+    """Return the screen's text, line by line."""
     assert isinstance(app, ChatApp)
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 

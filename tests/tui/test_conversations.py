@@ -378,7 +378,7 @@ async def test_a_late_list_does_not_take_the_prompt_from_someone_typing(
         burst(app, *"Hel")
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hel")
         found.set()
-        await sees(pilot, "No one conversation is meant by “p”. Ctrl+T lists those that mention it.")
+        await sees(pilot, "“p” matches no single conversation. Ctrl+T lists those that mention it.")
         burst(app, *"lo")
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hello")
         assert app.screen is app.chat_screen

@@ -1,4 +1,4 @@
-"""What can be typed: slash commands with completion, attached files, an editor of one's own."""
+"""The prompt: slash commands with completion, attached files, an editor of one's own."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_what_follows_a_command_is_its_argument() -> None:
     ("text", "near"),
     [
         ("/retyr", "/retry?"),
-        ("/re", "/resume, /rename or /retry?"),
+        ("/re", "/resume, /rename, /retry or /reopen?"),
         ("/lokahead", "/lookahead?"),
         ("/exprot x.gif", "/export?"),
         ("/models", "/model?"),
@@ -183,9 +183,9 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         ("/copy", "There is no reply to copy yet"),
         ("/copy that", "/copy code, or /copy all"),
         ("/retry", "Nothing to ask again yet"),
-        ("/continue", "There is no reply to go on with yet"),
+        ("/continue", "There is no reply to continue yet"),
         ("/edit", "There is no question to edit yet"),
-        ("/save", "There is nothing to write yet"),
+        ("/save", "There is nothing to save yet"),
         ("/rename x", "There is nothing to name yet"),
         ("/delete", "There is nothing to delete yet"),
         ("/system", "There is no system prompt"),

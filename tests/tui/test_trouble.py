@@ -1,4 +1,4 @@
-"""What goes wrong is said in one line, there is a way on, and nothing is lost."""
+"""Errors: each is reported in one line with a remedy, and nothing is lost."""
 
 from __future__ import annotations
 

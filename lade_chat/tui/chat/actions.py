@@ -93,7 +93,7 @@ class ChatActions:
     def copy_last(self, what: str = "") -> None:
         """Copy the last reply, its ``code``, or ``all`` of the conversation. Raises ValueError if there is none."""
         if what not in ("", "code", "all"):
-            raise ValueError("It is /copy, /copy code, or /copy all.")
+            raise ValueError("Use /copy, /copy code, or /copy all.")
         session = self.chat.conversation
         asked = [turn.id for turn in session.current.path if turn.question is not None and turn.reply]
         reply = session.whole_reply(asked[-1]) if asked else ""

@@ -45,8 +45,8 @@ def _rename(actions: ChatActions, title: str) -> None:
     if not current.turns:
         raise ValueError("There is nothing to name yet: type a message first.")
     if not title:
-        raise ValueError(f"It is called “{current.title}”. /rename TITLE changes that.")
-    session.rename(title, lambda: actions.ui.hint(f"It is now called “{current.title}”."))
+        raise ValueError(f"The title is “{current.title}”. /rename TITLE changes it.")
+    session.rename(title, lambda: actions.ui.hint(f"The title is now “{current.title}”."))
 
 
 def _system(actions: ChatActions, text: str) -> None:
@@ -74,7 +74,7 @@ def _lookahead(actions: ChatActions, argument: str) -> None:
     enabled = actions.chat.options.lookahead
     wanted = {"": not enabled, "on": True, "off": False}.get(argument.lower())
     if wanted is None:
-        raise ValueError("It is /lookahead, /lookahead on, or /lookahead off.")
+        raise ValueError("Use /lookahead, /lookahead on, or /lookahead off.")
     if wanted is not enabled:
         actions.chat.toggle_lookahead()
 

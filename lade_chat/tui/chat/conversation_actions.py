@@ -85,7 +85,7 @@ class ConversationActions:
             elif self._ui.prompt.text:  # do not interrupt typing
                 self._next_search = (wanted, system)
                 lists = f"{self._ui.key_names.first('list_conversations')} lists those that mention it."
-                self._ui.hint(f"No one conversation is meant by “{printable(wanted)}”. {lists}")
+                self._ui.hint(f"“{printable(wanted)}” matches no single conversation. {lists}")
             else:
                 self.open_list(wanted, system)
 
@@ -110,7 +110,7 @@ class ConversationActions:
 
     def _resume_latest(self, conversation: Conversation | None, system: str | None) -> None:
         if conversation is None:
-            self._ui.hint("There is no conversation to go on with yet.")
+            self._ui.hint("There is no conversation to resume yet.")
         else:
             self._open(conversation, system)
 

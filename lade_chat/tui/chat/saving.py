@@ -54,11 +54,11 @@ def save_as(
     Raises LadeChatError at once if the name or the conversation does not fit; later errors are reported.
     """
     if not conversation.turns:
-        raise SavingError("There is nothing to write yet: type a message first.")
+        raise SavingError("There is nothing to save yet: type a message first.")
     path = Path(name).expanduser()
     suffix = path.suffix.lower()
     if suffix not in (*_TEXTS, *_PICTURES):
-        raise SavingError(f"A file can end in {', '.join((*_TEXTS, *_PICTURES))}; {path.name} ends in none of these.")
+        raise SavingError(f"The file name must end in {', '.join((*_TEXTS, *_PICTURES))}; {path.name} does not.")
     if suffix in _TEXTS:
         _check_free(path)
         write: Callable[[], None] = partial(_write_text, path, _TEXTS[suffix](conversation))
@@ -71,7 +71,7 @@ def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
     """Save a picture and report the path. Raises LadeChatError at once if the name does not fit."""
     path = Path(name).expanduser()
     if path.suffix.lower() not in _PICTURES:
-        raise SavingError(f"A picture can end in {', '.join(_PICTURES)}; {path.name or 'that'} ends in none of these.")
+        raise SavingError(f"The file name must end in {', '.join(_PICTURES)}; {path.name or 'that'} does not.")
     _write_in_thread(screen, _picture_writer(screen, path, content), path, screen.app.notify)
 
 
@@ -106,7 +106,7 @@ def picture_of(conversation: Conversation, view: ColourView) -> Content:
     """Return the last reply as it was decoded. Raises SavingError if there is none."""
     turn = next((turn for turn in reversed(conversation.path) if turn.reply), None)
     if turn is None:
-        raise SavingError("There is no reply yet of which a picture could be made.")
+        raise SavingError("There is no reply to make a picture of yet.")
     before = conversation.path[: conversation.path.index(turn) + 1]
     asked = next((each.question for each in reversed(before) if each.question is not None), "")
     return Content(asked, _model_of(turn), (_recording_of(turn),), view=view)

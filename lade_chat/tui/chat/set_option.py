@@ -36,7 +36,7 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
     if name not in NAMES:
         near = nearest(name, NAMES)
         raise ValueError(
-            f"There is nothing to set called {name}. {f'Did you mean {near}?' if near else '/set lists all.'}"
+            f"There is no option {name}. {f'Did you mean {near}?' if near else '/set lists all.'}"
         )
     report = f"{name} is {text} now." if text else f"{name} is the default again."
     if name == "sizes":

@@ -182,7 +182,7 @@ class ConversationList(Dialog[str | None]):
             return
         back = self._deleted.pop()
         self._worker.change(lambda: self._worker.store.restore(back), self._look)
-        self._say("It is back.")
+        self._say("Restored.")
 
     def _rename(self) -> None:
         if (conversation := self._renaming) is None:
