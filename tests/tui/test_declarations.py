@@ -14,7 +14,7 @@ from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.app.preferences import Preferences
-from lade_chat.tui.chat.commands import COMMANDS, PaletteEntry, SlashCommand
+from lade_chat.tui.chat.commands import COMMANDS, SlashCommand
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
@@ -24,7 +24,7 @@ TOY = SlashCommand(
     "play with it",
     action=lambda actions, colour: actions.ui.hint(f"A {colour or 'plain'} toy."),
     words=("blue", "red"),
-    palette=(PaletteEntry("A toy", "To play with"),),
+    title="A toy",
 )
 
 
@@ -42,7 +42,7 @@ async def test_a_slash_command_is_declared_in_one_place(engine: ScriptedEngine) 
         await pilot.press("tab", "b", "tab", "enter")
         assert "A blue toy." in status(app)
         (line,) = [each for each in app.get_system_commands(app.screen) if each.title == "A toy"]
-        assert line.help == "To play with (/toy)"
+        assert line.help == "Play with it (/toy)"
         line.callback()
         assert "A plain toy." in status(app)
         await say(app, pilot, "/help commands")

@@ -200,7 +200,7 @@ async def test_a_conversation_is_written_to_files(
 
 
 @pytest.mark.parametrize(
-    ("name", "line"), [("talk.doc", "must end in .md"), ("gone/talk.md", "cannot be written"), ("talk", "talk does not")]
+    ("name", "line"), [("talk.doc", "must end in .md"), ("gone/talk.md", "cannot be written"), ("talk", "does not")]
 )
 async def test_a_file_that_cannot_be_written_is_told_in_a_line(
     engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str

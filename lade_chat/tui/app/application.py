@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.app.key_names import KeyNames, named, other_keys, usual_keys
 from lade_chat.tui.app.preferences import NOTHING_KEPT, Preferences
-from lade_chat.tui.chat.commands import palette_lines
+from lade_chat.tui.chat.commands import palette_lines, run
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.set_option import NAMES as OPTIONS
 from lade_chat.tui.chat.set_option import with_option
@@ -81,8 +81,8 @@ class ChatApp(Colouring):
         self.preferences = preferences
         self.data_folder = store.path.parent
         usual = usual_keys(ChatScreen, ChatApp)
-        self._keymap, self._refused_keys = other_keys(preferences.keys, usual)
-        self.key_names = KeyNames({**usual, **self._keymap})
+        self._custom_keys, self._refused_keys = other_keys(preferences.keys, usual)
+        self.key_names = KeyNames({**usual, **self._custom_keys})
         self.colours = preferences.colours
         for theme in THEMES:
             self.register_theme(theme)
@@ -148,7 +148,7 @@ class ChatApp(Colouring):
         elif theme is not None:
             near = nearest(theme, self.available_themes)
             troubles.append(f"there is no theme {theme}{f'; did you mean {near}?' if near else ''}")
-        self.set_keymap(self._keymap)
+        self.set_keymap(self._custom_keys)
         troubles += self._refused_keys
         self.call_after_refresh(self._report, troubles)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
@@ -236,13 +236,14 @@ class ChatApp(Colouring):
         if screen is not self.chat_screen:
             return
         chat_screen = self.chat_screen
-        for title, about, callback in (
-            *palette_lines(chat_screen.actions),
+        keys_only: list[tuple[str, str, Callable[[], object]]] = [
             ("Race", "Lookahead on against off, side by side ({race})", chat_screen.action_race),
+            ("Copy its code", "Of the last reply (/copy code)", partial(run, chat_screen.actions, "/copy code")),
             ("Stop the reply", "What was said is kept ({stop})", chat_screen.action_stop),
             ("Write in your editor", "The message in $EDITOR ({edit_outside})", chat_screen.action_edit_outside),
             ("Thoughts", "Open or fold them ({toggle_thoughts})", chat_screen.action_toggle_thoughts),
-        ):
+        ]
+        for title, about, callback in (*palette_lines(chat_screen.actions), *keys_only):
             yield SystemCommand(title, self.key_names.put_into(about), callback)
 
     async def _run_engine(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 
 import msgspec
 
@@ -19,24 +19,16 @@ from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
 from lade_chat.tui.theme.palettes import NAMES as THEMES
 
 
-class PaletteEntry(NamedTuple):
-    """A line of the command palette: runs the command with ``argument``."""
-
-    title: str
-    about: str
-    argument: str = ""
-
-
 @dataclass(frozen=True)
 class SlashCommand(CompletableCommand):
-    """``action`` gets what was typed after the name; it raises ValueError or LadeChatError with a line for the user.
+    """``action`` gets what was typed after the name; it raises ValueError or LadeChatError with a line for the user."""
 
-    ``key`` is the action of a key that does the same without an argument.
-    """
-
-    action: Callable[[ChatActions, str], object] = lambda _actions, _text: None
-    palette: tuple[PaletteEntry, ...] = ()
+    action: Callable[[ChatActions, str], object]
+    _: KW_ONLY
+    title: str = ""
+    """Its title in the command palette; empty if it is not offered there."""
     key: str = ""
+    """The action of a key that does the same without an argument."""
 
 
 def _rename(actions: ChatActions, title: str) -> None:
@@ -106,162 +98,126 @@ def _resume(actions: ChatActions, wanted: str) -> None:
 
 COMMANDS = [
     SlashCommand(
-        "help",
-        "[TOPIC]",
-        "the manual, or a page of it",
-        words=TOPICS,
-        action=ChatActions.help,
-        palette=(PaletteEntry("Help", "What this is, and its keys"),),
-        key="help",
+        "help", "[TOPIC]", "the manual, or a page of it", ChatActions.help, words=TOPICS, title="Help", key="help"
     ),
     SlashCommand(
         "new",
         "",
         "begin a new conversation; this one is kept",
-        action=lambda actions, _: actions.chat.navigation.new_conversation(),
-        palette=(PaletteEntry("New conversation", "The one so far is kept"),),
+        lambda do, _: do.chat.navigation.new_conversation(),
+        title="New conversation",
         key="new_conversation",
     ),
     SlashCommand(
         "resume",
         "[ID or words]",
         "go on with an earlier conversation",
-        action=_resume,
-        palette=(PaletteEntry("Conversations", "Search, resume, rename, delete"),),
+        _resume,
+        title="Conversations",
         key="list_conversations",
     ),
-    SlashCommand("rename", "[TITLE]", "give the conversation a title", action=_rename),
+    SlashCommand("rename", "[TITLE]", "give the conversation a title", _rename),
     SlashCommand(
         "delete",
         "",
         "delete it; the list brings it back",
-        action=lambda actions, _: actions.conversations.delete(),
-        palette=(PaletteEntry("Delete the conversation", "The list brings it back"),),
+        lambda do, _: do.conversations.delete(),
+        title="Delete the conversation",
     ),
+    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.chat.retry(), title="Ask again"),
     SlashCommand(
-        "retry",
-        "",
-        "ask the last question again",
-        action=lambda actions, _: actions.chat.retry(),
-        palette=(PaletteEntry("Ask again", "The reply so far stays as an alternative"),),
-    ),
-    SlashCommand(
-        "edit",
-        "",
-        "edit the last question, and ask that",
-        action=lambda actions, _: actions.edit(),
-        palette=(PaletteEntry("Edit the last question", "And ask that instead"),),
+        "edit", "", "edit the last question, and ask that", lambda do, _: do.edit(), title="Edit the last question"
     ),
     SlashCommand(
         "continue",
         "",
         "have the last reply go on",
-        action=lambda actions, _: actions.chat.continue_reply(),
-        palette=(PaletteEntry("Go on with the reply", "As after the token limit"),),
+        lambda do, _: do.chat.continue_reply(),
+        title="Go on with the reply",
     ),
     SlashCommand(
         "copy",
         "[code|all]",
         "copy the reply, its code, or all",
+        ChatActions.copy_last,
         words=("code", "all"),
-        action=ChatActions.copy_last,
-        palette=(
-            PaletteEntry("Copy the reply", "To the clipboard"),
-            PaletteEntry("Copy its code", "Of the last reply", "code"),
-        ),
+        title="Copy the reply",
     ),
     SlashCommand(
         "view",
         "",
         "rendered Markdown, or token by token",
-        action=lambda actions, _: actions.toggle_view(),
-        palette=(PaletteEntry("Markdown or tokens", "How replies are shown"),),
+        lambda do, _: do.toggle_view(),
+        title="Markdown or tokens",
         key="toggle_view",
     ),
     SlashCommand(
         "colours",
         "",
         "verified tokens alike, or by source",
-        action=lambda actions, _: actions.run("app.toggle_colours"),
-        palette=(PaletteEntry("Colours by source, or alike", "How verified tokens are coloured"),),
+        lambda do, _: do.run("app.toggle_colours"),
+        title="Colours by source, or alike",
         key="toggle_colours",
     ),
     SlashCommand(
         "export",
         "[FILE]",
         "the reply: .html .svg .cast .gif .png",
-        action=lambda actions, name: actions.save(name, ".html"),
-        palette=(PaletteEntry("Export a picture", "Of the last reply, as HTML"),),
+        lambda do, name: do.save(name, ".html"),
+        title="Export a picture",
     ),
     SlashCommand(
         "save",
         "[FILE]",
         "the conversation as .md or .jsonl",
-        action=lambda actions, name: actions.save(name, ".md"),
-        palette=(PaletteEntry("Save the conversation", "As Markdown, here"),),
+        lambda do, name: do.save(name, ".md"),
+        title="Save the conversation",
     ),
     SlashCommand(
-        "model",
-        "[PATH or id]",
-        "open another model",
-        takes_path=True,
-        action=_model,
-        palette=(PaletteEntry("Open a model", "A folder or a hub id"),),
-        key="open_model",
+        "model", "[PATH or id]", "open another model", _model, takes_path=True, title="Open a model", key="open_model"
     ),
     SlashCommand(
         "reopen",
         "",
         "open the conversation's own model",
-        action=lambda actions, _: actions.chat.navigation.reopen_model(),
-        palette=(PaletteEntry("Its own model", "What the conversation was held with"),),
+        lambda do, _: do.chat.navigation.reopen_model(),
+        title="Its own model",
     ),
-    SlashCommand("system", "[TEXT|off]", "show or change the system prompt", words=("off",), action=_system),
+    SlashCommand("system", "[TEXT|off]", "show or change the system prompt", _system, words=("off",)),
     SlashCommand(
-        "set",
-        "[NAME VALUE]",
-        "temperature, seed, max_new_tokens …",
-        words=OPTIONS,
-        action=_set,
-        palette=(PaletteEntry("Options of decoding", "Temperature, seed, length"),),
+        "set", "[NAME VALUE]", "temperature, seed, max_new_tokens …", _set, words=OPTIONS, title="Options of decoding"
     ),
     SlashCommand(
         "settings",
         "",
         "what is kept for next time",
-        action=lambda actions, _: actions.run("app.settings"),
-        palette=(PaletteEntry("Settings", "What is kept for next time"),),
+        lambda do, _: do.run("app.settings"),
+        title="Settings",
         key="settings",
     ),
-    SlashCommand("theme", "[NAME]", "choose the colours of the screen", words=THEMES, action=_theme),
+    SlashCommand("theme", "[NAME]", "choose the colours of the screen", _theme, words=THEMES),
     SlashCommand(
         "lookahead",
         "[on|off]",
         "switch lookahead",
+        _lookahead,
         words=("on", "off"),
-        action=_lookahead,
-        palette=(PaletteEntry("Lookahead on or off", "Also in mid-reply"),),
+        title="Lookahead on or off",
         key="toggle_lookahead",
     ),
+    SlashCommand("compare", "[TEXT]", "race lookahead on against off", lambda do, text: do.chat.races.begin(text)),
     SlashCommand(
-        "compare", "[TEXT]", "race lookahead on against off", action=lambda do, text: do.chat.races.begin(text)
-    ),
-    SlashCommand(
-        "explain",
-        "",
-        "how it works, on steps of this model",
-        action=lambda actions, _: actions.explain(),
-        palette=(PaletteEntry("How it works", "Lookahead decoding, on steps of this model"),),
+        "explain", "", "how it works, on steps of this model", lambda do, _: do.explain(), title="How it works"
     ),
     SlashCommand(
         "debug",
         "",
         "open or close the debug panel",
-        action=lambda actions, _: actions.toggle_debug(),
-        palette=(PaletteEntry("Debug panel", "Speed-up, steps, accepted runs"),),
+        lambda do, _: do.toggle_debug(),
+        title="Debug panel",
         key="toggle_debug",
     ),
-    SlashCommand("quit", "", "quit", action=lambda actions, _: actions.run("app.quit")),
+    SlashCommand("quit", "", "quit", lambda do, _: do.run("app.quit")),
 ]
 
 MIN_SIMILARITY, MAX_SUGGESTIONS = 0.7, 4
@@ -291,12 +247,12 @@ def run(actions: ChatActions, text: str) -> bool:
 
 
 def palette_lines(actions: ChatActions) -> Iterator[tuple[str, str, Callable[[], object]]]:
-    """Yield the title, explanation and callback of every palette entry of the commands."""
+    """Yield the title, explanation and callback of every command that the palette offers."""
     for command in COMMANDS:
-        for entry in command.palette:
-            text = f"/{command.name} {entry.argument}".strip()
-            shortcut = f"{{{command.key}}}" if command.key else text
-            yield entry.title, f"{entry.about} ({shortcut})", lambda text=text: run(actions, text)  # type: ignore[misc]
+        if command.title:
+            shortcut = f"{{{command.key}}}" if command.key else f"/{command.name}"
+            about = f"{command.does[0].upper()}{command.does[1:]} ({shortcut})"
+            yield command.title, about, partial(run, actions, f"/{command.name}")
 
 
 def parse(text: str) -> tuple[SlashCommand, str]:

@@ -19,20 +19,15 @@ from lade_chat.tui.conversations.store_worker import Job
 class NavigationHost(Protocol):
     """The operations of ``Chat`` that navigation needs."""
 
-    def stop_then(self, call: Job) -> None:
-        """Stop what is running, then call."""
+    def stop_then(self, call: Job) -> None: ...
 
-    def load(self, options: ModelOptions | None = None) -> None:
-        """Load a model."""
+    def load(self, options: ModelOptions | None = None) -> None: ...
 
-    def withdraw_waiting(self) -> str:
-        """Take back the questions that wait, and return their text."""
+    def withdraw_waiting(self) -> str: ...
 
-    def conversation_changed(self) -> None:
-        """Adapt to another conversation's settings."""
+    def conversation_changed(self) -> None: ...
 
-    def show_conversation(self) -> None:
-        """Have the view show the conversation from scratch."""
+    def show_conversation(self) -> None: ...
 
 
 class ConversationNavigation:

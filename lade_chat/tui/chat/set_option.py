@@ -35,9 +35,7 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
     name = name.lower().replace("-", "_")
     if name not in NAMES:
         near = nearest(name, NAMES)
-        raise ValueError(
-            f"There is no option {name}. {f'Did you mean {near}?' if near else '/set lists all.'}"
-        )
+        raise ValueError(f"There is no option {name}. {f'Did you mean {near}?' if near else '/set lists all.'}")
     report = f"{name} is {text} now." if text else f"{name} is the default again."
     if name == "sizes":
         if text not in ("", "auto"):
