@@ -79,7 +79,7 @@ def open_chat(
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.store.store import Store
     from lade_chat.tui.app.application import ChatApp
-    from lade_chat.tui.app.start import Start
+    from lade_chat.tui.conversations.conversation_session import Start
 
     client, store = EngineClient(engine), Store(data_dir)
     try:
@@ -99,6 +99,6 @@ def open_chat(
         client.close()
     if store.unsaved:
         with suppress(OSError):  # the terminal may be gone
-            sys.stderr.write(f"error: not everything was saved: {chat_app.chat_screen.keeper.trouble}\n")
+            sys.stderr.write(f"error: not everything was saved: {chat_app.chat_screen.store_worker.trouble}\n")
         return FAILURE
     return chat_app.return_code or 0

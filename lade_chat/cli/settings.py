@@ -53,9 +53,9 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
     """Print every setting with its value and origin; return 1 if one of them is bad, else 0."""
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.app.key_names import other_keys, usual_keys
-    from lade_chat.tui.chat.keys import ChatKeys
+    from lade_chat.tui.chat.screen import ChatScreen
 
-    usual = usual_keys(ChatKeys, ChatApp)
+    usual = usual_keys(ChatScreen, ChatApp)
     keymap, refused = other_keys(settings.keys, usual)
     troubles = (*settings.troubles, *refused)
     sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in refused))

@@ -1,4 +1,4 @@
-"""What every test of the screen needs: a scripted engine, and surroundings that draw the same everywhere."""
+"""Fixtures for the tests of the screen: a scripted engine, and an environment that renders alike everywhere."""
 
 from __future__ import annotations
 

@@ -16,14 +16,14 @@ from textual.pilot import Pilot
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.start import NEW, Start
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.reply.tinted_text import Chunk
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 PATIENCE = 20.0
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where conversations are kept: what is tested is not how fast a disk is."""
+"""Conversations are kept in memory: the tests are not about the disk's speed."""
 
 
 async def wait_until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
@@ -78,7 +78,7 @@ async def driven(
 ) -> AsyncIterator[Pilot[None]]:
     async with app.run_test(size=size) as pilot:
         app.chat_screen.prompt.cursor_blink = False
-        await wait_until(pilot, lambda: engine.sent and not app.chat_screen.keeper.busy)
+        await wait_until(pilot, lambda: engine.sent and not app.chat_screen.store_worker.busy)
         if model is not None:
             engine.load(model)
             await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
@@ -89,7 +89,7 @@ async def say(app: ChatApp, pilot: Pilot[None], text: str) -> None:
     """Put ``text`` into the prompt and press Enter; what waits for the disk before it is asked has been asked then."""
     app.chat_screen.prompt.put(text)
     await pilot.press("enter")
-    await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+    await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
 
 
 def burst(app: App[None], *keys: str | Paste) -> None:
@@ -103,7 +103,7 @@ def burst(app: App[None], *keys: str | Paste) -> None:
 
 
 def screen_text(app: object) -> str:
-    """What stands on the screen, line by line."""
+    """Return the screen's text, line by line."""
     assert isinstance(app, ChatApp)
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 

@@ -128,7 +128,7 @@ def wait_for(predicate: Callable[[], object], told: Callable[[], object]) -> Non
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not collected yet does not."""
+    """Return True while a process runs; a zombie does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -19,8 +19,8 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.start import Start
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.conversations.screen import ConversationList
 from lade_chat.tui.reply.tinted_text import Chunk
 from lade_chat.tui.reply.turn import ReplyTurn
@@ -132,9 +132,9 @@ async def test_what_a_running_reply_has_said_is_saved_each_second(engine: Script
         await say(app, pilot, "Go on.")
         engine.tell(*streamed(FUNCTION[:4]))
         await wait_until(pilot, lambda: "list" in reply_text(app))
-        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
         app.chat_screen.chat.tick()
-        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
         other = Store(folder).latest()
         assert other is not None
         assert other.path[-1].reply == text_of(FUNCTION[:4])
@@ -214,10 +214,10 @@ async def test_the_list_acts_on_what_was_typed_however_slow_the_disk(engine: Scr
         await pilot.press("ctrl+t")
         await sees(pilot, "apples  ")
         barrier = threading.Event()
-        app.chat_screen.keeper.look_up(barrier.wait, lambda _result: None)
+        app.chat_screen.store_worker.look_up(barrier.wait, lambda _result: None)
         await pilot.press(*"apple", "ctrl+d", "ctrl+d")
         barrier.set()
-        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
         await sees(pilot, "“apples” is deleted")
         assert [each.title for each in Store(folder).page()] == ["pears"]
 
@@ -240,7 +240,7 @@ async def test_the_last_one_that_is_deleted_can_be_brought_back_too(engine: Scri
         await sees(pilot, "apples  ")
         await pilot.press("ctrl+d")
         await sees_no(pilot, "apples  ")
-        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
         await sees(pilot, "Ctrl+Z brings it back")
         await pilot.press(*"x")
         await sees(pilot, "Nothing found")
@@ -362,7 +362,7 @@ async def test_the_conversation_is_the_first_thing_seen_where_one_is_meant(
 async def test_a_late_list_does_not_take_the_prompt_from_someone_typing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.tui.conversations.keys.FIRST_SECONDS", 0.0)
+    monkeypatch.setattr("lade_chat.tui.chat.conversation_actions.FIRST_SECONDS", 0.0)
     kept(folder, "apple", "pear").close()
     store, engine, found = Store(folder), WatchingEngine(), threading.Event()
     resume = store.resume
@@ -378,7 +378,7 @@ async def test_a_late_list_does_not_take_the_prompt_from_someone_typing(
         burst(app, *"Hel")
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hel")
         found.set()
-        await sees(pilot, "No one conversation is meant by “p”. Ctrl+T lists those that mention it.")
+        await sees(pilot, "“p” matches no single conversation. Ctrl+T lists those that mention it.")
         burst(app, *"lo")
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "Hello")
         assert app.screen is app.chat_screen

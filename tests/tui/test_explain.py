@@ -25,7 +25,7 @@ from lade_chat.protocol.tutorial import (
 )
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.view import Phase
 from lade_chat.tui.explain import screen as explain_screen
 from lade_chat.tui.explain.comparison import comparison_pages
 from lade_chat.tui.explain.jacobi import jacobi_pages
@@ -320,7 +320,7 @@ class TestFromTheChat:
     ) -> None:
         async with opened(engine) as (app, pilot):
             await say(app, pilot, "Hello")
-            app.chat_screen.action_explain()
+            app.chat_screen.actions.explain()
             await sees(pilot, "The model is still answering")
         plain = ModelInfo("mamba", "cpu", "float32", 1, 512, lookahead_supported=False)
         other = ScriptedEngine()

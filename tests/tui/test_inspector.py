@@ -176,7 +176,7 @@ async def test_opened_in_mid_reply_it_asks_for_what_the_steps_do(engine: Scripte
         await sees(pilot, *PAGE_TEXTS["window"])
         await pilot.press("ctrl+d")
         assert engine.sent[-1] == Inspect(False)
-        assert app.chat_screen.chat.pacing.paused
+        assert app.chat_screen.chat.state.paused
 
 
 class TestDrawing:

@@ -1,4 +1,4 @@
-"""What can be done with a finished reply: read it as Markdown or token by token, copy it, write it to a file."""
+"""Finished replies: shown as Markdown or token by token, copied, saved to a file."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_a_reply_its_code_or_everything_is_copied(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handed: list[str] = []
-    monkeypatch.setattr("lade_chat.tui.chat.keys.to_system_clipboard", handed.append)
+    monkeypatch.setattr("lade_chat.tui.chat.actions.to_system_clipboard", handed.append)
     async with opened(engine) as (app, pilot):
         await answered(app, engine, pilot, DOCUMENT)
         await say(app, pilot, "/copy")
@@ -200,7 +200,7 @@ async def test_a_conversation_is_written_to_files(
 
 
 @pytest.mark.parametrize(
-    ("name", "line"), [("talk.doc", "can end in .md"), ("gone/talk.md", "cannot be written"), ("talk", "none of these")]
+    ("name", "line"), [("talk.doc", "must end in .md"), ("gone/talk.md", "cannot be written"), ("talk", "does not")]
 )
 async def test_a_file_that_cannot_be_written_is_told_in_a_line(
     engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str

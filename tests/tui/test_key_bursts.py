@@ -16,8 +16,8 @@ from lade_chat.protocol.control import Inspect, SetLookahead, Stop
 from lade_chat.protocol.events import Loaded, RaceFinished
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.start import Start
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.conversations.conversation_session import Start
 from lade_chat.tui.widgets.dialog import Dialog
 from tests.tui.driving import burst, opened, wait_until
 from tests.tui.explained import walks
@@ -154,7 +154,7 @@ async def test_a_dialog_closes_once_and_calls_back_once() -> None:
 
 async def _settled(app: ChatApp, pilot: Pilot[None]) -> None:
     await pilot.pause()  # until the application has taken them
-    await wait_until(pilot, lambda: app.key_order.is_idle and not app.chat_screen.keeper.busy)
+    await wait_until(pilot, lambda: app.key_order.is_idle and not app.chat_screen.store_worker.busy)
     assert app._exception is None
     assert app.screen_stack[0] is app.chat_screen
 
@@ -167,7 +167,9 @@ async def _at_rest(app: ChatApp, pilot: Pilot[None]) -> None:
     app.chat_screen.prompt.clear_all()
     app.chat_screen.prompt.focus()
     chat = app.chat_screen.chat
-    await wait_until(pilot, lambda: chat.phase in (Phase.LOADING, Phase.READY) and not app.chat_screen.keeper.busy)
+    await wait_until(
+        pilot, lambda: chat.phase in (Phase.LOADING, Phase.READY) and not app.chat_screen.store_worker.busy
+    )
     if chat.conversation.last_question is None and chat.phase is Phase.READY:
         chat.submit("Hello")
         await wait_until(pilot, lambda: chat.conversation.last_question and chat.phase is Phase.READY)

@@ -10,7 +10,7 @@ from textual.events import Paste
 
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import SetLookahead
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.view import Phase
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
@@ -124,7 +124,7 @@ async def test_a_model_opened_in_mid_reply_waits_for_its_end(engine: ScriptedEng
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         await pilot.press("ctrl+o", *"/m", "enter")
-        await wait_until(pilot, lambda: app.chat_screen.chat.stopping)
+        await wait_until(pilot, lambda: app.chat_screen.chat.state.stopping)
         assert len(engine.sent_of(Load)) == 1
         engine.tell(finished((("x",),), "cancelled"))
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)

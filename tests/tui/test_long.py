@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from textual.widgets._footer import FooterKey
 
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.view import Phase
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.earlier import Earlier

@@ -18,14 +18,14 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.app.key_names import KeyNames, usual_keys
 from lade_chat.tui.app.preferences import Preferences
 from lade_chat.tui.chat.commands import COMMANDS
-from lade_chat.tui.chat.keys import ChatKeys
+from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.screens.manual import HelpScreen
 from lade_chat.tui.screens.manual_pages import NAMES, manual_pages
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
-USUAL = usual_keys(ChatKeys, ChatApp)
-PAGES = manual_pages(KeyNames(USUAL), MODEL)
+USUAL = usual_keys(ChatScreen, ChatApp)
+PAGES = manual_pages(KeyNames(USUAL), MODEL, COMMANDS)
 
 
 def shown_page(app: ChatApp) -> str:

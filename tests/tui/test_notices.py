@@ -9,7 +9,7 @@ import pytest
 from lade_chat.protocol.events import EngineLost
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.view import Phase
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
@@ -74,9 +74,9 @@ async def test_trouble_with_the_disk_is_told_until_all_is_saved(
         def full() -> None:
             raise StoreError("The disk is full.")
 
-        keeper = app.chat_screen.keeper
-        keeper.change(full)
+        worker = app.chat_screen.store_worker
+        worker.change(full)
         await sees(pilot, "The disk is full.")
-        keeper.change(lambda: None)
+        worker.change(lambda: None)
         await sees(pilot, SAVED_AGAIN)
         assert "The disk is full." not in screen_text(app)

@@ -59,7 +59,7 @@ async def test_a_name_that_will_not_do_is_told_before_the_dialog_closes(
     Path("there.svg").write_text("mine")
     async with opened(engine, size=(120, 30)) as (app, pilot):
         await raced(app, pilot, engine)
-        for name, line in (("a.doc", "A picture can end in .html"), ("there.svg", "is there already")):
+        for name, line in (("a.doc", "The file name must end in .html"), ("there.svg", "is there already")):
             await pilot.press("s")
             field = app.screen.query_one("Input")
             field.value = name  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""What can be typed: slash commands with completion, attached files, an editor of one's own."""
+"""The prompt: slash commands with completion, attached files, an editor of one's own."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lade_chat.protocol.control import SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.commands import COMMANDS, is_command, literal, parse
-from lade_chat.tui.chat.phase import Phase
-from lade_chat.tui.prompt.completion import completions
+from lade_chat.tui.chat.commands import COMMANDS, parse
+from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.prompt.completion import completions, is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen
@@ -84,8 +84,8 @@ def test_a_slash_alone_is_told_where_the_commands_are() -> None:
 
 def test_two_slashes_are_a_text() -> None:
     assert not is_command("//etc/passwd")
-    assert literal("//etc/passwd") == "/etc/passwd"
-    assert literal("1 // 2") == "1 // 2"
+    assert unescaped("//etc/passwd") == "/etc/passwd"
+    assert unescaped("1 // 2") == "1 // 2"
 
 
 async def test_an_unknown_command_is_sent_to_nobody_and_stays(engine: ScriptedEngine) -> None:
@@ -134,7 +134,7 @@ async def test_a_list_that_esc_closed_is_opened_by_tab_again(engine: ScriptedEng
 
 def test_every_theme_can_be_completed(engine: ScriptedEngine) -> None:
     app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store())
-    assert {each.text for each in completions("/theme ", first_line=True)} == set(app.available_themes)
+    assert {each.text for each in completions("/theme ", COMMANDS, first_line=True)} == set(app.available_themes)
 
 
 async def test_an_example_is_reached_and_picked_by_key(engine: ScriptedEngine) -> None:
@@ -182,9 +182,9 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         ("/copy", "There is no reply to copy yet"),
         ("/copy that", "/copy code, or /copy all"),
         ("/retry", "Nothing to ask again yet"),
-        ("/continue", "There is no reply to go on with yet"),
+        ("/continue", "There is no reply to continue yet"),
         ("/edit", "There is no question to edit yet"),
-        ("/save", "There is nothing to write yet"),
+        ("/save", "There is nothing to save yet"),
         ("/rename x", "There is nothing to name yet"),
         ("/delete", "There is nothing to delete yet"),
         ("/system", "There is no system prompt"),
@@ -284,12 +284,12 @@ def test_paths_are_completed_folders_first(here: Path) -> None:
     (here / "notes" / "a b.txt").write_text("")
     (here / "notes.txt").write_text("")
     (here / ".hidden").write_text("")
-    assert [each.text for each in completions("see @no", first_line=True)] == ["@notes/", "@notes.txt"]
-    assert [each.text for each in completions("see @notes/", first_line=False)] == ['@"notes/a b.txt"']
-    assert [each.text for each in completions("see @.h", first_line=False)] == ["@.hidden"]
-    assert [each.text for each in completions("@", first_line=False)] == ["@notes/", "@notes.txt"]
+    assert [each.text for each in completions("see @no", COMMANDS, first_line=True)] == ["@notes/", "@notes.txt"]
+    assert [each.text for each in completions("see @notes/", COMMANDS, first_line=False)] == ['@"notes/a b.txt"']
+    assert [each.text for each in completions("see @.h", COMMANDS, first_line=False)] == ["@.hidden"]
+    assert [each.text for each in completions("@", COMMANDS, first_line=False)] == ["@notes/", "@notes.txt"]
     for nothing in ("see no", "me@no", "@gone/x", "@@no"):
-        assert not completions(nothing, first_line=False)
+        assert not completions(nothing, COMMANDS, first_line=False)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_paths_are_completed_folders_first(here: Path) -> None:
 )
 def test_what_can_follow_a_command_is_completed(here: Path, typed: str, offered: list[str]) -> None:
     (here / "notes").mkdir()
-    assert [each.text for each in completions(typed, first_line=True)] == offered
+    assert [each.text for each in completions(typed, COMMANDS, first_line=True)] == offered
 
 
 async def test_enter_runs_a_command_whose_argument_is_not_begun(engine: ScriptedEngine) -> None:

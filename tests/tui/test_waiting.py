@@ -11,8 +11,8 @@ import pytest
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Failed
 from lade_chat.store.store import Store
-from lade_chat.tui.app.start import Start
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.conversations.conversation_session import Start
 from tests.tui.driving import MEMORY, opened, reply_text, say, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed
 from tests.tui.test_conversations import answered, assistant, last_messages, talked, user
@@ -107,7 +107,7 @@ async def test_a_question_that_is_given_back_is_no_longer_on_disk(engine: Script
         await say(app, pilot, "for later")
         await pilot.press("ctrl+n")
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "for later")
-        await wait_until(pilot, lambda: not app.chat_screen.keeper.busy)
+        await wait_until(pilot, lambda: not app.chat_screen.store_worker.busy)
         assert on_disk(folder) == []
         engine.load()
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)

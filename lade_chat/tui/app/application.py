@@ -1,11 +1,11 @@
-"""The chat application: one engine, one main screen, and the events that go from one to the other."""
+"""The chat application: one engine, one chat screen, and the events between them."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -24,18 +24,18 @@ from lade_chat.protocol.events import Loaded, Waiting
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import models
 from lade_chat.settings.file import SettingsError
-from lade_chat.settings.kinds import Value
+from lade_chat.settings.kinds import Value, as_text
 from lade_chat.settings.settings import nearest
 from lade_chat.store.store import Store
-from lade_chat.tui.app.apply_settings import settle
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.app.key_names import KeyNames, named, other_keys, usual_keys
-from lade_chat.tui.app.palette import commands
 from lade_chat.tui.app.preferences import NOTHING_KEPT, Preferences
-from lade_chat.tui.app.start import NEW, Start
-from lade_chat.tui.chat.keys import ChatKeys
-from lade_chat.tui.chat.phase import Phase
+from lade_chat.tui.chat.commands import palette_lines, run
 from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.chat.set_option import NAMES as OPTIONS
+from lade_chat.tui.chat.set_option import with_option
+from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.conversations.conversation_session import NEW, Start
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.theme.colouring import Colouring
@@ -44,7 +44,7 @@ from lade_chat.tui.widgets.dialog import Palette
 
 
 class ChatApp(Colouring):
-    """Draws before the engine starts, and never waits for it."""
+    """Draws its first frame before the engine starts, and never waits for it."""
 
     TITLE = "lade-chat"
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
@@ -80,9 +80,9 @@ class ChatApp(Colouring):
         """Set when the application has been asked to end."""
         self.preferences = preferences
         self.data_folder = store.path.parent
-        usual = usual_keys(ChatKeys, ChatApp)
-        self._keymap_wished, self._keys_refused = other_keys(preferences.keys, usual)
-        self.key_names = KeyNames({**usual, **self._keymap_wished})
+        usual = usual_keys(ChatScreen, ChatApp)
+        self._custom_keys, self._refused_keys = other_keys(preferences.keys, usual)
+        self.key_names = KeyNames({**usual, **self._custom_keys})
         self.colours = preferences.colours
         for theme in THEMES:
             self.register_theme(theme)
@@ -95,7 +95,7 @@ class ChatApp(Colouring):
 
     def get_driver_class(self) -> type[Driver]:
         driver = super().get_driver_class()
-        # Imported only where there is a terminal of this kind, or a browser.
+        # Each is imported only where it can run.
         if driver.__name__ == "LinuxDriver":
             from lade_chat.tui.terminal.driver import TerminalDriver
 
@@ -107,26 +107,26 @@ class ChatApp(Colouring):
         return driver
 
     def on_load(self) -> None:
-        self._obey_signals()
+        self._handle_signals()
 
     def on_mount(self) -> None:
-        self._obey_preferences()
+        self._apply_preferences()
         self.call_after_refresh(lambda: self.run_worker(self._run_engine()))
 
     def on_unmount(self) -> None:
         self._close()
 
     def action_command_palette(self) -> None:
-        """Everything that can be done here, to be searched."""
+        """Open the command palette."""
         if self.use_command_palette and not isinstance(self.screen, CommandPalette):
             self.push_screen(Palette(id="--command-palette"))
 
     def search_themes(self) -> None:
-        """All themes, to be searched."""
+        """Open the list of themes."""
         self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     async def action_quit(self) -> None:
-        """Quit at once, whatever the engine is doing."""
+        """Quit at once, even while the engine is busy."""
         self._end(0)
 
     def _end(self, code: int) -> None:
@@ -134,13 +134,13 @@ class ChatApp(Colouring):
         self.exit(return_code=code)
 
     def _close(self) -> None:
-        """End the engine and have everything saved; more than once is harmless."""
+        """End the engine and save everything; idempotent."""
         self.ending.set()
         self.engine.close()
         self.chat_screen.chat.close()
 
-    def _obey_preferences(self) -> None:
-        """Colours and keys as the user has settled them; what cannot be obeyed is told, and so is what was wrong."""
+    def _apply_preferences(self) -> None:
+        """Apply the user's theme and keys, and report what is wrong with the settings."""
         troubles = [*self.preferences.troubles]
         theme = self.preferences.theme
         if theme is not None and theme in self.available_themes:
@@ -148,12 +148,12 @@ class ChatApp(Colouring):
         elif theme is not None:
             near = nearest(theme, self.available_themes)
             troubles.append(f"there is no theme {theme}{f'; did you mean {near}?' if near else ''}")
-        self.set_keymap(self._keymap_wished)
-        troubles += self._keys_refused
-        self.call_after_refresh(self._tell, troubles)
+        self.set_keymap(self._custom_keys)
+        troubles += self._refused_keys
+        self.call_after_refresh(self._report, troubles)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
 
-    def _tell(self, troubles: Iterable[str]) -> None:
+    def _report(self, troubles: Iterable[str]) -> None:
         for trouble in troubles:
             self.chat_screen.transcript.note(f"Settings: {trouble}", "error")
 
@@ -162,7 +162,7 @@ class ChatApp(Colouring):
             self.keep({"theme": theme.name})
 
     def keep(self, values: Mapping[str, Value | None]) -> bool:
-        """Save settings; where that fails a notice says why."""
+        """Save settings; False if that failed, with a notice that says why."""
         try:
             self.preferences = self.preferences.saved(values)
         except SettingsError as error:
@@ -170,9 +170,9 @@ class ChatApp(Colouring):
             return False
         return True
 
-    def _obey_signals(self) -> None:
-        """Asked to end from outside, quit as by Ctrl+Q: the terminal is put back as it was."""
-        # Not every system has these signals, and only a main thread may handle them.
+    def _handle_signals(self) -> None:
+        """Quit on a signal as on Ctrl+Q, so that the terminal is restored."""
+        # Some systems lack these signals, and only the main thread may handle them.
         with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
             loop = asyncio.get_running_loop()
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -183,43 +183,68 @@ class ChatApp(Colouring):
         self.keep({"model_path": options.path, "device": options.device, "dtype": options.dtype})
 
     def action_settings(self) -> None:
-        """The settings screen; what is changed there counts at once, and is kept."""
+        """Open the settings screen; changes apply at once, and are saved."""
         if self.screen is not self.chat_screen:
             return
         themes = sorted(self.available_themes, key=lambda name: (not name.startswith("lade-"), name))
-        self.push_screen(SettingsScreen(self.preferences, themes), self._settle)
+        self.push_screen(SettingsScreen(self.preferences, themes), self._settings_changed)
 
-    def _settle(self, changes: Changes | None) -> None:
+    def _settings_changed(self, changes: Changes | None) -> None:
         if not changes or not self.keep(changes):
             return
-        counting = {name: value for name, value in changes.items() if not self.preferences.overruled(name)}
-        settle(self.chat_screen, counting)
-        if isinstance(theme := counting.get("theme"), str):
+        effective = {name: value for name, value in changes.items() if not self.preferences.overruled(name)}
+        self._apply_to_chat(effective)
+        if isinstance(theme := effective.get("theme"), str):
             self.theme = theme
-        if "colours" in counting:
-            self.show_colours(view_named(counting["colours"]))
-        self.chat_screen.hint("The settings are kept.")
+        if "colours" in effective:
+            self.show_colours(view_named(effective["colours"]))
+        self.chat_screen.ui.hint("The settings are saved.")
+
+    def _apply_to_chat(self, changes: Changes) -> None:
+        """Apply changes from the next reply on; the system prompt from the next conversation on."""
+        chat = self.chat_screen.chat
+        options = chat.options
+        # "sampling" comes first, as it replaces the values that the others set.
+        for name in sorted(changes, key=lambda name: name != "sampling"):
+            value = changes[name]
+            if name in OPTIONS:
+                options, _report = with_option(options, name, "" if value is None else as_text(value))
+        if options != chat.options:
+            chat.set_options(options)
+        lookahead = changes.get("lookahead", options.lookahead)
+        if (DecodingOptions().lookahead if lookahead is None else lookahead) is not options.lookahead:
+            chat.toggle_lookahead()
+        if "system" in changes:
+            system = changes["system"]
+            chat.conversation.system = system if isinstance(system, str) else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "settings" or self.screen is self.chat_screen
 
     def action_help_quit(self) -> None:
-        """Ctrl+C with nothing to copy; in many programs it stops or quits."""
-        self.chat_screen.hint(self.key_names.put_into("{stop} stops · {quit} quits"))
+        """Point to the keys that stop and quit, on Ctrl+C with nothing to copy."""
+        self.chat_screen.ui.hint(self.key_names.put_into("{stop} stops · {quit} quits"))
 
     def action_help(self) -> None:
         self.chat_screen.action_help()
 
     def action_explain(self) -> None:
-        self.chat_screen.action_explain()
+        self.chat_screen.actions.explain()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield from super().get_system_commands(screen)
         if screen is not self.chat_screen:
             return
-        yield from commands(self.chat_screen)
-        about = self.key_names.put_into("What is kept for next time ({settings})")
-        yield SystemCommand("Settings", about, self.action_settings)
+        chat_screen = self.chat_screen
+        keys_only: list[tuple[str, str, Callable[[], object]]] = [
+            ("Race", "Lookahead on against off, side by side ({race})", chat_screen.action_race),
+            ("Copy its code", "Of the last reply (/copy code)", partial(run, chat_screen.actions, "/copy code")),
+            ("Stop the reply", "What was said is kept ({stop})", chat_screen.action_stop),
+            ("Write in your editor", "The message in $EDITOR ({edit_outside})", chat_screen.action_edit_outside),
+            ("Thoughts", "Open or fold them ({toggle_thoughts})", chat_screen.action_toggle_thoughts),
+        ]
+        for title, about, callback in (*palette_lines(chat_screen.actions), *keys_only):
+            yield SystemCommand(title, self.key_names.put_into(about), callback)
 
     async def _run_engine(self) -> None:
         await self.engine.start()

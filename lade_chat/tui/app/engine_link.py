@@ -1,4 +1,4 @@
-"""What the screen needs of an engine: commands go in, events come out, and closing it takes no time."""
+"""The engine as the screen sees it: commands in, events out, closed at once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Engine(Protocol):
         """Send a command without waiting for it."""
 
     def events(self) -> AsyncIterator[Event]:
-        """Everything the engine tells, EngineLost included; ends when the engine is closed."""
+        """Yield every event, EngineLost included, until the engine is closed."""
 
     async def restart(self) -> None:
-        """A fresh engine in place of one that was lost; the model has to be loaded again."""
+        """Replace a lost engine; the model has to be loaded again."""
 
     def close(self) -> None:
-        """End the engine at once, whatever it is doing."""
+        """End the engine at once, even while it is busy."""

@@ -1,4 +1,4 @@
-"""Which keys do what: the settings may give an action other ones, by its own name, and texts name those in force."""
+"""The keys of each action: changed by the settings, and named in texts."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _PLACE = re.compile(r"\{([a-z_]+)(:all)?\}")
 
 @dataclass(frozen=True)
 class KeyNames:
-    """The keys in force, as people call them; ``keys`` has those of each action as bindings have them."""
+    """The current keys as a user knows them; ``keys`` maps actions to keys as bindings write them."""
 
     keys: Mapping[str, str] = field(default_factory=dict)
 
     def first(self, action: str) -> str:
-        """The key to name where there is room for one. Raises KeyError."""
+        """Return the action's main key. Raises KeyError."""
         return displayed(self.keys[action].split(",")[0])
 
     def all(self, action: str) -> str:
-        """All of the action's keys. Raises KeyError."""
+        """Return all of the action's keys. Raises KeyError."""
         return ", ".join(map(displayed, self.keys[action].split(",")))
 
     def put_into(self, text: str) -> str:
-        """``{help}`` becomes F1, ``{toggle_lookahead:all}`` Ctrl+L, F2. Raises KeyError."""
+        """Replace ``{help}`` by F1, ``{toggle_lookahead:all}`` by Ctrl+L, F2. Raises KeyError."""
         return _PLACE.sub(lambda found: self.all(found[1]) if found[2] else self.first(found[1]), text)
 
 
@@ -51,22 +51,22 @@ class _HasKeys(Protocol):
 
 
 def keys_of(widget: Widget) -> KeyNames:
-    """The keys in force where this widget is."""
+    """Return the current keys of the widget's application."""
     return cast(_HasKeys, widget.app).key_names
 
 
 def displayed(key: str) -> str:
-    """A key as it stands on a keyboard: ``ctrl+l`` is Ctrl+L."""
+    """Return a key as it is printed on a keyboard: Ctrl+L for ``ctrl+l``."""
     return "+".join(_DISPLAYED.get(part, part[:1].upper() + part[1:]) for part in key.strip().split("+"))
 
 
 def named(bindings: Iterable[BindingType]) -> list[BindingType]:
-    """The bindings, each with its action's name as its id, but for actions that are given something."""
+    """Return the bindings, each with its action's name as its id unless the action has parameters."""
     return [_named(binding) for binding in bindings]
 
 
 def usual_keys(*classes: type) -> dict[str, str]:
-    """The actions that can be given other keys, with the keys that are theirs without."""
+    """Return the actions whose keys can be changed, with their default keys."""
     found: dict[str, str] = {}
     for each in classes:
         for binding in getattr(each, "BINDINGS", ()):
@@ -76,7 +76,7 @@ def usual_keys(*classes: type) -> dict[str, str]:
 
 
 def other_keys(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The keymap to be set, and a line for each wish that cannot be obeyed: no such action, or a key that is taken."""
+    """Return the keymap to set, and a line for each change that is refused: no such action, or a key in use."""
     keymap: dict[str, str] = {}
     troubles: list[str] = []
     for name, keys in wanted.items():

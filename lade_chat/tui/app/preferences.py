@@ -1,4 +1,4 @@
-"""What the application takes from the settings, and keeps there: colours, keys, what its screen changes."""
+"""The application's part of the settings: theme, colours, keys, and the values its settings screen changes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from lade_chat.settings.settings import Origin, Settings
 
 @dataclass(frozen=True)
 class Preferences:
-    """Without ``path`` nothing is kept."""
+    """Nothing is saved without ``path``."""
 
     path: Path | None = None
     file_values: Mapping[str, Value] = field(default_factory=dict)
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    """Where the value of each setting came from when the application was started."""
+    """The source of each setting's value at the start of the application."""
     keys: Mapping[str, str] = field(default_factory=dict)
     theme: str | None = None
     colours: ColourView = "verified"
@@ -33,17 +33,17 @@ class Preferences:
         theme: str | None,
         colours: ColourView | None = None,
     ) -> Preferences:
-        """``theme`` and ``colours``: those to begin with, wherever they were asked for; else the settings' colours."""
+        """``theme`` and ``colours`` are the initial ones; without ``colours``, those of the settings."""
         colours = colours or view_named(settings.get("colours"))
         kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
         return cls(settings.path, kept, origins, settings.keys, theme, colours, settings.troubles)
 
     def overruled(self, name: str) -> bool:
-        """Whether a flag or the environment goes over the file for this setting, for as long as the chat runs."""
+        """Return True if a flag or the environment overrides the file for this setting."""
         return self.origins.get(name) in ("flag", "environment")
 
     def saved(self, values: Mapping[str, Value | None]) -> Preferences:
-        """Keep these values, and forget those that are None; the preferences as they are then. Raises SettingsError."""
+        """Save these values, delete those that are None, and return the new preferences. Raises SettingsError."""
         if self.path is not None:
             file.change(self.path, values)
         kept = {**self.file_values, **values}

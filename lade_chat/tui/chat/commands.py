@@ -1,50 +1,229 @@
-"""Slash commands by name: what each is called, what it takes, and which one was meant."""
+"""The slash commands: each is declared once, with its help, completions, palette entries and action."""
 
 from __future__ import annotations
 
 import difflib
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+
+import msgspec
+
+from lade_chat.errors import LadeChatError
+from lade_chat.settings.settings import nearest
+from lade_chat.tui.chat.actions import ChatActions
+from lade_chat.tui.chat.set_option import NAMES as OPTIONS
+from lade_chat.tui.chat.set_option import current_options, with_option
+from lade_chat.tui.prompt.completion import CompletableCommand
+from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
+from lade_chat.tui.theme.palettes import NAMES as THEMES
 
 
-class SlashCommand(NamedTuple):
-    """``takes`` names what may follow, in brackets what may be left out."""
+@dataclass(frozen=True)
+class SlashCommand(CompletableCommand):
+    """``action`` gets what was typed after the name; it raises ValueError or LadeChatError with a line for the user."""
 
-    name: str
-    takes: str
-    does: str
+    action: Callable[[ChatActions, str], object]
+    _: KW_ONLY
+    title: str = ""
+    """Its title in the command palette; empty if it is not offered there."""
+    key: str = ""
+    """The action of a key that does the same without an argument."""
 
 
-COMMANDS = (
-    SlashCommand("help", "[TOPIC]", "the manual, or a page of it"),
-    SlashCommand("new", "", "begin a new conversation; this one is kept"),
-    SlashCommand("resume", "[ID or words]", "go on with an earlier conversation"),
-    SlashCommand("rename", "[TITLE]", "give the conversation a title"),
-    SlashCommand("delete", "", "delete it; the list brings it back"),
-    SlashCommand("retry", "", "ask the last question again"),
-    SlashCommand("edit", "", "edit the last question, and ask that"),
-    SlashCommand("continue", "", "have the last reply go on"),
-    SlashCommand("copy", "[code|all]", "copy the reply, its code, or all"),
-    SlashCommand("view", "", "rendered Markdown, or token by token"),
-    SlashCommand("colours", "", "verified tokens alike, or by source"),
-    SlashCommand("export", "[FILE]", "the reply: .html .svg .cast .gif .png"),
-    SlashCommand("save", "[FILE]", "the conversation as .md or .jsonl"),
-    SlashCommand("model", "[PATH or id]", "open another model"),
-    SlashCommand("reopen", "", "open the conversation's own model"),
-    SlashCommand("system", "[TEXT|off]", "show or change the system prompt"),
-    SlashCommand("set", "[NAME VALUE]", "temperature, seed, max_new_tokens …"),
-    SlashCommand("settings", "", "what is kept for next time"),
-    SlashCommand("theme", "[NAME]", "choose the colours of the screen"),
-    SlashCommand("lookahead", "[on|off]", "switch lookahead"),
-    SlashCommand("compare", "[TEXT]", "race lookahead on against off"),
-    SlashCommand("explain", "", "how it works, on steps of this model"),
-    SlashCommand("debug", "", "open or close the debug panel"),
-    SlashCommand("quit", "", "quit"),
-)
+def _rename(actions: ChatActions, title: str) -> None:
+    session = actions.chat.conversation
+    current = session.current
+    if not current.turns:
+        raise ValueError("There is nothing to name yet: type a message first.")
+    if not title:
+        raise ValueError(f"The title is “{current.title}”. /rename TITLE changes it.")
+    session.rename(title, lambda: actions.ui.hint(f"The title is now “{current.title}”."))
 
-NEAR, MAX_NEAR = 0.7, 4
-"""How like a name must be to be suggested, from 0 to 1 (1: the same), and how many are."""
 
-ELSEWHERE = {
+def _system(actions: ChatActions, text: str) -> None:
+    session = actions.chat.conversation
+    if not text:
+        system = session.current.about.system
+        raise ValueError(f"System prompt: {system}" if system else "There is no system prompt. /system TEXT sets one.")
+    off = text.lower() == "off"
+    session.instruct(None if off else text)
+    actions.ui.transcript.note("No system prompt from here on." if off else f"System prompt: {text}")
+
+
+def _set(actions: ChatActions, argument: str) -> None:
+    chat = actions.chat
+    if not argument:
+        actions.ui.transcript.note(current_options(chat.options))
+        return
+    name, _, value = argument.replace("=", " ", 1).partition(" ")
+    options, report = with_option(chat.options, name, value.strip())
+    chat.set_options(options)
+    actions.ui.hint(report)
+
+
+def _lookahead(actions: ChatActions, argument: str) -> None:
+    enabled = actions.chat.options.lookahead
+    wanted = {"": not enabled, "on": True, "off": False}.get(argument.lower())
+    if wanted is None:
+        raise ValueError("Use /lookahead, /lookahead on, or /lookahead off.")
+    if wanted is not enabled:
+        actions.chat.toggle_lookahead()
+
+
+def _model(actions: ChatActions, path: str) -> None:
+    if path:
+        actions.chat.load(msgspec.structs.replace(actions.chat.model_options, path=path))
+    else:
+        actions.open_model()
+
+
+def _theme(actions: ChatActions, name: str) -> None:
+    themes = actions.ui.screen.app.available_themes
+    if not name:
+        actions.run("app.change_theme")
+    elif name in themes:
+        actions.ui.screen.app.theme = name
+    else:
+        near = nearest(name, themes)
+        raise ValueError(f"There is no theme {name}. {f'Did you mean {near}?' if near else '/theme shows all.'}")
+
+
+def _resume(actions: ChatActions, wanted: str) -> None:
+    if wanted:
+        actions.conversations.resume(wanted)
+    else:
+        actions.conversations.open_list()
+
+
+COMMANDS = [
+    SlashCommand(
+        "help", "[TOPIC]", "the manual, or a page of it", ChatActions.help, words=TOPICS, title="Help", key="help"
+    ),
+    SlashCommand(
+        "new",
+        "",
+        "begin a new conversation; this one is kept",
+        lambda do, _: do.chat.navigation.new_conversation(),
+        title="New conversation",
+        key="new_conversation",
+    ),
+    SlashCommand(
+        "resume",
+        "[ID or words]",
+        "go on with an earlier conversation",
+        _resume,
+        title="Conversations",
+        key="list_conversations",
+    ),
+    SlashCommand("rename", "[TITLE]", "give the conversation a title", _rename),
+    SlashCommand(
+        "delete",
+        "",
+        "delete it; the list brings it back",
+        lambda do, _: do.conversations.delete(),
+        title="Delete the conversation",
+    ),
+    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.chat.retry(), title="Ask again"),
+    SlashCommand(
+        "edit", "", "edit the last question, and ask that", lambda do, _: do.edit(), title="Edit the last question"
+    ),
+    SlashCommand(
+        "continue",
+        "",
+        "have the last reply go on",
+        lambda do, _: do.chat.continue_reply(),
+        title="Go on with the reply",
+    ),
+    SlashCommand(
+        "copy",
+        "[code|all]",
+        "copy the reply, its code, or all",
+        ChatActions.copy_last,
+        words=("code", "all"),
+        title="Copy the reply",
+    ),
+    SlashCommand(
+        "view",
+        "",
+        "rendered Markdown, or token by token",
+        lambda do, _: do.toggle_view(),
+        title="Markdown or tokens",
+        key="toggle_view",
+    ),
+    SlashCommand(
+        "colours",
+        "",
+        "verified tokens alike, or by source",
+        lambda do, _: do.run("app.toggle_colours"),
+        title="Colours by source, or alike",
+        key="toggle_colours",
+    ),
+    SlashCommand(
+        "export",
+        "[FILE]",
+        "the reply: .html .svg .cast .gif .png",
+        lambda do, name: do.save(name, ".html"),
+        title="Export a picture",
+    ),
+    SlashCommand(
+        "save",
+        "[FILE]",
+        "the conversation as .md or .jsonl",
+        lambda do, name: do.save(name, ".md"),
+        title="Save the conversation",
+    ),
+    SlashCommand(
+        "model", "[PATH or id]", "open another model", _model, takes_path=True, title="Open a model", key="open_model"
+    ),
+    SlashCommand(
+        "reopen",
+        "",
+        "open the conversation's own model",
+        lambda do, _: do.chat.navigation.reopen_model(),
+        title="Its own model",
+    ),
+    SlashCommand("system", "[TEXT|off]", "show or change the system prompt", _system, words=("off",)),
+    SlashCommand(
+        "set", "[NAME VALUE]", "temperature, seed, max_new_tokens …", _set, words=OPTIONS, title="Options of decoding"
+    ),
+    SlashCommand(
+        "settings",
+        "",
+        "what is kept for next time",
+        lambda do, _: do.run("app.settings"),
+        title="Settings",
+        key="settings",
+    ),
+    SlashCommand("theme", "[NAME]", "choose the colours of the screen", _theme, words=THEMES),
+    SlashCommand(
+        "lookahead",
+        "[on|off]",
+        "switch lookahead",
+        _lookahead,
+        words=("on", "off"),
+        title="Lookahead on or off",
+        key="toggle_lookahead",
+    ),
+    SlashCommand("compare", "[TEXT]", "race lookahead on against off", lambda do, text: do.chat.races.begin(text)),
+    SlashCommand(
+        "explain", "", "how it works, on steps of this model", lambda do, _: do.explain(), title="How it works"
+    ),
+    SlashCommand(
+        "debug",
+        "",
+        "open or close the debug panel",
+        lambda do, _: do.toggle_debug(),
+        title="Debug panel",
+        key="toggle_debug",
+    ),
+    SlashCommand("quit", "", "quit", lambda do, _: do.run("app.quit")),
+]
+
+MIN_SIMILARITY, MAX_SUGGESTIONS = 0.7, 4
+"""For names to be suggested; the similarity goes from 0 to 1."""
+
+ALIASES = {
     "exit": "quit",
     "bye": "quit",
     "clear": "new",
@@ -53,45 +232,51 @@ ELSEWHERE = {
     "chats": "resume",
     "regenerate": "retry",
 }
-"""Names that other chats have for some of these."""
+"""Names that other chats have for some of the commands; they are suggested."""
 
 
-def is_command(text: str) -> bool:
-    """Whether the text is a command; a text that begins with two slashes is none."""
-    return text.startswith("/") and not text.startswith("//")
+def run(actions: ChatActions, text: str) -> bool:
+    """Run the command in ``text``. False if it could not be understood; a hint says why."""
+    try:
+        command, argument = parse(text)
+        command.action(actions, argument)
+    except (ValueError, LadeChatError) as error:
+        actions.ui.hint(str(error))
+        return False
+    return True
 
 
-def literal(text: str) -> str:
-    """What is meant by a text that is no command: of two slashes at its beginning one goes."""
-    return text[1:] if text.startswith("//") else text
+def palette_lines(actions: ChatActions) -> Iterator[tuple[str, str, Callable[[], object]]]:
+    """Yield the title, explanation and callback of every command that the palette offers."""
+    for command in COMMANDS:
+        if command.title:
+            shortcut = f"{{{command.key}}}" if command.key else f"/{command.name}"
+            about = f"{command.does[0].upper()}{command.does[1:]} ({shortcut})"
+            yield command.title, about, partial(run, actions, f"/{command.name}")
 
 
 def parse(text: str) -> tuple[SlashCommand, str]:
-    """The command and what follows its name; the beginning of a name will do if only one command has it.
+    """Return the command and its argument; an unambiguous beginning of the name is enough.
 
-    Raises ValueError with the line to be shown.
+    Raises ValueError with a line for the user.
     """
     name, *rest = text[1:].split(maxsplit=1)[:2] if text[1:].strip() else ("",)
-    begun = matching(name)
-    exact = [command for command in begun if command.name == name.lower()]
-    if name and (exact or len(begun) == 1):
-        return (exact or begun)[0], rest[0].strip() if rest else ""
+    found = [command for command in COMMANDS if command.name.startswith(name.lower())]
+    exact = [command for command in found if command.name == name.lower()]
+    if name and (exact or len(found) == 1):
+        return (exact or found)[0], rest[0].strip() if rest else ""
     if not name:
         raise ValueError("Type a command after the slash: /help commands lists them.")
-    names = [command.name for command in begun] or _near(name.lower())
+    names = [command.name for command in found] or _similar(name.lower())
     if not names:
         raise ValueError(f"There is no command /{name}. / lists them all; // sends a slash.")
-    *others, last = (f"/{each}" for each in names[:MAX_NEAR])
+    *others, last = (f"/{each}" for each in names[:MAX_SUGGESTIONS])
     meant = f"{', '.join(others)} or {last}" if others else last
     raise ValueError(f"There is no command /{name}. Did you mean {meant}? // sends a slash.")
 
 
-def _near(name: str) -> list[str]:
-    if name in ELSEWHERE:
-        return [ELSEWHERE[name]]
-    return difflib.get_close_matches(name, [command.name for command in COMMANDS], n=MAX_NEAR, cutoff=NEAR)
-
-
-def matching(name: str) -> list[SlashCommand]:
-    """Commands whose names begin so."""
-    return [command for command in COMMANDS if command.name.startswith(name.lower())]
+def _similar(name: str) -> list[str]:
+    if name in ALIASES:
+        return [ALIASES[name]]
+    names = [command.name for command in COMMANDS]
+    return difflib.get_close_matches(name, names, n=MAX_SUGGESTIONS, cutoff=MIN_SIMILARITY)

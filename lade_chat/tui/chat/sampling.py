@@ -1,4 +1,4 @@
-"""How tokens are drawn in a conversation: as asked for, with the seed that was drawn for it."""
+"""Sampling within one conversation: what was asked for, with one seed throughout."""
 
 from __future__ import annotations
 
@@ -10,65 +10,58 @@ from lade_chat.protocol.values import DecodingOptions, Sampling, Statistics
 from lade_chat.store.values import Turn
 
 SEEDS = 2**64
-"""The number of seeds there are."""
+"""The number of distinct seeds."""
 
 
-class Drawing:
-    """A conversation has one seed, as if it had been given at the start."""
+class ConversationSampling:
+    """Keeps the seed that the engine drew for the first reply, as if it had been given at the start."""
 
-    def __init__(self, asked_for: Sampling | None) -> None:
-        self.in_force = asked_for
-        """As the last reply told it; before one, as it was asked for."""
+    def __init__(self, requested: Sampling | None) -> None:
+        self.current = requested
+        """As the engine reported it with the last reply; as asked for before the first."""
         self._seed: int | None = None
-        self._given: int | None = None
-        """The seed that was asked for."""
+        self._requested_seed: int | None = None
 
     def begin(self, last: Statistics | None = None) -> None:
-        """Another conversation, whose last reply had these figures."""
-        drawn = last.sampling if last is not None else None
-        self._seed = drawn.seed if drawn is not None else None
+        """Change to another conversation; ``last`` are the statistics of its last reply."""
+        sampling = last.sampling if last is not None else None
+        self._seed = sampling.seed if sampling is not None else None
 
-    def wished(self, options: DecodingOptions, used: Collection[int] = ()) -> DecodingOptions:
-        """The options, with the conversation's seed where none was asked for.
+    def applied_to(self, options: DecodingOptions, used: Collection[int] = ()) -> DecodingOptions:
+        """Return the options with the conversation's seed where none was asked for.
 
-        ``used``: seeds of other replies to the same question. Another text is wanted than those: the first seed from
-        the given one on that is not among them.
+        ``used``: seeds of other replies to the same question. As the next reply is to differ from those, it gets the
+        first seed from its own on that is not among them.
         """
         sampling = options.sampling
-        self._given = sampling.seed if sampling is not None else None
+        self._requested_seed = sampling.seed if sampling is not None else None
         if sampling is None:
             return options
-        seed = self._seed if self._given is None else self._given
+        seed = self._seed if self._requested_seed is None else self._requested_seed
         while seed is not None and seed in used:
             seed = (seed + 1) % SEEDS
         return msgspec.structs.replace(options, sampling=msgspec.structs.replace(sampling, seed=seed))
 
     def is_greedy(self, options: DecodingOptions) -> bool:
-        """True if the likeliest token is always taken, as far as that is known."""
-        asked, told = options.sampling, self.in_force
-        if asked is not None and asked.from_model:
-            return told is None or not (told.from_model or told.seed is not None)
-        return asked is None or asked.temperature == 0
+        """Return True if decoding is greedy as far as known: a model's own sampling shows with its first reply."""
+        requested, current = options.sampling, self.current
+        if requested is not None and requested.from_model:
+            return current is None or not (current.from_model or current.seed is not None)
+        return requested is None or requested.temperature == 0
 
-    def learn(self, statistics: Statistics) -> bool:
-        """Keep a drawn seed for the rest of the conversation; whether what is in force has changed."""
+    def learn(self, statistics: Statistics) -> None:
+        """Take over the sampling that a reply reports, and keep its seed for the rest of the conversation."""
         if not statistics.steps:  # nothing was decoded
-            return False
-        if statistics.sampling is not None and statistics.sampling.seed is not None:
-            self._seed = statistics.sampling.seed
-        told = statistics.sampling
-        if told is not None and told.seed is not None and self._given is not None:
-            told = msgspec.structs.replace(told, seed=self._given)  # a reply that was asked for again had another
-        return self.set(told)
-
-    def set(self, sampling: Sampling | None) -> bool:
-        """What is in force from now on; whether that is another than before."""
-        changed = sampling != self.in_force
-        self.in_force = sampling
-        return changed
+            return
+        sampling = statistics.sampling
+        if sampling is not None and sampling.seed is not None:
+            self._seed = sampling.seed
+            if self._requested_seed is not None:  # a reply to a repeated question used a later one
+                sampling = msgspec.structs.replace(sampling, seed=self._requested_seed)
+        self.current = sampling
 
 
 def seeds_of(turns: Iterable[Turn]) -> frozenset[int]:
-    """The seeds that their replies were drawn with."""
-    told = (turn.statistics.sampling for turn in turns if turn.statistics is not None)
-    return frozenset(sampling.seed for sampling in told if sampling is not None and sampling.seed is not None)
+    """Return the seeds that the replies were sampled with."""
+    samplings = (turn.statistics.sampling for turn in turns if turn.statistics is not None)
+    return frozenset(sampling.seed for sampling in samplings if sampling is not None and sampling.seed is not None)

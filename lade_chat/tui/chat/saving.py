@@ -1,4 +1,4 @@
-"""The conversation, or a picture of its last reply, written to a file in the format that the file's name asks for."""
+"""Saving the conversation, or a picture of its last reply, in the format that the file's suffix names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from textual.screen import Screen
 
@@ -22,10 +22,6 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.documents.jsonl import to_jsonl
 from lade_chat.store.documents.markdown import to_markdown
 from lade_chat.store.values import Turn
-from lade_chat.tui.theme.legend import view_of
-
-if TYPE_CHECKING:
-    from lade_chat.tui.chat.keys import ChatKeys
 
 _TEXTS: dict[str, Callable[[Conversation], str]] = {
     ".md": to_markdown,
@@ -33,7 +29,7 @@ _TEXTS: dict[str, Callable[[Conversation], str]] = {
 }
 _PICTURES = (".html", ".svg", ".cast", ".gif", ".png")
 _BOTH = (".html", ".svg")
-"""Pictures that are dark or light as their reader prefers."""
+"""Pictures that follow their reader's preference for dark or light."""
 
 
 class SavingError(LadeChatError):
@@ -41,7 +37,7 @@ class SavingError(LadeChatError):
 
 
 def default_name(text: str, suffix: str) -> str:
-    """A file's name in the working directory, after a title or a question, that is not taken yet."""
+    """Return an unused file name in the working directory, made from a title or a question."""
     stem = "-".join(re.findall(r"\w+", text.lower())[:6])[:40] or "conversation"
     number, name = 1, f"{stem}{suffix}"
     while Path(name).exists():
@@ -50,36 +46,37 @@ def default_name(text: str, suffix: str) -> str:
     return name
 
 
-def save_as(screen: ChatKeys, name: str) -> None:
-    """Write the conversation, or a picture of its last reply, and say where it is.
+def save_as(
+    screen: Screen[Any], conversation: Conversation, name: str, view: ColourView, report: Callable[[str], None]
+) -> None:
+    """Save the conversation, or a picture of its last reply, and report the path.
 
-    Raises LadeChatError for what can be told at once.
+    Raises LadeChatError at once if the name or the conversation does not fit; later errors are reported.
     """
-    conversation = screen.chat.conversation.current
     if not conversation.turns:
-        raise SavingError("There is nothing to write yet: type a message first.")
+        raise SavingError("There is nothing to save yet: type a message first.")
     path = Path(name).expanduser()
     suffix = path.suffix.lower()
     if suffix not in (*_TEXTS, *_PICTURES):
-        raise SavingError(f"A file can end in {', '.join((*_TEXTS, *_PICTURES))}; {path.name} ends in none of these.")
+        raise SavingError(f"The file name must end in {', '.join((*_TEXTS, *_PICTURES))}; {path.name} does not.")
     if suffix in _TEXTS:
         _check_free(path)
         write: Callable[[], None] = partial(_write_text, path, _TEXTS[suffix](conversation))
     else:
-        write = _picture_writer(screen, path, picture_of(conversation, view_of(screen)))
-    _write_aside(screen, write, path, screen.hint)
+        write = _picture_writer(screen, path, picture_of(conversation, view))
+    _write_in_thread(screen, write, path, report)
 
 
 def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
-    """Write a picture, and say where it is. Raises LadeChatError for what can be told at once."""
+    """Save a picture and report the path. Raises LadeChatError at once if the name does not fit."""
     path = Path(name).expanduser()
     if path.suffix.lower() not in _PICTURES:
-        raise SavingError(f"A picture can end in {', '.join(_PICTURES)}; {path.name or 'that'} ends in none of these.")
-    _write_aside(screen, _picture_writer(screen, path, content), path, screen.app.notify)
+        raise SavingError(f"The file name must end in {', '.join(_PICTURES)}; {path.name or 'that'} does not.")
+    _write_in_thread(screen, _picture_writer(screen, path, content), path, screen.app.notify)
 
 
 def _picture_writer(screen: Screen[Any], path: Path, content: Content) -> Callable[[], None]:
-    """What writes it: in the light or the dark as the screen is, where a reader's preference cannot be followed."""
+    """Return a function that writes the picture: in the screen's theme unless the format follows its reader's."""
     from lade_chat.export.picture import check_picture, write_picture
 
     _check_free(path)
@@ -88,16 +85,14 @@ def _picture_writer(screen: Screen[Any], path: Path, content: Content) -> Callab
     return partial(write_picture, path, content, theme=theme)
 
 
-def _write_aside(screen: Screen[Any], write: Callable[[], None], path: Path, tell: Callable[[str], None]) -> None:
-    """Write in a thread."""
-
+def _write_in_thread(screen: Screen[Any], write: Callable[[], None], path: Path, report: Callable[[str], None]) -> None:
     def work() -> None:
         try:
             write()
-            told = f"Written: {printable(str(path))}"
+            result = f"Written: {printable(str(path))}"
         except LadeChatError as error:
-            told = str(error)
-        screen.call_later(tell, told)
+            result = str(error)
+        screen.call_later(report, result)
 
     screen.run_worker(work, thread=True, group="saving")
 
@@ -108,18 +103,12 @@ def _check_free(path: Path) -> None:
 
 
 def picture_of(conversation: Conversation, view: ColourView) -> Content:
-    """The last reply as it was decoded. Raises SavingError if there is none."""
+    """Return the last reply as it was decoded. Raises SavingError if there is none."""
     turn = next((turn for turn in reversed(conversation.path) if turn.reply), None)
     if turn is None:
-        raise SavingError("There is no reply yet of which a picture could be made.")
-    asked = next(
-        (
-            each.question
-            for each in reversed(conversation.path[: conversation.path.index(turn) + 1])
-            if each.question is not None
-        ),
-        "",
-    )
+        raise SavingError("There is no reply to make a picture of yet.")
+    before = conversation.path[: conversation.path.index(turn) + 1]
+    asked = next((each.question for each in reversed(before) if each.question is not None), "")
     return Content(asked, _model_of(turn), (_recording_of(turn),), view=view)
 
 

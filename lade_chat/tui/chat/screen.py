@@ -1,45 +1,69 @@
-"""The main screen: transcript, status, prompt; it shows what ``Chat`` decides and tells it what the user does."""
+"""The chat screen: its widgets, and the keys and messages that lead to actions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from typing import ClassVar
 
+import msgspec
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.screen import Screen
 
-from lade_chat.export.content import Content
-from lade_chat.export.recording import Recording
-from lade_chat.presentation.metrics import Part, options_forms, part, promise, reply_parts
+from lade_chat.presentation.attachments import AttachmentError, attach
+from lade_chat.presentation.metrics import part
 from lade_chat.protocol.commands import Command
-from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
-from lade_chat.protocol.inspection import Inspection
-from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions, Statistics
+from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.running_reply import SAVE_SECONDS
 from lade_chat.store.store import Store
-from lade_chat.tui.app.start import Start
+from lade_chat.tui.app.key_names import named
+from lade_chat.tui.chat.actions import ChatActions
+from lade_chat.tui.chat.commands import COMMANDS, run
 from lade_chat.tui.chat.controller import Chat
-from lade_chat.tui.chat.keys import ChatKeys
-from lade_chat.tui.chat.phase import Phase
-from lade_chat.tui.chat.saving import default_name, save_picture
-from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, Keeper
-from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
+from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.conversations.conversation_session import Start
+from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
+from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.editor import Prompt
-from lade_chat.tui.race.menu import RaceChoice, RaceMenu
-from lade_chat.tui.race.screen import RaceScreen
-from lade_chat.tui.screens.picture_name import PictureName
-from lade_chat.tui.theme.legend import view_of
+from lade_chat.tui.transcript.alternatives import Alternatives
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
+from lade_chat.tui.transcript.turn import Turn
+from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.status_bar import StatusBar
 
 
-class ChatScreen(ChatKeys):
-    """A ``ChatView``."""
+class ChatScreen(Screen[None]):
+    """Every key works while the prompt has the focus."""
+
+    BINDINGS: ClassVar[list[BindingType]] = named(
+        [
+            Binding("ctrl+l,f2", "toggle_lookahead", "Lookahead", priority=True),
+            Binding("ctrl+r,f3", "race", "Race", priority=True),
+            Binding("escape", "stop", "Stop", priority=True),
+            Binding("f6", "restart", "Restart", priority=True),
+            Binding("f1", "help", "Help", priority=True),
+            Binding("ctrl+q", "app.quit", "Quit", priority=True),
+            Binding("ctrl+d", "toggle_debug", "Debug", priority=True),
+            Binding("f4", "turn_debug", "Debug page", priority=True, show=False),
+            Binding("ctrl+n", "new_conversation", "New", priority=True),
+            Binding("ctrl+t,f8", "list_conversations", "Chats", priority=True),
+            Binding("ctrl+o", "open_model", "Model", priority=True),
+            Binding("ctrl+g", "edit_outside", "Editor", priority=True, show=False),
+            Binding("f9", "pause", "Pause", priority=True, show=False),
+            Binding("f10", "step_once", "Step", priority=True, show=False),
+            Binding("f7", "toggle_view", "View", priority=True, show=False),
+            Binding("f5", "toggle_thoughts", "Thoughts", priority=True, show=False),
+            Binding("pageup", "page(-1)", show=False, priority=True),
+            Binding("pagedown", "page(1)", show=False, priority=True),
+        ]
+    )
 
     def __init__(
         self,
@@ -54,267 +78,170 @@ class ChatScreen(ChatKeys):
         start: Start,
     ) -> None:
         super().__init__()
-        self.keeper = Keeper(store, self.call_later, self._told)
-        self.chat = Chat(self, self.keeper, send, restart, model_options, decoding_options, system)
-        self.deleted = []
+        self.ui = ChatWidgets(self)
+        self.store_worker = StoreWorker(store, self.call_later, self._report)
+        options = msgspec.structs.replace(decoding_options, debug=debug)
+        self.view = ChatDisplay(
+            self.ui,
+            stop=lambda: self.chat.stop(),
+            race_again=lambda *methods: self.chat.races.again(*methods),
+            open_model=lambda error: self.actions.open_model(error),
+        )
+        self.chat = Chat(self.view, self.store_worker, send, restart, model_options, options, system)
+        self.view.state = self.chat.state
+        self.actions = ChatActions(self.ui, self.chat, self.store_worker, COMMANDS)
         self._start = start
-        self._debug = debug
-        self._race: RaceScreen | None = None
-        self._explanation: ExplainScreen | None = None
-        self._statistics: Statistics | None = None
-        self._inspection: Inspection | None = None
-        self._measuring = False
-        # They stand in the transcript as long as they are true.
         self._unsaved: Notice | None = None
-        self._engine_gone: Notice | None = None
-        self.chat.set_debug(debug)
+        """Stands in the transcript as long as it is true."""
 
     def compose(self) -> ComposeResult:
-        yield HeaderBar(self.chat.options, self.chat.sampling)
+        yield HeaderBar(self.chat.state.options, self.chat.state.sampling)
         with Container(id="body"):
             yield Transcript()
             yield DebugPanel()
         yield StatusBar()
         yield CompletionList()
-        yield Prompt()
+        yield Prompt(COMMANDS)
         yield KeyFooter()
 
     def on_mount(self) -> None:
-        self.query_one(DebugPanel).display = self._debug
+        self.query_one(DebugPanel).display = self.chat.state.options.debug
         self.prompt.completions = self.query_one(CompletionList)
         self.prompt.focus()
         self.status.show([part(0, "starting")])
         self.set_interval(SAVE_SECONDS, self.chat.tick)
-        self.begin_with(self._start)
+        self.actions.conversations.begin_with(self._start)
 
     @property
-    def _header(self) -> HeaderBar:
-        return self.query_one(HeaderBar)
+    def transcript(self) -> Transcript:
+        return self.ui.transcript
 
-    def action_turn_debug(self) -> None:
-        if not self._debug or not self.query_one(DebugPanel).turn_page():
-            self.action_toggle_debug()
+    @property
+    def prompt(self) -> Prompt:
+        return self.ui.prompt
+
+    @property
+    def status(self) -> StatusBar:
+        return self.ui.status
+
+    # --- messages of widgets -----------------------------------------------------------------------------------
+
+    def on_prompt_submitted(self, event: Prompt.Submitted) -> None:
+        """Run a command; ask anything else, with the files that it mentions."""
+        text = event.text
+        if not text.strip():
+            nothing = "Nothing to send yet: type a message first."
+            self.status.hint(nothing, lambda: not self.prompt.text.strip())
+            return
+        if is_command(text):
+            self.prompt.clear_all()
+            if run(self.actions, text):
+                self.prompt.remember(text)
+            else:
+                self.prompt.put(text)
+            return
+        try:
+            question = attach(unescaped(text))
+        except AttachmentError as error:
+            self.ui.hint(str(error))
+            return
+        if self.chat.submit(question, self.prompt.editing):
+            self.prompt.remember(text)
+            self.prompt.clear_all()
+
+    def on_text_area_changed(self) -> None:
+        self.prompt.offer_completions()
+        self.status.review()
+
+    def on_completion_list_chosen(self) -> None:
+        self.prompt.complete()
+        self.prompt.focus()
+
+    def on_welcome_picked(self, event: Welcome.Picked) -> None:
+        if self.chat.submit(event.text):
+            self.prompt.remember(event.text)
+        self.prompt.focus()
+
+    def on_alternatives_wanted(self, event: Alternatives.Wanted) -> None:
+        self.chat.navigation.switch(event.turn, event.direction)
+
+    def on_turn_stepped(self, event: Turn.Stepped) -> None:
+        if not self.transcript.step(event.turn, event.direction) and event.direction > 0:
+            self.prompt.focus()
+
+    def on_turn_menu_wanted(self, event: Turn.MenuWanted) -> None:
+        self.actions.open_turn_menu(event.turn)
+
+    # --- keys --------------------------------------------------------------------------------------------------
+
+    def action_stop(self) -> None:
+        """Close the completions, else cancel an edit, else stop the reply."""
+        if self.query_one(CompletionList).close():
+            return
+        if self.focused is self.prompt and self.prompt.editing is not None:
+            self.prompt.clear_all()
+            return
+        self.prompt.focus()
+        self.chat.stop()
+
+    def action_toggle_lookahead(self) -> None:
+        self.chat.toggle_lookahead()
+
+    def action_race(self) -> None:
+        self.chat.races.begin(self.prompt.text)
+
+    def action_restart(self) -> None:
+        self.chat.restart()
+
+    def action_help(self) -> None:
+        self.actions.help()
 
     def action_toggle_debug(self) -> None:
-        self._debug = not self._debug
-        self.query_one(DebugPanel).display = self._debug
-        self.chat.set_debug(self._debug)
-        self._show_debug()
+        self.actions.toggle_debug()
 
-    def refuse(self, text: str) -> None:
-        before = self._situation
-        self.status.hint(text, lambda: self._situation == before)
+    def action_turn_debug(self) -> None:
+        """Open the debug panel, turn its page, or close it after the last."""
+        if not self.chat.state.options.debug or not self.query_one(DebugPanel).turn_page():
+            self.actions.toggle_debug()
 
-    @property
-    def _situation(self) -> tuple[object, ...]:
-        """On what it depends what can be done."""
-        return self.chat.phase, self.chat.stopping, self.chat.model, self.chat.conversation.current
+    def action_new_conversation(self) -> None:
+        self.chat.navigation.new_conversation()
 
-    # --- what Chat shows (ChatView) ----------------------------------------------------------------------------
+    def action_list_conversations(self) -> None:
+        self.actions.conversations.open_list()
 
-    def loading_began(self) -> None:
-        self._header.show_model(None, "loading the model")
-        self.status.show([part(0, "starting the engine")])
-        self.transcript.forget(self._engine_gone)
-        self.refresh_bindings()
+    def action_open_model(self) -> None:
+        self.actions.open_model()
 
-    def load_progressed(self, progress: Loading) -> None:
-        self.status.show_loading(progress)
+    def action_edit_outside(self) -> None:
+        self.actions.edit_outside()
 
-    def model_ready(self, model: ModelInfo) -> None:
-        self._header.show_model(model)
-        self.transcript.tell_of_model(model.notices)
+    def action_pause(self) -> None:
+        self.chat.pause()
 
-    def load_failed(self, message: str, kept: ModelInfo | None) -> None:
-        key = self.key_names.first("open_model")
-        if kept is not None:
-            self._header.show_model(kept)
-            self.transcript.fail_model(message, f"{kept.name} is still loaded. {key} opens another model.")
-            return
-        self._header.show_model(None, "no model")
-        self.status.show([part(0, f"no model is loaded: {key} opens one")])
-        self.transcript.fail_model(message, f"{key} opens another model.")
-        if not self.prompt.text and self.app.screen is self:
-            self.action_open_model(message)
+    def action_step_once(self) -> None:
+        self.chat.pause(step=True)
 
-    def engine_lost(self, message: str) -> None:
-        self._header.show_model(None, "engine lost")
-        key = self.key_names.first("restart")
-        long = f"the engine is gone: {key}, or your next message, starts it again"
-        self.status.show([part(0, long, f"engine gone: {key} or a message restarts it")])
-        way_on = f"The conversation is kept. {key}, or your next message, starts the engine and loads the model again."
-        self._engine_gone = self.transcript.fail_model(message[:1].upper() + message[1:], way_on)
-        self.refresh_bindings()
+    def action_toggle_view(self) -> None:
+        self.actions.toggle_view()
 
-    def user_said(self, text: str | None) -> None:
-        self.transcript.say(text)
+    def action_toggle_thoughts(self) -> None:
+        self.actions.toggle_thoughts()
 
-    def cut(self, turn: int) -> None:
-        self.transcript.cut(turn)
+    def action_page(self, direction: int) -> None:
+        self.actions.page(direction)
 
-    def reply_began(self) -> None:
-        self.transcript.begin_reply()
-        self._statistics, self._inspection, self._measuring = None, None, self.chat.options.debug
-        self.status.show([part(0, "reading the prompt")])
-        self._show_debug()
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer Restart only when the engine is lost."""
+        return self.chat.state.phase is Phase.LOST if action == "restart" else True
 
-    def reading(self, done: int, total: int) -> None:
-        self.status.show_reading(done, total)
-
-    def reply_grew(self, tokens: Tokens) -> None:
-        self.transcript.grow_reply(tokens)
-        self._statistics = tokens.statistics
-        self._inspection = tokens.inspection or self._inspection
-        if not self.chat.stopping:
-            self.status.show(self._running_parts())
-        self._show_debug()
-
-    def reply_ended(self, finished: ReplyFinished) -> None:
-        self._statistics, self._measuring = finished.statistics, False
-        self.transcript.end_reply(finished, debug=self._debug)
-        self._show_debug()
-
-    def reply_failed(self, message: str | None) -> None:
-        self._measuring = False
-        self.transcript.fail_reply(message)
-        self._show_debug()
-
-    def turn_kept(self) -> None:
-        talk = self.chat.conversation
-        if (ended := talk.last_ended) is not None:
-            self.transcript.keep_last(talk.shown([ended])[0])
-            self.transcript.fold(talk.current.path, talk.shown)
-
-    def give_back(self, question: str) -> None:
-        if question and not self.prompt.text:
-            self.prompt.put(question)
-
-    def stopping(self) -> None:
-        self.status.show([part(0, "stopping")])
-
-    def settled(self) -> None:
-        self.status.show(self._ready_parts())
-        self.refresh_bindings()
-
-    def lookahead_changed(self) -> None:
-        self._header.show_options(self.chat.options)
-        if self.chat.phase is Phase.READY:
-            self.status.show(self._ready_parts())
-
-    def pace_changed(self) -> None:
-        self.status.show(self._running_parts())
-        self._show_debug()
-
-    def sampling_changed(self) -> None:
-        self._header.show_sampling(self.chat.sampling)
-
-    def race_began(self, question: str) -> None:
-        dtype = self.chat.model.dtype if self.chat.model is not None else "float32"
-        before, self._race = (
-            self._race,
-            RaceScreen(
-                question,
-                dtype,
-                self.chat.stop,
-                races=self.chat.races,
-                titles=self.chat.races.titles(self.chat.options),
-                again=self.chat.race_again,
-                menu=self._choose_race,
-                picture=partial(self._keep_race, question),
-            ),
-        )
-        if before is not None and self.app.screen is before:
-            self.app.switch_screen(self._race)
-        else:
-            self.app.push_screen(self._race)
-
-    def _choose_race(self) -> None:
-        def chosen(choice: RaceChoice | None) -> None:
-            if choice is not None:
-                self.call_later(self.chat.race_again, choice.left, choice.right, choice.suite or "")
-
-        races = self.chat.races
-        self.app.push_screen(RaceMenu(races.left, races.right, self.chat.options.sizes), chosen)
-
-    def _keep_race(self, question: str, sides: tuple[Recording, ...], verdict: tuple[str, ...]) -> None:
-        model = self.chat.model
-        assert model is not None, "there was a race without a model"
-        content = Content(question, model, sides, verdict, view_of(self))
-        name = default_name(f"race {question}", ".html")
-        self.app.push_screen(PictureName(name, lambda name: save_picture(self, name, content)))
-
-    def race_event(self, event: Event) -> None:
-        if self._race is not None and self._race.is_on_stack:
-            self._race.tell(event)
-
-    def explain_began(self) -> None:
-        if self.chat.model is not None:
-            self._explanation = ExplainScreen(self.chat.model, self.chat.stop)
-            self.app.push_screen(self._explanation)
-
-    def explain_event(self, event: Event) -> None:
-        if self._explanation is not None and self._explanation.is_on_stack:
-            self._explanation.tell(event)
-
-    def cleared(self) -> None:
-        self.transcript.reset()
-        self._turn_to(None)
-
-    def conversation_opened(self) -> None:
-        talk = self.chat.conversation
-        waiting = self.chat.waiting
-        kept = {asked.turn for asked in waiting}
-        self.transcript.restore([turn for turn in talk.current.path if turn.id not in kept], talk.shown)
-        for asked in waiting:
-            self.transcript.say(asked.question)
-        self._turn_to(talk.last_statistics)
-
-    def _turn_to(self, statistics: Statistics | None) -> None:
-        self.prompt.editing = None
-        self._statistics, self._inspection, self._measuring = statistics, None, False
-        self._show_debug()
-        if self.chat.phase is Phase.READY:
-            self.status.show(self._ready_parts())
-
-    def failed(self, message: str) -> None:
-        self.transcript.note(message, "error")
-
-    def notice(self, text: str) -> None:
-        self.transcript.note(text)
-
-    def _told(self, text: str, kind: NoticeKind) -> None:
-        """What the keeper tells; why not everything is saved stands there until everything is."""
+    def _report(self, text: str, kind: NoticeKind) -> None:
+        """Show a report of the store's worker; that something is unsaved stands there until everything is saved."""
         if text == SAVED_AGAIN:
             self.transcript.forget(self._unsaved)
-            self.hint(text)
+            self.ui.hint(text)
             return
         notice = self.transcript.note(text, kind)
-        if text == self.keeper.trouble:
+        if text == self.store_worker.trouble:
             self.transcript.forget(self._unsaved)
             self._unsaved = notice
-
-    def _show_debug(self) -> None:
-        if self._debug:
-            self.query_one(DebugPanel).show(
-                self._statistics,
-                measuring=self._measuring,
-                inspection=self._inspection,
-                paused=self.chat.pacing.paused,
-            )
-
-    def _running_parts(self) -> list[Part]:
-        """The figures of a reply that is being written, or stands still."""
-        parts = reply_parts(self._statistics) if self._statistics is not None else []
-        if self.chat.pacing.paused:
-            return [part(0, self.key_names.put_into("paused: {pause} goes on, {step_once} takes one step")), *parts]
-        return parts or [part(0, "reading the prompt")]
-
-    def _ready_parts(self) -> list[Part]:
-        model = self.chat.model
-        parts = [part(0, "ready"), part(2, *options_forms(self.chat.options, model))]
-        if self._statistics is not None and self._statistics.context_window:
-            full = f"context {self._statistics.context_used}/{self._statistics.context_window}"
-            parts.append(part(3, full, figure="context"))
-        if model is not None and model.lookahead_supported:
-            parts.append(part(1, *promise(model.dtype)))
-        return parts

@@ -1,4 +1,4 @@
-"""``/set``: how replies are decoded, changed for as long as the chat is open."""
+"""Decoding options by name, as ``/set`` and the settings change them while the chat is open."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import msgspec
 
 from lade_chat.presentation.metrics import SEPARATOR, lookahead_forms, sampling_forms
 from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes
+from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.settings import nearest, parse
 
-_SIZES = ("window_size", "ngram_size", "guess_set_size")
-_DRAWING = ("temperature", "top_p", "top_k", "min_p", "typical_p", "repetition_penalty", "seed")
-NAMES = (*_DRAWING, "sampling", "max_new_tokens", "stop", *_SIZES, "sizes")
+_SIZES = Sizes.__struct_fields__
+_SAMPLING = tuple(name for name in SETTINGS if name in Sampling.__struct_fields__)
+NAMES = (*_SAMPLING, "sampling", "max_new_tokens", "stop", *_SIZES, "sizes")
 
 
 def current_options(options: DecodingOptions) -> str:
-    """What is in force, in one line."""
-    drawn = sampling_forms(options.sampling) if options.sampling is not None else ()
+    """Return the present options in one line."""
+    sampling = sampling_forms(options.sampling) if options.sampling is not None else ()
     parts = [
-        drawn[0] if drawn else "the likeliest token, always",
+        sampling[0] if sampling else "greedy",
         f"max_new_tokens {options.max_new_tokens}",
         lookahead_forms(options.lookahead, options.sizes)[0],
     ]
@@ -27,14 +28,15 @@ def current_options(options: DecodingOptions) -> str:
 
 
 def with_option(options: DecodingOptions, name: str, text: str) -> tuple[DecodingOptions, str]:
-    """The options with this value, none for a blank one, and a line that says so. Raises ValueError with a line."""
+    """Return the options with one value changed (a blank text: the default), and a line that reports it.
+
+    Raises ValueError with a line for the user.
+    """
     name = name.lower().replace("-", "_")
     if name not in NAMES:
         near = nearest(name, NAMES)
-        raise ValueError(
-            f"There is nothing to set called {name}. {f'Did you mean {near}?' if near else '/set lists all.'}"
-        )
-    told = f"{name} is {text} now." if text else f"{name} is as it was by itself."
+        raise ValueError(f"There is no option {name}. {f'Did you mean {near}?' if near else '/set lists all.'}")
+    report = f"{name} is {text} now." if text else f"{name} is the default again."
     if name == "sizes":
         if text not in ("", "auto"):
             raise ValueError("sizes can be auto; window_size, ngram_size and guess_set_size fix them.")
@@ -43,17 +45,17 @@ def with_option(options: DecodingOptions, name: str, text: str) -> tuple[Decodin
     if name in _SIZES:
         sizes = options.sizes or Sizes()
         value = getattr(Sizes(), name) if value is None else value
-        return msgspec.structs.replace(options, sizes=msgspec.structs.replace(sizes, **{name: value})), told
+        return msgspec.structs.replace(options, sizes=msgspec.structs.replace(sizes, **{name: value})), report
     if name == "max_new_tokens":
         value = DecodingOptions().max_new_tokens if value is None else value
-        return msgspec.structs.replace(options, max_new_tokens=value), told
+        return msgspec.structs.replace(options, max_new_tokens=value), report
     if name == "stop":
-        return msgspec.structs.replace(options, stop=value or ()), told
-    return msgspec.structs.replace(options, sampling=_drawing(options.sampling, name, value)), told
+        return msgspec.structs.replace(options, stop=value or ()), report
+    return msgspec.structs.replace(options, sampling=_sampling(options.sampling, name, value)), report
 
 
-def _drawing(sampling: Sampling | None, name: str, value: object) -> Sampling | None:
-    """What is asked for with another value; None for the likeliest token always."""
+def _sampling(sampling: Sampling | None, name: str, value: object) -> Sampling | None:
+    """Return the sampling with one value changed; None for greedy decoding."""
     if name == "sampling":
         return Sampling(from_model=True) if value == "model" else None
     return msgspec.structs.replace(sampling or Sampling(), **{name: value}).normalized()

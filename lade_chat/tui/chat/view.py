@@ -1,20 +1,116 @@
-"""What a screen must be able to show for ``Chat``."""
+"""The chat's state and the view to which the controller publishes it."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any, Protocol
 
 from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
-from lade_chat.protocol.values import ModelInfo
-from lade_chat.tui.app.key_names import KeyNames
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
+from lade_chat.tui.conversations.conversation_session import OpenConversation, ShownTurn
+from lade_chat.tui.race.queue import Races
+
+STILL_ANSWERING = "The model is still answering. {stop} stops it."
+STILL_LOADING = "The model is still loading."
+NO_MODEL = "No model is loaded. {open_model} opens one."
+NO_LOOKAHEAD = "Lookahead is not available with this model."
+
+
+class Phase(Enum):
+    """Current activity of the engine."""
+
+    LOADING = auto()
+    UNLOADED = auto()
+    READY = auto()
+    REPLYING = auto()
+    RACING = auto()
+    EXPLAINING = auto()
+    LOST = auto()
+
+
+@dataclass(frozen=True)
+class ChatState:
+    """An immutable snapshot, published whole on every change; the screen renders from it alone.
+
+    A refusal is the line that tells the user why not, with places for key names; it is empty if nothing is in the way.
+    """
+
+    options: DecodingOptions
+    sampling: Sampling | None
+    """As the engine reported it with the last reply; as asked for before the first."""
+    conversation: str
+    """The identifier of the open conversation."""
+    phase: Phase = Phase.LOADING
+    model: ModelInfo | None = None
+    stopping: bool = False
+    paused: bool = False
+
+    @property
+    def is_running(self) -> bool:
+        """True while there is something to stop."""
+        return self.phase in (Phase.REPLYING, Phase.RACING, Phase.EXPLAINING)
+
+    @property
+    def situation(self) -> tuple[object, ...]:
+        """Everything that a refusal depends on."""
+        return self.phase, self.stopping, self.model, self.conversation
+
+    def refusal_to_ask(self) -> str:
+        """Empty also while a model loads: the question then waits."""
+        if self.phase is Phase.UNLOADED:
+            return NO_MODEL
+        return STILL_ANSWERING if self.phase is Phase.REPLYING and not self.stopping else ""
+
+    def refusal_to_change(self) -> str:
+        """For asking a question again, and for leaving the current branch."""
+        if self.phase is Phase.READY:
+            return ""
+        if self.phase is Phase.LOADING:
+            return STILL_LOADING
+        if self.phase is Phase.LOST:
+            return "The engine is gone. {restart} starts it again."
+        return NO_MODEL if self.phase is Phase.UNLOADED else STILL_ANSWERING
+
+    def refusal_to_switch_lookahead(self) -> str:
+        if self.model is None:
+            return STILL_LOADING if self.phase is Phase.LOADING else NO_MODEL
+        return "" if self.model.lookahead_supported else NO_LOOKAHEAD
+
+    def refusal_to_race(self) -> str:
+        if self.phase is Phase.LOADING:
+            return STILL_LOADING
+        if self.phase is not Phase.READY or self.model is None:
+            return STILL_ANSWERING if self.phase in (Phase.REPLYING, Phase.RACING) else NO_MODEL
+        return "" if self.model.lookahead_supported else f"{NO_LOOKAHEAD[:-1]}, so there is nothing to race."
+
+    def refusal_to_explain(self) -> str:
+        if self.phase is Phase.READY and self.model is not None and not self.model.lookahead_supported:
+            return f"{NO_LOOKAHEAD[:-1]}, so there is nothing to show."
+        return self.refusal_to_change()
+
+
+class StatePublisher:
+    """Holder of the current state; the parts of the controller share it."""
+
+    def __init__(self, state: ChatState, publish: Callable[[ChatState], None]) -> None:
+        self.state = state
+        self._publish = publish
+
+    def change(self, **changes: Any) -> None:
+        """Replace fields of the state, and publish it if it differs."""
+        state = replace(self.state, **changes)
+        if state != self.state:
+            self.state = state
+            self._publish(state)
 
 
 class ChatView(Protocol):
-    """One call for each thing that happens; none of them asks anything back."""
+    """One call for each thing that happens; the view never queries the controller."""
 
-    @property
-    def key_names(self) -> KeyNames:
-        """What the keys are called that are in force."""
+    def update(self, state: ChatState) -> None:
+        """Render a new state."""
 
     def loading_began(self) -> None: ...
 
@@ -23,68 +119,59 @@ class ChatView(Protocol):
     def model_ready(self, model: ModelInfo) -> None: ...
 
     def load_failed(self, message: str, kept: ModelInfo | None) -> None:
-        """The model could not be loaded; ``kept`` is the one that was loaded before and still is."""
+        """The model could not be loaded; ``kept`` is the earlier model if it is still loaded."""
 
     def engine_lost(self, message: str) -> None: ...
 
     def user_said(self, text: str | None) -> None:
-        """A message was taken; it waits until ``reply_began``. None: the last reply is to go on."""
+        """A question was accepted; it waits until ``reply_began``. None: the last reply is to be continued."""
 
     def cut(self, turn: int) -> None:
-        """What was said from this turn on gives way to what is said next."""
+        """This turn and everything after it are about to be replaced."""
 
     def reply_began(self) -> None:
-        """The oldest waiting message is being answered."""
+        """The oldest waiting question is being answered."""
 
     def reading(self, done: int, total: int) -> None:
-        """So much of the prompt has been read."""
+        """``done`` of the prompt's ``total`` tokens have been read."""
 
     def reply_grew(self, tokens: Tokens) -> None: ...
 
     def reply_ended(self, finished: ReplyFinished) -> None: ...
 
     def reply_failed(self, message: str | None) -> None:
-        """The reply broke off; None if the reason is told elsewhere."""
+        """The reply broke off; None if the reason is shown elsewhere."""
 
-    def turn_kept(self) -> None:
-        """The reply that ended last is in the store."""
+    def turn_kept(self, turn: ShownTurn, conversation: OpenConversation) -> None:
+        """The reply that ended last has been stored."""
 
     def give_back(self, question: str) -> None:
-        """A question that got no answer: the user may want to send it again."""
+        """A question got no answer: the user may want to send it again."""
 
-    def stopping(self) -> None: ...
-
-    def settled(self) -> None:
-        """The engine is free again."""
-
-    def lookahead_changed(self) -> None: ...
-
-    def pace_changed(self) -> None:
-        """The running reply is paused, or goes on."""
-
-    def sampling_changed(self) -> None:
-        """Another seed, or other settings of the model's own, are in force from now on."""
-
-    def race_began(self, question: str) -> None: ...
+    def race_began(self, question: str, races: Races) -> None: ...
 
     def race_event(self, event: Event) -> None: ...
 
-    def explain_began(self) -> None: ...
+    def explain_began(self, model: ModelInfo) -> None: ...
 
     def explain_event(self, event: Event) -> None: ...
 
-    def cleared(self) -> None: ...
+    def cleared(self) -> None:
+        """A new conversation has begun."""
 
-    def conversation_opened(self) -> None:
-        """The conversation is another, or goes on elsewhere: show it anew."""
+    def conversation_opened(self, conversation: OpenConversation) -> None:
+        """Another conversation, or another branch of this one, is open."""
 
     def failed(self, message: str) -> None:
-        """Something failed that belongs to no reply."""
+        """Something failed outside of a reply."""
 
     def notice(self, text: str) -> None: ...
 
     def refuse(self, text: str) -> None:
-        """Why something cannot be done just now: told for a moment, and no longer than things stand so."""
+        """Show briefly why something cannot be done, for at most as long as that is true.
+
+        ``{action}`` in the text stands for that action's key.
+        """
 
     def hint(self, text: str) -> None:
-        """A word that goes away by itself."""
+        """Show a line for a moment."""

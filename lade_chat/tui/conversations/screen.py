@@ -17,20 +17,20 @@ from textual.widgets.option_list import Option
 from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.values import Model, Summary
-from lade_chat.tui.conversations.conversation_session import Talk
-from lade_chat.tui.conversations.store_worker import Keeper
+from lade_chat.tui.conversations.conversation_session import ConversationSession
+from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.dialog import Dialog
 from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PAGE = 50
-MODEL_CELLS = 18
-"""The widest name of a model in a row."""
+MAX_MODEL_CELLS = 18
+"""The width of the longest model name in a row."""
 TITLE = "Conversations"
 NOTHING = "No conversations yet: they are kept from their first question on."
 
 
 class ConversationList(Dialog[str | None]):
-    """Gives back the id of the conversation to go on with. ``deleted`` gathers what may be brought back."""
+    """Returns the id of the conversation to resume. ``deleted`` collects the ids that can be restored."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", priority=True),
@@ -46,23 +46,30 @@ class ConversationList(Dialog[str | None]):
         Binding("pagedown", "move('page_down')", show=False, priority=True),
     ]
 
-    def __init__(self, keeper: Keeper, talk: Talk, deleted: list[str], search: str = "", model: str = "") -> None:
-        """``model``: the name of the one that is loaded."""
+    def __init__(
+        self,
+        worker: StoreWorker,
+        session: ConversationSession,
+        deleted: list[str],
+        search: str = "",
+        model: str = "",
+    ) -> None:
+        """``model``: the name of the loaded model."""
         super().__init__()
         self._deleted = deleted
-        self._keeper = keeper
-        self._talk = talk
+        self._worker = worker
+        self._session = session
         self._search = search
         self._model = model
         self._shown: list[Summary] = []
         self._asked = 0
         self._complete = False
         self._waiting = False
-        """Whether the list may not show yet what was asked for."""
+        """True until the list shows the result of the last request."""
         self._then: list[Callable[[], None]] = []
-        """What is to be done as soon as it does."""
-        self._done = False
-        """Whether the last line tells what was done since the search was typed."""
+        """Actions that wait for that."""
+        self._reported = False
+        """True if the last line reports an action since the search was typed."""
         self._renaming: Summary | None = None
 
     def compose(self) -> ComposeResult:
@@ -81,10 +88,10 @@ class ConversationList(Dialog[str | None]):
 
     @property
     def line(self) -> str:
-        """What the last line says."""
+        """The text of the last line."""
         return str(self.query_one(".line", Static).content)
 
-    # --- what the user does ------------------------------------------------------------------------------------
+    # --- input -------------------------------------------------------------------------------------------------
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
@@ -123,16 +130,16 @@ class ConversationList(Dialog[str | None]):
         self._end_renaming()
 
     def action_keep_title(self) -> None:
-        # By way of the field's own queue: it may not have read yet what was typed last.
+        # Through the field's own queue, as it may not have handled the last keys yet.
         self.query_one("#title", Input).call_later(self._rename)
 
     def action_move(self, direction: str) -> None:
         getattr(self._list, f"action_{'cursor_' if direction in ('up', 'down') else ''}{direction}")()
 
-    # --- what is done about a conversation -----------------------------------------------------------------------
+    # --- actions -----------------------------------------------------------------------------------------------
 
     def _when_shown(self, act: Callable[[], None]) -> None:
-        """Have ``act`` called when the list shows what matches all that has been typed before."""
+        """Have ``act`` called once the list shows the matches of everything typed so far."""
 
         def read() -> None:
             if not self.is_on_stack:
@@ -167,27 +174,27 @@ class ConversationList(Dialog[str | None]):
             return
         self._deleted.append(chosen.id)
         self._waiting = True
-        self._keeper.change(lambda: self._keeper.store.delete(chosen.id), self._look)
-        self._done = True
+        self._worker.change(lambda: self._worker.store.delete(chosen.id), self._look)
+        self._reported = True
         self._say(f"“{printable(chosen.title)}” is deleted. Ctrl+Z brings it back.")
 
     def action_undo(self) -> None:
         if not self._deleted:
-            self._say("Nothing was deleted here that could be brought back.")
+            self._say("There is nothing to bring back.")
             return
         back = self._deleted.pop()
-        self._keeper.change(lambda: self._keeper.store.restore(back), self._look)
-        self._say("It is back.")
+        self._worker.change(lambda: self._worker.store.restore(back), self._look)
+        self._say("Restored.")
 
     def _rename(self) -> None:
         if (conversation := self._renaming) is None or not self.is_on_stack:
             return
         title = self.query_one("#title", Input).value
         self._waiting = True
-        if conversation.id == self._talk.current.id:
-            self._talk.rename(title, self._look)
+        if conversation.id == self._session.current.id:
+            self._session.rename(title, self._look)
         else:
-            self._keeper.change(lambda: self._keeper.store.rename(conversation.id, title), self._look)
+            self._worker.change(lambda: self._worker.store.rename(conversation.id, title), self._look)
         self._end_renaming()
 
     def _end_renaming(self) -> None:
@@ -199,16 +206,16 @@ class ConversationList(Dialog[str | None]):
         self.query_one("#search").focus()
         self._say("")
 
-    # --- what is found -----------------------------------------------------------------------------------------
+    # --- results -----------------------------------------------------------------------------------------------
 
     def _search_for(self, text: str) -> None:
         if text != self._search:
-            self._search, self._done = text, False
+            self._search, self._reported = text, False
             self._say("")
             self._look()
 
     def _look(self, after: Summary | None = None) -> None:
-        """Look up what matches; an answer to an earlier search comes too late and is not shown."""
+        """Look up the matches; results of an earlier search are discarded."""
         self._asked += 1
         asked, search = self._asked, self._search
 
@@ -221,21 +228,21 @@ class ConversationList(Dialog[str | None]):
                 self._waiting, self._then = False, []
 
         self._complete, self._waiting = False, True
-        self._keeper.look_up(lambda: self._keeper.store.page(search, after=after, size=PAGE), show, failed)
+        self._worker.look_up(lambda: self._worker.store.page(search, after=after, size=PAGE), show, failed)
 
     def _found(self, found: Sequence[Summary], after: Summary | None) -> None:
         place = self._list.highlighted
         self._shown = [*self._shown, *found] if after is not None else list(found)
         self._complete = len(found) < PAGE
         self._draw(place)
-        if not self._shown and not self._done:
+        if not self._shown and not self._reported:
             self._say("Nothing found." if self._search.strip() else NOTHING)
         self._waiting = False
         while self._then and not self._waiting:
             self._then.pop(0)()
 
     def _draw(self, place: int | None) -> None:
-        width = max(self._list.scrollable_content_region.width - 2, 20)  # for the scrollbar, there or not
+        width = max(self._list.scrollable_content_region.width - 2, 20)  # room for the scrollbar
         with self.prevent(OptionList.OptionHighlighted):
             self._list.clear_options()
             self._list.add_options(Option(self._row(each, width), each.id) for each in self._shown)
@@ -243,12 +250,12 @@ class ConversationList(Dialog[str | None]):
                 self._list.highlighted = min(place or 0, len(self._shown) - 1)
 
     def _row(self, summary: Summary, width: int) -> Content:
-        here = "here · " if summary.id == self._talk.current.id else ""
+        here = "here · " if summary.id == self._session.current.id else ""
         model = _short(summary.record.model)
         said = ago(time.time() - summary.record.updated)
         if width >= 50:
             shown = [model, f"{here}{counted(summary.turns, 'turn')}", said]
-        else:  # where there is little room, only a model that is not the present one
+        else:  # narrow: only a model other than the loaded one
             shown = [model if model != _short(Model(self._model)) else "", said]
         about = " · ".join(filter(None, shown))
         title = " ".join(printable(summary.title).split()) or "(no title)"
@@ -270,13 +277,13 @@ class ConversationList(Dialog[str | None]):
 
 
 def _short(model: Model | None) -> str:
-    """A model's name without its maker's, cut to ``MODEL_CELLS``."""
+    """Return a model's name without its owner, cut to ``MAX_MODEL_CELLS``."""
     name = printable(model.name).rpartition("/")[2] if model is not None else ""
-    return name if cell_len(name) <= MODEL_CELLS else set_cell_size(name, MODEL_CELLS - 1) + "…"
+    return name if cell_len(name) <= MAX_MODEL_CELLS else set_cell_size(name, MAX_MODEL_CELLS - 1) + "…"
 
 
 def ago(seconds: float) -> str:
-    """How long ago, in the largest unit that is full: ``5 min ago``."""
+    """Return an age in its largest full unit: ``5 min ago``."""
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:
             return f"{seconds // size:.0f} {unit} ago"

@@ -1,4 +1,4 @@
-"""Reads and writes what is kept, in one thread and in order, so that the screen never waits for a disk."""
+"""The thread that reads and writes the store, in order, so that the screen never waits for a disk."""
 
 from __future__ import annotations
 
@@ -12,44 +12,46 @@ from lade_chat.store.store import Store
 from lade_chat.tui.transcript.notice import NoticeKind
 
 CLOSING_SECONDS = 3.0
-"""How long quitting waits for the disk at most; usually it takes some milliseconds."""
+"""Limit on waiting for the disk when quitting; it usually takes some milliseconds."""
 SAVED_AGAIN = "Everything is saved now."
 
 T = TypeVar("T")
 Job: TypeAlias = Callable[[], None]
 
 
-class Keeper:
-    """Jobs go in on the screen's side and run one after another; what comes of them is delivered there too.
+class StoreWorker:
+    """Runs jobs one after another; they are submitted, and their results delivered, in the screen's thread.
 
-    ``deliver`` has a function called on the screen's side and may itself be called from any thread. ``tell`` shows a
-    line to the user: what could not be saved (once, until it is saved), and the store's notices.
+    ``deliver`` has a function called in the screen's thread and is itself called from any thread. ``report`` shows a
+    line to the user: a failure to save (once, until everything is saved), and the store's notices.
     """
 
-    def __init__(self, store: Store, deliver: Callable[[Job], object], tell: Callable[[str, NoticeKind], None]) -> None:
+    def __init__(
+        self, store: Store, deliver: Callable[[Job], object], report: Callable[[str, NoticeKind], None]
+    ) -> None:
         self.store = store
         self.trouble = ""
-        """Why not everything is saved; empty if it is."""
+        """The reason that something is not saved; empty if everything is."""
         self._deliver = deliver
-        self._tell = tell
+        self._show = report
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._pending = 0
-        self._told_notices = 0
+        self._reported_notices = 0
         self._idle: Job = lambda: None
         self._closed = False
 
     @property
     def busy(self) -> bool:
-        """Whether something that was asked for has not been delivered yet."""
+        """True until the results of all jobs have been delivered."""
         return self._pending > 0
 
     def when_idle(self, call: Job) -> None:
-        """Have ``call`` called whenever all that was asked for has been delivered."""
+        """Have ``call`` called whenever the results of all jobs have been delivered."""
         self._idle = call
 
     def change(self, work: Callable[[], object], then: Job | None = None) -> None:
-        """Change what is kept. ``then`` is called even if the change could not be written yet: it is in memory."""
+        """Change the store. ``then`` is called even if the change could not be written yet: it is in memory."""
 
         def done(_result: object) -> None:
             if then is not None:
@@ -58,20 +60,17 @@ class Keeper:
         self._do(work, done, done)
 
     def look_up(self, work: Callable[[], T], then: Callable[[T], None], failed: Job | None = None) -> None:
-        """Have ``then`` called with what ``work`` gives back, or ``failed`` if that cannot be had."""
+        """Have ``then`` called with the result of ``work``, or ``failed`` if the store cannot be read."""
         self._do(work, then, lambda _result: failed() if failed is not None else None)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for what was asked for so far, at most so long; it is delivered afterwards. False if it takes longer."""
+        """Wait for the jobs so far, whose results are delivered afterwards. False after ``seconds``."""
         done = threading.Event()
         self._jobs.put(done.set)
         return done.wait(seconds)
 
     def close(self) -> bool:
-        """Finish what was asked for, and let the store go; ``trouble`` is then why that failed.
-
-        False if the disk takes too long over it.
-        """
+        """Finish all jobs and close the store. False if that takes too long; ``trouble`` says why it failed."""
         thread, self._thread, self._closed = self._thread, None, True
         self._deliver = lambda _call: None
         if thread is None:
@@ -85,7 +84,7 @@ class Keeper:
         if self._closed:
             return
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="store", daemon=True)
             self._thread.start()
         self._pending += 1
 
@@ -112,15 +111,15 @@ class Keeper:
             self._idle()
 
     def _report(self, trouble: str) -> None:
-        for notice in self.store.notices[self._told_notices :]:
-            self._tell(notice, "error")
-        self._told_notices = len(self.store.notices)
+        for notice in self.store.notices[self._reported_notices :]:
+            self._show(notice, "error")
+        self._reported_notices = len(self.store.notices)
         if trouble and trouble != self.trouble:
             self.trouble = trouble
-            self._tell(trouble, "error")
+            self._show(trouble, "error")
         elif self.trouble and not trouble and not self.store.unsaved:
             self.trouble = ""
-            self._tell(SAVED_AGAIN, "information")
+            self._show(SAVED_AGAIN, "information")
 
     def _close_store(self) -> None:
         try:

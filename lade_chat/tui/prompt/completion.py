@@ -1,85 +1,96 @@
-"""What can be completed in a prompt: a slash command and what may follow it, or the path of a file to attach."""
+"""Completion in the prompt: slash commands, their arguments, and paths of files to attach."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from lade_chat.tui.chat.commands import is_command, matching
-from lade_chat.tui.chat.set_option import NAMES as OPTIONS
-from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
-from lade_chat.tui.theme.palettes import NAMES as THEMES
-
-MOST = 50
-_MOST_READ = 5000
-"""Entries of a folder that are looked at: the list has to be there before the next key."""
+MAX_COMPLETIONS = 50
+_MAX_READ = 5000
+"""Limit on the entries of a folder that are read: the list has to be there before the next key."""
 _PATH = re.compile(r"""(?<!\S)@(?:"([^"\n]*)|([^\s"@][^\s"]*)?)$""")
 
 
-_ARGUMENTS = {
-    "/help": TOPICS,
-    "/copy": ("code", "all"),
-    "/system": ("off",),
-    "/set": OPTIONS,
-    "/theme": THEMES,
-    "/lookahead": ("on", "off"),
-}
-"""The words that can follow a command."""
+@dataclass(frozen=True)
+class CompletableCommand:
+    """A slash command as far as the prompt needs it; optional arguments are in brackets."""
+
+    name: str
+    takes: str
+    does: str
+    _: KW_ONLY
+    words: Sequence[str] = ()
+    """Arguments that are offered."""
+    takes_path: bool = False
 
 
 class Completion(NamedTuple):
-    """``text`` goes in place of what stands from ``start`` to the cursor; ``about`` is told beside it."""
+    """``text`` replaces the line from ``start`` to the cursor; ``about`` is shown beside it."""
 
     start: int
     text: str
     about: str = ""
     final: bool = True
-    """Whether nothing is left to be completed after it."""
+    """False if more can be completed after it."""
 
 
-def completions(line: str, *, first_line: bool) -> list[Completion]:
-    """What can follow ``line``, a line of the prompt up to the cursor."""
+def is_command(text: str) -> bool:
+    """Return True for a slash command; a text that begins with two slashes is none."""
+    return text.startswith("/") and not text.startswith("//")
+
+
+def unescaped(text: str) -> str:
+    """Return a text that is no command without the first of two leading slashes."""
+    return text[1:] if text.startswith("//") else text
+
+
+def completions(line: str, commands: Sequence[CompletableCommand], *, first_line: bool) -> list[Completion]:
+    """Return what can follow ``line``, a line of the prompt up to the cursor."""
     if first_line and is_command(line) and not any(character.isspace() for character in line):
         return [
             Completion(0, f"/{command.name}", f"{command.takes} {command.does}".strip())
-            for command in matching(line[1:])
+            for command in commands
+            if command.name.startswith(line[1:].lower())
         ]
-    command, blank, begun = line.partition(" ")
-    if first_line and blank and command in _ARGUMENTS:
-        fitting = [word for word in _ARGUMENTS[command] if word.startswith(begun)]
-        return [Completion(len(command) + 1, word) for word in fitting if word != begun]
-    if first_line and blank and command == "/model":
-        return _paths(begun, len(command) + 1, mention=False) if begun.startswith((".", "/", "~")) else []
+    name, _, argument = line.partition(" ")
+    command = next((each for each in commands if first_line and line.startswith(f"/{each.name} ")), None)
+    if command is not None and command.words:
+        matching = [word for word in command.words if word.startswith(argument) and word != argument]
+        return [Completion(len(name) + 1, word) for word in matching]
+    if command is not None and command.takes_path:
+        return _paths(argument, len(name) + 1, mention=False) if argument.startswith((".", "/", "~")) else []
     found = _PATH.search(line)
     return _paths(found[1] if found[1] is not None else found[2] or "", found.start()) if found else []
 
 
-def _paths(begun: str, start: int, *, mention: bool = True) -> list[Completion]:
-    folder, _, beginning = begun.rpartition("/")
-    shown = f"{folder}/" if "/" in begun else ""
+def _paths(typed: str, start: int, *, mention: bool = True) -> list[Completion]:
+    folder, _, beginning = typed.rpartition("/")
+    shown = f"{folder}/" if "/" in typed else ""
     try:
         with os.scandir(Path(shown or ".").expanduser()) as entries:
-            names = [(entry.name, entry.is_dir()) for entry in islice(entries, _MOST_READ) if _fits(entry, beginning)]
+            names = [(entry.name, entry.is_dir()) for entry in islice(entries, _MAX_READ) if _matches(entry, beginning)]
     except (OSError, RuntimeError):  # no such folder, or no such user's home
         return []
     return [
         Completion(start, _mention(path) if mention else path, final=not is_folder)
-        for name, is_folder in sorted(names, key=lambda each: (not each[1], each[0].lower()))[:MOST]
+        for name, is_folder in sorted(names, key=lambda each: (not each[1], each[0].lower()))[:MAX_COMPLETIONS]
         for path in [f"{shown}{name}{'/' if is_folder else ''}"]
     ]
 
 
-def _fits(entry: os.DirEntry[str], beginning: str) -> bool:
+def _matches(entry: os.DirEntry[str], beginning: str) -> bool:
     hidden = entry.name.startswith(".") and not beginning.startswith(".")
     plain = entry.name.isprintable() and '"' not in entry.name
     return not hidden and plain and entry.name.lower().startswith(beginning.lower())
 
 
 def _mention(path: str) -> str:
-    """The path as it is typed; a folder's quotation stays open, so that its files can follow."""
+    """Return the path as it is typed; quotation marks stay open after a folder, so that its files can follow."""
     if not any(character.isspace() for character in path):
         return f"@{path}"
     return f'@"{path}' if path.endswith("/") else f'@"{path}"'

@@ -1,4 +1,4 @@
-"""The list above the prompt, of what can be completed in it."""
+"""The list of completions above the prompt."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ NAME_WIDTH = 12
 
 
 class CompletionList(OptionList, can_focus=False):
-    """There only while there is something to choose from; the prompt keeps the focus."""
+    """Shown only while there is something to choose; the prompt keeps the focus."""
 
     @dataclass
     class Chosen(Message):
-        """One of them was clicked on."""
+        """A completion was clicked."""
 
     def __init__(self) -> None:
         super().__init__(compact=True)
@@ -28,7 +28,7 @@ class CompletionList(OptionList, can_focus=False):
         self.display = False
 
     def offer(self, found: Sequence[Completion]) -> None:
-        """Show these; none of them has the list go away."""
+        """Show these completions; hide the list if there are none."""
         if list(found) == self._offered:
             return
         self._offered = list(found)
@@ -38,18 +38,18 @@ class CompletionList(OptionList, can_focus=False):
         self.display = bool(found)
 
     def close(self) -> bool:
-        """Have it go away; False if it was not there."""
+        """Hide the list; False if it was hidden already."""
         was_open = self.display
         self.display = False
         return was_open
 
     def reopen(self) -> None:
-        """Have it come back, if there still is something to choose from."""
+        """Show the list again if there is still something to choose."""
         self.display = bool(self._offered)
 
     @property
     def chosen(self) -> Completion | None:
-        """The one that is highlighted, as long as the list is there."""
+        """The highlighted completion; None while the list is hidden."""
         place = self.highlighted
         return self._offered[place] if self.display and place is not None else None
 

@@ -1,4 +1,4 @@
-"""Where the user types: Enter sends, Shift+Enter and Ctrl+J break the line, Up and Down recall."""
+"""The prompt: Enter sends, Shift+Enter and Ctrl+J break the line, Up and Down recall."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from textual.widgets import TextArea
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.app.key_names import keys_of
-from lade_chat.tui.chat.commands import is_command
-from lade_chat.tui.prompt.completion import completions
+from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_command
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.theme.legend import bear_legend
 
@@ -23,9 +22,9 @@ PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
 
 
 class Prompt(TextArea, inherit_bindings=False):
-    """Grows to eight lines. Recalling begins in an empty prompt and ends where the text is edited."""
+    """Grows to eight lines. The history is recalled from an empty prompt, until the text is edited."""
 
-    # The screen's keys (Ctrl+D, F6) are not an editor's here, so that the footer shows them in its own order.
+    # Ctrl+D and F6 are the screen's keys: without the editor's own bindings the footer shows them in its order.
     BINDINGS: ClassVar[list[BindingType]] = [
         replace(binding, key="delete") if binding.key == "delete,ctrl+d" else binding
         for binding in TextArea.BINDINGS
@@ -33,7 +32,7 @@ class Prompt(TextArea, inherit_bindings=False):
     ]
 
     editing: var[int | None] = var[int | None](None)
-    """The turn whose question is to be replaced by what is sent."""
+    """The turn whose question is being edited."""
 
     @dataclass
     class Submitted(Message):
@@ -41,7 +40,7 @@ class Prompt(TextArea, inherit_bindings=False):
 
         text: str
 
-    def __init__(self) -> None:
+    def __init__(self, commands: Sequence[CompletableCommand] = ()) -> None:
         super().__init__(
             soft_wrap=True,
             show_line_numbers=False,
@@ -50,7 +49,8 @@ class Prompt(TextArea, inherit_bindings=False):
             placeholder=PLACEHOLDER,
         )
         self.completions: CompletionList | None = None
-        """The list that its screen shows for it."""
+        """The list that the screen shows for this prompt."""
+        self._commands = commands
         self._history: list[str] = []
         self._recalled: int | None = None
 
@@ -58,30 +58,30 @@ class Prompt(TextArea, inherit_bindings=False):
         bear_legend(self)
 
     def recall_from(self, newest_first: Sequence[str]) -> None:
-        """What was asked in earlier conversations comes before what was sent in this one."""
+        """Prepend the questions of earlier conversations to the history."""
         self._history = [*reversed(newest_first), *self._history]
         self._recalled = None
 
     def revise(self, turn: int, question: str) -> None:
-        """Have a question edited; what is sent takes its place. Esc gives it up."""
+        """Edit a question: the next message replaces it. Esc cancels."""
         self.put(question)
         self.editing = turn
         self.focus()
 
     def clear_all(self) -> None:
-        """An empty prompt; what is sent next is a new question."""
+        """Empty the prompt; the next message is a new question."""
         self.editing = None
         self.put("")
 
     def remember(self, text: str) -> None:
-        """Keep what was sent, for recalling."""
+        """Add a message to the history."""
         if not self._history or self._history[-1] != text:
             self._history.append(text)
         self._recalled = None
 
     def watch_editing(self, turn: int | None) -> None:
-        words = "editing: Enter asks this instead, {stop} gives it up"
-        self.border_title = None if turn is None else keys_of(self).put_into(words)
+        text = "editing: Enter asks this instead, {stop} gives it up"
+        self.border_title = None if turn is None else keys_of(self).put_into(text)
 
     def put(self, text: str) -> None:
         """Replace the text, cursor at its end."""
@@ -89,31 +89,31 @@ class Prompt(TextArea, inherit_bindings=False):
         self.move_cursor(self.document.end)
 
     def complete(self, *, send: bool = False) -> bool:
-        """Take what is highlighted in the list; False if nothing was left to take. ``send`` then runs a command."""
+        """Insert the highlighted completion; False if there is none, or with ``send`` once a command is complete."""
         chosen = self.completions.chosen if self.completions is not None else None
         if chosen is None:
             return False
         row, column = self.cursor_location
-        begun = self.document.get_line(row)[chosen.start : column]
-        if send and begun in ("", chosen.text):
+        typed = self.document.get_line(row)[chosen.start : column]
+        if send and typed in ("", chosen.text):
             return False
         after = "" if not chosen.final or send else " "
         self.replace(chosen.text + after, (row, chosen.start), (row, column))
         return not (send and is_command(chosen.text))
 
     def offer_completions(self) -> None:
-        """Have the list show what can follow the text before the cursor."""
+        """List what can follow the text before the cursor."""
         if self.completions is not None:
             row, column = self.cursor_location
             line = self.document.get_line(row)
-            # What is recalled is whole, and Up goes on recalling.
+            # A recalled message is complete, and Up recalls the next one.
             recalled = self._recalled is not None and self.text == self._history[self._recalled]
             at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
-            self.completions.offer(completions(line[:column], first_line=row == 0) if at_end else [])
+            self.completions.offer(completions(line[:column], self._commands, first_line=row == 0) if at_end else [])
 
     async def _on_key(self, event: Key) -> None:
         choosing = self.completions is not None and self.completions.display
-        if event.key == "tab":  # never leaves for another widget: who writes a message goes on writing
+        if event.key == "tab":  # the focus stays in the prompt
             event.stop()
             event.prevent_default()
             if self.completions is not None:
@@ -168,6 +168,6 @@ class Prompt(TextArea, inherit_bindings=False):
 
 
 def without_controls(text: str) -> str:
-    """A paste with its line ends made ``\\n`` and every other control character but tab left out."""
+    """Return the text with line ends made ``\\n``, and without control characters other than tab."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     return "".join(character for character in lines if printable(character) == character)

@@ -14,16 +14,16 @@ from lade_chat.errors import LadeChatError
 
 
 class EditorError(LadeChatError):
-    """The editor cannot be started, or did not end well."""
+    """The editor cannot be started, or failed."""
 
 
 def editor_command() -> list[str]:
-    """$VISUAL, else $EDITOR, else one that is there. Raises EditorError if there is none."""
+    """Return the command in $VISUAL or $EDITOR, else an installed editor. Raises EditorError if there is none."""
     named = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         command = shlex.split(named)
     except ValueError:
-        raise EditorError("$VISUAL or $EDITOR cannot be understood: it has an open quotation.") from None
+        raise EditorError("$VISUAL or $EDITOR cannot be understood: a quotation mark is not closed.") from None
     if not command:
         command = [next((name for name in ("sensible-editor", "nano", "vi", "notepad") if shutil.which(name)), "")]
     if not shutil.which(command[0]):
@@ -32,7 +32,7 @@ def editor_command() -> list[str]:
 
 
 def edit(text: str, command: list[str]) -> str:
-    """What the user made of ``text``, less line breaks at its end; waits for the editor. Raises EditorError."""
+    """Have ``text`` edited and return it without trailing line breaks; blocks. Raises EditorError."""
     handle, name = tempfile.mkstemp(prefix="lade-chat-", suffix=".md")
     path = Path(name)
     try:

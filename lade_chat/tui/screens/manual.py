@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
@@ -16,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.key_names import keys_of
+from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import ManualPage, manual_pages, page_named
 from lade_chat.tui.theme.legend import bear_legend
 from lade_chat.tui.widgets.dialog import Dialog
@@ -46,10 +48,11 @@ class HelpScreen(Dialog[None]):
         Binding("enter", "next_found", show=False, priority=True),
     ]
 
-    def __init__(self, model: ModelInfo | None, topic: str = "") -> None:
+    def __init__(self, model: ModelInfo | None, topic: str = "", commands: Sequence[CompletableCommand] = ()) -> None:
         super().__init__()
         self._model = model
         self._topic = topic
+        self._commands = commands
         self._pages: tuple[ManualPage, ...] = ()
         self._listed: tuple[ManualPage, ...] = ()
         self._found: list[Widget] = []
@@ -68,7 +71,7 @@ class HelpScreen(Dialog[None]):
             yield Static("↑↓ pages · PgUp, PgDn · Ctrl+E live · Esc closes", markup=False, classes="line")
 
     def on_mount(self) -> None:
-        self._pages = manual_pages(keys_of(self), self._model)
+        self._pages = manual_pages(keys_of(self), self._model, self._commands)
         bear_legend(self.query_one(".dialog"))
         wanted = page_named(self._pages, self._topic)
         search = self.query_one(Input)

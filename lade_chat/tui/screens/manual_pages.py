@@ -11,7 +11,7 @@ from lade_chat.presentation.metric_help import MEASURED
 from lade_chat.presentation.metrics import ORIGINS
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.key_names import KeyNames
-from lade_chat.tui.chat.commands import COMMANDS
+from lade_chat.tui.prompt.completion import CompletableCommand
 
 NAMES = (
     "keys",
@@ -49,10 +49,12 @@ class ManualPage(NamedTuple):
         return f"| **{term}** |" in text or re.search(rf"^#+ {re.escape(term)}$", text, re.MULTILINE) is not None
 
 
-def manual_pages(keys: KeyNames, model: ModelInfo | None = None) -> tuple[ManualPage, ...]:
-    """All pages, with these keys, and what is to be said of the model that is loaded."""
+def manual_pages(
+    keys: KeyNames, model: ModelInfo | None = None, commands: Sequence[CompletableCommand] = ()
+) -> tuple[ManualPage, ...]:
+    """Return all pages with the current keys, the loaded model, and a list of the slash commands."""
     lists = {
-        "{commands}": _table([(f"/{each.name} {each.takes}".strip(), each.does) for each in COMMANDS]),
+        "{commands}": _table([(f"/{each.name} {each.takes}".strip(), each.does) for each in commands]),
         "{actions}": _table([(action, keys.all(action)) for action in keys.keys]),
         "{origins}": _table([*ORIGINS.items()]),
         "{measured}": _table([*MEASURED.items()]),

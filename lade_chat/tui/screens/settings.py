@@ -13,21 +13,16 @@ from textual.events import DescendantFocus
 from textual.widgets import Input, Label, Select, Static
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.settings.catalogue import SAMPLING_SETTINGS, SETTINGS
+from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 from lade_chat.settings.kinds import Switch, Text, Value, as_text
 from lade_chat.settings.settings import parse
 from lade_chat.tui.app.preferences import Preferences
 from lade_chat.tui.widgets.dialog import Dialog
 
-SHOWN = (
-    "theme",
-    "colours",
-    "system",
-    "max_new_tokens",
-    *SAMPLING_SETTINGS,
-    "lookahead",
-    "debug",
-)
+_FIRST = ("theme", "colours", "system", "max_new_tokens")
+_SIZES = ("window_size", "ngram_size", "guess_set_size")
+_NOT_SHOWN = (*MODEL_SETTINGS, *_SIZES, "raw", "plain", "save", "data_dir")
+"""Settings that the command line needs before there is a screen, or that an open chat cannot change."""
 Changes: TypeAlias = Mapping[str, Value | None]
 """Only what is another than before; None for a setting that is to be forgotten."""
 
@@ -51,7 +46,7 @@ class SettingsScreen(Dialog[Changes | None]):
             dialog.border_subtitle = "Enter keeps them · Esc cancels"
             yield Static(classes="error", markup=False)
             yield Static(Content.styled(printable(str(self._preferences.path)), "$text-muted"), markup=False)
-            for name in SHOWN:
+            for name in _shown():
                 with Horizontal(classes="setting"):
                     yield Label(name, markup=False)
                     yield self._field(name)
@@ -63,7 +58,7 @@ class SettingsScreen(Dialog[Changes | None]):
         self.query_one("#system").focus()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        if event.widget.id in SHOWN:
+        if event.widget.id in _shown():
             self.query_one(".line", Static).update(self._about(event.widget.id))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -72,7 +67,7 @@ class SettingsScreen(Dialog[Changes | None]):
 
     def action_save(self) -> None:
         changes: dict[str, Value | None] = {}
-        for name in SHOWN:
+        for name in _shown():
             text = self._text(name)
             if text == self._before(name):
                 continue
@@ -123,6 +118,11 @@ class SettingsScreen(Dialog[Changes | None]):
         error.display = True
         self.query_one(f"#{name}").focus()
         self.query_one(".dialog").scroll_home(animate=False)
+
+
+def _shown() -> tuple[str, ...]:
+    """Return the names of the settings on this screen, in order."""
+    return (*_FIRST, *(name for name in SETTINGS if name not in (*_FIRST, *_NOT_SHOWN)))
 
 
 def _choices(name: str, themes: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which model was asked for, and which one there is."""
+"""The model that was requested, and the one that is loaded."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.store.values import Model
 
 
-class Loads:
-    """Loads may overtake one another: only the model that was asked for last counts."""
+class ModelLoads:
+    """Requests may overlap: only the last one counts."""
 
     def __init__(self, options: ModelOptions) -> None:
         self.options = options
-        """Of the model that is there, else of the one asked for last."""
+        """Options of the loaded model; of the last request while there is none."""
         self.model: ModelInfo | None = None
         self._running: deque[ModelOptions] = deque()
         self._last_loaded: tuple[ModelInfo, ModelOptions] | None = None
 
     @property
-    def kept(self) -> Model:
-        """The model as the store names it."""
+    def stored(self) -> Model:
+        """The loaded model as the store names it."""
         return Model.of(self.model, self.options.path) if self.model is not None else Model("")
 
     def begin(self) -> None:
-        """The model of ``options`` is being loaded."""
+        """Record that the model of ``options`` is being loaded."""
         self.model = None
         self._running.append(self.options)
 
-    def ended(self, event: Loaded | LoadFailed) -> bool:
-        """Whether that was the load asked for last; where it failed, an earlier model may be what is kept."""
+    def end(self, event: Loaded | LoadFailed) -> bool:
+        """Record a result; True if it belongs to the last request. After a failure an earlier model may remain."""
         options = self._running.popleft() if self._running else self.options
         if isinstance(event, Loaded):
             self._last_loaded = (event.model, options)
@@ -41,7 +41,7 @@ class Loads:
         self.model, self.options = self._last_loaded or (None, options)
         return True
 
-    def lost(self) -> None:
-        """The engine is gone, and with it every model."""
+    def lose(self) -> None:
+        """Forget every model: the engine is gone."""
         self.model = self._last_loaded = None
         self._running.clear()

@@ -1,0 +1,290 @@
+"""The rendering of what the chat's controller publishes, on the chat screen's widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from textual.screen import Screen
+
+from lade_chat.export.content import Content
+from lade_chat.export.recording import Recording
+from lade_chat.presentation.metrics import Part, options_forms, part, promise, reply_parts
+from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
+from lade_chat.protocol.inspection import Inspection
+from lade_chat.protocol.values import ModelInfo, Statistics
+from lade_chat.tui.app.key_names import KeyNames, keys_of
+from lade_chat.tui.chat.saving import default_name, save_picture
+from lade_chat.tui.chat.view import ChatState, Phase
+from lade_chat.tui.conversations.conversation_session import OpenConversation, ShownTurn
+from lade_chat.tui.conversations.store_worker import Job
+from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.inspector.panel import DebugPanel
+from lade_chat.tui.prompt.editor import Prompt
+from lade_chat.tui.race.menu import RaceChoice, RaceMenu
+from lade_chat.tui.race.queue import Races
+from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.screens.picture_name import PictureName
+from lade_chat.tui.theme.legend import view_of
+from lade_chat.tui.transcript.column import Transcript
+from lade_chat.tui.transcript.notice import Notice
+from lade_chat.tui.widgets.header_bar import HeaderBar
+from lade_chat.tui.widgets.status_bar import StatusBar
+
+
+class ChatWidgets:
+    """Available once ``screen`` is composed."""
+
+    def __init__(self, screen: Screen[None]) -> None:
+        self.screen = screen
+
+    @property
+    def transcript(self) -> Transcript:
+        return self.screen.query_one(Transcript)
+
+    @property
+    def prompt(self) -> Prompt:
+        return self.screen.query_one(Prompt)
+
+    @property
+    def status(self) -> StatusBar:
+        return self.screen.query_one(StatusBar)
+
+    @property
+    def key_names(self) -> KeyNames:
+        return keys_of(self.screen)
+
+    def hint(self, text: str) -> None:
+        """Show a line for a moment."""
+        self.status.hint(text)
+
+
+class RaceView:
+    """Opens screens above ``screen``, and passes on what the user does there."""
+
+    def __init__(self, screen: Screen[None], stop: Job, again: Callable[..., None]) -> None:
+        self._screen = screen
+        self._stop = stop
+        self._again = again
+        self._race: RaceScreen | None = None
+
+    def begin(self, question: str, races: Races, state: ChatState) -> None:
+        """Show a new race, in place of the one before."""
+        app = self._screen.app
+        assert state.model is not None, "a race needs a model"
+        before, self._race = (
+            self._race,
+            RaceScreen(
+                question,
+                state.model.dtype,
+                self._stop,
+                races=races,
+                titles=races.titles(state.options),
+                again=self._again,
+                menu=partial(self._open_menu, races, state),
+                picture=partial(self._save, question, state.model),
+            ),
+        )
+        if before is not None and app.screen is before:
+            app.switch_screen(self._race)
+        else:
+            app.push_screen(self._race)
+
+    def handle(self, event: Event) -> None:
+        """Show an event of the race."""
+        if self._race is not None and self._race.is_on_stack:
+            self._race.tell(event)
+
+    def _open_menu(self, races: Races, state: ChatState) -> None:
+        def chosen(choice: RaceChoice | None) -> None:
+            if choice is not None:
+                self._screen.call_later(self._again, choice.left, choice.right, choice.suite or "")
+
+        self._screen.app.push_screen(RaceMenu(races.left, races.right, state.options.sizes), chosen)
+
+    def _save(self, question: str, model: ModelInfo, sides: tuple[Recording, ...], verdict: tuple[str, ...]) -> None:
+        content = Content(question, model, sides, verdict, view_of(self._screen))
+        name = default_name(f"race {question}", ".html")
+        self._screen.app.push_screen(PictureName(name, lambda name: save_picture(self._screen, name, content)))
+
+
+class ChatDisplay:
+    """A ``ChatView``. ``stop``, ``race_again`` and ``open_model`` are called for what the user does above it."""
+
+    state: ChatState
+    """Set before the screen is composed; the controller updates it."""
+
+    def __init__(
+        self, ui: ChatWidgets, stop: Job, race_again: Callable[..., None], open_model: Callable[[str], None]
+    ) -> None:
+        self._ui = ui
+        self._stop = stop
+        self._open_model = open_model
+        self._race = RaceView(ui.screen, stop, race_again)
+        self._explanation: ExplainScreen | None = None
+        self._statistics: Statistics | None = None
+        self._inspection: Inspection | None = None
+        self._measuring = False
+        self._engine_gone: Notice | None = None
+        """Stands in the transcript as long as it is true."""
+
+    def update(self, state: ChatState) -> None:
+        before, self.state = self.state, state
+        if state.options != before.options:
+            self._ui.screen.query_one(HeaderBar).show_options(state.options)
+        if state.sampling != before.sampling:
+            self._ui.screen.query_one(HeaderBar).show_sampling(state.sampling)
+        if state.phase is not before.phase:
+            self._ui.screen.refresh_bindings()
+        if state.phase is Phase.READY:
+            self._ui.status.show(self._ready_parts())
+        elif state.stopping and not before.stopping:
+            self._ui.status.show([part(0, "stopping")])
+        elif state.phase is Phase.REPLYING and state.paused is not before.paused:
+            self._ui.status.show(self._running_parts())
+        self._ui.screen.query_one(DebugPanel).display = state.options.debug
+        self._show_debug()
+
+    def refuse(self, text: str) -> None:
+        before = self.state.situation
+        self._ui.status.hint(self._ui.key_names.put_into(text), lambda: self.state.situation == before)
+
+    def hint(self, text: str) -> None:
+        self._ui.hint(text)
+
+    def loading_began(self) -> None:
+        self._ui.screen.query_one(HeaderBar).show_model(None, "loading the model")
+        self._ui.status.show([part(0, "starting the engine")])
+        self._ui.transcript.forget(self._engine_gone)
+
+    def load_progressed(self, progress: Loading) -> None:
+        self._ui.status.show_loading(progress)
+
+    def model_ready(self, model: ModelInfo) -> None:
+        self._ui.screen.query_one(HeaderBar).show_model(model)
+        self._ui.transcript.tell_of_model(model.notices)
+
+    def load_failed(self, message: str, kept: ModelInfo | None) -> None:
+        key = self._ui.key_names.first("open_model")
+        if kept is not None:
+            self._ui.screen.query_one(HeaderBar).show_model(kept)
+            self._ui.transcript.fail_model(message, f"{kept.name} is still loaded. {key} opens another model.")
+            return
+        self._ui.screen.query_one(HeaderBar).show_model(None, "no model")
+        self._ui.status.show([part(0, f"no model is loaded: {key} opens one")])
+        self._ui.transcript.fail_model(message, f"{key} opens another model.")
+        if not self._ui.prompt.text and self._ui.screen.app.screen is self._ui.screen:
+            self._open_model(message)
+
+    def engine_lost(self, message: str) -> None:
+        self._ui.screen.query_one(HeaderBar).show_model(None, "engine lost")
+        key = self._ui.key_names.first("restart")
+        long = f"the engine is gone: {key}, or your next message, starts it again"
+        self._ui.status.show([part(0, long, f"engine gone: {key} or a message restarts it")])
+        remedy = f"The conversation is kept. {key}, or your next message, starts the engine and loads the model again."
+        self._engine_gone = self._ui.transcript.fail_model(message[:1].upper() + message[1:], remedy)
+
+    def user_said(self, text: str | None) -> None:
+        self._ui.transcript.say(text)
+
+    def cut(self, turn: int) -> None:
+        self._ui.transcript.cut(turn)
+
+    def reply_began(self) -> None:
+        self._ui.transcript.begin_reply()
+        self._statistics, self._inspection, self._measuring = None, None, self.state.options.debug
+        self._ui.status.show([part(0, "reading the prompt")])
+        self._show_debug()
+
+    def reading(self, done: int, total: int) -> None:
+        self._ui.status.show_reading(done, total)
+
+    def reply_grew(self, tokens: Tokens) -> None:
+        self._ui.transcript.grow_reply(tokens)
+        self._statistics = tokens.statistics
+        self._inspection = tokens.inspection or self._inspection
+        if not self.state.stopping:
+            self._ui.status.show(self._running_parts())
+        self._show_debug()
+
+    def reply_ended(self, finished: ReplyFinished) -> None:
+        self._statistics, self._measuring = finished.statistics, False
+        self._ui.transcript.end_reply(finished, debug=self.state.options.debug)
+        self._show_debug()
+
+    def reply_failed(self, message: str | None) -> None:
+        self._measuring = False
+        self._ui.transcript.fail_reply(message)
+        self._show_debug()
+
+    def turn_kept(self, turn: ShownTurn, conversation: OpenConversation) -> None:
+        self._ui.transcript.keep_last(turn)
+        self._ui.transcript.fold(conversation.turns, conversation.shown)
+
+    def give_back(self, question: str) -> None:
+        if question and not self._ui.prompt.text:
+            self._ui.prompt.put(question)
+
+    def race_began(self, question: str, races: Races) -> None:
+        self._race.begin(question, races, self.state)
+
+    def race_event(self, event: Event) -> None:
+        self._race.handle(event)
+
+    def explain_began(self, model: ModelInfo) -> None:
+        self._explanation = ExplainScreen(model, self._stop)
+        self._ui.screen.app.push_screen(self._explanation)
+
+    def explain_event(self, event: Event) -> None:
+        if self._explanation is not None and self._explanation.is_on_stack:
+            self._explanation.tell(event)
+
+    def cleared(self) -> None:
+        self._ui.transcript.reset()
+        self._show_statistics(None)
+
+    def conversation_opened(self, conversation: OpenConversation) -> None:
+        self._ui.transcript.restore(conversation.turns, conversation.shown)
+        for question in conversation.waiting:
+            self._ui.transcript.say(question)
+        self._show_statistics(conversation.statistics)
+
+    def _show_statistics(self, statistics: Statistics | None) -> None:
+        """Show the statistics of another conversation's last reply."""
+        self._ui.prompt.editing = None
+        self._statistics, self._inspection, self._measuring = statistics, None, False
+        self._show_debug()
+        if self.state.phase is Phase.READY:
+            self._ui.status.show(self._ready_parts())
+
+    def failed(self, message: str) -> None:
+        self._ui.transcript.note(message, "error")
+
+    def notice(self, text: str) -> None:
+        self._ui.transcript.note(text)
+
+    def _show_debug(self) -> None:
+        if self.state.options.debug:
+            self._ui.screen.query_one(DebugPanel).show(
+                self._statistics,
+                measuring=self._measuring,
+                inspection=self._inspection,
+                paused=self.state.paused,
+            )
+
+    def _running_parts(self) -> list[Part]:
+        """Return the figures of a reply in progress, or paused."""
+        parts = reply_parts(self._statistics) if self._statistics is not None else []
+        if self.state.paused:
+            return [part(0, self._ui.key_names.put_into("paused: {pause} goes on, {step_once} takes one step")), *parts]
+        return parts or [part(0, "reading the prompt")]
+
+    def _ready_parts(self) -> list[Part]:
+        state = self.state
+        parts = [part(0, "ready"), part(2, *options_forms(state.options, state.model))]
+        if self._statistics is not None and self._statistics.context_window:
+            full = f"context {self._statistics.context_used}/{self._statistics.context_window}"
+            parts.append(part(3, full, figure="context"))
+        if state.model is not None and state.model.lookahead_supported:
+            parts.append(part(1, *promise(state.model.dtype)))
+        return parts

@@ -1,0 +1,124 @@
+"""Navigation between conversations, and between branches of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.store.conversation import Conversation
+from lade_chat.tui.chat.model_loads import ModelLoads
+from lade_chat.tui.chat.view import ChatView, Phase, StatePublisher
+from lade_chat.tui.conversations.conversation_session import ConversationSession
+from lade_chat.tui.conversations.store_worker import Job
+
+
+class NavigationHost(Protocol):
+    """The operations of ``Chat`` that navigation needs."""
+
+    def stop_then(self, call: Job) -> None: ...
+
+    def load(self, options: ModelOptions | None = None) -> None: ...
+
+    def withdraw_waiting(self) -> str: ...
+
+    def conversation_changed(self) -> None: ...
+
+    def show_conversation(self) -> None: ...
+
+
+class ConversationNavigation:
+    """A running reply ends before its conversation is left."""
+
+    def __init__(
+        self,
+        host: NavigationHost,
+        view: ChatView,
+        session: ConversationSession,
+        publisher: StatePublisher,
+        loads: ModelLoads,
+    ) -> None:
+        self._host = host
+        self._view = view
+        self._session = session
+        self._publisher = publisher
+        self._loads = loads
+        self._offer_pending = False
+        """True if a conversation was opened before there was a model."""
+
+    def new_conversation(self, then: Job | None = None) -> None:
+        """Begin a new conversation, then call ``then``; the present one stays in the list."""
+        if self._phase is Phase.REPLYING:
+            self._host.stop_then(lambda: self.new_conversation(then))
+            return
+        waiting = self._host.withdraw_waiting()
+        self._offer_pending = False
+        self._session.begin()
+        self._host.conversation_changed()
+        self._view.cleared()
+        self._view.give_back(waiting)
+        if then is not None:
+            then()
+
+    def open(self, conversation: Conversation) -> None:
+        """Continue another conversation."""
+        if self._phase is Phase.REPLYING:
+            self._host.stop_then(lambda: self.open(conversation))
+            return
+        waiting = self._host.withdraw_waiting()
+        self._session.current = conversation
+        self._host.conversation_changed()
+        self._host.show_conversation()
+        self._view.give_back(waiting)
+        self._offer_its_model()
+
+    def reopen_model(self) -> None:
+        """Load the model that the conversation was held with."""
+        held = self._session.current.about.model
+        if held is None or not held.name:
+            self._view.hint("Nothing was answered in this conversation yet: there is no model to go back to.")
+        elif held.is_same(self._loads.stored):
+            self._view.hint(f"{printable(held.name)} is loaded already.")
+        else:
+            self._host.load(msgspec.structs.replace(self._loads.options, path=held.path))
+
+    def model_requested(self) -> None:
+        """Drop a pending offer: the user has chosen a model."""
+        self._offer_pending = False
+
+    def model_loaded(self) -> None:
+        """Make the offer that had to wait for a model."""
+        if self._offer_pending:
+            self._offer_its_model()
+
+    def _offer_its_model(self) -> None:
+        """Point out that another model held the conversation, and how to load that one."""
+        held, present = self._session.current.about.model, self._loads.model
+        self._offer_pending = present is None
+        if present is None or held is None or not held.name or held.is_same(self._loads.stored):
+            return
+        name = printable(held.name)
+        answers = f"{printable(present.name)} answers from here on" if present.name != held.name else "another answers"
+        self._view.notice(f"This conversation was held with {name}; {answers}. /reopen opens {name} again.")
+
+    def branch(self, turn: int | None) -> None:
+        """Have the next question follow this turn, or none; what follows it now stays as an alternative."""
+        self._move(lambda then: self._session.branch(turn, then))
+
+    def switch(self, turn: int, direction: int) -> None:
+        """Go to the alternative of a turn before (-1) or after (1) it."""
+        self._move(lambda then: self._session.switch(turn, direction, then))
+
+    def _move(self, move: Callable[[Job], None]) -> None:
+        refusal = self._publisher.state.refusal_to_change()
+        if refusal and self._phase is not Phase.UNLOADED:
+            self._view.refuse(refusal)
+        else:
+            move(self._host.show_conversation)
+
+    @property
+    def _phase(self) -> Phase:
+        return self._publisher.state.phase
