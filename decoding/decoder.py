@@ -114,7 +114,7 @@ class Decoder(ABC):
             positions = session.gate.learnt_positions
             raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
         request = Request(
-            count if room is None else min(count, room),
+            len(ids) + (count if room is None else min(count, room)),
             as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids),
             chooser_of(sampling, logits_processor),
             StoppingCriteriaList(stopping_criteria),
@@ -171,7 +171,7 @@ class Decoder(ABC):
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
     ) -> Iterator[Step | None]:
         """All steps; None after a chunk of the prompt that emitted nothing, so that a stop is obeyed there too."""
-        plainly = session.gate.decoded_plainly(len(ids) + request.remaining - 1)
+        plainly = session.gate.decoded_plainly(request.max_length - 1)
         if plainly and not session.goes_on(ids):
             session.prefix.rewind(0)
         for read in prefill(session, ids):
@@ -191,8 +191,7 @@ class Decoder(ABC):
                 (Origin.PLAIN,),
                 reason,
                 forward_tokens=unread,
-                pool_size=len(session.tables.trajectory),
-                context_size=len(session.tables.context),
+                table_sizes=session.tables.sizes(),
                 prefill=True,
                 forward_seconds=forward_seconds,
             )
@@ -273,27 +272,26 @@ def plain_steps(session: Session, request: Request) -> Iterator[Step]:
             return
 
 
-def plain_step(session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None) -> Step:
-    """One step of plain decoding.
+def plain_step(session: Session, request: Request, settle: Callable[[torch.Tensor, int], None] | None = None) -> Step:
+    """Take one step of plain decoding.
 
     Args:
-        learn: told the logits, shape (vocabulary,), and the token chosen, before it is committed.
+        settle: called with the logits, shape (vocabulary,), and the token chosen, once it is committed.
     """
     started = perf_counter()
     unread = len(session.ids) - session.cached
     logits = session.read(unread)
     chosen = request.chooser.after(logits, session.ids)
     forward_seconds = perf_counter() - started
-    if learn is not None:
-        learn(logits, chosen)
     tokens, reason = request.cut(session.ids, [chosen])
     session.commit(tokens)
+    if settle is not None:
+        settle(logits, chosen)
     return Step(
         tokens,
         (Origin.PLAIN,),
         reason,
         forward_tokens=unread,
-        pool_size=len(session.tables.trajectory),
-        context_size=len(session.tables.context),
+        table_sizes=session.tables.sizes(),
         forward_seconds=forward_seconds,
     )

@@ -123,8 +123,7 @@ class JacobiDecoder(Decoder):
                 reason,
                 forward_tokens=len(inputs),
                 candidates=len(block),
-                pool_size=len(session.tables.trajectory),
-                context_size=len(session.tables.context),
+                table_sizes=session.tables.sizes(),
                 forward_seconds=forward_seconds,
             )
 
@@ -133,7 +132,7 @@ class JacobiDecoder(Decoder):
         limit = session.gate.position_limit
         room = self.block_size if limit is None else limit - len(session.ids)
         # Behind the block comes one token more.
-        return min(self.block_size, request.remaining - 1, room)
+        return min(self.block_size, request.max_length - len(session.ids) - 1, room)
 
 
 def _as_tree(guesses: Sequence[int]) -> CandidateTree:

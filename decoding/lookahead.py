@@ -17,6 +17,7 @@ nothing pays, it decodes plainly. None of this touches the text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from time import perf_counter
 
 import torch
@@ -25,19 +26,20 @@ from transformers import PreTrainedModel
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
 from decoding.decoder import Decoder, plain_step, plainly
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.model.state import last_state_of
 from decoding.model.support import Support, lookahead_support, support_as_of
 from decoding.planning.cost_probe import step_cost
+from decoding.planning.draft import Draft
 from decoding.planning.plan import BudgetedPlan, FixedPlan, Plan
 from decoding.planning.step_cost import StepCost
 from decoding.request import Request
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.step_detail import Observe, ObservedPlan
+from decoding.step_detail import Observe
 
 
 class LookaheadDecoder(Decoder):
@@ -76,71 +78,59 @@ class LookaheadDecoder(Decoder):
         return [repr(self.config), *plainly(self.support)]
 
     def _plan(self, session: Session, observe: Observe | None) -> Plan:
-        plan: Plan
-        if not self.config.automatic:
-            plan = FixedPlan(session, self.config)
-        else:
-            plan = BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled))
-        return plan if observe is None else ObservedPlan(plan, session, observe)
+        if self.config.sizes is not None:
+            return FixedPlan(session, self.config.sizes, observe)
+        return BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled), observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         supported = support_as_of(self.model, last_state_of(self.model).structure).supported
         plan = self._plan(session, request.observe) if supported else None
         reason = None
         while reason is None:
-            started = perf_counter()
-            depth = None if plan is None else self._depth(session, plan.window, request)
-            if plan is None or depth is None:
+            draft = None if plan is None else plan.draft(request.max_length - len(session.ids))
+            if plan is None or draft is None:
                 step = self._plain_step(session, request)
-                reason = step.finish_reason
-                yield step
-                continue
-            window, candidates = plan.window, plan.candidates(depth)
-            if not candidates and not window:
-                step = self._plain_step(session, request, plan.learn_plain)
-                reason = step.finish_reason
-                plan.account(perf_counter() - started)
-                yield step
-                continue
+            elif draft.is_plain:
+                step = self._plain_step(session, request, partial(plan.settle_plain, draft))
+            else:
+                step = self._lookahead_step(session, request, plan, draft)
+            reason = step.finish_reason
+            yield step
 
-            # Both branches, in one forward pass.
-            before, forward_tokens = perf_counter(), 1 + len(candidates) + len(window)
-            choices = self._look_ahead(session, request, candidates, window, plan.width)
-            forward_seconds = perf_counter() - before
+    def _lookahead_step(self, session: Session, request: Request, plan: Plan, draft: Draft) -> Step:
+        # Verify: both branches in one forward pass, and the model's own choice in each of its rows.
+        candidates, window, started = draft.candidates, draft.window, perf_counter()
+        choices = self._look_ahead(session, request, candidates, window, plan.row_width)
+        forward_seconds = perf_counter() - started
 
-            # Verification: as far as the candidates are what the model chose, and one token more.
-            chosen = choices.tokens
-            accepted = candidates.walk(chosen)
-            bonus = chosen[accepted[-1] if accepted else 0]
-            tokens, reason = request.cut(session.ids, [*(candidates.tokens[node - 1] for node in accepted), bonus])
-            origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
-            plan.learn(candidates, accepted, choices)
-            self._commit(session, tokens, accepted[: len(tokens) - 1])
+        # Accept: the candidates as far as they are what the model chose, and one token more.
+        accepted = candidates.walk(choices.tokens)
+        bonus = choices.tokens[accepted[-1] if accepted else ROOT]
+        found = [*(candidates.tokens[node - 1] for node in accepted), bonus]
+        tokens, reason = request.cut(session.ids, found)
+        origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
 
-            # Lookahead: of the window only the last row is read, and every column of a full one closes an n-gram.
-            new_row = chosen[1 + len(candidates) :]
-            for ngram in window.ngrams(new_row):
-                session.tables.trajectory.add(ngram, self.config.guess_set_size)
-            window.advance(new_row)
+        # Rewind: the cache keeps the last token and the accepted path, and drops all else.
+        self._commit(session, tokens, accepted[: len(tokens) - 1])
 
-            plan.account(perf_counter() - started)
-            yield Step(
-                tokens,
-                origins,
-                reason,
-                forward_tokens=forward_tokens,
-                candidates=len(candidates),
-                window_size=window.columns,
-                ngram_size=window.ngram_size,
-                pool_size=len(session.tables.trajectory),
-                context_size=len(session.tables.context),
-                forward_seconds=forward_seconds,
-            )
+        # Learn: the sources from what was seen, the budget from what it took; and the window rotates.
+        plan.settle(draft, choices, accepted)
+        return Step(
+            tokens,
+            origins,
+            reason,
+            forward_tokens=draft.forward_tokens,
+            candidates=len(candidates),
+            window_size=window.columns,
+            ngram_size=window.ngram_size,
+            table_sizes=session.tables.sizes(),
+            forward_seconds=forward_seconds,
+        )
 
     def _look_ahead(
         self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
     ) -> Choices:
-        """What the model chooses at the last token, at every candidate and in the window's last row."""
+        """Return the model's choices at the last token, at every candidate and in the window's last row."""
         logits = session.look_ahead(StepInputs.lay_out(session.ids[-1], candidates, window))
         return request.chooser.choose(logits, session.ids, candidates, width)
 
@@ -148,20 +138,6 @@ class LookaheadDecoder(Decoder):
         session.commit(tokens, accepted)
 
     def _plain_step(
-        self, session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None
+        self, session: Session, request: Request, settle: Callable[[torch.Tensor, int], None] | None = None
     ) -> Step:
-        return plain_step(session, request, learn)
-
-    def _depth(self, session: Session, window: JacobiWindow, request: Request) -> int | None:
-        """How deep candidates may go in this step; None where no branch may be laid out at all."""
-        if request.remaining == 1:
-            return None
-        depth = request.remaining - 1
-        limit = session.gate.position_limit
-        if limit is None:
-            return depth
-        # Positions that the model does not have, or where it changes, are left to plain steps: the last few of a text
-        # that fills the model's context.
-        ahead = limit - len(session.ids)
-        window_reach = window.columns + window.ngram_size - 2 if window.columns else 0
-        return None if ahead < max(1, window_reach) else min(depth, ahead)
+        return plain_step(session, request, settle)

@@ -147,7 +147,7 @@ def test_the_window_alone_proposes_nothing_that_the_text_shows() -> None:
     cycle = [10, 11, 12, 13, 14, 15]
     model = successor_model(dict(zip(cycle, [*cycle[1:], cycle[0]], strict=True)))
     session = Session(model)
-    session.tables = Tables(context=speed._Forgetful())
+    session.tables = Tables({Origin.CONTEXT: speed._Forgetful()})
     decoder = LookaheadDecoder(model, speed.SIZES)
     steps = list(decoder.generate(cycle * 3, max_new_tokens=60, session=session))
     assert {origin for step in steps for origin in step.origins} == {Origin.PLAIN, Origin.TRAJECTORY}

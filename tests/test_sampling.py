@@ -95,7 +95,7 @@ def test_over_many_seeds_the_distribution_is_the_models(decoder_of):
     for seed in range(seeds):
         config = SamplingConfig(temperature=temperature, seed=seed)
         steps = list(decoder.generate(prompt, max_new_tokens=3, sampling=config, session=session))
-        verified += sum(step.verified for step in steps)
+        verified += sum(step.accepted for step in steps)
         for place, token in enumerate(tokens_of(steps)):
             counts[place, token] += 1
     assert chi_square(counts[0], first) < CRITICAL_7

@@ -9,7 +9,7 @@ from transformers import PreTrainedModel
 
 from decoding.compiled.inputs import fewest_padded_to, padded_size
 from decoding.compiled.prefix import StaticPrefix, prefix_of
-from decoding.drafting.successors import WIDTH
+from decoding.drafting.registry import ROW_WIDTH
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.capabilities import gate_of
@@ -24,7 +24,7 @@ from decoding.step import Origin
 SIZES = (1, 16, 4, 32, 8, 2, 6, 64, 12, 24, 128)
 """Tokens of the steps measured, what tells most first; close together where steps are small: a matrix product over 2
 tokens can take longer than one over 6."""
-LEAST_SIZES = 3
+MIN_SIZES = 3
 """So many are measured however long it takes."""
 PROBE_SECONDS = 0.5
 CHECKED_SIZES = (1, 8, 16)
@@ -32,7 +32,7 @@ CHECK_SECONDS = 0.1
 AGREEMENT = 0.2
 """How far what is remembered may be from what a few steps cost now, as a share."""
 PROBE_PREFIX = 200
-MOST_REPEATS = 9
+MAX_REPEATS = 9
 LARGE = 48
 """Steps over more tokens than this are timed in one round alone: the budget seldom goes there, and they take long."""
 QUICK_SECONDS = 0.02
@@ -88,9 +88,9 @@ def measure_step_cost(
     started = perf_counter()
     # The least of the timings: whatever else the machine does can only make a step longer.
     least: dict[int, float] = {}
-    for repeat in range(MOST_REPEATS):
+    for repeat in range(MAX_REPEATS):
         for index, size in enumerate(sizes):
-            if perf_counter() - started > seconds and (repeat > 0 or index >= LEAST_SIZES):
+            if perf_counter() - started > seconds and (repeat > 0 or index >= MIN_SIZES):
                 break
             if repeat > 0 and size > LARGE:
                 continue
@@ -134,7 +134,7 @@ def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
 
 def _timed(prefix: KVPrefix, inputs: StepInputs) -> float:
     length, started = prefix.length, perf_counter()
-    likeliest(prefix.branch_logits(inputs), WIDTH)
+    likeliest(prefix.branch_logits(inputs), ROW_WIDTH)
     seconds = perf_counter() - started
     prefix.rewind(length)
     return seconds

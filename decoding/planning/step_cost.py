@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-MOST_CANDIDATES = 96
-"""Candidates that a step verifies at most, whatever they cost."""
+MAX_CANDIDATES = 96
+"""Candidates of one step, whatever they cost."""
 LEVEL_WEIGHT = 0.1
 """How much one live step moves the level of the whole curve: other programs come and go."""
 SHAPE_WEIGHT = 0.03
@@ -96,7 +96,7 @@ class StepCost:
         """What a step costs with 0, 1, 2 … candidates beside ``fixed`` other tokens, the last token among them."""
         curve = self._curves.get(fixed)
         if curve is None:
-            costs = self.relative(fixed + MOST_CANDIDATES)
+            costs = self.relative(fixed + MAX_CANDIDATES)
             curve = self._curves[fixed] = CostCurve(costs[fixed:].tolist())
         return curve
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from decoding import Tables
@@ -13,8 +12,7 @@ from decoding import Tables
 
 def entries_of(tables: Tables) -> int:
     """How many entries all tables hold together: n-grams, indexed tokens and whatever else they count."""
-    counted = (getattr(tables, field.name) for field in fields(tables))
-    return sum(len(table) for table in counted if hasattr(table, "__len__"))
+    return sum(tables.sizes().values())
 
 
 def size_of(tables: Tables) -> int:

@@ -19,6 +19,7 @@ from decoding import (
     Step,
     StepDetail,
 )
+from decoding.config import Sizes
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import LadeChatError
@@ -43,7 +44,7 @@ from lade_chat.protocol.tutorial import (
 
 BLOCK_SIZE = 6
 """Guesses of the Jacobi iteration; like the sizes below as many as a small screen can show."""
-SIZES = LookaheadConfig(window_size=4, ngram_size=4, guess_set_size=3)
+SIZES = Sizes(window_size=4, ngram_size=4, guess_set_size=3)
 COLLECTING_STEPS = SIZES.ngram_size
 """The window yields n-grams in the last two of these, for the first time."""
 MOST_NEW_TOKENS = 64
@@ -115,7 +116,7 @@ class _Walks:
             inspector.observe(detail)
             told.append(detail)
 
-        for step in LookaheadDecoder(self._loaded.model, SIZES).generate(
+        for step in LookaheadDecoder(self._loaded.model, LookaheadConfig(*SIZES)).generate(
             self._prompt.ids,
             max_new_tokens=self._prompt.max_new_tokens,
             eos_token_ids=self._loaded.eos_token_ids,

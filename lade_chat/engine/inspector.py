@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from decoding import Origin as Source
 from decoding import Session, Step, StepDetail
 from lade_chat.protocol.inspection import Candidate, Inspection, Origin, Trials
 
@@ -56,7 +57,7 @@ class Inspector:
             trials=tuple(Trials(origin, tuple(tried), tuple(right)) for origin, (tried, right) in self._trials.items()),
             pool_size=step.pool_size,
             context_size=step.context_size,
-            successor_size=len(self._session.tables.successors),
+            successor_size=len(self._session.tables[Source.SUCCESSOR]),
             prompt=step.prefill,
         )
         if detail is None:

@@ -72,7 +72,7 @@ def _added_up(steps: Sequence[Step], session: Session) -> StepFigures:
     return StepFigures(
         steps=len(own),
         tokens=sum(len(step.tokens) for step in own),
-        verified=sum(step.verified for step in own),
+        verified=sum(step.accepted for step in own),
         forward_tokens=sum(step.forward_tokens for step in own),
         seconds=sum(step.seconds for step in own),
         forward_seconds=sum(step.forward_seconds for step in own),

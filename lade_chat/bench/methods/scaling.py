@@ -51,7 +51,7 @@ def shared_method(name: str, config: LookaheadConfig, setup: Setup) -> Method:
 
     workers = setup.workers
     cost = None
-    if config.automatic:
+    if config.sizes is None:
         cost = SharedStepCost(step_cost(setup.model, compiled=setup.compiled), lambda: workers.ranks)
     decoder = ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
     return decoder_method(shared_name(name, workers.ranks), decoder, setup)
