@@ -109,7 +109,7 @@ class _Walks:
     def _look_ahead(self) -> Iterator[None]:
         """The reply by lookahead; after each step it stands among those taken."""
         session = Session(self._loaded.model)
-        inspector = Inspector(self._loaded.tokenizer, session)
+        inspector = Inspector(self._loaded.tokenizer)
         told: list[StepDetail] = []
 
         def observe(detail: StepDetail) -> None:

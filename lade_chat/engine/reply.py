@@ -75,7 +75,7 @@ class ReplyRun:
         self._meter = Meter(len(prompt.ids), context_window, options, in_force(self._sampling), contender)
         self._decoder = decoder
         self._pace, self._inspecting = pace, inspecting or (lambda: False)
-        self._inspector = Inspector(loaded.tokenizer, session) if inspecting is not None else None
+        self._inspector = Inspector(loaded.tokenizer) if inspecting is not None else None
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
         self._stops = StopStrings([*prompt.stop_strings, *options.stop])
         self._pieces: list[Piece] = []

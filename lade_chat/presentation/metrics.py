@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Sampling, Sizes, Statistics
 
@@ -19,9 +20,7 @@ EXACT_DTYPES = frozenset({"float32", "float64"})
 """In these only ties may fall otherwise when lookahead is switched."""
 ORIGINS: dict[Origin, str] = {
     "plain": "chosen by the model, one a step",
-    "trajectory": "an n-gram that the window had guessed",
-    "context": "an n-gram of the text so far",
-    "successor": "a likely next token recycled from earlier logits",
+    **{name: source.meaning for name, source in SOURCES.items()},
 }
 """Where a token came from; all but the first were guessed and verified."""
 _REASONS: dict[FinishReason, tuple[str, ...]] = {
