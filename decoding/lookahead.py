@@ -6,12 +6,12 @@ iterations of Jacobi decoding over W positions ahead, whose columns yield new n-
 model chooses a token first, as plain decoding would, and a candidate is accepted if it is that token. So the text
 is the model's own, whatever was proposed.
 
-What the two branches hold is a :class:`~decoding.planning.plan.Plan`'s affair. With W, N and G given it is the paper's
-algorithm, but for two things: n-grams of the prompt, the reply and earlier turns are candidates too, before those of
-the window where they match two tokens or more; and all candidates are merged into a tree, so that a shared prefix is
-verified once. Left to itself, it takes as many candidates as raise the tokens expected for the time of the step, from
-a third source too (likely next tokens seen in logits already computed), and as large a window as has paid; where
-nothing pays, it decodes plainly. None of this touches the text.
+A :class:`~decoding.planning.plan.Plan` drafts both branches and learns from the outcome. With fixed W, N and G it is
+the paper's algorithm, with two additions: n-grams of the prompt, the reply and earlier turns are candidates too, before
+those of the window where they match two tokens or more; and all candidates are merged into a tree, so that a shared
+prefix is verified once. By default each step is budgeted: it takes as many candidates as raise the tokens expected for
+its time, from a third source too (likely next tokens seen in logits already computed), and as large a window as has
+paid; where nothing pays, it decodes plainly. None of this affects the text.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from decoding.step_detail import Observe
 class LookaheadDecoder(Decoder):
     """Lookahead decoding, budgeted from what a step costs here, or with the paper's fixed W, N and G.
 
-    Where the model cannot take such a step, it decodes plainly; ``support.reason`` says why.
+    A model that does not support such steps is decoded plainly; ``support.reason`` says why.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class LookaheadDecoder(Decoder):
         Args:
             model: any causal language model of transformers.
             config: W, N and G; None for :meth:`LookaheadConfig.auto`.
-            cost: what steps cost with this model here, for the budget; None to measure it, once a model. It is kept
-                up to date as the decoder runs.
+            cost: the cost of steps with this model on this machine, for the budget; None to measure it, once a model.
+                The decoder updates it as it runs.
 
         Raises:
             ValueError: ``config`` or ``cost`` is something else.
@@ -71,7 +71,7 @@ class LookaheadDecoder(Decoder):
 
     @property
     def support(self) -> Support:
-        """Whether lookahead serves the model as it is now."""
+        """Support for lookahead in the model as it is now."""
         return lookahead_support(self.model)
 
     def _described(self) -> list[str]:
@@ -132,7 +132,7 @@ class LookaheadDecoder(Decoder):
     ) -> Choices:
         """Return the model's choices at the last token, at every candidate and in the window's last row."""
         logits = session.look_ahead(StepInputs.lay_out(session.ids[-1], candidates, window))
-        return request.chooser.choose(logits, session.ids, candidates, width)
+        return request.chooser.sample_tree(logits, session.ids, candidates, width)
 
     def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
         session.commit(tokens, accepted)

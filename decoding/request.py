@@ -16,7 +16,7 @@ from decoding.step_detail import Observe
 
 @dataclass(frozen=True)
 class Request:
-    """How the tokens of one generation are chosen, and where it ends.
+    """The terms of one generation.
 
     Attributes:
         max_length: the tokens of the text, prompt included, at which it ends.

@@ -19,10 +19,10 @@ from decoding.step import Origin
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What the budget expected of a step.
+    """The budget's expectations of a step.
 
     Attributes:
-        curve: what the step would have cost with 0, 1, 2 … candidates, its window included, in plain steps.
+        curve: the cost of the step with 0, 1, 2 … candidates, its window included, in plain steps.
         probabilities: of each candidate taken, that it and all before it are what the model chooses.
     """
 
@@ -34,17 +34,17 @@ class Outlook:
 class StepDetail:
     """One step of lookahead decoding as it was decided and verified.
 
-    It holds on to what the step has computed anyway, so it costs next to nothing until it is read.
+    It keeps references to what the step has computed anyway: until it is read it costs next to nothing.
 
     Attributes:
-        position: where the last token stands in the text.
+        position: the place of the last token in the text.
         last_token: the last token, the root of the tree.
         rows: the window's rows before the step, the oldest first, each of W tokens; none without a window.
-        new_row: what the model chose behind the window's last row; W tokens, or none.
+        new_row: the model's choices behind the window's last row; W tokens, or none.
         ngram_size: N of the window.
         chosen: the model's choice after the last token, then after each candidate.
         accepted: the numbers of the candidates accepted, from the root; candidates are numbered from 1.
-        outlook: what the budget expected; None with fixed sizes.
+        outlook: the budget's expectations; None with fixed sizes.
         tree: the candidates; read it through the properties.
     """
 

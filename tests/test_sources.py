@@ -74,7 +74,8 @@ assert meanings("sources")["counting"] == "one more" and "counting is counting" 
 assert "#123456" in str(style_of("counting", "sources", Console(color_system="truecolor", force_terminal=True)))
 assert DARK.tints["counting"] == "#123456" and LIGHT.tints["counting"] == "#fedcba"
 assert ".counting {" in _TINTS
-assert origin_variables("sources", {"success": "#112233"}, dark=True, marked=True)["origin-counting"].endswith("underline bold")
+styles = origin_variables("sources", {"success": "#112233"}, dark=True, marked=True)
+assert styles["origin-counting"].endswith("underline bold")
 """
 
 

@@ -33,7 +33,7 @@ SOURCES = (context.SOURCE, trajectory.SOURCE, successors.SOURCE)
 
 ORIGINS = tuple(Origin(source.name) for source in SOURCES)
 ROW_WIDTH = max(source.row_width for source in SOURCES)
-"""How many of each row's likeliest next tokens are learnt from."""
+"""The number of each row's likeliest next tokens that are learnt from."""
 
 # Evidence classes of all sources in one numbering, since a step looks up many.
 OFFSETS = tuple(accumulate((len(source.priors) for source in SOURCES[:-1]), initial=0))

@@ -1,4 +1,4 @@
-"""Source: one way to find candidates, with its table of what it has learnt and its acceptance beforehand."""
+"""Source: one way to find candidates, with a table of what it has learnt and prior rates of acceptance."""
 
 # ruff: noqa: B027 - an empty method is for sources that have no use for it.
 
@@ -14,11 +14,11 @@ import torch
 EvidenceClass: TypeAlias = int
 """The class that a candidate's acceptance is estimated by. Sources number their own classes from 0."""
 Proposal: TypeAlias = tuple[int, EvidenceClass, Any]
-"""A token, its evidence class, and the state behind that token; a false state leads no further."""
+"""A token, its evidence class, and the state behind that token; a falsy state leads no further."""
 
 
 class DraftTable(ABC):
-    """What a source has learnt, of bounded size, and what it proposes. A source overrides what it has a use for."""
+    """Table of one source, of bounded size: it learns from steps and proposes candidates."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -81,8 +81,8 @@ class Source:
     Attributes:
         name: also the value of its ``Origin`` and the key of its colour on the screen.
         table: makes an empty table.
-        priors: for each evidence class, the probability of acceptance to expect before any was tried.
-        row_width: how many of each row's likeliest next tokens it learns from; 0 for none.
+        priors: for each evidence class, the probability of acceptance expected before any candidate was tried.
+        row_width: the number of each row's likeliest next tokens that it learns from; 0 for none.
         needs_window: True if it learns from the lookahead branch alone.
     """
 

@@ -13,7 +13,7 @@ MAX_KEYS = 16_384
 
 
 Tails: TypeAlias = Sequence[tuple[int, ...]]
-"""What remains of the n-grams that a path has begun."""
+"""The rest of each n-gram that a path has begun."""
 
 
 class TrajectoryPool(PathTable):

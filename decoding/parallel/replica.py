@@ -39,7 +39,7 @@ class Replica:
         self._before, self._read = self._prefix.length, 0
         logits = self._prefix.branch_logits(inputs)
         self._read = len(unread)
-        return chooser.choose(logits, text, tree, part.width)
+        return chooser.sample_tree(logits, text, tree, part.width)
 
     def settle(self, accepted: Sequence[int]) -> None:
         """Keep of the last step the text that it read and the accepted candidates, by their numbers in this part."""

@@ -19,7 +19,7 @@ class Draft:
     Attributes:
         position: the place of the last token in the text.
         last_token: the last token.
-        window: the lookahead branch; it advances when the draft is settled.
+        window: the lookahead branch; it advances when the plan takes the draft back.
         rows: the window's rows as the step reads them.
         candidates: the verification branch.
         started: when drafting began, by ``perf_counter``.
@@ -48,7 +48,7 @@ class Draft:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the step reads the last token alone."""
+        """True if the step reads the last token alone."""
         return not self.rows and not len(self.candidates)
 
     @property

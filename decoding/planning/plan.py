@@ -42,7 +42,7 @@ class Plan(ABC):
     back (``settle_plain`` where the step was plain); then the next step can be drafted.
 
     Attributes:
-        row_width: how many of each row's likeliest next tokens the plan learns from; 0 for none.
+        row_width: the number of each row's likeliest next tokens that the plan learns from; 0 for none.
     """
 
     row_width = 0
@@ -219,7 +219,7 @@ def _positions_ahead(session: Session) -> int | None:
 
 
 def _is_promising(draft: Draft) -> bool:
-    """Whether the candidates were expected to save more than a negligible share of the time."""
+    """Return True if the candidates were expected to save more than a negligible share of the time."""
     curve = draft.curve
     assert curve is not None
     expected = 1 + sum(draft.probabilities)
@@ -233,7 +233,7 @@ class _Rest:
         self._idle, self._left, self._next_length = 0, 0, IDLE_STEPS
 
     def takes_step(self, *, has_window: bool) -> bool:
-        """Whether the next step belongs to a rest; one with a window never does."""
+        """Return True if the next step belongs to a rest; one with a window never does."""
         if self._idle >= IDLE_STEPS:
             # One step awake between two rests, unless it finds something.
             self._idle, self._left = IDLE_STEPS - 1, self._next_length

@@ -1,4 +1,4 @@
-"""SamplingConfig: how tokens are drawn, in transformers' own terms, and the logits processors that this comes to."""
+"""SamplingConfig: the settings of sampling in transformers' terms, and the logits processors that they stand for."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ from decoding.arguments import as_count, check_number
 _FRACTIONS = ("top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
 _COUNTS = ("top_k", "no_repeat_ngram_size")
 _UNSET = {"top_k": 50}
-"""What `generate` draws with where a generation config says nothing, as far as it changes anything."""
+"""Defaults of `generate` for settings that a generation config leaves out, if they have an effect."""
 
 
 @dataclass(frozen=True)
 class SamplingConfig:
-    """How tokens are chosen. What is left as it is changes nothing.
+    """Settings of sampling. The defaults have no effect.
 
     Attributes:
         temperature: what the logits are divided by; 0 for the likeliest token always (greedy).
@@ -95,26 +95,26 @@ class SamplingConfig:
 
     @classmethod
     def greedy(cls, **settings: Any) -> SamplingConfig:
-        """The likeliest token always, under the penalties and bans among ``settings``."""
+        """Return settings for the likeliest token always, under the penalties and bans among ``settings``."""
         return cls(**{"temperature": 0.0, "seed": 0, **settings})
 
     @classmethod
     def from_generation_config(cls, config: GenerationConfig, seed: int | None = None) -> SamplingConfig:
-        """What a checkpoint's own generation config asks for."""
+        """Return the settings of a checkpoint's generation config."""
         names = {field.name for field in fields(cls)} - {"seed", "temperature", "logit_bias"}
         found = {name: getattr(config, name, None) for name in names}
         settings = {name: value for name, value in found.items() if value is not None}
         if isinstance(settings.get("sequence_bias"), list):
             settings["sequence_bias"] = {tuple(ids): bias for ids, bias in settings["sequence_bias"]}
         if not config.do_sample:
-            # The shape of the distribution is nothing to a choice that takes its top.
+            # Greedy decoding ignores warpers.
             shaping = {"top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"}
             return cls.greedy(**{name: value for name, value in settings.items() if name not in shaping})
         temperature = 1.0 if config.temperature is None else config.temperature
         return cls(temperature=temperature, seed=seed, **{**_UNSET, **settings})
 
     def __repr__(self) -> str:
-        # Only what was asked for: of fourteen settings few are.
+        # Only settings that differ from the defaults.
         usual: dict[str, Any] = {each.name: each.default for each in fields(self)}
         usual |= {"logit_bias": {}, "sequence_bias": {}}
         usual |= {"temperature": 0.0, "seed": 0} if self.is_greedy else {}
@@ -125,7 +125,7 @@ class SamplingConfig:
 
     @property
     def is_greedy(self) -> bool:
-        """Whether the likeliest token is always taken."""
+        """True if the likeliest token is always taken."""
         return self.temperature == 0
 
     def processors(self, custom: Sequence[LogitsProcessor] = ()) -> LogitsProcessorList:
