@@ -116,7 +116,7 @@ class Decoder(ABC):
         request = Request(
             len(ids) + (count if room is None else min(count, room)),
             as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids),
-            chooser_of(sampling, logits_processor),
+            sampler_of(sampling, logits_processor),
             StoppingCriteriaList(stopping_criteria),
             input_device(self.model),
             observe,
@@ -221,7 +221,7 @@ def plainly(support: Support) -> list[str]:
     return [] if support.supported else [f"decodes plainly: {support.reason}"]
 
 
-def chooser_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Chooser:
+def sampler_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Chooser:
     """Return the sampler of a generation."""
     sampling = sampling or SamplingConfig.greedy()
     processors = sampling.processors(logits_processor)

@@ -90,8 +90,10 @@ class Session:
         if shared < len(self.ids) or shared < len(input_ids):
             self.emitted = 0
         if shared < len(self.ids):
-            self.tables.begin(input_ids[:shared])
-        self.tables.extend(input_ids[shared:])
+            for table in self.tables:
+                table.begin(input_ids[:shared])
+        for table in self.tables:
+            table.extend(input_ids[shared:])
         self.ids = list(input_ids)
 
     def _follow_model(self) -> None:
@@ -134,7 +136,8 @@ class Session:
             assert isinstance(self.prefix, KVPrefix)
             self.prefix.keep(len(self.ids) - 1, [0, *accepted])
         self.ids.extend(tokens)
-        self.tables.extend(tokens)
+        for table in self.tables:
+            table.extend(tokens)
         self.emitted += len(tokens)
         if self.gate.read_anew(self.cached, len(self.ids)):
             self.prefix.rewind(0)

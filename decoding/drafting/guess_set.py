@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from operator import itemgetter
 
-from decoding.drafting.registry import PRIORS
+from decoding.drafting.registry import OFFSETS, ORIGINS, PRIORS
 from decoding.drafting.tables import Tables
 from decoding.drafting.tree import CandidateTree
 
@@ -21,8 +22,13 @@ def guess_set(tables: Tables, text: Sequence[int], longest: int, guess_set_size:
     """
     tree = CandidateTree()
     if longest > 0 and guess_set_size > 0:
-        found = sorted(tables.continuations(text, longest), key=lambda each: -PRIORS[each[1]])
-        new = (True for origin, _, path in found if tree.add(path, origin))
+        found = [
+            (PRIORS[first + evidence], origin, path)
+            for first, origin, table in zip(OFFSETS, ORIGINS, tables, strict=True)
+            for evidence, path in table.continuations(text, longest)
+        ]
+        found.sort(key=itemgetter(0), reverse=True)
+        new = (True for _, origin, path in found if tree.add(path, origin))
         # Each turn of this iterator has merged one more continuation.
         for _ in islice(new, guess_set_size):
             pass

@@ -106,7 +106,9 @@ class Plan(ABC):
     def _advance(self, draft: Draft, choices: Choices, guess_set_size: int) -> None:
         """Collect the n-grams that the window's new row closes, and rotate the window."""
         new_row = choices.tokens[1 + len(draft.candidates) :]
-        self._session.tables.learn_ngrams(draft.window.ngrams(new_row), guess_set_size)
+        if ngrams := draft.window.ngrams(new_row):
+            for table in self._session.tables:
+                table.learn_ngrams(ngrams, guess_set_size)
         draft.window.advance(new_row)
 
 
@@ -158,11 +160,10 @@ class BudgetedPlan(Plan):
         true_rows = (ROOT, *accepted)
         rows = [*(row for row in range(1 + len(draft.candidates)) if row not in true_rows), *true_rows]
         tokens = (draft.last_token, *draft.candidates.tokens)
-        self._tables.learn_rows(
-            [tokens[row] for row in rows],
-            [choices.likeliest[row] for row in rows],
-            [choices.logits[row] for row in rows],
-        )
+        seen = [tokens[row] for row in rows]
+        likeliest, logits = [choices.likeliest[row] for row in rows], [choices.logits[row] for row in rows]
+        for table in self._tables:
+            table.learn_rows(seen, likeliest, logits)
         draft.expander.learn([choices.tokens[row] for row in true_rows])
         if accepted:
             self._rest.end()
@@ -172,7 +173,8 @@ class BudgetedPlan(Plan):
         self._account(draft, accepted)
 
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
-        self._tables.learn_logits(draft.last_token, logits)
+        for table in self._tables:
+            table.learn_logits(draft.last_token, logits)
         if draft.expander is None:
             self._cost.observe(1, draft.elapsed_seconds())
             return
