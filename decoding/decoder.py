@@ -178,23 +178,11 @@ class Decoder(ABC):
             on_prefill(read, len(ids))
             yield None
         reason = None
-        unread = len(ids) - session.cached
-        if unread > 1:
-            started = perf_counter()
-            chosen = request.chooser.sample(session.read(unread), ids)
-            tokens, reason = request.cut(ids, [chosen])
-            forward_seconds = perf_counter() - started
-            session.commit(tokens)
+        if len(ids) - session.cached > 1:
+            step = replace(plain_step(session, request), prefill=True)
+            reason = step.finish_reason
             on_prefill(len(ids), len(ids))
-            yield Step(
-                tokens,
-                (Origin.PLAIN,),
-                reason,
-                forward_tokens=unread,
-                table_sizes=session.tables.sizes(),
-                prefill=True,
-                forward_seconds=forward_seconds,
-            )
+            yield step
         if reason is None:
             yield from plain_steps(session, request) if plainly else self._steps(session, request)
 
