@@ -27,6 +27,9 @@ class Origin(StrEnum):
     SUCCESSOR = "successor"
     """A likely next token recycled from logits already computed (budgeted decoding only)."""
 
+    # An enumeration's own hash is a Python function, and steps look origins up.
+    __hash__ = str.__hash__
+
 
 SOURCES = (context.SOURCE, trajectory.SOURCE, successors.SOURCE)
 """In the order in which they are asked: where two are equally sure of a token, it is the first one's."""
