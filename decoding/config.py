@@ -3,44 +3,55 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+from decoding.arguments import as_count
 
 
-@dataclass(frozen=True, slots=True)
-class LookaheadConfig:
-    """W, N and G of lookahead decoding (Fu et al. 2024, section 3): fixed, as in the paper, or automatic.
+class Sizes(NamedTuple):
+    """W, N and G of lookahead decoding (Fu et al. 2024, section 3).
 
     Attributes:
-        window_size: W, how many positions ahead the lookahead branch guesses in parallel; 0 leaves the branch out.
+        window_size: W, the positions ahead that the lookahead branch guesses in parallel; 0 leaves the branch out.
         ngram_size: N, the length of the collected n-grams: the window keeps N-1 iterations, and a step can accept
             up to N-1 candidates.
-        guess_set_size: G, how many candidate n-grams a step verifies at most; 0 leaves the verification branch out.
-        automatic: each step takes as many candidates, and as large a window, as pay on this machine, whatever W and
-            N say; G is then how many n-grams are kept for each first token. See :meth:`auto`.
+        guess_set_size: G, the candidate n-grams that a step verifies at most; 0 leaves the verification branch out.
+    """
+
+    window_size: int
+    ngram_size: int
+    guess_set_size: int
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class LookaheadConfig:
+    """W, N and G, fixed as in the paper; or with :meth:`auto` none, and every step is budgeted.
+
+    Attributes:
+        sizes: those that are fixed; None where each step is budgeted.
 
     Raises:
         ValueError: a size is out of range.
     """
 
-    window_size: int = 7
-    ngram_size: int = 5
-    guess_set_size: int = 7
-    automatic: bool = False
+    sizes: Sizes | None
+
+    def __init__(self, window_size: int = 7, ngram_size: int = 5, guess_set_size: int = 7) -> None:
+        sizes = Sizes(
+            as_count(window_size, "window_size (W)", least=0),
+            as_count(ngram_size, "ngram_size (N)", least=2),
+            as_count(guess_set_size, "guess_set_size (G)", least=0),
+        )
+        object.__setattr__(self, "sizes", sizes)
 
     @classmethod
     def auto(cls) -> LookaheadConfig:
-        """The default: every step is budgeted from what it costs and what it is likely to win, nothing included."""
-        return cls(window_size=15, ngram_size=5, guess_set_size=15, automatic=True)
+        """The default: each step takes as many candidates, and as large a window, as pay on this machine."""
+        config = cls()
+        object.__setattr__(config, "sizes", None)
+        return config
 
     def __repr__(self) -> str:
-        if self == LookaheadConfig.auto():
+        if self.sizes is None:
             return "LookaheadConfig.auto()"
-        sizes = f"window_size={self.window_size}, ngram_size={self.ngram_size}, guess_set_size={self.guess_set_size}"
-        return f"LookaheadConfig({sizes}{', automatic=True' if self.automatic else ''})"
-
-    def __post_init__(self) -> None:
-        for name, symbol, least in (("window_size", "W", 0), ("ngram_size", "N", 2), ("guess_set_size", "G", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise ValueError(f"{name} ({symbol}) must be a whole number, not {value!r}")
-            if value < least:
-                raise ValueError(f"{name} ({symbol}) must be at least {least}, not {value}")
+        return f"LookaheadConfig({', '.join(f'{name}={size}' for name, size in self.sizes._asdict().items())})"

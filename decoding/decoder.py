@@ -1,4 +1,4 @@
-"""What all decoders share: the prompt checked and read in chunks, the clock, and where a reply ends."""
+"""Decoder, the base of all decoders: checks the prompt, prefills it in chunks, and keeps the clock."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
 from decoding.request import Request
 from decoding.sampling.config import SamplingConfig
-from decoding.sampling.sampler import Chooser, Greedy, Processed
+from decoding.sampling.sampler import Chooser, Greedy, ProcessorSampler
 from decoding.session import Session
 from decoding.step import Origin, Step
 from decoding.step_detail import Observe
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from decoding.runner import Support
 
 PREFILL_CHUNK = 512
-"""Tokens of the prompt read in one forward pass, so that progress shows and a stop is soon obeyed."""
+"""Tokens of the prompt in one forward pass: few enough to show progress and to stop soon."""
 
 OnPrefill: TypeAlias = Callable[[int, int], None]
 
 
 class Decoder(ABC):
-    """A way to decode. Holds no state of a text: that is the session's."""
+    """A way to decode. It holds no state of a text, which is in the session."""
 
     def __init__(self, model: PreTrainedModel) -> None:
         """
@@ -68,30 +68,30 @@ class Decoder(ABC):
     ) -> Iterator[Step]:
         """Decode after a text.
 
-        Reading on is the caller's: after each step the session is whole, and whoever stops iterating can go on
+        After each step the session is consistent: a caller that stops iterating can go on
         later, with this decoder or another, by passing the session and its ``ids``. A session serves one generation
         at a time. The model has to be in eval mode: with dropout no two answers are alike.
 
         Args:
             input_ids: the whole text so far, a sequence of ids or a LongTensor of shape (n,) or (1, n), n ≥ 1.
-            max_new_tokens: how many tokens to emit at most, at least 1. Where the model has learnt positions, no
+            max_new_tokens: the most tokens to emit, at least 1. Where the model has learnt positions, no
                 more than it has positions for; other models go on past the length they were trained for.
             eos_token_ids: ids that end the reply; the ending one is emitted. None for those of the model's generation
                 config, ``()`` for no such id.
-            sampling: how tokens are chosen; None for the likeliest always (greedy). With one seed the text is the same,
+            sampling: the settings of sampling; None for greedy decoding. With one seed the text is the same,
                 however it is decoded and wherever it was stopped: a draw depends on the seed and on the token's
                 place in the text alone. It is not the stream of `generate`.
             logits_processor: transformers' or the caller's own, run before temperature, top-k and their kin, each row
                 under its own text. They must be functions of what they are given.
             stopping_criteria: transformers' or the caller's own, asked after every token; their ``scores`` is None.
-            session: what to go on from; None for a fresh one. The longest common prefix of its text is not read
+            session: the session to continue; None for a fresh one. The longest common prefix of its text is not read
                 again, as far as it was read as it would be now, and its tables stay. If ``input_ids`` is its text as
-                it stands, the generation goes on as if it had never been stopped; else ``input_ids`` is a prompt,
-                read as by a model just loaded. That makes a difference where reading depends on a text's length.
-            on_prefill: told how many tokens of the prompt have been read, and of how many, after every chunk.
+                it stands, the generation continues as if it had never been stopped; else ``input_ids`` is a prompt,
+                read as by a freshly loaded model (the two differ where reading depends on a text's length).
+            on_prefill: called after every chunk of the prompt with the tokens read and their total.
             should_stop: asked before every chunk of the prompt and before every step; True ends the generation.
-            observe: told in detail of every step of lookahead decoding, before it is yielded. Steps that had no choice
-                in what to look at are not told of: the prompt's, a last token, and those of other decoders.
+            observe: called with the detail of every step of lookahead decoding, before it is yielded; not of the
+                prompt's step, of a last token's, or of other decoders.
 
         Yields:
             A :class:`Step` for every forward pass that emitted, that of the prompt's last chunk included.
@@ -116,9 +116,9 @@ class Decoder(ABC):
             positions = session.gate.learnt_positions
             raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
         request = Request(
-            count if room is None else min(count, room),
+            len(ids) + (count if room is None else min(count, room)),
             as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids),
-            chooser_of(sampling, logits_processor),
+            sampler_of(sampling, logits_processor),
             StoppingCriteriaList(stopping_criteria),
             input_device(self.model),
             observe,
@@ -162,48 +162,35 @@ class Decoder(ABC):
         return f"{type(self).__name__}({', '.join([type(self.model).__name__, *self._described()])})"
 
     def _described(self) -> list[str]:
-        """The settings that its representation shows behind the model."""
+        """Return the settings to show in its representation."""
         return []
 
     @abstractmethod
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        """Steps from a session whose text is read but for its last token, until one finishes."""
+        """Yield steps from a session whose text is read but for its last token, until one finishes."""
 
     def _generate(
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
     ) -> Iterator[Step | None]:
-        """All steps; None after a chunk of the prompt that emitted nothing, so that a stop is obeyed there too."""
-        plainly = session.gate.needs_plain_decoding(len(ids) + request.remaining - 1)
+        """Yield all steps; None after each earlier chunk of the prompt, so that a stop takes effect there too."""
+        plainly = session.gate.needs_plain_decoding(request.max_length - 1)
         if plainly and not session.continues(ids):
             session.prefix.rewind(0)
         for read in prefill(session, ids):
             on_prefill(read, len(ids))
             yield None
         reason = None
-        unread = len(ids) - session.cached
-        if unread > 1:
-            started = perf_counter()
-            chosen = request.chooser.after(session.read(unread), ids)
-            tokens, reason = request.cut(ids, [chosen])
-            forward_seconds = perf_counter() - started
-            session.commit(tokens)
+        if len(ids) - session.cached > 1:
+            step = replace(plain_step(session, request), prefill=True)
+            reason = step.finish_reason
             on_prefill(len(ids), len(ids))
-            yield Step(
-                tokens,
-                (Origin.PLAIN,),
-                reason,
-                forward_tokens=unread,
-                pool_size=len(session.tables.trajectory),
-                context_size=len(session.tables.context),
-                prefill=True,
-                forward_seconds=forward_seconds,
-            )
+            yield step
         if reason is None:
             yield from plain_steps(session, request) if plainly else self._steps(session, request)
 
     @staticmethod
     def _timed(session: Session, steps: Iterator[Step | None], should_stop: Callable[[], bool]) -> Iterator[Step]:
-        """Steps with their seconds on a clock that stands still while the caller has the last one."""
+        """Yield steps with their seconds, on a clock that stands still while the caller holds the last one."""
         seconds, turn = 0.0, None
         while not should_stop():
             if turn not in (None, session.turn):
@@ -220,27 +207,27 @@ class Decoder(ABC):
 
 
 def plainly(support: Support) -> list[str]:
-    """Why a decoder decodes plainly, for its representation; nothing where it does not."""
+    """Return the reason for plain decoding, for a representation; empty where there is none."""
     return [] if support.supported else [f"decodes plainly: {support.reason}"]
 
 
-def chooser_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Chooser:
-    """What chooses the tokens of a generation."""
+def sampler_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Chooser:
+    """Return the sampler of a generation."""
     sampling = sampling or SamplingConfig.greedy()
     processors = sampling.processors(logits_processor)
     if sampling.is_greedy:
-        return Processed(processors, None) if processors else Greedy()
-    return Processed(processors, sampling.seed)
+        return ProcessorSampler(processors, None) if processors else Greedy()
+    return ProcessorSampler(processors, sampling.seed)
 
 
 def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
-    """Have the model read a prompt but for its last chunk, which is the first step's to read.
+    """Prefill all of a prompt but its last chunk, which the first step reads.
 
     Args:
-        ids: the whole text; what the session holds of it is not read again.
+        ids: the whole text; the prefix that the session has read is not read again.
 
     Yields:
-        How many tokens of it have been read, after every chunk. The session is whole then: whoever stops may go on.
+        The number of tokens read, after every chunk. The session is consistent then, and the caller may stop.
     """
     session.sync(ids)
     if session.gate.one_prefill:
@@ -251,7 +238,7 @@ def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
 
 
 def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
-    """What a step of plain decoding takes at this length of text: the median of a few, none of which is kept.
+    """Return the seconds of a plain step at this length of text: the median of a few, none of which is kept.
 
     None for a model whose state cannot be rewound, and for an empty session.
     """
@@ -267,7 +254,7 @@ def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
 
 
 def plain_steps(session: Session, request: Request) -> Iterator[Step]:
-    """Steps of plain decoding, until one finishes."""
+    """Yield steps of plain decoding, until one finishes."""
     while True:
         step = plain_step(session, request)
         yield step
@@ -275,27 +262,26 @@ def plain_steps(session: Session, request: Request) -> Iterator[Step]:
             return
 
 
-def plain_step(session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None) -> Step:
-    """One step of plain decoding.
+def plain_step(session: Session, request: Request, settle: Callable[[torch.Tensor, int], None] | None = None) -> Step:
+    """Take one step of plain decoding.
 
     Args:
-        learn: told the logits, shape (vocabulary,), and the token chosen, before it is committed.
+        settle: called with the logits, shape (vocabulary,), and the token chosen, once it is committed.
     """
     started = perf_counter()
     unread = len(session.ids) - session.cached
     logits = session.read(unread)
-    chosen = request.chooser.after(logits, session.ids)
+    chosen = request.chooser.sample(logits, session.ids)
     forward_seconds = perf_counter() - started
-    if learn is not None:
-        learn(logits, chosen)
     tokens, reason = request.cut(session.ids, [chosen])
     session.commit(tokens)
+    if settle is not None:
+        settle(logits, chosen)
     return Step(
         tokens,
         (Origin.PLAIN,),
         reason,
         forward_tokens=unread,
-        pool_size=len(session.tables.trajectory),
-        context_size=len(session.tables.context),
+        table_sizes=session.tables.sizes(),
         forward_seconds=forward_seconds,
     )

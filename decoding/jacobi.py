@@ -2,8 +2,8 @@
 
 Santilli et al. 2023 (arXiv 2305.10427); what lookahead decoding starts from (Fu et al. 2024, section 2). Greedy
 decoding solves y[i] = argmax p(y | y[:i]) for one position after another; Jacobi iteration guesses all positions of a
-block at once, has the model choose at each under the guesses before it, and takes its choices for the next guesses.
-What stands behind right guesses alone is settled, so each iteration settles at least the leftmost position.
+block at once, has the model choose at each under the guesses before it, and takes its choices as the next guesses.
+Choices behind nothing but right guesses are final, so each iteration fixes at least the leftmost position.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class JacobiIteration:
     """One iteration over the block.
 
     Attributes:
-        position: where in the text the block begins.
+        position: the place in the text where the block begins.
         before: the guesses, one for each position of the block.
-        after: what the model chose at each position under the guesses before it, and at the one behind the block.
-        settled: how many of ``after``, from the left, stand behind right guesses alone and are now the text's; fewer
-            where the text ends among them. The others are the next iteration's guesses.
+        after: the model's choices at each position under the guesses before it, and at the one behind the block.
+        settled: the number of tokens of ``after``, from the left, that follow right guesses alone and are now part of
+            the text; fewer where the text ends among them. The others are the next iteration's guesses.
     """
 
     position: int
@@ -55,7 +55,7 @@ class JacobiIteration:
 
 
 class JacobiDecoder(Decoder):
-    """Plain Jacobi decoding, exact. Where the model cannot take such a step, it decodes plainly: see ``support``.
+    """Plain Jacobi decoding, exact. A model that does not support such steps is decoded plainly: see ``support``.
 
     Sampling converges too, to the text that plain sampling gives: the noise of a position is the same in every
     iteration.
@@ -71,8 +71,8 @@ class JacobiDecoder(Decoder):
         """
         Args:
             model: any causal language model of transformers.
-            block_size: how many positions are guessed at once, at least 1.
-            on_iteration: told of every iteration, before its step is yielded.
+            block_size: the number of positions guessed at once, at least 1.
+            on_iteration: called with every iteration before its step is yielded.
 
         Raises:
             ValueError: the block size is no whole number of at least 1.
@@ -84,7 +84,7 @@ class JacobiDecoder(Decoder):
 
     @property
     def support(self) -> Support:
-        """Whether Jacobi iteration serves the model as it is now."""
+        """Support for Jacobi iteration in the model as it is now."""
         return lookahead_support(self.model)
 
     def _described(self) -> list[str]:
@@ -107,7 +107,7 @@ class JacobiDecoder(Decoder):
             inputs = StepInputs.lay_out(session.ids[-1], block, no_window)
             started = perf_counter()
             logits = session.look_ahead(inputs)
-            chosen = request.chooser.every(logits, session.ids, block)
+            chosen = request.chooser.sample_rows(logits, session.ids, block)
             forward_seconds = perf_counter() - started
 
             accepted, position = block.walk(chosen), len(session.ids)
@@ -122,27 +122,26 @@ class JacobiDecoder(Decoder):
                 reason,
                 forward_tokens=len(inputs),
                 candidates=len(block),
-                pool_size=len(session.tables.trajectory),
-                context_size=len(session.tables.context),
+                table_sizes=session.tables.sizes(),
                 forward_seconds=forward_seconds,
             )
 
     def _size(self, session: Session, request: Request) -> int:
-        """How many positions the next block may have; 0 for a plain step."""
+        """The number of positions of the next block; 0 for a plain step."""
         limit = session.gate.position_limit
         room = self.block_size if limit is None else limit - len(session.ids)
         # Behind the block comes one token more.
-        return min(self.block_size, request.remaining - 1, room)
+        return min(self.block_size, request.max_length - len(session.ids) - 1, room)
 
 
 def _as_tree(guesses: Sequence[int]) -> CandidateTree:
-    """The block as candidates in a row."""
+    """Return the block as a chain of candidates."""
     block = CandidateTree()
     block.add(guesses, Origin.TRAJECTORY)
     return block
 
 
 def _filled(guesses: list[int], text: list[int], size: int) -> list[int]:
-    """So many guesses; those that are missing are drawn from the text, the same ones for the same text."""
+    """Return ``size`` guesses; missing ones are drawn from the text, the same ones for the same text."""
     draw = Random(len(text))
     return [*guesses, *(draw.choice(text) for _ in range(size - len(guesses)))]

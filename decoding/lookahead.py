@@ -6,17 +6,18 @@ iterations of Jacobi decoding over W positions ahead, whose columns yield new n-
 model chooses a token first, as plain decoding would, and a candidate is accepted if it is that token. So the text
 is the model's own, whatever was proposed.
 
-What the two branches hold is a :class:`~decoding.planning.plan.Plan`'s affair. With W, N and G given it is the paper's
-algorithm, but for two things: n-grams of the prompt, the reply and earlier turns are candidates too, before those of
-the window where they match two tokens or more; and all candidates are merged into a tree, so that a shared prefix is
-verified once. Left to itself, it takes as many candidates as raise the tokens expected for the time of the step, from
-a third source too (likely next tokens seen in logits already computed), and as large a window as has paid; where
-nothing pays, it decodes plainly. None of this touches the text.
+A :class:`~decoding.planning.plan.Plan` drafts both branches and learns from the outcome. With fixed W, N and G it is
+the paper's algorithm, with two additions: n-grams of the prompt, the reply and earlier turns are candidates too, before
+those of the window where they match two tokens or more; and all candidates are merged into a tree, so that a shared
+prefix is verified once. By default each step is budgeted: it takes as many candidates as raise the tokens expected for
+its time, from a third source too (likely next tokens seen in logits already computed), and as large a window as has
+paid; where nothing pays, it decodes plainly. None of this affects the text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from time import perf_counter
 
 import torch
@@ -25,10 +26,11 @@ from transformers import PreTrainedModel
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
 from decoding.decoder import Decoder, plain_step, plainly
-from decoding.drafting.tree import CandidateTree
+from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.planning.cost_probe import step_cost
+from decoding.planning.draft import Draft
 from decoding.planning.plan import BudgetedPlan, FixedPlan, Plan
 from decoding.planning.step_cost import StepCost
 from decoding.request import Request
@@ -36,13 +38,13 @@ from decoding.runner import Support, lookahead_support, runner_of
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Origin, Step
-from decoding.step_detail import Observe, ObservedPlan
+from decoding.step_detail import Observe
 
 
 class LookaheadDecoder(Decoder):
     """Lookahead decoding, budgeted from what a step costs here, or with the paper's fixed W, N and G.
 
-    Where the model cannot take such a step, it decodes plainly; ``support.reason`` says why.
+    A model that does not support such steps is decoded plainly; ``support.reason`` says why.
     """
 
     def __init__(
@@ -52,8 +54,8 @@ class LookaheadDecoder(Decoder):
         Args:
             model: any causal language model of transformers.
             config: W, N and G; None for :meth:`LookaheadConfig.auto`.
-            cost: what steps cost with this model here, for the budget; None to measure it, once a model. It is kept
-                up to date as the decoder runs.
+            cost: the cost of steps with this model on this machine, for the budget; None to measure it, once a model.
+                The decoder updates it as it runs.
 
         Raises:
             ValueError: ``config`` or ``cost`` is something else.
@@ -68,99 +70,73 @@ class LookaheadDecoder(Decoder):
 
     @property
     def support(self) -> Support:
-        """Whether lookahead serves the model as it is now."""
+        """Support for lookahead in the model as it is now."""
         return lookahead_support(self.model)
 
     def _described(self) -> list[str]:
         return [repr(self.config), *plainly(self.support)]
 
     def _plan(self, session: Session, observe: Observe | None) -> Plan:
-        plan: Plan
-        if not self.config.automatic:
-            plan = FixedPlan(session, self.config)
-        else:
-            plan = BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled))
-        return plan if observe is None else ObservedPlan(plan, session, observe)
+        if self.config.sizes is not None:
+            return FixedPlan(session, self.config.sizes, observe)
+        return BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled), observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         supported = runner_of(self.model).support.supported
         plan = self._plan(session, request.observe) if supported else None
         reason = None
         while reason is None:
-            started = perf_counter()
-            depth = None if plan is None else self._depth(session, plan.window, request)
-            if plan is None or depth is None:
+            draft = None if plan is None else plan.draft(request.max_length - len(session.ids))
+            if plan is None or draft is None:
                 step = self._plain_step(session, request)
-                reason = step.finish_reason
-                yield step
-                continue
-            window, candidates = plan.window, plan.candidates(depth)
-            if not candidates and not window:
-                step = self._plain_step(session, request, plan.learn_plain)
-                reason = step.finish_reason
-                plan.account(perf_counter() - started)
-                yield step
-                continue
+            elif draft.is_plain:
+                step = self._plain_step(session, request, partial(plan.settle_plain, draft))
+            else:
+                step = self._lookahead_step(session, request, plan, draft)
+            reason = step.finish_reason
+            yield step
 
-            # Both branches, in one forward pass.
-            before, forward_tokens = perf_counter(), 1 + len(candidates) + len(window)
-            choices = self._look_ahead(session, request, candidates, window, plan.width)
-            forward_seconds = perf_counter() - before
+    def _lookahead_step(self, session: Session, request: Request, plan: Plan, draft: Draft) -> Step:
+        # Verify: both branches in one forward pass, and the model's own choice in each of its rows.
+        candidates, window, started = draft.candidates, draft.window, perf_counter()
+        choices = self._look_ahead(session, request, candidates, window, plan.row_width)
+        forward_seconds = perf_counter() - started
 
-            # Verification: as far as the candidates are what the model chose, and one token more.
-            chosen = choices.tokens
-            accepted = candidates.walk(chosen)
-            bonus = chosen[accepted[-1] if accepted else 0]
-            tokens, reason = request.cut(session.ids, [*(candidates.tokens[node - 1] for node in accepted), bonus])
-            origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
-            plan.learn(candidates, accepted, choices)
-            self._commit(session, tokens, accepted[: len(tokens) - 1])
+        # Accept: the candidates as far as they are what the model chose, and one token more.
+        accepted = candidates.walk(choices.tokens)
+        bonus = choices.tokens[accepted[-1] if accepted else ROOT]
+        found = [*(candidates.tokens[node - 1] for node in accepted), bonus]
+        tokens, reason = request.cut(session.ids, found)
+        origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
 
-            # Lookahead: of the window only the last row is read, and every column of a full one closes an n-gram.
-            new_row = chosen[1 + len(candidates) :]
-            for ngram in window.ngrams(new_row):
-                session.tables.trajectory.add(ngram, self.config.guess_set_size)
-            window.advance(new_row)
+        # Rewind: the cache keeps the last token and the accepted path, and drops all else.
+        self._commit(session, tokens, accepted[: len(tokens) - 1])
 
-            plan.account(perf_counter() - started)
-            yield Step(
-                tokens,
-                origins,
-                reason,
-                forward_tokens=forward_tokens,
-                candidates=len(candidates),
-                window_size=window.columns,
-                ngram_size=window.ngram_size,
-                pool_size=len(session.tables.trajectory),
-                context_size=len(session.tables.context),
-                forward_seconds=forward_seconds,
-            )
+        # Learn: the sources from what was seen, the budget from what it took; and the window rotates.
+        plan.settle(draft, choices, accepted)
+        return Step(
+            tokens,
+            origins,
+            reason,
+            forward_tokens=draft.forward_tokens,
+            candidates=len(candidates),
+            window_size=window.columns,
+            ngram_size=window.ngram_size,
+            table_sizes=session.tables.sizes(),
+            forward_seconds=forward_seconds,
+        )
 
     def _look_ahead(
         self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
     ) -> Choices:
-        """What the model chooses at the last token, at every candidate and in the window's last row."""
+        """Return the model's choices at the last token, at every candidate and in the window's last row."""
         logits = session.look_ahead(StepInputs.lay_out(session.ids[-1], candidates, window))
-        return request.chooser.choose(logits, session.ids, candidates, width)
+        return request.chooser.sample_tree(logits, session.ids, candidates, width)
 
     def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
         session.commit(tokens, accepted)
 
     def _plain_step(
-        self, session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None
+        self, session: Session, request: Request, settle: Callable[[torch.Tensor, int], None] | None = None
     ) -> Step:
-        return plain_step(session, request, learn)
-
-    def _depth(self, session: Session, window: JacobiWindow, request: Request) -> int | None:
-        """How deep candidates may go in this step; None where no branch may be laid out at all."""
-        if request.remaining == 1:
-            return None
-        depth = request.remaining - 1
-        limit = session.gate.position_limit
-        if limit is None:
-            return depth
-        # Positions that the model does not have, or where it changes, are left to plain steps: the last few of a text
-        # that fills the model's context.
-        ahead = limit - len(session.ids)
-        window_reach = window.columns + window.ngram_size - 2 if window.columns else 0
-        return None if ahead < max(1, window_reach) else min(depth, ahead)
+        return plain_step(session, request, settle)

@@ -1,4 +1,4 @@
-"""Request: what is asked of a generation: how its tokens are chosen, and where it ends."""
+"""Request: the terms of one generation: how its tokens are chosen, and where it ends."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from decoding.step import FinishReason
 from decoding.step_detail import Observe
 
 
-@dataclass
+@dataclass(frozen=True)
 class Request:
-    """How the tokens of one generation are chosen, and where it ends.
+    """The terms of one generation.
 
     Attributes:
-        remaining: how many tokens may still be emitted.
+        max_length: the tokens of the text, prompt included, at which it ends.
         eos_token_ids: ids that end it.
         chooser: chooses each token.
         criteria: asked after every token, as `generate` asks them after each of its steps.
         device: where the criteria expect the text.
-        observe: told of every step that a plan has made; None where nobody looks.
+        observe: called with the detail of every step that a plan has made.
     """
 
-    remaining: int
+    max_length: int
     eos_token_ids: frozenset[int]
     chooser: Chooser = field(default_factory=Greedy)
     criteria: StoppingCriteriaList | None = None
@@ -35,23 +35,22 @@ class Request:
     observe: Observe | None = None
 
     def cut(self, ids: Sequence[int], tokens: Sequence[int]) -> tuple[tuple[int, ...], FinishReason | None]:
-        """The tokens up to the generation's end, and why it ends there; None if it does not.
+        """Return the tokens up to the generation's end, and why it ends there; None if it does not.
 
         Args:
             ids: the text before them.
-            tokens: what a step settled, at least one token.
+            tokens: the tokens of a step, at least one.
         """
         reason = None
-        kept = tuple(tokens[: self.remaining])
+        kept = tuple(tokens[: self.max_length - len(ids)])
         ending = next((index for index, token in enumerate(kept) if token in self.eos_token_ids), None)
         if ending is not None:
             kept, reason = kept[: ending + 1], FinishReason.EOS
-        elif len(kept) == self.remaining:
+        elif len(ids) + len(kept) == self.max_length:
             reason = FinishReason.LENGTH
         stopped = self._stopped(ids, kept)
         if stopped is not None and stopped < len(kept) - (reason is FinishReason.EOS):
             kept, reason = kept[: stopped + 1], FinishReason.STOP
-        self.remaining -= len(kept)
         return kept, reason
 
     def _stopped(self, ids: Sequence[int], tokens: Sequence[int]) -> int | None:
@@ -59,7 +58,7 @@ class Request:
         if not self.criteria:
             return None
         text = torch.tensor([[*ids, *tokens]], device=self.device)
-        # Criteria may look at scores in `generate`; what they would be is nowhere said, and nobody keeps them.
+        # In `generate` criteria are given scores; nothing documents which, and none are kept here.
         scores: Any = None
         for index in range(len(tokens)):
             if bool(self.criteria(text[:, : len(ids) + index + 1], scores).all()):

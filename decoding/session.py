@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from transformers import PreTrainedModel
 
-from decoding.drafting.context import LONGEST_MATCH
+from decoding.drafting.registry import Origin
 from decoding.drafting.tables import Tables
 from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
@@ -56,7 +56,7 @@ class Session:
         self._structure: object = None
 
     def __repr__(self) -> str:
-        held = f"{len(self.ids)} tokens, {self.cached} cached, {len(self.tables.trajectory)} n-grams"
+        held = f"{len(self.ids)} tokens, {self.cached} cached, {len(self.tables[Origin.TRAJECTORY])} n-grams"
         return f"Session({type(self.model).__name__}, {held})"
 
     @property
@@ -88,8 +88,10 @@ class Session:
         if shared < len(self.ids) or shared < len(input_ids):
             self.emitted = 0
         if shared < len(self.ids):
-            self.tables.context.begin(input_ids[max(0, shared - LONGEST_MATCH) : shared])
-        self.tables.context.extend(input_ids[shared:])
+            for table in self.tables:
+                table.begin(input_ids[:shared])
+        for table in self.tables:
+            table.extend(input_ids[shared:])
         self.ids = list(input_ids)
 
     def _refresh_model(self) -> None:
@@ -132,7 +134,8 @@ class Session:
             assert isinstance(self.prefix, KVPrefix)
             self.prefix.keep(len(self.ids) - 1, [0, *accepted])
         self.ids.extend(tokens)
-        self.tables.context.extend(tokens)
+        for table in self.tables:
+            table.extend(tokens)
         self.emitted += len(tokens)
         if self.gate.is_reread(self.cached, len(self.ids)):
             self.prefix.rewind(0)

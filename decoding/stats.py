@@ -23,8 +23,8 @@ class GenerationStats:
         forwards: forward passes that emitted, the prompt's last one included.
         forward_tokens: tokens that these passes held.
         candidates: candidate tokens among them.
-        seconds: from each step's being asked for to its being there.
-        prefill_seconds: those of the steps that read a prompt, all its chunks included.
+        seconds: the time of all steps.
+        prefill_seconds: the time of the steps that read a prompt, all its chunks included.
         forward_seconds: the model's share of ``seconds``.
     """
 

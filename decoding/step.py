@@ -2,56 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-
-class Origin(StrEnum):
-    """Where an emitted token came from.
-
-    PLAIN tokens were chosen by the model behind the accepted run (one a step); the others were proposed by a
-    source, and verified: the model chose that very token itself.
-    """
-
-    PLAIN = "plain"
-    TRAJECTORY = "trajectory"
-    """An n-gram of the Jacobi trajectory, collected by the lookahead branch."""
-    CONTEXT = "context"
-    """An n-gram of the prompt, the reply or an earlier turn."""
-    SUCCESSOR = "successor"
-    """A likely next token recycled from logits already computed (budgeted decoding only)."""
+from decoding.drafting.registry import Origin as Origin
 
 
 class FinishReason(StrEnum):
-    """Why a generation ended."""
+    """Reason that a generation ended."""
 
     EOS = "eos"
     LENGTH = "length"
     STOP = "stop"
-    """A stopping criterion said so, a stop string for one."""
+    """A stopping criterion was met, a stop string for one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One forward pass of the model, and what it settled.
+    """One forward pass of the model, and the tokens that it emitted.
 
     Attributes:
         tokens: one or more token ids, in order, already cut at an end-of-sequence id (which is included) and at
             ``max_new_tokens``.
         origins: one per token.
         finish_reason: set on the last step of a generation.
-        forward_tokens: how many tokens the forward pass held: the prompt's for a prefill, else the last token,
+        forward_tokens: the number of tokens in the forward pass: the prompt's for a prefill, else the last token,
             the candidates and the window.
-        candidates: how many of them were candidate tokens (nodes of the tree).
+        candidates: the number of candidate tokens among them (nodes of the tree).
         window_size: W in force; 0 in a plain step.
         ngram_size: N in force; 0 in a plain step.
-        pool_size: how many n-grams of the trajectory are held.
-        context_size: how many tokens of prompt, replies and earlier turns are indexed.
+        table_sizes: the entries in the table of each source of candidates.
         prefill: True where the forward read the prompt.
-        exchanged_bytes: what passed between the ranks, where a step is split over several.
-        share_tokens: how many tokens the largest forward pass of a rank held then; 0 where nothing is split.
+        exchanged_bytes: bytes sent between the ranks, where a step is split over several.
+        share_tokens: the tokens of the largest forward pass of a rank then; 0 where nothing is split.
         forward_seconds: the model's share of ``seconds``.
-        seconds: from the moment this step was asked for to the moment it was there, bookkeeping included.
+        seconds: from the request for this step to its arrival, bookkeeping included.
     """
 
     tokens: tuple[int, ...]
@@ -61,8 +47,7 @@ class Step:
     candidates: int = 0
     window_size: int = 0
     ngram_size: int = 0
-    pool_size: int = 0
-    context_size: int = 0
+    table_sizes: Mapping[Origin, int] = field(default_factory=dict)
     prefill: bool = False
     exchanged_bytes: int = 0
     share_tokens: int = 0
@@ -70,6 +55,16 @@ class Step:
     seconds: float = 0.0
 
     @property
-    def verified(self) -> int:
-        """How many of the tokens were proposed by a source and verified: the accepted run's length."""
+    def pool_size(self) -> int:
+        """The number of n-grams of the trajectory held."""
+        return self.table_sizes.get(Origin.TRAJECTORY, 0)
+
+    @property
+    def context_size(self) -> int:
+        """The number of tokens of prompt, replies and earlier turns indexed."""
+        return self.table_sizes.get(Origin.CONTEXT, 0)
+
+    @property
+    def accepted(self) -> int:
+        """The number of tokens that a source had proposed: the accepted run's length."""
         return sum(origin is not Origin.PLAIN for origin in self.origins)

@@ -1,33 +1,28 @@
-"""StepDetail: what a step looked at and what came of it, for whoever asks to see it; and the plan that tells it."""
+"""StepDetail: the branches of a step and what came of them, for an observer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
+from decoding.planning.draft import Draft
 from decoding.planning.step_cost import CostCurve
-from decoding.sampling.sampler import Choices
 from decoding.step import Origin
-
-if TYPE_CHECKING:
-    from decoding.planning.plan import Plan
-    from decoding.session import Session
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What the budget expected of a step.
+    """The budget's expectations of a step.
 
     Attributes:
-        curve: what the step would have cost with 0, 1, 2 … candidates, its window included, in plain steps.
+        curve: the cost of the step with 0, 1, 2 … candidates, its window included, in plain steps.
         probabilities: of each candidate taken, that it and all before it are what the model chooses.
     """
 
@@ -39,17 +34,17 @@ class Outlook:
 class StepDetail:
     """One step of lookahead decoding as it was decided and verified.
 
-    It holds on to what the step has computed anyway, so it costs next to nothing until it is read.
+    It keeps references to what the step has computed anyway: until it is read it costs next to nothing.
 
     Attributes:
-        position: where the last token stands in the text.
+        position: the place of the last token in the text.
         last_token: the last token, the root of the tree.
         rows: the window's rows before the step, the oldest first, each of W tokens; none without a window.
-        new_row: what the model chose behind the window's last row; W tokens, or none.
+        new_row: the model's choices behind the window's last row; W tokens, or none.
         ngram_size: N of the window.
         chosen: the model's choice after the last token, then after each candidate.
         accepted: the numbers of the candidates accepted, from the root; candidates are numbered from 1.
-        outlook: what the budget expected; None with fixed sizes.
+        outlook: the budget's expectations; None with fixed sizes.
         tree: the candidates; read it through the properties.
     """
 
@@ -62,6 +57,28 @@ class StepDetail:
     accepted: Sequence[int]
     outlook: Outlook | None
     tree: CandidateTree
+
+    @classmethod
+    def of(cls, draft: Draft, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
+        """Return the detail of a step.
+
+        Args:
+            draft: what it verified; not settled yet.
+            chosen: what the model chose at the last token, each candidate, and the window's last row.
+            accepted: the numbers of the candidates accepted.
+        """
+        read, curve = 1 + len(draft.candidates), draft.curve
+        return cls(
+            draft.position,
+            draft.last_token,
+            draft.rows,
+            chosen[read:],
+            draft.window.ngram_size,
+            chosen[:read],
+            accepted,
+            None if curve is None else Outlook(curve, draft.probabilities),
+            draft.candidates,
+        )
 
     @property
     def candidates(self) -> tuple[int, ...]:
@@ -107,58 +124,3 @@ class StepDetail:
 
 
 Observe: TypeAlias = Callable[[StepDetail], None]
-
-
-class ObservedPlan:
-    """A plan that tells of every step that it has planned, once the step is verified and before it is yielded."""
-
-    def __init__(self, plan: Plan, session: Session, observe: Observe) -> None:
-        self._plan, self._session, self._observe = plan, session, observe
-        self.width = plan.width
-        self._tree = CandidateTree()
-        self._rows: tuple[Sequence[int], ...] = ()
-        self._ngram_size = plan.window.ngram_size
-        self._chosen: Sequence[int] = ()
-        self._accepted: Sequence[int] = ()
-        self._outlook: Outlook | None = None
-        self._before: tuple[int, int] = (0, 0)
-
-    @property
-    def window(self) -> JacobiWindow:
-        return self._plan.window
-
-    def candidates(self, depth: int) -> CandidateTree:
-        window = self._plan.window
-        # The window's rows move on, but none of them changes.
-        self._rows, self._ngram_size = tuple(window.rows), window.ngram_size
-        self._before = len(self._session.ids) - 1, self._session.ids[-1]
-        self._tree = self._plan.candidates(depth)
-        self._outlook = self._plan.outlook()
-        return self._tree
-
-    def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
-        self._plan.learn(candidates, accepted, choices)
-        self._chosen, self._accepted = choices.tokens, accepted
-
-    def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
-        self._plan.learn_plain(logits, chosen)
-        self._chosen, self._accepted = (chosen,), ()
-
-    def account(self, seconds: float) -> None:
-        self._plan.account(seconds)
-        read = 1 + len(self._tree)
-        self._observe(
-            StepDetail(
-                *self._before,
-                self._rows,
-                self._chosen[read:],
-                self._ngram_size,
-                self._chosen[:read],
-                self._accepted,
-                self._outlook,
-                self._tree,
-            )
-        )
-
-    def outlook(self) -> Outlook | None:
-        return self._outlook

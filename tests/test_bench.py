@@ -10,7 +10,7 @@ import pytest
 import torch
 from models import hf_greedy, random_model, random_prompt
 
-from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, Session, Tables
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Origin, SamplingConfig, Session, Tables
 from lade_chat.bench.measure import count, differences, measure
 from lade_chat.bench.methods import decoders
 from lade_chat.bench.methods.decoders import decoder_method, entries_of, size_of
@@ -160,8 +160,8 @@ def test_generate_draws_from_the_same_distribution_in_a_way_of_its_own() -> None
 def test_the_memory_of_tables_grows_with_what_they_hold() -> None:
     tables = Tables()
     empty = size_of(tables), entries_of(tables)
-    tables.context.extend(range(200))
-    tables.trajectory.add((1, 2, 3), 7)
+    tables[Origin.CONTEXT].extend(range(200))
+    tables[Origin.TRAJECTORY].add((1, 2, 3), 7)
     assert size_of(tables) > empty[0]
     assert entries_of(tables) >= empty[1] + 201
 

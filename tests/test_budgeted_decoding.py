@@ -23,13 +23,13 @@ from decoding import (
 from decoding.drafting import context as context_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module
-from decoding.drafting.expander import Growth
+from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.tree import CandidateTree
 from decoding.planning import plan as plan_module
 from decoding.planning import window_size as window_choice_module
 from decoding.planning.budget import select
-from decoding.planning.plan import DEEPEST, IDLE_STEPS, LONGEST_REST
-from decoding.planning.step_cost import MOST_CANDIDATES, CostCurve
+from decoding.planning.plan import IDLE_STEPS, MAX_DEPTH, MAX_REST_STEPS, MAX_TAILS
+from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve
 from decoding.planning.window_size import SIZES, TRIAL_STEPS
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
 from tests.models import VOCABULARY, hf_greedy, random_model, random_prompt, reciting_model, successor_model
@@ -50,11 +50,11 @@ def watched(
     monkeypatch: pytest.MonkeyPatch, model: Any, prompt: list[int], count: int, seconds: Mapping[int, float]
 ) -> tuple[list[Step], list[bool]]:
     """Steps after the prompt's, and whether candidates were looked for in each."""
-    looks, steps, awake = list[Growth](), list[Step](), list[bool]()
+    looks, steps, awake = list[CandidateExpander](), list[Step](), list[bool]()
 
-    def look(growth: Growth, curve: CostCurve, deepest: int) -> CandidateTree:
-        looks.append(growth)
-        return select(growth, curve, deepest)
+    def look(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> CandidateTree:
+        looks.append(expander)
+        return select(expander, curve, max_depth)
 
     monkeypatch.setattr(plan_module, "select", look)
     for step in budgeted(model, seconds).generate(prompt, max_new_tokens=count):
@@ -87,8 +87,8 @@ def test_a_dear_machine_verifies_little_and_a_fast_one_much() -> None:
     dear, free = (list(budgeted(model, cost).generate(prompt, max_new_tokens=60)) for cost in (DEAR, NEARLY_FREE))
     assert tokens_of(dear) == tokens_of(free)
     assert len(free) < len(dear) < 60
-    assert max(step.candidates for step in dear) < 30 < max(step.candidates for step in free) <= MOST_CANDIDATES
-    assert max(step.verified for step in (*dear, *free)) <= DEEPEST
+    assert max(step.candidates for step in dear) < 30 < max(step.candidates for step in free) <= MAX_CANDIDATES
+    assert max(step.accepted for step in (*dear, *free)) <= MAX_DEPTH
 
 
 @pytest.mark.usefixtures("soon")
@@ -155,21 +155,21 @@ def test_where_nothing_pays_it_rests_longer_and_longer_and_looks_up_in_between(m
     assert runs[0] >= (True, IDLE_STEPS)
     assert {length for looking, length in runs[1:-1] if looking} == {1}
     rests = [length for looking, length in runs[:-1] if not looking]
-    assert rests == [min(IDLE_STEPS * 2**count, LONGEST_REST) for count in range(len(rests))]
-    assert rests[-2:] == [LONGEST_REST] * 2
+    assert rests == [min(IDLE_STEPS * 2**count, MAX_REST_STEPS) for count in range(len(rests))]
+    assert rests[-2:] == [MAX_REST_STEPS] * 2
 
 
 def test_it_wakes_up_once_something_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of few enough tokens that something is always proposed; then the same twice more; then other noise."""
-    monkeypatch.setattr(plan_module, "LONGEST_REST", 2 * IDLE_STEPS)
+    monkeypatch.setattr(plan_module, "MAX_REST_STEPS", 2 * IDLE_STEPS)
     draw = Random(0)
     noise, other = ([draw.randrange(3, 9) for _ in range(50)] for _ in range(2))
     text = [*noise * 3, *other]
     steps, awake = watched(monkeypatch, reciting_model(text), text[:4], len(text) - 4, {1: 1.0, 2: 1.6, 64: 5.0})
     assert tokens_of(steps) == text[4:]
     rests_before = awake.index(False)
-    paid = [index for index in range(rests_before, len(awake)) if steps[1 + index].verified > 1]
-    assert sum(steps[1 + index].verified for index in paid) > 50
+    paid = [index for index in range(rests_before, len(awake)) if steps[1 + index].accepted > 1]
+    assert sum(steps[1 + index].accepted for index in paid) > 50
     assert runs_of(awake[: paid[0]])[-1] == (False, 2 * IDLE_STEPS)
     assert all(awake[paid[0] : paid[-1] + 1])
     # In what no longer pays it tries as long as it did at first, then takes short rests at first.
@@ -229,7 +229,7 @@ def test_no_branch_reaches_past_the_last_position(family: str, seconds: Mapping[
         while seconds is NEARLY_FREE and not session.tables.window_choice.sizes[0]:
             session.tables.window_choice.note(2, 1.0, 1, 1.0)
             session.tables.window_choice.consider(fixed_cost(seconds), 0, None)
-    assert positions - DEEPEST <= max(reached) < positions
+    assert positions - MAX_DEPTH <= max(reached) < positions
 
 
 @pytest.mark.parametrize("seconds", [DEAR, NEARLY_FREE, PROHIBITIVE])
@@ -329,10 +329,10 @@ def test_sizes_that_are_given_stay_the_papers() -> None:
         told.append([(step.tokens, step.origins, step.forward_tokens) for step in steps])
         looked = [step for step in steps if step.ngram_size]
         assert {(step.window_size, step.ngram_size) for step in looked} == {(4, 4)}
-        assert all(step.candidates <= 4 * 3 and step.verified <= 3 for step in looked)
+        assert all(step.candidates <= 4 * 3 and step.accepted <= 3 for step in looked)
         assert not any(Origin.SUCCESSOR in step.origins for step in steps)
-        assert len(session.tables.successors) == 0
-        assert len(session.tables.trajectory) > 0
+        assert len(session.tables[Origin.SUCCESSOR]) == 0
+        assert len(session.tables[Origin.TRAJECTORY]) > 0
     assert told[0] == told[1]
 
 
@@ -349,10 +349,10 @@ def test_memory_stays_bounded_however_long_it_runs(monkeypatch: pytest.MonkeyPat
         prompt, said = random_prompt(30, seed), list[int]()
         for step in decoder.generate(prompt, max_new_tokens=60, session=session):
             said += step.tokens
-            assert len(tables.successors) <= 8
-            assert len(tables.context) <= 60
-            assert len(tables.trajectory) <= 5 * decoder.config.guess_set_size
-            held.add((len(tables.successors), len(tables.trajectory) > 5))
+            assert len(tables[Origin.SUCCESSOR]) <= 8
+            assert len(tables[Origin.CONTEXT]) <= 60
+            assert len(tables[Origin.TRAJECTORY]) <= 5 * MAX_TAILS
+            held.add((len(tables[Origin.SUCCESSOR]), len(tables[Origin.TRAJECTORY]) > 5))
         assert said == hf_greedy(model, prompt, 60)
     assert (8, True) in held
 

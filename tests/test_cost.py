@@ -11,8 +11,8 @@ import pytest
 
 from decoding import StepCost, measure_step_cost, step_cost, still_holds
 from decoding.planning import cost_probe
-from decoding.planning.cost_probe import LEAST_SIZES, SIZES
-from decoding.planning.step_cost import MOST_CANDIDATES
+from decoding.planning.cost_probe import MIN_SIZES, SIZES
+from decoding.planning.step_cost import MAX_CANDIDATES
 from tests.models import random_model
 
 CURVE = {1: 1.0, 4: 1.2, 16: 2.0, 64: 5.0}
@@ -88,8 +88,8 @@ def test_the_budgets_curve_is_in_plain_steps_and_starts_at_what_is_fixed() -> No
     np.testing.assert_allclose(relative[1:], [cost.seconds(tokens) / cost.seconds(1) for tokens in range(1, 121)])
     for fixed in (1, 4, 13):
         curve = cost.curve(fixed)
-        assert len(curve.costs) == len(curve.slopes) == MOST_CANDIDATES + 1
-        assert curve.costs == cost.relative(fixed + MOST_CANDIDATES)[fixed:].tolist()
+        assert len(curve.costs) == len(curve.slopes) == MAX_CANDIDATES + 1
+        assert curve.costs == cost.relative(fixed + MAX_CANDIDATES)[fixed:].tolist()
 
 
 @pytest.mark.parametrize("factor", [0.3, 0.8, 1.5, 4.0])
@@ -167,7 +167,7 @@ def test_without_live_steps_nothing_moves_it() -> None:
 
 def test_measuring_takes_a_few_sizes_however_long_they_take() -> None:
     measured = measure_step_cost(random_model("llama"), seconds=0.0)
-    assert {int(size) for size in measured.as_dict()} == set(SIZES[:LEAST_SIZES])
+    assert {int(size) for size in measured.as_dict()} == set(SIZES[:MIN_SIZES])
     assert all(seconds > 0 for seconds in measured.as_dict().values())
 
 

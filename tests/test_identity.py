@@ -42,7 +42,7 @@ def test_every_budget_says_what_generate_says(family, monkeypatch):
             said = list(budgeted(model, seconds).generate(prompt, max_new_tokens=LENGTH, session=session))
             assert tokens_of(said) == text, seconds
             steps += said
-        assert sum(step.verified for step in steps) > LENGTH / 4
+        assert sum(step.accepted for step in steps) > LENGTH / 4
         assert any(step.window_size for step in steps) == (seconds is NEARLY_FREE)
 
 
@@ -123,7 +123,7 @@ def test_other_dtypes_are_served_too(family, dtype):
     assert decoder.support.supported, decoder.support.reason
     steps = list(decoder.generate(random_prompt(20), max_new_tokens=30))
     assert len(tokens_of(steps)) == 30
-    assert sum(step.verified for step in steps) > 0
+    assert sum(step.accepted for step in steps) > 0
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])

@@ -71,7 +71,7 @@ def test_every_decoder_says_the_same(llama, settings):
     for name, decoder in DECODERS.items():
         steps = decoded(decoder(llama), config)
         assert tokens_of(steps) == expected, name
-        verified += sum(step.verified for step in steps)
+        verified += sum(step.accepted for step in steps)
     # Or the identity says little.
     assert verified > LENGTH / 2
 
@@ -90,5 +90,5 @@ def test_in_every_family_too_and_toggled_in_mid_reply(family):
         for name in (next(names), next(names)):
             steps = decoded(decoders[name], config)
             assert tokens_of(steps) == expected, (settings, name)
-            verified += sum(step.verified for step in steps)
+            verified += sum(step.accepted for step in steps)
     assert (verified > LENGTH) == lookahead_support(model).supported == (family != "bloom")

@@ -79,7 +79,7 @@ def test_the_fixed_point_is_reached_in_two_iterations_where_positions_alone_spea
     assert (first.settled, second.settled) == (1, 9)
     assert list(first.after) == text[5:14]
     assert steps[2].origins == (Origin.TRAJECTORY,) * 8 + (Origin.PLAIN,)
-    assert steps[2].verified == 8
+    assert steps[2].accepted == 8
 
 
 def test_each_iteration_settles_at_least_one_token_where_each_hangs_on_the_last():

@@ -54,7 +54,7 @@ def test_candidates_are_used_from_the_first_step_on():
     cycle = [10, 11, 12, 13]
     model = successor_model({10: 11, 11: 12, 12: 13, 13: 10})
     steps = list(LookaheadDecoder(model, LookaheadConfig(5, 5, 3)).generate(cycle * 4, max_new_tokens=10))
-    assert steps[1].verified > 0
+    assert steps[1].accepted > 0
 
 
 def test_earlier_turns_are_a_source_too():
@@ -62,7 +62,7 @@ def test_earlier_turns_are_a_source_too():
     session = Session(model)
     decoder = LookaheadDecoder(model, LookaheadConfig(0, 5, 3))
     first = list(decoder.generate([9, 10], max_new_tokens=20, session=session))
-    assert sum(step.verified for step in first) == 0
+    assert sum(step.accepted for step in first) == 0
     second = list(decoder.generate([60, 61, 12], max_new_tokens=15, session=session))
     assert [step.origins[0] for step in second[1:]] == [CONTEXT] * 3
 
@@ -114,7 +114,7 @@ def test_steps_tell_what_the_forward_held():
     assert steps[-1].context_size >= 55
     for step in steps:
         assert 0 < step.forward_seconds <= step.seconds
-        assert len(step.tokens) == len(step.origins) == step.verified + 1 or step.finish_reason
+        assert len(step.tokens) == len(step.origins) == step.accepted + 1 or step.finish_reason
 
 
 def test_at_most_g_continuations_are_verified():

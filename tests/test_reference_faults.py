@@ -81,8 +81,8 @@ def test_the_replys_own_tokens_are_candidates_as_they_were_said():
     assert tokens_of(steps) == ([*CYCLE[1:], CYCLE[0]] * 4)[:20]
     later = [step for step in steps if step.candidates]
     assert later
-    assert all(step.verified == step.candidates or step.finish_reason for step in later)
-    assert {path for _, path in session.tables.context.after([11, 12], 4)} == {(13, 14, 15, 10)}
+    assert all(step.accepted == step.candidates or step.finish_reason for step in later)
+    assert {path for _, path in session.tables[Origin.CONTEXT].after([11, 12], 4)} == {(13, 14, 15, 10)}
 
 
 @pytest.mark.parametrize("sampled", [{}, {"do_sample": True, "top_k": 2}])

@@ -11,6 +11,7 @@ from decoding import (
     JacobiDecoder,
     LookaheadConfig,
     LookaheadDecoder,
+    Origin,
     SamplingConfig,
     Session,
 )
@@ -25,10 +26,6 @@ NAMES = {"LookaheadConfig": LookaheadConfig, "SamplingConfig": SamplingConfig}
     [
         (LookaheadConfig.auto(), "LookaheadConfig.auto()"),
         (LookaheadConfig(3, 4, 5), "LookaheadConfig(window_size=3, ngram_size=4, guess_set_size=5)"),
-        (
-            LookaheadConfig(3, 4, 5, automatic=True),
-            "LookaheadConfig(window_size=3, ngram_size=4, guess_set_size=5, automatic=True)",
-        ),
         (SamplingConfig.greedy(), "SamplingConfig.greedy()"),
         (SamplingConfig.greedy(repetition_penalty=1.5), "SamplingConfig.greedy(repetition_penalty=1.5)"),
         (SamplingConfig(temperature=0, seed=4), "SamplingConfig.greedy(seed=4)"),
@@ -49,11 +46,13 @@ def test_a_session_shows_its_model_and_how_much_it_holds() -> None:
         LookaheadDecoder(model, LookaheadConfig(3, 3, 3)).generate(random_prompt(9), max_new_tokens=8, session=session)
     )
     assert len(steps) > 1
-    grams = len(session.tables.trajectory)
+    grams = len(session.tables[Origin.TRAJECTORY])
     assert grams
     assert repr(session) == f"Session(LlamaForCausalLM, 17 tokens, 16 cached, {grams} n-grams)"
-    known = len(session.tables.successors)
-    assert repr(session.tables) == f"Tables({grams} n-grams, 17 tokens of context, {known} tokens with successors)"
+    known = len(session.tables[Origin.SUCCESSOR])
+    assert repr(session.tables) == (
+        f"{type(session.tables).__name__}(context: 17, trajectory: {grams}, successor: {known})"
+    )
     cache = KVCache()
     model(torch.tensor([random_prompt(9)]), past_key_values=cache)
     assert repr(cache) == "KVCache(9 tokens, 3 layers)"

@@ -13,7 +13,7 @@ from transformers.generation import logits_process
 from decoding import AutoregressiveDecoder, SamplingConfig, Session
 from decoding.drafting.tree import CandidateTree
 from decoding.sampling.gumbel import gumbel
-from decoding.sampling.sampler import Processed, drawn
+from decoding.sampling.sampler import ProcessorSampler, draw_tokens
 from decoding.step import Origin
 from tests.grid import ALL_AT_ONCE, DECODERS, FEW, PROMPT, with_few_tokens
 from tests.models import COMMON, VOCABULARY, random_prompt
@@ -95,7 +95,7 @@ def test_over_many_seeds_the_distribution_is_the_models(decoder_of):
     for seed in range(seeds):
         config = SamplingConfig(temperature=temperature, seed=seed)
         steps = list(decoder.generate(prompt, max_new_tokens=3, sampling=config, session=session))
-        verified += sum(step.verified for step in steps)
+        verified += sum(step.accepted for step in steps)
         for place, token in enumerate(tokens_of(steps)):
             counts[place, token] += 1
     assert chi_square(counts[0], first) < CRITICAL_7
@@ -107,7 +107,7 @@ def test_draws_follow_the_softmax_closely():
     scores = torch.tensor([1.0, 0.0, -1.0, 2.0, -math.inf, 0.5, 0.2, 1.5, 0.0])
     kept = scores.softmax(-1).double()[scores > -math.inf]
     for seed, positions in ((0, range(2000)), (12345, range(7, 2007))):
-        tokens = drawn(scores.expand(len(positions), -1), positions, seed)
+        tokens = draw_tokens(scores.expand(len(positions), -1), positions, seed)
         counts = torch.bincount(tokens, minlength=9).double()
         assert counts[4] == 0
         assert chi_square(counts[scores > -math.inf], kept) < CRITICAL_7
@@ -183,16 +183,16 @@ def test_all_rows_at_once_are_what_walking_finds(name, seed):
         logits = torch.randn(1 + len(tree), VOCABULARY, generator=generator, dtype=torch.float64) * 2
         # So that candidates are accepted at all.
         logits[:, 3:9] += 5
-        at_once = Processed(processors, seed, at_once=True).choose(logits, ids, tree, 0).tokens
-        walked = Processed(processors, seed, at_once=False).choose(logits, ids, tree, 0).tokens
+        at_once = ProcessorSampler(processors, seed, at_once=True).sample_tree(logits, ids, tree, 0).tokens
+        walked = ProcessorSampler(processors, seed, at_once=False).sample_tree(logits, ids, tree, 0).tokens
         path = tree.walk(at_once)
         assert path == tree.walk(walked)
         assert [at_once[row] for row in (0, *path)] == [walked[row] for row in (0, *path)]
         texts = [ids]
         for node, token in enumerate(tree.tokens, start=1):
             texts.append([*texts[tree.parent(node)], token])
-        one_by_one = Processed(processors, seed)
-        alone = [one_by_one.after(row, text) for row, text in zip(logits, texts, strict=True)]
+        one_by_one = ProcessorSampler(processors, seed)
+        alone = [one_by_one.sample(row, text) for row, text in zip(logits, texts, strict=True)]
         assert at_once == alone
 
 

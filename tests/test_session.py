@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, plain_step_seconds, prefill
+from decoding import (
+    AutoregressiveDecoder,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Origin,
+    Session,
+    plain_step_seconds,
+    prefill,
+)
 from decoding.planning import window_size as window_choice
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
@@ -40,7 +48,7 @@ def test_after_every_step_the_cache_is_the_committed_prefix(family, monkeypatch)
         for step in decoder.generate(random_prompt(19), max_new_tokens=24, session=session):
             steps.append(step)
             assert_cache_is_the_prefix(session, model)
-        assert sum(step.verified for step in steps) > 0
+        assert sum(step.accepted for step in steps) > 0
         assert any(step.window_size for step in steps)
 
 
@@ -98,12 +106,12 @@ def test_another_text_keeps_the_common_prefix_and_the_tables(family):
     prompt = random_prompt(40)
     decoder = LookaheadDecoder(model, LookaheadConfig())
     list(decoder.generate(prompt, max_new_tokens=30, session=session))
-    pool, context = len(session.tables.trajectory), len(session.tables.context)
+    pool, context = len(session.tables[Origin.TRAJECTORY]), len(session.tables[Origin.CONTEXT])
     for other in ([*prompt[:14], *random_prompt(8, seed=5)], prompt[:14], random_prompt(9, seed=6)):
         steps = decoder.generate(other, max_new_tokens=12, session=session)
         assert tokens_of(steps) == hf_greedy(model, other, 12)
-        assert len(session.tables.trajectory) >= pool > 0
-        assert len(session.tables.context) > context
+        assert len(session.tables[Origin.TRAJECTORY]) >= pool > 0
+        assert len(session.tables[Origin.CONTEXT]) > context
         assert session.emitted == 12
 
 

@@ -334,7 +334,7 @@ def test_after_every_step_the_cache_is_the_committed_prefix() -> None:
     session, verified = Session(model, compiled=EAGER), 0
     decoder = LookaheadDecoder(model, LookaheadConfig(5, 4, 5))
     for step in decoder.generate(random_prompt(19), max_new_tokens=14, session=session):
-        verified += step.verified
+        verified += step.accepted
         assert_cache_is_the_prefix(session)
     assert verified > 0
 

@@ -64,7 +64,7 @@ def test_the_detail_is_that_of_its_step(name: str, kind: str) -> None:
             continue
         assert detail.position == place - 1
         assert detail.settled[: len(step.tokens)] == step.tokens
-        assert tuple(detail.origins[node - 1] for node in detail.accepted)[: step.verified] == tuple(
+        assert tuple(detail.origins[node - 1] for node in detail.accepted)[: step.accepted] == tuple(
             origin for origin in step.origins if origin is not Origin.PLAIN
         )
         assert len(detail.candidates) == len(detail.parents) == step.candidates
@@ -102,7 +102,7 @@ def test_the_ngrams_are_those_that_the_pool_learns() -> None:
     for _, _, detail in observed(decoder, random_prompt(23), session=session):
         if detail is not None:
             for key, *tail in detail.ngrams:
-                assert tuple(tail) in session.tables.trajectory.after(key)
+                assert tuple(tail) in session.tables[Origin.TRAJECTORY].after(key)
 
 
 def test_the_window_moves_by_the_row_that_the_model_chose() -> None:

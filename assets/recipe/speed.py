@@ -9,7 +9,8 @@ from typing import Any
 from rich.progress import track
 
 from assets.recipe.checks import thinned
-from decoding import LookaheadConfig, LookaheadDecoder, Session, StepCost, Tables, lookahead_support
+from decoding import LookaheadConfig, LookaheadDecoder, Origin, Session, StepCost, Tables, lookahead_support
+from decoding.config import Sizes
 from decoding.drafting.context import ContextIndex
 from lade_chat.bench.prepare import negative_log_likelihood
 from lade_chat.bench.results.values import Task
@@ -18,7 +19,7 @@ from lade_chat.bench.results.values import Task
 CPU = {1: 1.0, 2: 1.5, 4: 1.5, 8: 1.47, 16: 1.65, 32: 2.1, 64: 2.9}
 GPU = {1: 1.0, 64: 1.05, 128: 1.15}
 WAYS = AUTO_CPU, AUTO_GPU, WINDOW = "auto, CPU", "auto, GPU", "window alone"
-SIZES = LookaheadConfig(window_size=7, ngram_size=5, guess_set_size=7)
+SIZES = Sizes(window_size=7, ngram_size=5, guess_set_size=7)
 
 Ids = Sequence[int]
 
@@ -59,7 +60,7 @@ class _Forgetful(ContextIndex):
     def extend(self, tokens: Sequence[int]) -> None:
         pass
 
-    def begin(self, before: Sequence[int]) -> None:
+    def begin(self, prefix: Sequence[int]) -> None:
         pass
 
 
@@ -82,7 +83,7 @@ def measure(model: Any, prompts: Mapping[str, Sequence[Ids]], ends: Ids, longest
     ways = {
         AUTO_CPU: _Way(LookaheadDecoder(model, cost=StepCost(CPU, live=False))),
         AUTO_GPU: _Way(LookaheadDecoder(model, cost=StepCost(GPU, live=False))),
-        WINDOW: _Way(LookaheadDecoder(model, SIZES), lambda: Tables(context=_Forgetful())),
+        WINDOW: _Way(LookaheadDecoder(model, LookaheadConfig(*SIZES)), lambda: Tables({Origin.CONTEXT: _Forgetful()})),
     }
     chosen = [(row, ids) for row, found in prompts.items() for ids in thinned(found, most)]
     paces: dict[str, Pace] = {}

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
-LONGEST_MATCH = 4
-LONGEST_COUNTED = 8
+from decoding.drafting.source import EvidenceClass, PathTable, Proposal, Source
+
+MATCH_CLASSES = (1, 2, 3, 4, 8)
+"""The least length of the matches in each evidence class, in tokens."""
+_CLASS_OF = tuple(bisect_right(MATCH_CLASSES, length) - 1 for length in range(MATCH_CLASSES[-1] + 1))
+MAX_MATCH = 4
+MAX_COUNTED_MATCH = 8
 """A match of four tokens or more is followed back this far, to tell a strong one."""
 MATCHES_PER_LENGTH = 3
 MAX_TOKENS = 32_768
@@ -14,7 +21,16 @@ SEAM = -1
 """Stands between texts that did not follow one another. No token has this id, so no n-gram spans it."""
 
 
-class ContextIndex:
+Matches: TypeAlias = Sequence[tuple[int, int]]
+"""Places in the text that a path leads to, each behind the number of tokens that match, the longest match first."""
+
+
+def match_class(length: int) -> EvidenceClass:
+    """Return the class of a token that followed a match of this length, at least 1."""
+    return _CLASS_OF[min(length, MATCH_CLASSES[-1])]
+
+
+class ContextIndex(PathTable):
     """Every token seen, in order, and where each run of one to four tokens ended last."""
 
     def __init__(self) -> None:
@@ -26,29 +42,27 @@ class ContextIndex:
         return len(self._history)
 
     def extend(self, tokens: Sequence[int]) -> None:
-        """Append tokens that follow the last ones seen."""
         for token in tokens:
             self._history.append(token)
             self._index_last()
         if len(self._history) > MAX_TOKENS:
             self._drop_older_half()
 
-    def begin(self, before: Sequence[int]) -> None:
-        """Start a text that does not follow the last tokens seen; ``before`` is what it continues, if anything."""
+    def begin(self, prefix: Sequence[int]) -> None:
         if self._history:
-            self.extend([SEAM, *before[-LONGEST_MATCH:]])
+            self.extend([SEAM, *prefix[-MAX_MATCH:]])
 
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """Continuations seen after the text's last tokens, the longest match first, the most recent of each first.
+        """Yield continuations of the text's last tokens, the longest match first, the most recent of each first.
 
         Args:
             text: the text so far; its last four tokens are read.
-            longest: how many tokens of each continuation are wanted at most.
+            longest: the tokens of each continuation at most.
 
         Yields:
             The length of the match and the continuation, one or more tokens.
         """
-        for length in range(min(LONGEST_MATCH, len(text)), 0, -1):
+        for length in range(min(MAX_MATCH, len(text)), 0, -1):
             for end in self._ends.get(tuple(text[-length:]), ()):
                 continuation = tuple(self._history[end + 1 : end + 1 + longest])
                 if SEAM in continuation:
@@ -56,32 +70,38 @@ class ContextIndex:
                 if continuation:
                     yield length, continuation
 
-    def matches(self, text: Sequence[int]) -> list[tuple[int, int]]:
-        """Where the text's last tokens stood before, the longest match first, the most recent of each first.
+    def continuations(self, text: Sequence[int], longest: int) -> Iterator[tuple[EvidenceClass, Sequence[int]]]:
+        return ((match_class(length), continuation) for length, continuation in self.after(text, longest))
+
+    def start(self, text: Sequence[int]) -> Matches:
+        """Return the places where the text's last tokens stood before, the longest match first, then the latest.
 
         Returns:
             The length of each match (up to eight tokens) and the place of its last token; no place twice.
         """
         found: dict[int, int] = {}
-        for length in range(min(LONGEST_MATCH, len(text)), 0, -1):
+        for length in range(min(MAX_MATCH, len(text)), 0, -1):
             for end in self._ends.get(tuple(text[-length:]), ()):
                 if end not in found:
-                    found[end] = self._match_length(text, end) if length == LONGEST_MATCH else length
+                    found[end] = self._match_length(text, end) if length == MAX_MATCH else length
         return sorted(((length, end) for end, length in found.items()), reverse=True)
 
     def _match_length(self, text: Sequence[int], end: int) -> int:
-        length, most = LONGEST_MATCH, min(LONGEST_COUNTED, len(text), end + 1)
+        length, most = MAX_MATCH, min(MAX_COUNTED_MATCH, len(text), end + 1)
         while length < most and self._history[end - length] == text[-1 - length]:
             length += 1
         return length
 
-    def following(self, place: int) -> int | None:
-        """The token after a place; None at the end of a text."""
-        history = self._history
-        return history[place + 1] if place + 1 < len(history) and history[place + 1] != SEAM else None
+    def proposals(self, state: Matches) -> list[Proposal]:
+        history, end = self._history, len(self._history) - 1
+        ends: dict[int, list[tuple[int, int]]] = {}
+        for length, place in state:
+            if place < end and (token := history[place + 1]) != SEAM:
+                ends.setdefault(token, []).append((length + 1, place + 1))
+        # The longest match comes first and speaks for its token; the shorter ones behind it lead on as well.
+        return [(token, match_class(matches[0][0] - 1), matches) for token, matches in ends.items()]
 
     def copy(self) -> ContextIndex:
-        """An index of its own over the same tokens."""
         other = ContextIndex()
         other._history = self._history.copy()
         other._ends = self._ends.copy()
@@ -89,7 +109,7 @@ class ContextIndex:
 
     def _index_last(self) -> None:
         history, end = self._history, len(self._history) - 1
-        for length in range(1, LONGEST_MATCH + 1):
+        for length in range(1, MAX_MATCH + 1):
             if length > len(history) or history[-length] == SEAM:
                 break
             key = tuple(history[-length:])
@@ -102,3 +122,7 @@ class ContextIndex:
         for token in kept:
             self._history.append(token)
             self._index_last()
+
+
+SOURCE = Source("context", ContextIndex, priors=(0.18, 0.38, 0.38, 0.58, 0.87))
+"""The priors, by the length of the match, are rates seen on a small chat model, every prompt with fresh tables."""

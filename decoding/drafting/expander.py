@@ -1,24 +1,21 @@
-"""Growth: the candidates that could follow, found node by node, each with its probability of being accepted."""
+"""CandidateExpander: the candidates that may follow, found node by node, each with its probability of acceptance."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, TypeAlias
 
-from decoding.drafting.acceptance import DEEP, TRAJECTORY, Kind, context_kind, origin_of
+from decoding.drafting.registry import DEEP, Origin, origin_of
+from decoding.drafting.source import EvidenceClass, PathTable
 from decoding.drafting.tables import Tables
-from decoding.step import Origin
 
-MOST_LIKELY = 0.98
-"""What the probabilities of one node's children sum to at most."""
-LEAST_LIKELY = 0.003
-"""A candidate less probable than this, all before it counted, is not worth looking at."""
+MAX_PROBABILITY = 0.98
+"""The most that the probabilities of one node's children sum to."""
+MIN_PROBABILITY = 0.003
+"""A candidate whose path is less probable than this is not looked at."""
 
-
-Matches: TypeAlias = Sequence[tuple[int, int]]
-"""Places in context that the path leads to, each with how many tokens match there, the longest match first."""
-Tails: TypeAlias = Sequence[tuple[int, ...]]
-"""What is left of the n-grams that the path has begun."""
+State: TypeAlias = tuple[int, PathTable, Any]
+"""A path's state in a table, behind the table and the number of its first evidence class."""
 
 
 class Node:
@@ -27,33 +24,34 @@ class Node:
     Attributes:
         token: its token.
         parent: the node that it continues; None for the root, which is the last token.
-        depth: how many tokens it lies behind the last token.
-        kinds: what speaks for it, one for each source that proposes it; none for the root.
-        best: the kind of these that promises most.
-        probability: of it and all before it being what the model chooses.
+        depth: its distance from the last token.
+        evidence: an evidence class for each source that proposes it; empty for the root.
+        best: the one of these with the highest estimate.
+        probability: that it and all before it are what the model chooses.
         number: its number in the tree of candidates, once it is taken.
-        children: what could follow it, once that has been asked for.
+        children: the candidates that may follow it, once they were asked for.
+        states: where its path stands in the tables that follow it.
     """
 
-    __slots__ = ("best", "children", "depth", "kinds", "matches", "number", "parent", "probability", "tails", "token")
+    __slots__ = ("best", "children", "depth", "evidence", "number", "parent", "probability", "states", "token")
 
-    def __init__(self, token: int, parent: Node | None, depth: int, kind: Kind, probability: float) -> None:
+    def __init__(
+        self, token: int, parent: Node | None, depth: int, evidence: EvidenceClass, probability: float
+    ) -> None:
         self.token, self.parent, self.depth = token, parent, depth
-        self.kinds, self.best, self.probability = [kind], kind, probability
+        self.evidence, self.best, self.probability = [evidence], evidence, probability
         self.number = 0
         self.children: list[Node] | None = None
-        # Where its path stands in the sources' tables.
-        self.matches: Matches = ()
-        self.tails: Tails = ()
+        self.states: tuple[State, ...] = ()
 
     @property
     def origin(self) -> Origin:
-        """The source that speaks most for it."""
+        """The source with the highest estimate for it."""
         return origin_of(self.best)
 
 
-class Growth:
-    """The candidates after a text, as far as they have been asked for.
+class CandidateExpander:
+    """The candidates after a text, as far as they were asked for.
 
     Attributes:
         root: the last token.
@@ -66,28 +64,31 @@ class Growth:
             tables: what the sources have learnt.
             text: the text so far; only its last few tokens are read.
         """
-        self._tables, self._estimates = tables, tables.acceptance.estimates
+        self._acceptance, self._estimates = tables.acceptance, tables.acceptance.estimates
+        self._token_tables = tables.token_tables
         self.taken: list[Node] = []
         self.root = Node(text[-1], None, 0, 0, 1.0)
-        self.root.kinds = []
-        self.root.matches = tables.context.matches(text)
-        self.root.tails = list(tables.trajectory.after(text[-1]))
+        self.root.evidence = []
+        states = [(first, table, table.start(text)) for first, table in tables.path_tables]
+        self.root.states = tuple(state for state in states if state[2])
 
     def children(self, node: Node) -> list[Node]:
-        """What could follow a node, in no order; its probabilities are those of the estimates at the first call."""
+        """Return what may follow a node, in no order; probabilities are those of the estimates at the first call."""
         if node.children is None:
-            node.children = self._grow(node)
+            node.children = self._expand(node)
         return node.children
 
-    def taken_from(self, origin: Origin) -> frozenset[int]:
-        """The numbers of the candidates taken that no other source has proposed."""
-        return frozenset(node.number for node in self.taken if all(origin_of(kind) is origin for kind in node.kinds))
+    def taken_only_from(self, origins: Collection[Origin]) -> frozenset[int]:
+        """Return the numbers of the candidates taken that no other source has proposed."""
+        return frozenset(
+            node.number for node in self.taken if all(origin_of(evidence) in origins for evidence in node.evidence)
+        )
 
     def learn(self, chosen: Sequence[int]) -> None:
-        """Let the estimates learn from what the model chose: the accepted run and the token behind it."""
-        self._tables.acceptance.learn(self._trials(chosen))
+        """Update the estimates by what the model chose: the accepted run and the token behind it."""
+        self._acceptance.learn(self._trials(chosen))
 
-    def _trials(self, chosen: Sequence[int]) -> Iterator[tuple[Kind, bool]]:
+    def _trials(self, chosen: Sequence[int]) -> Iterator[tuple[EvidenceClass, bool]]:
         node: Node | None = self.root
         for token in chosen:
             if node is None or node.children is None:
@@ -95,64 +96,57 @@ class Growth:
             children, node = node.children, None
             for child in children:
                 accepted = child.token == token
-                for kind in child.kinds:
-                    yield kind, accepted
+                for evidence in child.evidence:
+                    yield evidence, accepted
                 if accepted:
                     node = child
 
-    def _grow(self, node: Node) -> list[Node]:
+    def _expand(self, node: Node) -> list[Node]:
         estimates, depth = self._estimates, node.depth + 1
         deep = DEEP if depth > 1 else 0
-        least = LEAST_LIKELY / node.probability
-        if not node.matches and not node.tails:
-            # Most nodes are in no table but the successors', which names no token twice.
+        least = MIN_PROBABILITY / node.probability
+        if not node.states and len(self._token_tables) == 1:
+            # Most nodes are in one table alone, which names no token twice.
+            ((first, only),) = self._token_tables
+            shift = first + deep
             return _scaled(
                 [
-                    Node(token, node, depth, kind + deep, estimate)
-                    for token, kind in self._tables.successors.after(node.token)
-                    if (estimate := estimates[kind + deep]) >= least
+                    Node(token, node, depth, evidence + shift, estimate)
+                    for token, evidence in only.after(node.token)
+                    if (estimate := estimates[evidence + shift]) >= least
                 ],
                 node.probability,
             )
         children: dict[int, Node] = {}
-        for token, kind, matches, tails in self._proposals(node):
-            kind += deep
-            child, estimate = children.get(token), estimates[kind]
+        for token, evidence, state in self._proposals(node):
+            evidence += deep
+            child, estimate = children.get(token), estimates[evidence]
             if child is None:
                 if estimate < least:
                     continue
-                child = children[token] = Node(token, node, depth, kind, estimate)
+                child = children[token] = Node(token, node, depth, evidence, estimate)
             else:
-                child.kinds.append(kind)
+                child.evidence.append(evidence)
                 if estimate > child.probability:
-                    child.best, child.probability = kind, estimate
-            child.matches, child.tails = child.matches or matches, child.tails or tails
-
+                    child.best, child.probability = evidence, estimate
+            if state is not None:
+                child.states += (state,)
         return _scaled(list(children.values()), node.probability)
 
-    def _proposals(self, node: Node) -> Iterator[tuple[int, Kind, Matches, Tails]]:
-        """What each source proposes after a node, a token once a source, and where that stands in its tables."""
-        matches: dict[int, list[tuple[int, int]]] = {}
-        for length, place in node.matches:
-            token = self._tables.context.following(place)
-            if token is not None:
-                matches.setdefault(token, []).append((length + 1, place + 1))
-        for token, ends in matches.items():
-            # The longest match comes first and speaks for its token; the shorter ones behind it lead on as well.
-            yield token, context_kind(ends[0][0] - 1), ends, ()
-        tails: dict[int, list[tuple[int, ...]]] = {}
-        for tail in node.tails:
-            tails.setdefault(tail[0], []).append(tail[1:])
-        for token, rests in tails.items():
-            yield token, TRAJECTORY, (), [rest for rest in rests if rest]
-        for token, kind in self._tables.successors.after(node.token):
-            yield token, kind, (), ()
+    def _proposals(self, node: Node) -> Iterator[tuple[int, EvidenceClass, State | None]]:
+        """Yield what each source proposes after a node, a token once a source, with the state that it leads to."""
+        for first, table, state in node.states:
+            for token, evidence, behind in table.proposals(state):
+                yield token, first + evidence, (first, table, behind) if behind else None
+        for first, by_token in self._token_tables:
+            for token, evidence in by_token.after(node.token):
+                yield token, first + evidence, None
 
 
 def _scaled(children: list[Node], probability: float) -> list[Node]:
-    """A node's children with probabilities that count in the node's own, and sum to no more than can be."""
+    """Multiply the probabilities of a node's children by its own, after scaling them to a sum of less than 1."""
     total = sum([child.probability for child in children])
-    scale = probability * (MOST_LIKELY / total if total > MOST_LIKELY else 1.0)
+    scale = probability * (MAX_PROBABILITY / total if total > MAX_PROBABILITY else 1.0)
     for child in children:
         child.probability *= scale
     return children

@@ -1,36 +1,55 @@
-"""Tables: what has been learnt of a conversation, from step to step and from turn to turn."""
+"""DraftTables: what the sources have learnt of a conversation, from step to step and from turn to turn."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 
 from decoding.drafting.acceptance import Acceptance
-from decoding.drafting.context import ContextIndex
-from decoding.drafting.successors import SuccessorTable
-from decoding.drafting.trajectory import TrajectoryPool
+from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, Origin
+from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.planning.window_size import WindowChoice
 
 
-@dataclass
 class Tables:
-    """One table for each source of candidates, how often each was right, and what the window paid; all bounded."""
+    """The table of each source of candidates, all bounded; ``tables[Origin.CONTEXT]`` is one of them.
 
-    trajectory: TrajectoryPool = field(default_factory=TrajectoryPool)
-    context: ContextIndex = field(default_factory=ContextIndex)
-    successors: SuccessorTable = field(default_factory=SuccessorTable)
-    acceptance: Acceptance = field(default_factory=Acceptance)
-    window_choice: WindowChoice = field(default_factory=WindowChoice)
+    Attributes:
+        acceptance: how often each source was right.
+        window_choice: what the lookahead branch has paid.
+        path_tables: those that follow a path of candidates, each with the number of its first evidence class.
+        token_tables: those that look at the last token alone, likewise.
+    """
+
+    def __init__(self, tables: Mapping[Origin, DraftTable] | None = None) -> None:
+        """
+        Args:
+            tables: tables to take in place of empty ones.
+        """
+        given = tables or {}
+        self._tables = {
+            origin: given[origin] if origin in given else source.table()
+            for origin, source in zip(ORIGINS, SOURCES, strict=True)
+        }
+        self.acceptance, self.window_choice = Acceptance(), WindowChoice()
+        numbered = list(zip(OFFSETS, self._tables.values(), strict=True))
+        self.path_tables = [(first, table) for first, table in numbered if isinstance(table, PathTable)]
+        self.token_tables = [(first, table) for first, table in numbered if isinstance(table, TokenTable)]
+
+    def __getitem__(self, origin: Origin) -> DraftTable:
+        return self._tables[origin]
+
+    def __iter__(self) -> Iterator[DraftTable]:
+        return iter(self._tables.values())
 
     def __repr__(self) -> str:
-        held = f"{len(self.trajectory)} n-grams, {len(self.context)} tokens of context"
-        return f"Tables({held}, {len(self.successors)} tokens with successors)"
+        return f"Tables({', '.join(f'{origin}: {size}' for origin, size in self.sizes().items())})"
+
+    def sizes(self) -> dict[Origin, int]:
+        """The number of entries that each source holds."""
+        return {origin: len(table) for origin, table in self._tables.items()}
 
     def copy(self) -> Tables:
-        """Tables of their own with the same contents."""
-        return Tables(
-            self.trajectory.copy(),
-            self.context.copy(),
-            self.successors.copy(),
-            self.acceptance.copy(),
-            self.window_choice.copy(),
-        )
+        """Return independent tables with the same contents."""
+        other = Tables({origin: table.copy() for origin, table in self._tables.items()})
+        other.acceptance, other.window_choice = self.acceptance.copy(), self.window_choice.copy()
+        return other

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from decoding.drafting.source import EvidenceClass, PathTable, Proposal, Source
 
 MAX_KEYS = 16_384
 """First tokens held; the least recently used goes. With G = 15 and N = 5 that bounds the pool near 40 MB."""
 
 
-class TrajectoryPool:
+Tails: TypeAlias = Sequence[tuple[int, ...]]
+"""The rest of each n-gram that a path has begun."""
+
+
+class TrajectoryPool(PathTable):
     """The n-gram pool of lookahead decoding: up to G tails of N-1 tokens for each first token."""
 
     def __init__(self) -> None:
@@ -37,13 +44,31 @@ class TrajectoryPool:
             _, dropped = self._tails.popitem(last=False)
             self._size -= len(dropped)
 
+    def learn_ngrams(self, ngrams: Iterable[tuple[int, ...]], guess_set_size: int) -> None:
+        for ngram in ngrams:
+            self.add(ngram, guess_set_size)
+
     def after(self, token: int) -> Iterator[tuple[int, ...]]:
-        """The tails known to follow a token, the most recent first."""
+        """Return the tails known to follow a token, the most recent first."""
         return reversed(self._tails.get(token, {}))
 
+    def continuations(self, text: Sequence[int], longest: int) -> Iterator[tuple[EvidenceClass, Sequence[int]]]:
+        return ((0, tail[:longest]) for tail in self.after(text[-1]))
+
+    def start(self, text: Sequence[int]) -> Tails:
+        return list(self.after(text[-1]))
+
+    def proposals(self, state: Tails) -> list[Proposal]:
+        tails: dict[int, list[tuple[int, ...]]] = {}
+        for tail in state:
+            tails.setdefault(tail[0], []).append(tail[1:])
+        return [(token, 0, [rest for rest in rests if rest]) for token, rests in tails.items()]
+
     def copy(self) -> TrajectoryPool:
-        """A pool of its own with the same n-grams."""
         other = TrajectoryPool()
         other._tails = OrderedDict((key, tails.copy()) for key, tails in self._tails.items())
         other._size = self._size
         return other
+
+
+SOURCE = Source("trajectory", TrajectoryPool, priors=(0.30,), needs_window=True)

@@ -52,7 +52,7 @@ class CandidateTree:
         return child
 
     def walk(self, chosen: Sequence[int]) -> list[int]:
-        """The accepted path: from the root, as long as a child holds the token that the model chose there.
+        """Return the accepted path: from the root, as long as a child holds the token that the model chose there.
 
         Args:
             chosen: the model's own choice after each node, the root's first; only those on the path are read.
@@ -69,11 +69,11 @@ class CandidateTree:
         return path
 
     def child(self, node: int, token: int) -> int | None:
-        """The candidate that follows a node with this token; None if there is none."""
+        """Return the candidate that follows a node with this token; None if there is none."""
         return self._children[node].get(token)
 
     def cut_off(self, node: int) -> None:
-        """Have :meth:`walk` and :meth:`child` end before a candidate node."""
+        """Hide a candidate node and all behind it from :meth:`walk` and :meth:`child`."""
         del self._children[self.parent(node)][self.tokens[node - 1]]
 
     def parent(self, node: int) -> int:
@@ -85,7 +85,7 @@ class CandidateTree:
         return self.origins[node - 1]
 
     def ancestry(self, size: int | None = None) -> npt.NDArray[np.bool_]:
-        """Which node each node sees: itself and its ancestors, the root first of all.
+        """Attention mask among the nodes: each sees itself and its ancestors, the root included.
 
         Args:
             size: rows and columns of the result; what lies beyond the nodes sees nothing and is not seen. None for

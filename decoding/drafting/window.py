@@ -1,4 +1,4 @@
-"""JacobiWindow: the rows of the lookahead branch, and the n-grams that they yield."""
+"""JacobiWindow: the rows of the lookahead branch and the n-grams that they yield."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class JacobiWindow:
             first_row: W guesses to start from; any tokens will do.
         """
         self.columns = window_size
-        self._most_rows = ngram_size - 1
+        self._max_rows = ngram_size - 1
         self.rows: list[list[int]] = [list(first_row)] if window_size else []
 
     @classmethod
     def drawn_from(cls, text: Sequence[int], window_size: int, ngram_size: int) -> JacobiWindow:
-        """A window whose first guesses are drawn from the text, the same ones for the same text."""
+        """Return a window whose first guesses are drawn from the text, the same ones for the same text."""
         draw = Random(len(text))
         return cls(window_size, ngram_size, [draw.choice(text) for _ in range(window_size)])
 
@@ -43,12 +43,12 @@ class JacobiWindow:
     @property
     def ngram_size(self) -> int:
         """N, the length of the n-grams that it yields."""
-        return self._most_rows + 1
+        return self._max_rows + 1
 
     @property
     def full(self) -> bool:
-        """Whether every column holds N-1 tokens, so that the next row completes an n-gram."""
-        return len(self.rows) == self._most_rows
+        """True if every column holds N-1 tokens, so that the next row completes an n-gram."""
+        return len(self.rows) == self._max_rows
 
     @property
     def tokens(self) -> list[int]:
@@ -60,19 +60,19 @@ class JacobiWindow:
         return _geometry(len(self.rows), self.columns)[0]
 
     def visibility(self) -> npt.NDArray[np.bool_]:
-        """Which of the window's tokens each of them sees. Shape (tokens, tokens)."""
+        """Attention mask among the window's tokens. Shape (tokens, tokens)."""
         return _geometry(len(self.rows), self.columns)[1]
 
     def ngrams(self, new_row: Sequence[int]) -> list[tuple[int, ...]]:
-        """The n-gram of each column, closed by the row just chosen by the model; none before the window is full."""
+        """Return the n-gram of each column, closed by the model's new row; none before the window is full."""
         return list(zip(*self.rows, new_row, strict=True)) if self.full and self.columns else []
 
     def advance(self, new_row: Sequence[int]) -> None:
-        """Take the model's new row in; the oldest goes once the window is full."""
+        """Append the model's new row; a full window drops its oldest."""
         if not self.columns:
             return
         self.rows.append(list(new_row))
-        if len(self.rows) > self._most_rows:
+        if len(self.rows) > self._max_rows:
             del self.rows[0]
 
 

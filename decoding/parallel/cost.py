@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from decoding.planning.step_cost import MOST_CANDIDATES, CostCurve, StepCost
+from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve, StepCost
 
 
 class SharedStepCost(StepCost):
@@ -35,7 +35,7 @@ class SharedStepCost(StepCost):
         return super().relative(max(shares))[shares]
 
     def curve(self, fixed: int) -> CostCurve:
-        costs = self.relative(fixed + MOST_CANDIDATES)[fixed:].tolist()
+        costs = self.relative(fixed + MAX_CANDIDATES)[fixed:].tolist()
         curve = self._shared_curves.get(fixed)
         if curve is None or curve.costs != costs:
             curve = self._shared_curves[fixed] = CostCurve(costs)

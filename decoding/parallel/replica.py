@@ -44,7 +44,7 @@ class Replica:
         self._before, self._read = self._prefix.length, 0
         logits = self._prefix.branch_logits(inputs)
         self._read = len(unread)
-        return sampler.choose(logits, text, tree, part.width)
+        return sampler.sample_tree(logits, text, tree, part.width)
 
     def settle(self, accepted: Sequence[int]) -> None:
         """Keep the text that the last step read and the accepted candidates, by their numbers in this part."""

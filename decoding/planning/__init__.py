@@ -1,1 +1,1 @@
-"""What a step verifies: measured step cost, candidate budget and window size."""
+"""The branches of each step: measured step cost, candidate budget and window size."""

@@ -1,24 +1,24 @@
-"""The budget: the candidates that make the most of a step's time, none included."""
+"""The budget: as many candidates as make the most of a step's time, which may be none."""
 
 from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from decoding.drafting.expander import Growth, Node
+from decoding.drafting.expander import CandidateExpander, Node
 from decoding.drafting.tree import CandidateTree
 from decoding.planning.step_cost import CostCurve
 
 
-def select(growth: Growth, curve: CostCurve, deepest: int) -> CandidateTree:
+def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> CandidateTree:
     """Take the likeliest candidates, as many as maximise the tokens expected for the time of the step.
 
     With candidates in order of their path's probability p, that is the count k that maximises
     (1 + p₁ + … + pₖ) / cost(k).
 
     Args:
-        growth: what could follow the text.
-        curve: what the step costs with 0, 1, 2 … candidates, window and all.
-        deepest: how many tokens a continuation has at most.
+        expander: what may follow the text.
+        curve: the cost of the step with 0, 1, 2 … candidates, its window included.
+        max_depth: the tokens of a continuation at most.
 
     Returns:
         The candidates taken, likeliest first.
@@ -29,10 +29,10 @@ def select(growth: Growth, curve: CostCurve, deepest: int) -> CandidateTree:
     expected, best, best_count = 1.0, 1.0 / cost[0], 0
     waiting: list[tuple[float, int, Node]] = []
     met = 0
-    node = growth.root
+    node = expander.root
     while len(taken) < most:
-        if node.depth < deepest:
-            for child in growth.children(node):
+        if node.depth < max_depth:
+            for child in expander.children(node):
                 met += 1
                 heappush(waiting, (-child.probability, met, child))
         if not waiting:
@@ -47,8 +47,8 @@ def select(growth: Growth, curve: CostCurve, deepest: int) -> CandidateTree:
         if expected > best * cost[len(taken)]:
             best, best_count = expected / cost[len(taken)], len(taken)
     tree = CandidateTree()
-    growth.taken = taken[:best_count]
-    for node in growth.taken:
+    expander.taken = taken[:best_count]
+    for node in expander.taken:
         assert node.parent is not None
         node.number = tree.grow(node.parent.number, node.token, node.depth, node.origin)
     return tree

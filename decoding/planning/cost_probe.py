@@ -1,4 +1,4 @@
-"""Measuring what steps cost: a few forward passes over different numbers of tokens, when a model is first met."""
+"""Cost probe: time a few forward passes over different numbers of tokens when a model is first used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformers import PreTrainedModel
 
 from decoding.compiled.inputs import fewest_padded_to, padded_size
 from decoding.compiled.prefix import StaticPrefix
-from decoding.drafting.successors import WIDTH
+from decoding.drafting.registry import ROW_WIDTH
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
@@ -20,28 +20,28 @@ from decoding.sampling.sampler import likeliest
 from decoding.step import Origin
 
 SIZES = (1, 16, 4, 32, 8, 2, 6, 64, 12, 24, 128)
-"""Tokens of the steps measured, what tells most first; close together where steps are small: a matrix product over 2
-tokens can take longer than one over 6."""
-LEAST_SIZES = 3
-"""So many are measured however long it takes."""
+"""Tokens of the steps measured, the most informative first; close together where steps are small: a matrix product over
+2 tokens can take longer than one over 6."""
+MIN_SIZES = 3
+"""Measured however long they take."""
 PROBE_SECONDS = 0.5
 CHECKED_SIZES = (1, 8, 16)
 CHECK_SECONDS = 0.1
 AGREEMENT = 0.2
-"""How far what is remembered may be from what a few steps cost now, as a share."""
+"""Relative difference allowed between a remembered cost and a fresh measurement."""
 PROBE_PREFIX = 200
-MOST_REPEATS = 9
+MAX_REPEATS = 9
 LARGE = 48
-"""Steps over more tokens than this are timed in one round alone: the budget seldom goes there, and they take long."""
+"""Steps over more tokens than this are timed in one round alone: they are slow, and budgets seldom reach them."""
 QUICK_SECONDS = 0.02
-"""Steps that take less than this are timed the second time."""
+"""Steps that take less than this are run twice, and the second run counts."""
 
 
 def step_cost(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
-    """What steps cost with this model; measured the first time, and kept while its tensors keep their shapes and kinds.
+    """Return the cost of steps with this model, measured once and kept while its tensors keep shape and dtype.
 
     Args:
-        compiled: as the session's that the steps are of.
+        compiled: as for the session that takes the steps.
     """
     runner = runner_of(model)
     cost = runner.step_costs.get(compiled)
@@ -58,13 +58,14 @@ def measure_step_cost(
     compiled: bool | str = False,
     sizes: Sequence[int] = SIZES,
 ) -> StepCost:
-    """Time steps over a few sizes, in turns, for about so many seconds; on a large model, three sizes once.
+    """Time steps over a few sizes, in turns; on a slow model, three sizes once.
 
     Args:
-        model: one that takes steps over several branches: see :func:`decoding.lookahead_support`.
-        seconds: of timing; compiling comes before.
-        compiled: as the session's that the steps are of.
-        sizes: tokens of the steps, what tells most first; 1 among them. Those that there is no room for are left out.
+        model: one that supports steps over several branches: see :func:`decoding.lookahead_support`.
+        seconds: the time to spend on timing, compilation not included.
+        compiled: as for the session that takes the steps.
+        sizes: tokens of the steps, the most informative first; 1 among them. Sizes beyond the model's positions are
+            left out.
     """
     runner = runner_of(model)
     runner.refresh()
@@ -74,7 +75,7 @@ def measure_step_cost(
     prefix.read_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
     sizes = [size for size in sizes if length + size <= room] or [1]
-    # What only the first steps pay for, plain and of several tokens.
+    # Warm-up: the first steps, plain and wide, pay for more.
     prefix.read_logits([0])
     prefix.rewind(length)
     _timed(prefix, _wide_step(sizes[min(1, len(sizes) - 1)]))
@@ -83,31 +84,30 @@ def measure_step_cost(
         sizes = [size for size in sizes if padded_size(size) == size]
 
     started = perf_counter()
-    # The least of the timings: whatever else the machine does can only make a step longer.
+    # The minimum: whatever else the machine does can only make a step longer.
     least: dict[int, float] = {}
-    for repeat in range(MOST_REPEATS):
+    for repeat in range(MAX_REPEATS):
         for index, size in enumerate(sizes):
-            if perf_counter() - started > seconds and (repeat > 0 or index >= LEAST_SIZES):
+            if perf_counter() - started > seconds and (repeat > 0 or index >= MIN_SIZES):
                 break
             if repeat > 0 and size > LARGE:
                 continue
             inputs = _wide_step(size)
             taken = _timed(prefix, inputs)
             if taken < QUICK_SECONDS:
-                # What the step before left in the processor's caches counts: in use, steps are much like the last.
+                # In use, a step follows one of much the same size, and finds its data in the processor's caches.
                 taken = _timed(prefix, inputs)
             least[size] = min(taken, least.get(size, taken))
     if padded:
-        # A stair: whatever is padded to a size costs what that size costs.
+        # Cost is constant within a padding bucket.
         least |= {fewest_padded_to(size): value for size, value in least.items()}
     return StepCost(least)
 
 
 def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str = False) -> bool:
-    """Whether a few steps, timed now, agree with what steps are said to cost.
+    """Return True if a few steps timed now agree with a remembered cost.
 
-    What was measured while the machine was busy with something else may say that guessing never pays, and then no live
-    step would ever show that it does.
+    A cost measured on a busy machine may say that candidates never pay, and then no live step would ever correct it.
     """
     now = measure_step_cost(model, CHECK_SECONDS, compiled=compiled, sizes=CHECKED_SIZES)
     return all(
@@ -117,7 +117,7 @@ def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str 
 
 
 def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
-    """Have steps of all sizes compiled; whether they could be."""
+    """Compile steps of all sizes; return True if that succeeded."""
     for size in sizes:
         for _ in range(prefix.warm_ups if padded_size(size) == size else 0):
             _timed(prefix, _wide_step(size))
@@ -126,7 +126,7 @@ def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:
 
 def _timed(prefix: KVPrefix, inputs: StepInputs) -> float:
     length, started = prefix.length, perf_counter()
-    likeliest(prefix.branch_logits(inputs), WIDTH)
+    likeliest(prefix.branch_logits(inputs), ROW_WIDTH)
     seconds = perf_counter() - started
     prefix.rewind(length)
     return seconds

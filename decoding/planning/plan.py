@@ -1,163 +1,194 @@
-"""Plans: what a step verifies and over which window it looks ahead, fixed as in the paper or budgeted step by step."""
+"""Plans: the branches of each step, of fixed sizes as in the paper, or budgeted step by step."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Protocol
+from time import perf_counter
 
 import torch
 
-from decoding.config import LookaheadConfig
-from decoding.drafting.expander import Growth
-from decoding.drafting.guess_set import propose
-from decoding.drafting.successors import WIDTH
+from decoding.config import Sizes
+from decoding.drafting.expander import CandidateExpander
+from decoding.drafting.guess_set import guess_set
+from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.planning.budget import select
+from decoding.planning.draft import Draft
 from decoding.planning.step_cost import StepCost
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
-from decoding.step import Origin
-from decoding.step_detail import Outlook
+from decoding.step_detail import Observe, StepDetail
 
-DEEPEST = 12
-"""How many tokens a budgeted continuation has at most: its probability falls off long before."""
+MAX_DEPTH = 12
+"""Tokens of a budgeted continuation: its probability falls off long before."""
+MAX_TAILS = 15
+"""N-grams of the window that a budgeted plan keeps for each first token."""
 IDLE_STEPS = 8
 """After so many steps in which nothing was worth verifying, the sources rest."""
-LONGEST_REST = 64
-LEAST_GAIN = 0.03
-"""A step that promises no more than this over a plain one counts as idle if it keeps nothing: looking costs as much."""
+MAX_REST_STEPS = 64
+MIN_GAIN = 0.03
+"""A step that promises no more than this over a plain one counts as idle if it accepts nothing."""
 PLAIN_STEPS = 8
-"""Plain steps are told to the choice of the window so many at a time: each should take no longer than need be."""
+"""The window's size is reconsidered only once in so many plain steps, to keep each of them short."""
+_NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
 
 
-class Plan(Protocol):
-    """What the next step verifies, and over which window it looks ahead.
+class Plan(ABC):
+    """The branches of each step, and what is learnt from them.
+
+    ``draft`` begins a step. After the forward pass, once its tokens are committed, ``settle`` takes the same draft
+    back (``settle_plain`` where the step was plain); then the next step can be drafted.
 
     Attributes:
-        window: the lookahead branch of the next step.
-        width: how many of each row's likeliest next tokens the plan learns from; 0 for none.
+        row_width: the number of each row's likeliest next tokens that the plan learns from; 0 for none.
     """
 
-    width: int
+    row_width = 0
 
-    @property
-    def window(self) -> JacobiWindow: ...
+    def __init__(self, session: Session, window: JacobiWindow, observe: Observe | None) -> None:
+        self._session, self._window, self._observe = session, window, observe
 
-    def candidates(self, depth: int) -> CandidateTree:
-        """The verification branch of the next step, of at most so many tokens in a row; asked once a step."""
-
-    def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
-        """Take in what a step showed, before its tokens are committed.
+    def draft(self, remaining: int) -> Draft | None:
+        """Return what the next step verifies; None where there is no room for any branch.
 
         Args:
-            accepted: the numbers of the candidates accepted.
+            remaining: the tokens that may still be emitted.
+        """
+        started = perf_counter()
+        if remaining == 1:
+            return None
+        depth, ahead, window = remaining - 1, _positions_ahead(self._session), self._window
+        if ahead is not None:
+            # The last positions of a text that fills the model's context are left to plain steps.
+            reach = window.columns + window.ngram_size - 2 if window.columns else 0
+            if ahead < max(1, reach):
+                return None
+            depth = min(depth, ahead)
+        return self._draft(depth, started)
+
+    def settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
+        """Learn from a step whose tokens are committed.
+
+        Args:
+            draft: what the step verified.
             choices: what the model chose at the last token, each candidate, and the window's last row.
+            accepted: the numbers of the candidates accepted.
         """
+        detail = None if self._observe is None else StepDetail.of(draft, choices.tokens, accepted)
+        self._settle(draft, choices, accepted)
+        if self._observe is not None and detail is not None:
+            self._observe(detail)
 
-    def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
-        """As :meth:`learn`, after a step over the last token alone.
+    def settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
+        """Learn from a step over the last token alone, once its token is committed.
 
         Args:
+            draft: one without candidates and window.
             logits: shape (vocabulary,).
+            chosen: the token emitted.
         """
+        detail = None if self._observe is None else StepDetail.of(draft, (chosen,), ())
+        self._settle_plain(draft, logits, chosen)
+        if self._observe is not None and detail is not None:
+            self._observe(detail)
 
-    def account(self, seconds: float) -> None:
-        """Take in how long the whole step took, once it is committed; the window may be another one afterwards."""
+    @abstractmethod
+    def _draft(self, max_depth: int, started: float) -> Draft: ...
 
-    def outlook(self) -> Outlook | None:
-        """What a budget expected of the candidates asked for last; None where there is no budget."""
+    @abstractmethod
+    def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None: ...
+
+    @abstractmethod
+    def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None: ...
+
+    def _advance(self, draft: Draft, choices: Choices, guess_set_size: int) -> None:
+        """Collect the n-grams that the window's new row closes, and rotate the window."""
+        new_row = choices.tokens[1 + len(draft.candidates) :]
+        if ngrams := draft.window.ngrams(new_row):
+            for table in self._session.tables:
+                table.learn_ngrams(ngrams, guess_set_size)
+        draft.window.advance(new_row)
 
 
-class FixedPlan:
+class FixedPlan(Plan):
     """W, N and G as they are: the paper's algorithm, which learns nothing from what a step won or cost."""
 
-    width = 0
+    def __init__(self, session: Session, sizes: Sizes, observe: Observe | None = None) -> None:
+        super().__init__(session, JacobiWindow.drawn_from(session.ids, sizes.window_size, sizes.ngram_size), observe)
+        self._sizes = sizes
 
-    def __init__(self, session: Session, config: LookaheadConfig) -> None:
-        self._session, self._guess_set_size = session, config.guess_set_size
-        self.window = JacobiWindow.drawn_from(session.ids, config.window_size, config.ngram_size)
+    def _draft(self, max_depth: int, started: float) -> Draft:
+        ids, window = self._session.ids, self._window
+        longest = min(max_depth, self._sizes.ngram_size - 1)
+        candidates = guess_set(self._session.tables, ids, longest, self._sizes.guess_set_size)
+        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, started)
 
-    def candidates(self, depth: int) -> CandidateTree:
-        return propose(self._session, min(depth, self.window.ngram_size - 1), self._guess_set_size)
+    def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
+        self._advance(draft, choices, self._sizes.guess_set_size)
 
-    def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
+    def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
         pass
 
-    def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
-        pass
 
-    def account(self, seconds: float) -> None:
-        pass
-
-    def outlook(self) -> Outlook | None:
-        return None
-
-
-class BudgetedPlan:
+class BudgetedPlan(Plan):
     """As many candidates, and as large a window, as pay; nothing at all where nothing does."""
 
-    width = WIDTH
+    row_width = ROW_WIDTH
 
-    def __init__(self, session: Session, cost: StepCost) -> None:
-        self._session, self._tables, self._cost = session, session.tables, cost
+    def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
         # A window that the last text left behind may not fit before the end of the model's positions.
-        session.tables.window_choice.keep_within(self._ahead())
-        self.window = self._new_window()
-        self._growth = Growth(session.tables, session.ids)
-        self._resting, self._next_rest, self._idle = 0, IDLE_STEPS, 0
+        session.tables.window_choice.keep_within(_positions_ahead(session))
+        super().__init__(session, _new_window(session), observe)
+        self._tables, self._cost = session.tables, cost
+        self._rest = _Rest()
         self._usual_candidates = 4.0
-        self._window_tokens, self._awake = 0, True
-        self._plain_steps, self._promising = 0, False
-        self._accepted: Sequence[int] = ()
+        self._plain_steps = 0
 
-    def candidates(self, depth: int) -> CandidateTree:
-        # A window that is still filling has grown by the time the step is accounted for.
-        self._window_tokens = len(self.window)
-        self._awake = self._is_awake()
-        if not self._awake:
-            return CandidateTree()
-        self._growth = Growth(self._tables, self._session.ids)
-        curve = self._cost.curve(1 + self._window_tokens)
-        tree = select(self._growth, curve, min(depth, DEEPEST))
-        expected = 1 + sum([node.probability for node in self._growth.taken])
-        self._promising = expected * curve.costs[0] > (1 + LEAST_GAIN) * curve.costs[len(tree)]
-        self._usual_candidates += 0.05 * (len(tree) - self._usual_candidates)
-        return tree
+    def _draft(self, max_depth: int, started: float) -> Draft:
+        ids, window = self._session.ids, self._window
+        expander, candidates = None, CandidateTree()
+        if not self._rest.takes_step(has_window=window.columns > 0):
+            expander = CandidateExpander(self._tables, ids)
+            candidates = select(expander, self._cost.curve(1 + len(window)), min(max_depth, MAX_DEPTH))
+        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, started, expander, self._cost)
 
-    def learn(self, candidates: CandidateTree, accepted: Sequence[int], choices: Choices) -> None:
+    def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
+        assert draft.expander is not None
         # The true text's rows last: where a token stands in several, they are to be remembered.
         true_rows = (ROOT, *accepted)
-        rows = [*(row for row in range(1 + len(candidates)) if row not in true_rows), *true_rows]
-        read = (self._session.ids[-1], *candidates.tokens)
-        self._tables.successors.learn_rows(
-            [read[row] for row in rows],
-            [choices.likeliest[row] for row in rows],
-            [choices.logits[row] for row in rows],
-        )
-        self._growth.learn([choices.tokens[row] for row in true_rows])
-        self._accepted = accepted
+        rows = [*(row for row in range(1 + len(draft.candidates)) if row not in true_rows), *true_rows]
+        tokens = (draft.last_token, *draft.candidates.tokens)
+        seen = [tokens[row] for row in rows]
+        likeliest, logits = [choices.likeliest[row] for row in rows], [choices.logits[row] for row in rows]
+        for table in self._tables:
+            table.learn_rows(seen, likeliest, logits)
+        draft.expander.learn([choices.tokens[row] for row in true_rows])
         if accepted:
-            self._idle, self._next_rest = 0, IDLE_STEPS
-        elif not self._promising:
-            self._idle += 1
+            self._rest.end()
+        elif not _is_promising(draft):
+            self._rest.count_idle()
+        self._advance(draft, choices, MAX_TAILS)
+        self._account(draft, accepted)
 
-    def learn_plain(self, logits: torch.Tensor, chosen: int) -> None:
-        self._tables.successors.learn_later(self._session.ids[-1], logits)
-        self._accepted = ()
-        if self._awake and self._growth.root.children:
-            self._growth.learn([chosen])
-            # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
-            self._idle += 1
-
-    def account(self, seconds: float) -> None:
-        if not self._awake:
-            self._cost.observe(1, seconds)
+    def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
+        for table in self._tables:
+            table.learn_logits(draft.last_token, logits)
+        if draft.expander is None:
+            self._cost.observe(1, draft.elapsed_seconds())
             return
-        candidates, accepted = len(self._growth.taken), self._accepted
-        total = 1 + candidates + self._window_tokens
-        self._cost.observe(total, seconds)
+        if draft.expander.root.children:
+            draft.expander.learn([chosen])
+            # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
+            self._rest.count_idle()
+        self._account(draft, ())
 
+    def _account(self, draft: Draft, accepted: Sequence[int]) -> None:
+        """Learn from the time of the whole step, and change the window where another one is likely to pay."""
+        count, total = len(draft.candidates), draft.forward_tokens
+        self._cost.observe(total, draft.elapsed_seconds())
+        self._usual_candidates += 0.05 * (count - self._usual_candidates)
         choice = self._tables.window_choice
         if total == 1:
             self._plain_steps += 1
@@ -166,35 +197,58 @@ class BudgetedPlan:
             choice.note_plain(self._plain_steps)
             self._plain_steps = 0
         else:
-            # What the step would have been without the branch, and without the candidates that only the branch gave.
+            assert draft.expander is not None
+            # The same step without the branch, and without the candidates that only the branch gave.
             cost, plain = self._cost.seconds, self._cost.seconds(1)
-            traced = self._growth.taken_from(Origin.TRAJECTORY) if len(self._tables.trajectory) else frozenset()
-            lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in traced), 0)
-            settled, without = 1 + len(accepted), total - self._window_tokens - len(traced)
+            has_ngrams = any(len(self._tables[origin]) for origin in _NEED_WINDOW)
+            from_branch = draft.expander.taken_only_from(_NEED_WINDOW) if has_ngrams else frozenset()
+            lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
+            settled, without = 1 + len(accepted), 1 + count - len(from_branch)
             choice.note(settled, cost(total) / plain, settled - lost, cost(without) / plain)
-        choice.consider(self._cost, round(self._usual_candidates), self._ahead())
-        if choice.sizes != (self.window.columns, self.window.ngram_size):
-            self.window = self._new_window()
+        choice.consider(self._cost, round(self._usual_candidates), _positions_ahead(self._session))
+        if choice.sizes != (self._window.columns, self._window.ngram_size):
+            self._window = _new_window(self._session)
 
-    def outlook(self) -> Outlook | None:
-        taken = self._growth.taken if self._awake else ()
-        return Outlook(self._cost.curve(1 + self._window_tokens), tuple(node.probability for node in taken))
 
-    def _ahead(self) -> int | None:
-        """How many positions the model has beyond the text; None for any number."""
-        limit = self._session.gate.position_limit
-        return None if limit is None else limit - len(self._session.ids)
+def _new_window(session: Session) -> JacobiWindow:
+    return JacobiWindow.drawn_from(session.ids, *session.tables.window_choice.sizes)
 
-    def _is_awake(self) -> bool:
-        """Whether to look for candidates in the next step; where nothing paid for long, the sources rest."""
+
+def _positions_ahead(session: Session) -> int | None:
+    """The positions that the model has beyond the text; None for any number."""
+    limit = session.gate.position_limit
+    return None if limit is None else limit - len(session.ids)
+
+
+def _is_promising(draft: Draft) -> bool:
+    """Return True if the candidates were expected to save more than a negligible share of the time."""
+    curve = draft.curve
+    assert curve is not None
+    expected = 1 + sum(draft.probabilities)
+    return expected * curve.costs[0] > (1 + MIN_GAIN) * curve.costs[len(draft.candidates)]
+
+
+class _Rest:
+    """Steps in which no candidates are looked for, longer and longer while none pay."""
+
+    def __init__(self) -> None:
+        self._idle, self._left, self._next_length = 0, 0, IDLE_STEPS
+
+    def takes_step(self, *, has_window: bool) -> bool:
+        """Return True if the next step belongs to a rest; one with a window never does."""
         if self._idle >= IDLE_STEPS:
             # One step awake between two rests, unless it finds something.
-            self._idle, self._resting = IDLE_STEPS - 1, self._next_rest
-            self._next_rest = min(2 * self._next_rest, LONGEST_REST)
-        if self._resting and not self.window.columns:
-            self._resting -= 1
-            return False
-        return True
+            self._idle, self._left = IDLE_STEPS - 1, self._next_length
+            self._next_length = min(2 * self._next_length, MAX_REST_STEPS)
+        if self._left and not has_window:
+            self._left -= 1
+            return True
+        return False
 
-    def _new_window(self) -> JacobiWindow:
-        return JacobiWindow.drawn_from(self._session.ids, *self._tables.window_choice.sizes)
+    def count_idle(self) -> None:
+        """Count a step awake in which nothing was worth verifying."""
+        self._idle += 1
+
+    def end(self) -> None:
+        """Stay awake: something was accepted."""
+        self._idle, self._next_length = 0, IDLE_STEPS

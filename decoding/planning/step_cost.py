@@ -1,4 +1,4 @@
-"""StepCost: what a step over T tokens takes on this machine with this model, kept up to date by live steps."""
+"""StepCost: the time of a step over T tokens with this model on this machine, kept up to date by live steps."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-MOST_CANDIDATES = 96
-"""Candidates that a step verifies at most, whatever they cost."""
+MAX_CANDIDATES = 96
+"""Candidates of one step, whatever they cost."""
 LEVEL_WEIGHT = 0.1
-"""How much one live step moves the level of the whole curve: other programs come and go."""
+"""Weight of one live step in the level of the whole curve: other programs come and go."""
 SHAPE_WEIGHT = 0.03
-"""How much one live step moves the curve near its own size."""
+"""Weight of one live step in the curve near its own size."""
 EXTRA_WEIGHT = 0.01
-"""How much one live step of several tokens moves what all such steps cost beside the model; the first count more."""
+"""Weight of one live step in the overhead of all steps over several tokens; the first count more."""
 OUTLIER = 2.0
-"""A step that took this many times what was expected counts as no more."""
+"""Slower steps count as this many times the expected time."""
 EXTRA_OUTLIER = 0.25
-"""A step that took this much longer than was expected, as a share, moves it no further."""
+"""The overhead follows a step at most this share beyond the expected time."""
 FIRST_REFRESHES = (4, 8, 16)
 REFRESH_STEPS = 32
-"""The curve that the budget works with is drawn anew once in so many live steps."""
+"""Live steps between updates of the curve that the budget uses."""
 
 
 class CostCurve:
-    """What a step costs with 0, 1, 2 … further tokens.
+    """The cost of a step with 0, 1, 2 … further tokens.
 
     Attributes:
         costs: in plain steps; not always rising.
-        slopes: for each count, the least that any number of further tokens adds to the cost, each.
+        slopes: for each count, the least cost per token of adding any number of further tokens.
     """
 
     def __init__(self, costs: Sequence[float]) -> None:
@@ -43,13 +43,13 @@ class CostCurve:
 
 
 class StepCost:
-    """Seconds of a whole step by the number of its tokens: probed first, then kept up to date by live steps."""
+    """Seconds of a whole step by the number of its tokens: probed first, then updated by live steps."""
 
     def __init__(self, seconds: Mapping[int, float], *, live: bool = True) -> None:
         """
         Args:
-            seconds: the time of a step over so many tokens; 1 must be among them.
-            live: whether live steps change it; without, steps are reproducible.
+            seconds: the time of a step by its number of tokens; 1 must be among them.
+            live: update it with live steps; if not, steps are reproducible.
 
         Raises:
             ValueError: there is no figure for one token, or one that is no positive number of seconds or tokens.
@@ -69,7 +69,7 @@ class StepCost:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, float]) -> StepCost:
-        """What :meth:`as_dict` gave. Raises ValueError if it is broken."""
+        """Return the cost that :meth:`as_dict` gave. Raises ValueError if it is broken."""
         try:
             return cls({int(size): float(value) for size, value in stored.items()})
         except (AttributeError, TypeError) as error:
@@ -81,32 +81,32 @@ class StepCost:
 
     @property
     def live(self) -> bool:
-        """Whether live steps change it."""
+        """True if live steps change it."""
         return self._live
 
     def seconds(self, tokens: int) -> float:
-        """The time that a step over so many tokens is expected to take."""
+        """Return the expected time of a step over so many tokens."""
         return self._shape(tokens) * self._level
 
     def relative(self, most: int) -> npt.NDArray[np.float64]:
-        """The cost of steps over 0 … ``most`` tokens, in plain steps. Shape (most + 1,)."""
+        """Return the cost of steps over 0 … ``most`` tokens, in plain steps. Shape (most + 1,)."""
         return np.asarray([self._shape(tokens) / self._table[1] for tokens in range(most + 1)])
 
     def curve(self, fixed: int) -> CostCurve:
-        """What a step costs with 0, 1, 2 … candidates beside ``fixed`` other tokens, the last token among them."""
+        """Return the cost with 0, 1, 2 … candidates beside ``fixed`` other tokens, the last token included."""
         curve = self._curves.get(fixed)
         if curve is None:
-            costs = self.relative(fixed + MOST_CANDIDATES)
+            costs = self.relative(fixed + MAX_CANDIDATES)
             curve = self._curves[fixed] = CostCurve(costs[fixed:].tolist())
         return curve
 
     def observe(self, tokens: int, seconds: float) -> None:
-        """Let a live step move what is known; a single outlier moves it little."""
+        """Update the cost by a live step; a single outlier moves it little."""
         if not self._live:
             return
         self._observed += 1
         if tokens == 1:
-            # Most steps where nothing pays, so nothing is worked out that need not be.
+            # The most frequent case where nothing pays, so it is kept short.
             ratio = min(seconds / (self._level * self._seconds[0]), OUTLIER) - 1
             self._level *= 1 + LEVEL_WEIGHT * ratio
             self._seconds[0] *= 1 + SHAPE_WEIGHT * ratio
@@ -115,13 +115,13 @@ class StepCost:
             return
         right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
         left = right if self._sizes[right] <= tokens else max(0, right - 1)
-        # Held against what is known by now: the table may be some steps old.
+        # Not from the table, which may be some steps old.
         expected = self._level * self._between(left, right, tokens)
         ratio = min(seconds / expected, OUTLIER) - 1
         self._level *= 1 + LEVEL_WEIGHT * ratio
         for index in {left, right}:
             self._seconds[index] *= 1 + SHAPE_WEIGHT * ratio
-        # Bookkeeping, masks and all else that the probe did not see come with any number of tokens.
+        # Bookkeeping, masks and whatever else the probe did not see.
         self._several += 1
         weight = max(EXTRA_WEIGHT, 1 / (4 + self._several))
         self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected / self._level
@@ -138,7 +138,7 @@ class StepCost:
         )
 
     def _beside(self, tokens: int) -> float:
-        """What a step over several tokens takes beside the model, more than a plain one. At least something is left."""
+        """Overhead of a step over several tokens; bounded below, so that every cost stays positive."""
         return max(self._extra, -self._seconds[0] / 2) if tokens > 1 else 0.0
 
     def _shape(self, tokens: int) -> float:
@@ -148,7 +148,7 @@ class StepCost:
         return last + self._slope * (tokens - len(self._table) + 1)
 
     def _draw(self) -> None:
-        """Interpolate anew."""
+        """Redraw the table and drop the curves."""
         last = self._sizes[-1]
         table = np.interp(np.arange(last + 1), self._sizes, self._seconds)
         table[2:] += self._beside(2)

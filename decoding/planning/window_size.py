@@ -1,4 +1,4 @@
-"""WindowChoice: how large a lookahead branch pays on this machine, none included."""
+"""WindowChoice: the size of the lookahead branch that pays on this machine, none included."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from decoding.planning.step_cost import StepCost
 SIZES = ((0, 2), (4, 4), (7, 5), (10, 5), (15, 5))
 """W and N together, from no branch to the largest."""
 TRIAL_STEPS = 48
-"""Steps after which a size is judged; a window has to fill and its n-grams to come up again."""
+"""Steps before a size is judged: a window has to fill, and its n-grams to recur."""
 TRIAL_SHARE = 0.01
 """A larger window is tried once its trial costs no more than this share of the time spent so far."""
 FREE_TRIAL = 1.0
-"""What the first trial may cost without any time spent yet, in plain steps."""
+"""Cost allowed for the first trial before any time was spent, in plain steps."""
 HYSTERESIS = 0.02
-"""A size is left only for a gain of this share, so that it does not flutter."""
+"""Least gain for which the size changes, so that it does not oscillate."""
 WEIGHT = 0.05
 
 
@@ -33,10 +33,10 @@ class Rate:
 
 @dataclass
 class WindowChoice:
-    """Climbs and descends the sizes by what the lookahead branch has paid, against the same steps without it.
+    """Climb or descend the sizes by the gain of the lookahead branch over the same steps without it.
 
-    Every step tells what it settled and cost, and what it would have without the branch and without the candidates
-    that only the branch had proposed. Whether the text is hard or easy falls out of that comparison.
+    Every step is compared with itself without the branch and without the candidates that only the branch proposed, so
+    that it does not matter how predictable the text is.
     """
 
     _level: int = 0
@@ -54,7 +54,7 @@ class WindowChoice:
         return SIZES[self._level]
 
     def note(self, tokens: int, cost: float, tokens_without: int, cost_without: float) -> None:
-        """What a step settled and cost, in plain steps, with the branch and without it."""
+        """Count the tokens and the cost of a step, in plain steps, with the branch and without it."""
         self._steps += 1
         self._spent += cost
         weight = max(WEIGHT, 1 / self._steps)
@@ -62,7 +62,7 @@ class WindowChoice:
         self._rate_without.add(tokens_without, cost_without, weight)
 
     def note_plain(self, steps: int) -> None:
-        """As :meth:`note` for so many steps over one token alone."""
+        """Count so many plain steps."""
         self._steps += steps
         self._spent += steps
         weight = max(1 - (1 - WEIGHT) ** steps, min(1.0, steps / self._steps))
@@ -70,24 +70,24 @@ class WindowChoice:
         self._rate_without.add(1.0, 1.0, weight)
 
     def consider(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
-        """Change the size if that is likely to pay.
+        """Change the size if another is likely to pay.
 
         Args:
-            step_cost: what steps cost here.
-            candidates: how many candidates a step has, about.
-            ahead: positions that there are left for a window; None for any number.
+            step_cost: the cost of steps here.
+            candidates: the usual number of candidates of a step.
+            ahead: the positions left for a window; None for any number.
         """
         self.keep_within(ahead)
         if self._steps >= TRIAL_STEPS:
             self._judge(step_cost, candidates, ahead)
 
     def keep_within(self, ahead: int | None) -> None:
-        """Give the branch up where there are not positions enough left for it; None for any number."""
+        """Drop the branch if it needs more than ``ahead`` positions; None for any number."""
         if self._level and ahead is not None and sum(self.sizes) > ahead:
             self._go(0)
 
     def copy(self) -> WindowChoice:
-        """A choice of its own, as far as this one."""
+        """Return an independent copy."""
         return replace(
             self, _gains=self._gains.copy(), _rate=replace(self._rate), _rate_without=replace(self._rate_without)
         )

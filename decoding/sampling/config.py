@@ -1,9 +1,9 @@
-"""SamplingConfig: how tokens are drawn, in transformers' own terms, and the logits processors that this comes to."""
+"""SamplingConfig: the settings of sampling in transformers' terms, and the logits processors that they stand for."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import inf
 from typing import Any
@@ -28,30 +28,40 @@ from transformers.generation.logits_process import (
 
 from decoding.arguments import as_count, check_number
 
+_WARPERS: dict[str, tuple[Callable[[Any], LogitsProcessor], float]] = {
+    "temperature": (lambda value: TemperatureLogitsWarper(float(value)), 1),
+    "top_k": (TopKLogitsWarper, 0),
+    "top_p": (TopPLogitsWarper, 1),
+    "min_p": (MinPLogitsWarper, 0),
+    "typical_p": (TypicalLogitsWarper, 1),
+    "epsilon_cutoff": (EpsilonLogitsWarper, 0),
+    "eta_cutoff": (EtaLogitsWarper, 0),
+}
+"""Each with the value at which it has no effect, in the order of `generate`."""
 _FRACTIONS = ("top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
 _COUNTS = ("top_k", "no_repeat_ngram_size")
 _UNSET = {"top_k": 50}
-"""What `generate` draws with where a generation config says nothing, as far as it changes anything."""
+"""Defaults of `generate` for settings that a generation config leaves out, if they have an effect."""
 
 
 @dataclass(frozen=True)
 class SamplingConfig:
-    """How tokens are chosen. What is left as it is changes nothing.
+    """Settings of sampling. The defaults have no effect.
 
     Attributes:
-        temperature: what the logits are divided by; 0 for the likeliest token always (greedy).
-        top_k: only so many of the likeliest tokens may be drawn; 0 for all.
-        top_p: only the likeliest tokens that make up this much probability.
-        min_p: only tokens with at least this share of the likeliest token's probability.
+        temperature: the divisor of the logits; 0 for the likeliest token always (greedy).
+        top_k: the number of likeliest tokens to draw from; 0 for all.
+        top_p: the probability that the likeliest tokens to draw from make up.
+        min_p: the least probability of a token to draw, relative to that of the likeliest.
         typical_p, epsilon_cutoff, eta_cutoff: as in transformers.
-        repetition_penalty: what the scores of tokens already in the text are divided by; 1 for none.
-        no_repeat_ngram_size: no n-gram of this size comes twice; 0 for no such rule.
+        repetition_penalty: the divisor of the scores of tokens already in the text; 1 for none.
+        no_repeat_ngram_size: the size of n-grams that may not recur; 0 for no such rule.
         bad_words_ids: sequences of token ids that are never completed.
-        logit_bias: what is added to a token's logit, by token id.
-        sequence_bias: what is added to the logit of a sequence's last token where the rest of it stands.
+        logit_bias: an addition to the logit of each token id.
+        sequence_bias: an addition to the logit of a sequence's last token behind the rest of it.
         suppress_tokens: token ids that are never chosen.
-        seed: a whole number; with one seed a text is drawn the same, lookahead or not. None draws a seed, to be read
-            off here.
+        seed: a whole number; with one seed a text is drawn the same, lookahead or not. None draws one, which
+            can be read here.
 
     Raises:
         ValueError: a value is out of range.
@@ -95,26 +105,26 @@ class SamplingConfig:
 
     @classmethod
     def greedy(cls, **settings: Any) -> SamplingConfig:
-        """The likeliest token always, under the penalties and bans among ``settings``."""
+        """Return settings for the likeliest token always, under the penalties and bans among ``settings``."""
         return cls(**{"temperature": 0.0, "seed": 0, **settings})
 
     @classmethod
     def from_generation_config(cls, config: GenerationConfig, seed: int | None = None) -> SamplingConfig:
-        """What a checkpoint's own generation config asks for."""
+        """Return the settings of a checkpoint's generation config."""
         names = {field.name for field in fields(cls)} - {"seed", "temperature", "logit_bias"}
         found = {name: getattr(config, name, None) for name in names}
         settings = {name: value for name, value in found.items() if value is not None}
         if isinstance(settings.get("sequence_bias"), list):
             settings["sequence_bias"] = {tuple(ids): bias for ids, bias in settings["sequence_bias"]}
         if not config.do_sample:
-            # The shape of the distribution is nothing to a choice that takes its top.
+            # Greedy decoding ignores warpers.
             shaping = {"top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"}
             return cls.greedy(**{name: value for name, value in settings.items() if name not in shaping})
         temperature = 1.0 if config.temperature is None else config.temperature
         return cls(temperature=temperature, seed=seed, **{**_UNSET, **settings})
 
     def __repr__(self) -> str:
-        # Only what was asked for: of fourteen settings few are.
+        # Only settings that differ from the defaults.
         usual: dict[str, Any] = {each.name: each.default for each in fields(self)}
         usual |= {"logit_bias": {}, "sequence_bias": {}}
         usual |= {"temperature": 0.0, "seed": 0} if self.is_greedy else {}
@@ -125,11 +135,11 @@ class SamplingConfig:
 
     @property
     def is_greedy(self) -> bool:
-        """Whether the likeliest token is always taken."""
+        """True if the likeliest token is always taken."""
         return self.temperature == 0
 
     def processors(self, custom: Sequence[LogitsProcessor] = ()) -> LogitsProcessorList:
-        """The logits processors, in the order of `generate`: penalties and bans, the caller's own, then the warpers."""
+        """Return the logits processors in the order of `generate`: penalties and bans, the caller's, then warpers."""
         found: list[LogitsProcessor] = []
         biases: dict[tuple[int, ...], float] = {(token,): bias for token, bias in self.logit_bias.items()}
         biases.update((tuple(ids), biases.get(tuple(ids), 0.0) + bias) for ids, bias in self.sequence_bias.items())
@@ -146,22 +156,8 @@ class SamplingConfig:
         return LogitsProcessorList([*found, *custom, *(() if self.is_greedy else self._warpers())])
 
     def _warpers(self) -> list[LogitsProcessor]:
-        found: list[LogitsProcessor] = []
-        if self.temperature != 1:
-            found.append(TemperatureLogitsWarper(float(self.temperature)))
-        if self.top_k:
-            found.append(TopKLogitsWarper(self.top_k))
-        if self.top_p < 1:
-            found.append(TopPLogitsWarper(self.top_p))
-        if self.min_p:
-            found.append(MinPLogitsWarper(self.min_p))
-        if self.typical_p < 1:
-            found.append(TypicalLogitsWarper(self.typical_p))
-        if self.epsilon_cutoff:
-            found.append(EpsilonLogitsWarper(self.epsilon_cutoff))
-        if self.eta_cutoff:
-            found.append(EtaLogitsWarper(self.eta_cutoff))
-        return found
+        given = [(warper, getattr(self, name), neutral) for name, (warper, neutral) in _WARPERS.items()]
+        return [warper(value) for warper, value, neutral in given if value != neutral]
 
 
 def _least(value: float, name: str, least: float) -> None:

@@ -1,8 +1,8 @@
 """Randomness for sampling: Gumbel noise that is a function of seed, position and token alone.
 
 Adding it to the log-probabilities and taking the largest draws from the distribution (Gumbel-max). Since nothing else
-goes in, the token drawn at a position is the same however many were settled at once, on whatever device, after
-whatever stop and toggle. The hash is SplitMix64 (Steele, Lea and Flood 2014).
+goes in, the token drawn at a position is the same however many are accepted in a step, on any device, after
+any stop or toggle. The hash is SplitMix64 (Steele, Lea and Flood 2014).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _STRIDE, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133
 
 
 def gumbel(seed: int, positions: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-    """Standard Gumbel noise for each pair of position and token id.
+    """Return standard Gumbel noise for each pair of position and token id.
 
     Args:
         seed: any whole number; taken modulo 2⁶⁴.
-        positions: where in the text the tokens would stand, int64.
+        positions: the places of the tokens in the text, int64.
         tokens: token ids, int64; broadcast against ``positions``.
 
     Returns:

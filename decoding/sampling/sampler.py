@@ -1,4 +1,4 @@
-"""The token chosen from each row of logits, the largest or one drawn. This is the whole of verification."""
+"""Samplers: choose a token from each row of logits, the likeliest or one drawn. This is the whole of verification."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformers.generation.logits_process import LogitsProcessor, LogitsProces
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.sampling.gumbel import gumbel
 
-_BLIND = (
+_TEXT_FREE = (
     logits_process.TemperatureLogitsWarper,
     logits_process.TopKLogitsWarper,
     logits_process.TopPLogitsWarper,
@@ -26,9 +26,9 @@ _BLIND = (
     logits_process.InfNanRemoveLogitsProcessor,
     logits_process.LogitNormalization,
 )
-"""Processors that never look at the text before."""
+"""Processors that ignore the text."""
 _BATCHED = (
-    *_BLIND,
+    *_TEXT_FREE,
     logits_process.MinLengthLogitsProcessor,
     logits_process.MinNewTokensLengthLogitsProcessor,
     logits_process.RepetitionPenaltyLogitsProcessor,
@@ -40,17 +40,17 @@ _BATCHED = (
     logits_process.ExponentialDecayLengthPenalty,
     logits_process.SuppressTokensAtBeginLogitsProcessor,
 )
-"""Processors that are functions of what they are given, and treat the rows of a batch alike, whatever their number."""
+"""Processors without a state, which treat all rows of a batch alike."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the model chose at each row, and what else was likely there.
+    """The tokens that the model chose at each row of a step, and the likeliest ones there.
 
     Attributes:
-        tokens: the token chosen at each row; for rows that no text leads to, the likeliest.
+        tokens: the token chosen at each row; argmax for rows off the accepted path.
         likeliest: row by row, the likeliest tokens, the likeliest first; empty where none were asked for.
-        logits: theirs.
+        logits: their logits.
     """
 
     tokens: list[int]
@@ -61,26 +61,26 @@ class Choices:
 class Chooser(Protocol):
     """Chooses tokens, each from the model's own distribution at its place and from nothing else."""
 
-    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
-        """The token after a text.
+    def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        """Return the token after a text.
 
         Args:
             logits: shape (vocabulary,).
             ids: the text.
         """
 
-    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
-        """The tokens at all rows of a step.
+    def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+        """Return the tokens at all rows of a step.
 
         Args:
             logits: shape (rows, vocabulary): the last token's row, the candidates', then any of the window.
             ids: the text up to the last token.
             candidates: the verification branch.
-            width: how many of each row's likeliest tokens are wanted; 0 for none.
+            width: the number of likeliest tokens to return for each row; 0 for none.
         """
 
-    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
-        """The tokens at the last token's row and the candidates', each row under its own text, come what may of it.
+    def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+        """Return the tokens at the last token's row and all candidates', accepted or not, each under its own text.
 
         Args:
             logits: shape (1 + candidates, vocabulary).
@@ -92,44 +92,44 @@ class Chooser(Protocol):
 class Greedy:
     """The likeliest token; the lowest id where several are equally likely."""
 
-    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+    def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
         return _likeliest(logits[None])[0]
 
-    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+    def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         return likeliest(logits, width)
 
-    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+    def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
         return _likeliest(logits)
 
 
-class Processed:
-    """What is left by logits processors: the likeliest of it, or, with a seed, a token drawn from it.
+class ProcessorSampler:
+    """The likeliest token after logits processors or, with a seed, a token drawn from what they leave.
 
-    Each row is processed under its own text, as `generate` would come upon it. Processors that are not known here to be
-    functions of what they are given are asked once for every token of the text, in order, and of nothing else.
+    Each row is processed under its own text, as in `generate`. Processors not known to be stateless are called once for
+    every token of the text, in order, and for nothing else.
     """
 
     def __init__(self, processors: Sequence[LogitsProcessor], seed: int | None, at_once: bool | None = None) -> None:
         """
         Args:
-            processors: transformers' own or others'.
-            seed: of the draw; None to take the likeliest.
-            at_once: choose for all rows together, with one synchronisation; otherwise only as far as candidates are
-                accepted, which is less to do. None: together on an accelerator, where the processors allow it.
+            processors: of transformers or of the caller.
+            seed: of the draw; None for the likeliest token.
+            at_once: process all rows together, with one synchronisation; otherwise only as far as candidates are
+                accepted, which is less work. None: together on an accelerator, where the processors allow it.
         """
         self._processors, self._seed, self._at_once = LogitsProcessorList(processors), seed, at_once
-        self._blind = all(type(processor) in _BLIND for processor in processors)
+        self._text_free = all(type(processor) in _TEXT_FREE for processor in processors)
         self._batched = all(
             type(processor) in _BATCHED
-            # One length a row of the batch that it was made for.
+            # It was made for a batch of this many rows.
             and not isinstance(getattr(processor, "prompt_ignore_length", None), torch.Tensor)
             for processor in processors
         )
 
-    def after(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
-        return int(self._chosen(logits[None], [ids]))
+    def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        return int(self._choose(logits[None], [ids]))
 
-    def choose(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
+    def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         found = likeliest(logits, width)
         at_once = logits.device.type != "cpu" and self._batched if self._at_once is None else self._at_once
         if at_once:
@@ -139,30 +139,30 @@ class Processed:
         row: int | None = ROOT
         text = list(ids)
         while row is not None:
-            found.tokens[row] = self.after(logits[row], text)
+            found.tokens[row] = self.sample(logits[row], text)
             text.append(found.tokens[row])
             row = candidates.child(row, text[-1])
         return found
 
-    def every(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
+    def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
         if self._batched:
             return self._all(logits, ids, candidates)
-        return self.choose(logits, ids, candidates, 0).tokens
+        return self.sample_tree(logits, ids, candidates, 0).tokens
 
     def _all(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
-        if self._blind:
+        if self._text_free:
             scores = self._scores(logits, [[0]])
-            chosen = self._taken(scores, [len(ids) + depth for depth in (0, *candidates.depths)])
+            chosen = self._pick(scores, [len(ids) + depth for depth in (0, *candidates.depths)])
         else:
             chosen = torch.empty(len(logits), dtype=torch.long, device=logits.device)
             for rows, texts in self._groups(ids, candidates):
                 at = torch.tensor(rows, device=logits.device)
-                chosen[at] = self._chosen(logits[at], texts)
+                chosen[at] = self._choose(logits[at], texts)
         tokens: list[int] = chosen.tolist()
         return tokens
 
     def _groups(self, ids: Sequence[int], candidates: CandidateTree) -> Iterator[tuple[list[int], list[list[int]]]]:
-        """Rows that can be processed together, with their texts."""
+        """Yield rows that can be processed together, with their texts."""
         texts = [list(ids)]
         for node, token in enumerate(candidates.tokens, start=1):
             texts.append([*texts[candidates.parent(node)], token])
@@ -173,40 +173,39 @@ class Processed:
             for group in [rows] if self._batched else [[row] for row in rows]:
                 yield group, [texts[row] for row in group]
 
-    def _chosen(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
-        # What never looks at the texts needs none.
-        scores = self._scores(logits, [[0]] if self._blind else texts)
-        return self._taken(scores, [len(text) for text in texts])
+    def _choose(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+        scores = self._scores(logits, [[0]] if self._text_free else texts)
+        return self._pick(scores, [len(text) for text in texts])
 
     @torch.no_grad()
     def _scores(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
-        # In float32, as `generate` has it; a copy, since processors may write into what they are given.
+        # In float32, as in `generate`; a copy, since processors may write into their input.
         scores = logits.to(torch.float32, copy=True)
         seen = torch.tensor([list(text) for text in texts], device=logits.device)
         return self._processors(cast(torch.LongTensor, seen), cast(torch.FloatTensor, scores))
 
-    def _taken(self, scores: torch.Tensor, positions: Sequence[int]) -> torch.Tensor:
-        return scores.argmax(dim=-1) if self._seed is None else drawn(scores, positions, self._seed)
+    def _pick(self, scores: torch.Tensor, positions: Sequence[int]) -> torch.Tensor:
+        return scores.argmax(dim=-1) if self._seed is None else draw_tokens(scores, positions, self._seed)
 
 
-def drawn(scores: torch.Tensor, positions: Sequence[int], seed: int) -> torch.Tensor:
-    """A token from the softmax of each row. Shape (rows,).
+def draw_tokens(scores: torch.Tensor, positions: Sequence[int], seed: int) -> torch.Tensor:
+    """Draw a token from the softmax of each row. Shape (rows,).
 
     Args:
         scores: shape (rows, vocabulary).
-        positions: where in its text each token will stand.
-        seed: of the randomness, which is a function of seed and position alone.
+        positions: the place of each token in its text.
+        seed: the randomness is a function of seed and position alone.
     """
     device = scores.device
     at = torch.tensor(positions, device=device)
     if device.type == "cpu":
-        return torch.cat([_drawn_from(row, position, seed) for row, position in zip(scores, at, strict=True)])
+        return torch.cat([_draw_one(row, position, seed) for row, position in zip(scores, at, strict=True)])
     noise = gumbel(seed, at[:, None], torch.arange(scores.shape[-1], device=device))
     return (scores.to(noise.dtype) + noise).argmax(dim=-1)
 
 
-def _drawn_from(scores: torch.Tensor, position: torch.Tensor, seed: int) -> torch.Tensor:
-    """A token from the softmax of one row, shape (1,); noise is only for those that can be drawn at all."""
+def _draw_one(scores: torch.Tensor, position: torch.Tensor, seed: int) -> torch.Tensor:
+    """Draw a token from the softmax of one row, shape (1,); noise is computed only for tokens of some probability."""
     left = (scores > -torch.inf).nonzero()[:, 0]
     if not len(left):
         return scores.argmax(dim=-1, keepdim=True)
@@ -215,29 +214,29 @@ def _drawn_from(scores: torch.Tensor, position: torch.Tensor, seed: int) -> torc
 
 
 def likeliest(logits: torch.Tensor, width: int) -> Choices:
-    """The most likely token of each row, and a few more, with one synchronisation.
+    """Return the most likely token of each row, and a few more, with one synchronisation.
 
     Args:
         logits: shape (rows, vocabulary).
-        width: how many of the likeliest tokens are wanted; 0 for none.
+        width: the number of likeliest tokens to return for each row; 0 for none.
     """
     if width == 0:
         return Choices(_likeliest(logits), [], [])
-    # In float32, as `generate` compares.
+    # In float32, as in `generate`.
     logits = logits.float()
     values, tokens = logits.topk(min(width, logits.shape[-1]), dim=-1)
     found, scores = _to_host(tokens, values)
     chosen = [row[0] for row in found]
     for row, score in enumerate(scores):
         if len(score) == 1 or score[0] == score[1]:
-            # Among equals `topk` may put any first, and the choice is the lowest id.
+            # `topk` may put any of several equals first; greedy decoding takes the lowest id.
             chosen[row] = int(logits[row].argmax())
     return Choices(chosen, found, scores)
 
 
 def _likeliest(logits: torch.Tensor) -> list[int]:
     if logits.dtype == torch.float64:
-        # `generate` compares in float32; doing so too keeps a tie there a tie here.
+        # `generate` compares in float32: a tie there is a tie here.
         logits = logits.float()
     chosen: list[int] = logits.argmax(dim=-1).tolist()
     return chosen
@@ -246,7 +245,7 @@ def _likeliest(logits: torch.Tensor) -> list[int]:
 def _to_host(tokens: torch.Tensor, values: torch.Tensor) -> tuple[list[list[int]], list[list[float]]]:
     if tokens.device.type == "cpu":
         return tokens.tolist(), values.tolist()
-    # One transfer for both, since each waits for the device; a float holds every id exactly.
+    # One transfer for both, since each synchronises; a float holds every id exactly.
     rows: list[list[float]] = torch.cat((tokens.float(), values), dim=-1).tolist()
     width = tokens.shape[-1]
     return [[int(token) for token in row[:width]] for row in rows], [row[width:] for row in rows]

@@ -19,6 +19,7 @@ from decoding import (
     Step,
     StepDetail,
 )
+from decoding.config import Sizes
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.errors import LadeChatError
@@ -43,7 +44,7 @@ from lade_chat.protocol.tutorial import (
 
 BLOCK_SIZE = 6
 """Guesses of the Jacobi iteration; like the sizes below, chosen to fit a small screen."""
-SIZES = LookaheadConfig(window_size=4, ngram_size=4, guess_set_size=3)
+SIZES = Sizes(window_size=4, ngram_size=4, guess_set_size=3)
 COLLECTING_STEPS = SIZES.ngram_size
 """The window yields its first n-grams in the last two of these."""
 MAX_NEW_TOKENS = 64
@@ -108,14 +109,14 @@ class _Tutorial:
     def _look_ahead(self) -> Iterator[None]:
         """Decode the reply by lookahead; yields after each step."""
         session = Session(self._loaded.model)
-        inspector = Inspector(self._loaded.tokenizer, session)
+        inspector = Inspector(self._loaded.tokenizer)
         details: list[StepDetail] = []
 
         def observe(detail: StepDetail) -> None:
             inspector.observe(detail)
             details.append(detail)
 
-        for step in LookaheadDecoder(self._loaded.model, SIZES).generate(
+        for step in LookaheadDecoder(self._loaded.model, LookaheadConfig(*SIZES)).generate(
             self._prompt.ids,
             max_new_tokens=self._prompt.max_new_tokens,
             eos_token_ids=self._loaded.eos_token_ids,

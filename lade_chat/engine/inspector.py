@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from decoding import Session, Step, StepDetail
+from decoding import Step, StepDetail
 from lade_chat.protocol.inspection import Candidate, Inspection, Origin, Trials
 
 MAX_COSTS = 49
@@ -17,8 +17,8 @@ MAX_COSTS = 49
 class Inspector:
     """Collects the details of steps; nothing is turned into text before it is asked for."""
 
-    def __init__(self, tokenizer: Any, session: Session) -> None:
-        self._tokenizer, self._session = tokenizer, session
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
         self._texts: dict[int, str] = {}
         self._next_detail: StepDetail | None = None
         self._detail: StepDetail | None = None
@@ -54,9 +54,7 @@ class Inspector:
             number,
             settled=self._words(step.tokens),
             trials=tuple(Trials(origin, tuple(tried), tuple(right)) for origin, (tried, right) in self._trials.items()),
-            pool_size=step.pool_size,
-            context_size=step.context_size,
-            successor_size=len(self._session.tables.successors),
+            table_sizes=tuple((origin.value, size) for origin, size in step.table_sizes.items()),
             prompt=step.prefill,
         )
         if detail is None:

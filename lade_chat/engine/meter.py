@@ -52,14 +52,14 @@ class Meter:
             self._first_token_seconds = self.seconds
         self._steps += 1
         self._generated += len(step.tokens)
-        self._verified += step.verified
+        self._verified += step.accepted
         self._verified_from.update(cast(Origin, each.value) for each in step.origins if each is not Source.PLAIN)
         self._pool_size = step.pool_size
         if not step.prefill:
             # The last step of a reply may be cut short, so it is not representative.
             if self._last is None or step.finish_reason is None:
                 self._last = step
-            self._runs[step.verified] = self._runs.get(step.verified, 0) + 1
+            self._runs[step.accepted] = self._runs.get(step.accepted, 0) + 1
             if step.forward_tokens == 1:
                 self._plain_steps.append(step.seconds)
         self._recent.append((self.seconds, self._generated))

@@ -72,7 +72,7 @@ class ReplyRun:
         self._sampling = sampling_config(options.sampling, loaded.model)
         context_window, method = loaded.info.context_window, compared.method if compared is not None else None
         self._meter = Meter(len(prompt.ids), context_window, options, in_force(self._sampling), method)
-        self._inspector = Inspector(loaded.tokenizer, session) if compared is None else None
+        self._inspector = Inspector(loaded.tokenizer) if compared is None else None
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
         self._stops = StopStrings([*prompt.stop_strings, *options.stop])
         self._pieces: list[Piece] = []

@@ -10,6 +10,7 @@ from lade_chat.export.markup import safe
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
 from lade_chat.presentation.metrics import SEPARATOR
+from lade_chat.presentation.sources import LOOKS
 
 _VARIABLES = ("ground", "bar", "rule", "text", "dim", "question", "verdict")
 _STYLE = """\
@@ -33,21 +34,23 @@ h2, .figures, dd { color: var(--dim) }
 .verdict { color: var(--verdict); margin-top: 1rem }
 dl { margin-top: 1rem; display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1ch }
 dt { padding: 0 1ch }
-.verified { background: var(--verified) }
-.trajectory { background: var(--trajectory) }
-.context { background: var(--context) }
-.successor { background: var(--successor) }
-@media (forced-colors: active) {
-  .verified, .trajectory, .context, .successor { text-decoration: underline }
-  .context { font-style: italic }
-  .successor { font-weight: bold }
-}
+TINTS
 @media (max-width: 48rem) {
   .race { grid-template-columns: 1fr }
   .race section { padding: 0 }
   .race section + section { margin-top: 1.5rem; padding: 1.5rem 0 0; border: 0; border-top: 1px solid var(--rule) }
 }
 """
+_LETTERS = {"italic": "font-style: italic", "bold": "font-weight: bold"}
+_TINTS = "\n".join(
+    [
+        *(f".{shown} {{ background: var(--{shown}) }}" for shown in LOOKS),
+        "@media (forced-colors: active) {",
+        f"  {', '.join(f'.{shown}' for shown in LOOKS)} {{ text-decoration: underline }}",
+        *(f"  .{shown} {{ {_LETTERS[look.mark]} }}" for shown, look in LOOKS.items() if look.mark),
+        "}",
+    ]
+)
 
 
 def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
@@ -62,7 +65,7 @@ def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
         # Nothing in a model's text may load or run anything, even if it were taken for markup.
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         f"<title>{safe(title[:80] or content.heading()[0])}</title>",
-        f"<style>\n{_colours(theme)}{_STYLE.replace('COLUMNS', str(columns))}</style></head>",
+        f"<style>\n{_colours(theme)}{_STYLE.replace('COLUMNS', str(columns)).replace('TINTS', _TINTS)}</style></head>",
         f"<body><header><h1>{safe(SEPARATOR.join(content.heading()))}</h1></header>",
         # The line break behind <pre> is dropped by browsers: one at the text's beginning is not.
         f'<pre class="question">\n&gt; {safe(question)}</pre>' if question else "",

@@ -6,22 +6,13 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from lade_chat.presentation.colours import Shown
+from lade_chat.presentation.sources import LOOKS, SOURCES
 
 Theme: TypeAlias = Literal["auto", "dark", "light"]
 """``auto`` follows the reader's preference where the format can (HTML, SVG), and is dark elsewhere."""
 Ink: TypeAlias = Shown | Literal["dim", "title", "question", "verdict"]
 """What a character is written in: what its token is shown as, or its part in the picture."""
-INKS: tuple[Ink, ...] = (
-    "plain",
-    "verified",
-    "trajectory",
-    "context",
-    "successor",
-    "dim",
-    "title",
-    "question",
-    "verdict",
-)
+INKS: tuple[Ink, ...] = ("plain", "verified", *SOURCES, "dim", "title", "question", "verdict")
 
 
 @dataclass(frozen=True)
@@ -55,7 +46,6 @@ class Colours:
                 return self.text, self.tints.get(ink, self.ground)
 
 
-# The tints differ in lightness as well as in hue, so that they are told apart by people who see two hues as one.
 DARK = Colours(
     ground="#121212",
     bar="#242f38",
@@ -64,7 +54,7 @@ DARK = Colours(
     dim="#a0a0a0",
     question="#6cb6f0",
     verdict="#8fd694",
-    tints={"verified": "#1d5136", "trajectory": "#1d5136", "context": "#2a4682", "successor": "#6e4c10"},
+    tints={shown: look.dark for shown, look in LOOKS.items()},
     sixteen=(
         *("#121212", "#f07178", "#8fd694", "#e6c07b", "#6cb6f0", "#c792ea", "#7fd1d1", "#d0d0d0"),
         *("#5c6773", "#ff8b92", "#a9e8ad", "#ffd88f", "#8fcbff", "#deb0ff", "#9ee8e8", "#ffffff"),
@@ -78,7 +68,7 @@ LIGHT = Colours(
     dim="#5a6067",
     question="#0b5aa2",
     verdict="#17672d",
-    tints={"verified": "#bfe8cd", "trajectory": "#bfe8cd", "context": "#c9dcff", "successor": "#ffdf9e"},
+    tints={shown: look.light for shown, look in LOOKS.items()},
     sixteen=(
         *("#1b1b1b", "#b3261e", "#17672d", "#8a5a00", "#0b5aa2", "#7b2fa0", "#0b6e6e", "#c5ced6"),
         *("#5a6067", "#c9362d", "#1f7d39", "#9e6a00", "#1a6dbb", "#9140b8", "#138080", "#ffffff"),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, get_args
 
 from lade_chat.presentation.metrics import ORIGINS
+from lade_chat.presentation.sources import Shown as Shown
 from lade_chat.protocol.inspection import Origin
 
 ColourView: TypeAlias = Literal["verified", "sources"]
 VIEWS: tuple[ColourView, ...] = get_args(ColourView)
-Shown: TypeAlias = Origin | Literal["verified"]
-"""The look of a token; in the view ``verified`` all accepted guesses look alike."""
 VERIFIED = "guessed before the step, and what the model chose in it"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from lade_chat.presentation.sources import SOURCES
+
 MEASURED: dict[str, str] = {
     # Of a reply.
     "tok/s": "the reply's tokens by the seconds of its steps, reading the prompt included. The clock runs only during"
@@ -30,8 +32,9 @@ MEASURED: dict[str, str] = {
     "window (W × N)": "the last step's window: its columns, and the length of the n-grams that it yields. None"
     " where it has not paid of late: then guesses come from the text and from earlier logits alone.",
     "n-grams in the pool": "what the window's iterations have left so far; those not used for longest go first.",
-    "verified from": "how many of the reply's verified tokens each source had guessed: trajectory is the window and its"
-    " pool, context the text so far, successor what earlier logits held likely.",
+    "verified from": "how many of the reply's verified tokens each source had guessed: "
+    + "; ".join(f"{name} is {source.place}" for name, source in SOURCES.items())
+    + ".",
     "guesses kept · steps": "how many of the reply's steps accepted 0, 1, 2 … guesses.",
     "sparklines": "tok/s now and tokens per step, a column for each time the engine told of the reply, up to 20 times"
     " a second; the number is the latest.",

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
+from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Sampling, Sizes, Statistics
 
@@ -19,9 +20,7 @@ EXACT_DTYPES = frozenset({"float32", "float64"})
 """In these precisions, switching lookahead can change the text only at exact ties."""
 ORIGINS: dict[Origin, str] = {
     "plain": "chosen by the model, one a step",
-    "trajectory": "an n-gram that the window had guessed",
-    "context": "an n-gram of the text so far",
-    "successor": "a likely next token recycled from earlier logits",
+    **{name: source.meaning for name, source in SOURCES.items()},
 }
 """Origins of tokens; all but the first were guessed and verified."""
 _REASONS: dict[FinishReason, tuple[str, ...]] = {

@@ -47,11 +47,15 @@ class Inspection(msgspec.Struct, frozen=True):
     ngram_size: int = 0
     costs: tuple[float, ...] = ()
     trials: tuple[Trials, ...] = ()
-    pool_size: int = 0
-    context_size: int = 0
-    successor_size: int = 0
+    table_sizes: tuple[tuple[Origin, int], ...] = ()
+    """The entries that each source's table held."""
     prompt: bool = False
     """The step read the prompt."""
+
+    @property
+    def pool_size(self) -> int:
+        """The number of n-grams in the pool."""
+        return dict(self.table_sizes).get("trajectory", 0)
 
     @property
     def ngrams(self) -> tuple[tuple[str, ...], ...]:

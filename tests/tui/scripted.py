@@ -49,9 +49,7 @@ INSPECTED_STEP = Inspection(
     ngram_size=3,
     costs=(1.0, 1.1, 1.2, 1.3, 2.0, 2.4),
     trials=(Trials("trajectory", (8, 4), (6, 1)), Trials("context", (2,), (0,))),
-    pool_size=412,
-    context_size=57,
-    successor_size=31,
+    table_sizes=(("context", 57), ("trajectory", 412), ("successor", 31)),
 )
 """The twelfth step of ``FUNCTION``, as an inspector might be told of it."""
 

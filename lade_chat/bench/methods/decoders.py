@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -59,7 +58,7 @@ def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
     if workers is None:
         return []
     cost = None
-    if config.automatic:
+    if config.sizes is None:
         cost = SharedStepCost(step_cost(setup.model, compiled=setup.compiled), lambda: workers.ranks)
     decoder = ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
     return [decoder_method(shared_name(name, workers.ranks), decoder, setup)]
@@ -124,7 +123,7 @@ def _add_up(steps: Sequence[Step], session: Session) -> StepTotals:
     return StepTotals(
         steps=len(own),
         tokens=sum(len(step.tokens) for step in own),
-        verified=sum(step.verified for step in own),
+        verified=sum(step.accepted for step in own),
         forward_tokens=sum(step.forward_tokens for step in own),
         seconds=sum(step.seconds for step in own),
         forward_seconds=sum(step.forward_seconds for step in own),
@@ -138,8 +137,7 @@ def _add_up(steps: Sequence[Step], session: Session) -> StepTotals:
 
 def entries_of(tables: Tables) -> int:
     """Count the entries of all tables: n-grams, indexed tokens and so on."""
-    counted = (getattr(tables, field.name) for field in fields(tables))
-    return sum(len(table) for table in counted if hasattr(table, "__len__"))
+    return sum(tables.sizes().values())
 
 
 def size_of(tables: Tables) -> int:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.style import Style
 
 from lade_chat.export.recording import Recording
-from lade_chat.presentation.colours import ColourView, Shown, shown_as
+from lade_chat.presentation.colours import ColourView, shown_as
 from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, summary, window
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.sources import LOOKS
 from lade_chat.presentation.stages import PREFILL, STAGES
 from lade_chat.protocol.events import Loading, Prefilling
 from lade_chat.protocol.inspection import Origin
@@ -22,20 +23,8 @@ from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_GREEN = Style(color="#f0fff4", bgcolor="#14602c")
-COLOURED: dict[Shown, Style] = {
-    "verified": _GREEN,
-    "trajectory": _GREEN,
-    "context": Style(color="#f2f5ff", bgcolor="#2a4682"),
-    "successor": Style(color="#fff8ea", bgcolor="#6e4c10"),
-}
-"""Both colours are set, so that it reads on dark and on light terminals alike."""
-WITHOUT_COLOURS: dict[Shown, Style] = {
-    "verified": Style(underline=True),
-    "trajectory": Style(underline=True),
-    "context": Style(underline=True, italic=True),
-    "successor": Style(underline=True, bold=True),
-}
+_COLOURED = {shown: Style(color=look.terminal[0], bgcolor=look.terminal[1]) for shown, look in LOOKS.items()}
+_MARKED = {shown: Style.parse(look.marks) for shown, look in LOOKS.items()}
 
 
 class Collected(Recording):
@@ -104,7 +93,7 @@ def details(statistics: Statistics) -> Iterable[str]:
 
 def style_of(origin: Origin, view: ColourView, console: Console) -> Style | None:
     """Return a token's style on this terminal; None for a plain one."""
-    return (WITHOUT_COLOURS if console.no_color else COLOURED).get(shown_as(origin, view))
+    return (_MARKED if console.no_color else _COLOURED).get(shown_as(origin, view))
 
 
 class TextWriter:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from lade_chat.presentation.metrics import counted, pack
+from lade_chat.presentation.metrics import pack
+from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Inspection, Origin, Trials
 from lade_chat.tui.inspector.view import InspectorView
 
@@ -12,7 +13,6 @@ DEPTHS = 5
 """Columns; deeper guesses are few."""
 NAME = 11
 """The width of the sources' names."""
-GUESSING: tuple[Origin, ...] = ("trajectory", "context", "successor")
 
 
 class SourcesView(InspectorView):
@@ -26,12 +26,9 @@ class SourcesView(InspectorView):
         heads = [f"{'depth 1' if depth == 1 else depth:>{_cell(depth)}}" for depth in range(1, depths + 1)]
         lines = [Content.styled(f"{'':<{NAME}}{'all':>12}{''.join(heads)}", "$foreground-muted")]
         trials = {each.origin: each for each in inspection.trials}
-        lines += [_row(origin, trials.get(origin, Trials(origin, (), ())), depths) for origin in GUESSING]
-        held = (
-            counted(inspection.pool_size, "n-gram"),
-            f"{counted(inspection.context_size, 'token')} of text",
-            f"{inspection.successor_size} with successors",
-        )
+        lines += [_row(origin, trials.get(origin, Trials(origin, (), ())), depths) for origin in SOURCES]
+        sizes = dict(inspection.table_sizes)
+        held = [_entries(sizes.get(origin, 0), source.entry) for origin, source in SOURCES.items()]
         return [*lines, Content.styled("The tables hold:", "$foreground-muted"), Content(pack(held, width))]
 
 
@@ -43,6 +40,11 @@ def _row(origin: Origin, trials: Trials, depths: int) -> Content:
     ]
     whole = f"{accepted}/{tried} {_share(accepted, tried)}" if tried else "never asked"
     return Content.assemble((f"{origin:<{NAME}}", "$foreground-muted"), f"{whole:>12}", *cells)
+
+
+def _entries(count: int, entry: tuple[str, str]) -> str:
+    one, several = entry
+    return f"{count} {one if count == 1 else several}"
 
 
 def _cell(depth: int) -> int:

@@ -1,0 +1,57 @@
+"""The registered sources of candidates, and the origins and evidence classes that follow from them.
+
+A further source is a module with a :class:`~decoding.drafting.source.Source`, and a line in each of the two lists here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from itertools import accumulate
+
+from decoding.drafting import context, successors, trajectory
+from decoding.drafting.source import EvidenceClass
+
+
+class Origin(StrEnum):
+    """The source that proposed an emitted token.
+
+    PLAIN tokens were chosen by the model behind the accepted run (one a step); the others were proposed by a
+    source, and accepted: the model chose that very token itself. Values are the names of the sources.
+    """
+
+    PLAIN = "plain"
+    TRAJECTORY = "trajectory"
+    """An n-gram of the Jacobi trajectory, collected by the lookahead branch."""
+    CONTEXT = "context"
+    """An n-gram of the prompt, the reply or an earlier turn."""
+    SUCCESSOR = "successor"
+    """A likely next token recycled from logits already computed (budgeted decoding only)."""
+
+    # An enumeration's own hash is a Python function, and steps look origins up.
+    __hash__ = str.__hash__
+
+
+SOURCES = (context.SOURCE, trajectory.SOURCE, successors.SOURCE)
+"""In the order in which they are asked: where two are equally sure of a token, it is the first one's."""
+
+ORIGINS = tuple(Origin(source.name) for source in SOURCES)
+ROW_WIDTH = max(source.row_width for source in SOURCES)
+"""The number of each row's likeliest next tokens that are learnt from."""
+
+# Evidence classes of all sources in one numbering, since a step looks up many.
+OFFSETS = tuple(accumulate((len(source.priors) for source in SOURCES[:-1]), initial=0))
+PRIORS = tuple(prior for source in SOURCES for prior in source.priors)
+SOURCE_OF = tuple(index for index, source in enumerate(SOURCES) for _ in source.priors)
+"""For each evidence class the index of its source: an integer is looked up faster than a member of an enumeration."""
+DEEP = len(PRIORS)
+"""Added to the evidence class of a candidate that follows another candidate, and not the last token."""
+
+
+def evidence_class(origin: Origin, number: int) -> EvidenceClass:
+    """Return the class that a source numbers so, in the numbering of all sources."""
+    return OFFSETS[ORIGINS.index(origin)] + number
+
+
+def origin_of(evidence: EvidenceClass) -> Origin:
+    """Return the source that an evidence class belongs to."""
+    return ORIGINS[SOURCE_OF[evidence % DEEP]]

@@ -1,0 +1,93 @@
+"""Source: one way to find candidates, with a table of what it has learnt and prior rates of acceptance."""
+
+# ruff: noqa: B027 - an empty method is for sources that have no use for it.
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeAlias
+
+import torch
+
+EvidenceClass: TypeAlias = int
+"""The class that a candidate's acceptance is estimated by. Sources number their own classes from 0."""
+Proposal: TypeAlias = tuple[int, EvidenceClass, Any]
+"""A token, its evidence class, and the state behind that token; a falsy state leads no further."""
+
+
+class DraftTable(ABC):
+    """Table of one source, of bounded size: it learns from steps and proposes candidates."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of entries."""
+
+    @abstractmethod
+    def copy(self) -> Self:
+        """Return an independent table with the same entries."""
+
+    # Learning.
+
+    def begin(self, prefix: Sequence[int]) -> None:
+        """Start a text that does not follow the last tokens seen but continues ``prefix``."""
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Take in tokens of the prompt or the reply that follow the last ones seen."""
+
+    def learn_ngrams(self, ngrams: Iterable[tuple[int, ...]], guess_set_size: int) -> None:
+        """Take in n-grams of the window, keeping up to ``guess_set_size`` for each first token."""
+
+    def learn_rows(
+        self, tokens: Sequence[int], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
+    ) -> None:
+        """Take in the likeliest successors of each token, the likeliest first, with their logits."""
+
+    def learn_logits(self, token: int, logits: torch.Tensor) -> None:
+        """Take in the logits after one token, shape (vocabulary,). They may be kept and must not be written to."""
+
+    # Proposing.
+
+    def continuations(self, text: Sequence[int], longest: int) -> Iterable[tuple[EvidenceClass, Sequence[int]]]:
+        """Whole continuations of a text, for fixed sizes, each of at most ``longest`` tokens."""
+        return ()
+
+
+class PathTable(DraftTable):
+    """A table that follows a path of candidates, as an automaton does."""
+
+    @abstractmethod
+    def start(self, text: Sequence[int]) -> Any:
+        """Return the state after a text; a false value where the table has nothing to propose."""
+
+    @abstractmethod
+    def proposals(self, state: Any) -> Iterable[Proposal]:
+        """Yield what may follow a state, no token twice."""
+
+
+class TokenTable(DraftTable):
+    """A table that proposes by the last token alone."""
+
+    @abstractmethod
+    def after(self, token: int) -> Sequence[tuple[int, EvidenceClass]]:
+        """Return what may follow a token, no token twice."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One way to find candidates. Listed in :mod:`decoding.drafting.registry`, it takes part in every step.
+
+    Attributes:
+        name: also the value of its ``Origin`` and the key of its colour on the screen.
+        table: makes an empty table.
+        priors: for each evidence class, the probability of acceptance expected before any candidate was tried.
+        row_width: the number of each row's likeliest next tokens that it learns from; 0 for none.
+        needs_window: True if it learns from the lookahead branch alone.
+    """
+
+    name: str
+    table: Callable[[], DraftTable]
+    priors: tuple[float, ...]
+    row_width: int = 0
+    needs_window: bool = False

@@ -1,0 +1,66 @@
+"""Draft: what one step verifies, decided before its forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+from decoding.drafting.expander import CandidateExpander
+from decoding.drafting.tree import CandidateTree
+from decoding.drafting.window import JacobiWindow
+from decoding.planning.step_cost import CostCurve, StepCost
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Both branches of one step. A plan makes it and takes it back with what the step showed.
+
+    Attributes:
+        position: the place of the last token in the text.
+        last_token: the last token.
+        window: the lookahead branch; it advances when the plan takes the draft back.
+        rows: the window's rows as the step reads them.
+        candidates: the verification branch.
+        started: when drafting began, by ``perf_counter``.
+        expander: the nodes that the candidates were selected from; None with fixed sizes, and where sources rest.
+        cost: what steps cost, for the budget; None with fixed sizes.
+    """
+
+    position: int
+    last_token: int
+    window: JacobiWindow
+    rows: tuple[Sequence[int], ...]
+    candidates: CandidateTree
+    started: float
+    expander: CandidateExpander | None = None
+    cost: StepCost | None = None
+
+    @property
+    def window_tokens(self) -> int:
+        """The tokens of the lookahead branch."""
+        return self.window.columns * len(self.rows)
+
+    @property
+    def forward_tokens(self) -> int:
+        """The tokens of the forward pass: the last one and both branches."""
+        return 1 + len(self.candidates) + self.window_tokens
+
+    @property
+    def is_plain(self) -> bool:
+        """True if the step reads the last token alone."""
+        return not self.rows and not len(self.candidates)
+
+    @property
+    def curve(self) -> CostCurve | None:
+        """The cost of this step with 0, 1, 2 … candidates as known now; None with fixed sizes."""
+        return None if self.cost is None else self.cost.curve(1 + self.window_tokens)
+
+    @property
+    def probabilities(self) -> tuple[float, ...]:
+        """For each candidate, the estimate that it and all before it are accepted; empty with fixed sizes."""
+        return tuple([node.probability for node in self.expander.taken]) if self.expander is not None else ()
+
+    def elapsed_seconds(self) -> float:
+        """The time since drafting began."""
+        return perf_counter() - self.started
