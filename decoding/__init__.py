@@ -24,7 +24,7 @@ from decoding.autoregressive import AutoregressiveDecoder
 from decoding.config import LookaheadConfig
 from decoding.decoder import Decoder, plain_step_seconds, prefill
 from decoding.detokenizer import Detokenizer
-from decoding.drafting.tables import Tables
+from decoding.drafting.tables import DraftTables
 from decoding.integrations.custom_generate import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
@@ -41,6 +41,7 @@ __all__ = [
     "AutoregressiveDecoder",
     "Decoder",
     "Detokenizer",
+    "DraftTables",
     "FinishReason",
     "GenerationOptions",
     "GenerationStats",
@@ -56,7 +57,6 @@ __all__ = [
     "StepCost",
     "StepDetail",
     "Support",
-    "Tables",
     "compile_support",
     "generate",
     "lookahead_support",

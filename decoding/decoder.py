@@ -21,7 +21,7 @@ from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
 from decoding.request import Request
 from decoding.sampling.config import SamplingConfig
-from decoding.sampling.sampler import Chooser, Greedy, ProcessorSampler
+from decoding.sampling.sampler import GreedySampler, ProcessorSampler, Sampler
 from decoding.session import Session
 from decoding.step import Origin, Step
 from decoding.step_detail import Observe
@@ -111,9 +111,9 @@ class Decoder(ABC):
             session = Session(self.model)
         elif session.model is not self.model:
             raise ValueError("the session belongs to another model than the decoder's")
-        room = session.gate.room_after(len(ids))
+        room = session.capabilities.room_after(len(ids))
         if room is not None and room < 1:
-            positions = session.gate.learnt_positions
+            positions = session.capabilities.learnt_positions
             raise ValueError(f"input_ids holds {len(ids)} tokens, and the model has positions for {positions}")
         request = Request(
             len(ids) + (count if room is None else min(count, room)),
@@ -173,7 +173,7 @@ class Decoder(ABC):
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill
     ) -> Iterator[Step | None]:
         """Yield all steps; None after each earlier chunk of the prompt, so that a stop takes effect there too."""
-        plainly = session.gate.needs_plain_decoding(request.max_length - 1)
+        plainly = session.capabilities.needs_plain_decoding(request.max_length - 1)
         if plainly and not session.continues(ids):
             session.prefix.rewind(0)
         for read in prefill(session, ids):
@@ -211,12 +211,12 @@ def plainly(support: Support) -> list[str]:
     return [] if support.supported else [f"decodes plainly: {support.reason}"]
 
 
-def sampler_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Chooser:
+def sampler_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Sampler:
     """Return the sampler of a generation."""
     sampling = sampling or SamplingConfig.greedy()
     processors = sampling.processors(logits_processor)
     if sampling.is_greedy:
-        return ProcessorSampler(processors, None) if processors else Greedy()
+        return ProcessorSampler(processors, None) if processors else GreedySampler()
     return ProcessorSampler(processors, sampling.seed)
 
 
@@ -230,7 +230,7 @@ def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
         The number of tokens read, after every chunk. The session is consistent then, and the caller may stop.
     """
     session.sync(ids)
-    if session.gate.one_prefill:
+    if session.capabilities.one_prefill:
         return
     while len(ids) - session.cached > PREFILL_CHUNK:
         session.read(PREFILL_CHUNK)
@@ -242,7 +242,7 @@ def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
 
     None for a model whose state cannot be rewound, and for an empty session.
     """
-    if not session.gate.rewindable or not session.ids or session.cached != len(session.ids) - 1:
+    if not session.capabilities.rewindable or not session.ids or session.cached != len(session.ids) - 1:
         return None
     seconds = []
     for _ in range(repeats):
@@ -271,7 +271,7 @@ def plain_step(session: Session, request: Request, settle: Callable[[torch.Tenso
     started = perf_counter()
     unread = len(session.ids) - session.cached
     logits = session.read(unread)
-    chosen = request.chooser.sample(logits, session.ids)
+    chosen = request.sampler.sample(logits, session.ids)
     forward_seconds = perf_counter() - started
     tokens, reason = request.cut(session.ids, [chosen])
     session.commit(tokens)

@@ -104,10 +104,10 @@ class JacobiDecoder(Decoder):
 
             guesses = _filled(guesses, session.ids, self.block_size)
             block = _as_tree(guesses[:size])
-            inputs = StepInputs.lay_out(session.ids[-1], block, no_window)
+            inputs = StepInputs.from_branches(session.ids[-1], block, no_window)
             started = perf_counter()
             logits = session.look_ahead(inputs)
-            chosen = request.chooser.sample_rows(logits, session.ids, block)
+            chosen = request.sampler.sample_rows(logits, session.ids, block)
             forward_seconds = perf_counter() - started
 
             accepted, position = block.walk(chosen), len(session.ids)
@@ -128,7 +128,7 @@ class JacobiDecoder(Decoder):
 
     def _size(self, session: Session, request: Request) -> int:
         """The number of positions of the next block; 0 for a plain step."""
-        limit = session.gate.position_limit
+        limit = session.capabilities.position_limit
         room = self.block_size if limit is None else limit - len(session.ids)
         # Behind the block comes one token more.
         return min(self.block_size, request.max_length - len(session.ids) - 1, room)

@@ -130,8 +130,8 @@ class LookaheadDecoder(Decoder):
         self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
     ) -> Choices:
         """Return the model's choices at the last token, at every candidate and in the window's last row."""
-        logits = session.look_ahead(StepInputs.lay_out(session.ids[-1], candidates, window))
-        return request.chooser.sample_tree(logits, session.ids, candidates, width)
+        logits = session.look_ahead(StepInputs.from_branches(session.ids[-1], candidates, window))
+        return request.sampler.sample_tree(logits, session.ids, candidates, width)
 
     def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
         session.commit(tokens, accepted)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from transformers import StoppingCriteriaList
 
-from decoding.sampling.sampler import Chooser, Greedy
+from decoding.sampling.sampler import GreedySampler, Sampler
 from decoding.step import FinishReason
 from decoding.step_detail import Observe
 
@@ -29,7 +29,7 @@ class Request:
 
     max_length: int
     eos_token_ids: frozenset[int]
-    chooser: Chooser = field(default_factory=Greedy)
+    sampler: Sampler = field(default_factory=GreedySampler)
     criteria: StoppingCriteriaList | None = None
     device: torch.device | None = None
     observe: Observe | None = None

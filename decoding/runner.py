@@ -191,7 +191,7 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
     forward = runner.compiled_forward(backend)
     if forward.reason is None:
         prefix = StaticPrefix(runner.model, runner.capabilities, forward, runner.linear_kernels)
-        prefix.read_logits([0])
+        prefix.next_logits([0])
         # One token has a graph of its own, and any other number of them another.
         for tokens in (1, 2):
             prefix.branch_logits(padded(single(0), tokens))

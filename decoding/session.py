@@ -8,7 +8,7 @@ import torch
 from transformers import PreTrainedModel
 
 from decoding.drafting.registry import Origin
-from decoding.drafting.tables import Tables
+from decoding.drafting.tables import DraftTables
 from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
@@ -44,13 +44,13 @@ class Session:
         self._runner = runner_of(model)
         self.model = model = self._runner.model
         self.compiled = compiled
-        self.gate = self._runner.capabilities
+        self.capabilities = self._runner.capabilities
         self.ids: list[int] = []
-        self.tables = Tables()
+        self.tables = DraftTables()
         self._vocabulary = vocabulary_size(model)
         self.emitted = 0
         self.turn = 0
-        self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.gate, compiled=compiled)
+        self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.capabilities, compiled=compiled)
         # The state of the model that the prefix belongs to; None before the first text.
         self._edition: int | None = None
         self._structure: object = None
@@ -98,20 +98,20 @@ class Session:
         state = self._runner.refresh()
         structure = state.layout, state.structure
         if self._structure not in (None, structure):
-            self.gate = self._runner.capabilities
-            self.prefix = self._runner.new_prefix(self.gate, compiled=self.compiled)
+            self.capabilities = self._runner.capabilities
+            self.prefix = self._runner.new_prefix(self.capabilities, compiled=self.compiled)
         elif self._edition not in (None, state.edition):
             self.prefix.rewind(0)
         self._edition, self._structure = state.edition, structure
         vocabulary = vocabulary_size(self.model)
         if vocabulary < self._vocabulary:
             # The old ones may propose tokens that the model no longer has.
-            self.tables = Tables()
+            self.tables = DraftTables()
         self._vocabulary = vocabulary
 
     def read(self, count: int) -> torch.Tensor:
         """Read the next ``count`` tokens of the text; returns the logits after them, shape (vocabulary,)."""
-        return self.prefix.read_logits(self.ids[self.cached : self.cached + count])
+        return self.prefix.next_logits(self.ids[self.cached : self.cached + count])
 
     def look_ahead(self, inputs: StepInputs) -> torch.Tensor:
         """Run one forward pass over both branches after the last token.
@@ -137,7 +137,7 @@ class Session:
         for table in self.tables:
             table.extend(tokens)
         self.emitted += len(tokens)
-        if self.gate.is_reread(self.cached, len(self.ids)):
+        if self.capabilities.is_reread(self.cached, len(self.ids)):
             self.prefix.rewind(0)
 
     def copy(self) -> Session:
@@ -148,7 +148,7 @@ class Session:
         other._edition, other._structure = self._edition, self._structure
         return other
 
-    def copy_as_of(self, ids: Sequence[int], tables: Tables, cached: int) -> Session:
+    def copy_as_of(self, ids: Sequence[int], tables: DraftTables, cached: int) -> Session:
         """Return an independent session as this one was earlier.
 
         Args:

@@ -114,7 +114,7 @@ class StepDetail:
 
         Shape (T, T), row by query. Before them each token sees the whole text.
         """
-        return StepInputs.lay_out(self.last_token, self.tree, self._window()).visible
+        return StepInputs.from_branches(self.last_token, self.tree, self._window()).visible
 
     def _window(self) -> JacobiWindow:
         window = JacobiWindow(len(self.new_row), self.ngram_size, self.rows[0] if self.rows else ())

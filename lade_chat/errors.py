@@ -39,7 +39,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
-def beyond_context(window_size: int, ngram_size: int, context_window: int) -> str | None:
+def beyond_context_message(window_size: int, ngram_size: int, context_window: int) -> str | None:
     """The error line for a lookahead window beyond the model's context; None if it fits."""
     if window_size + ngram_size <= context_window:
         return None
@@ -49,7 +49,7 @@ def beyond_context(window_size: int, ngram_size: int, context_window: int) -> st
     )
 
 
-def does_not_fit(what: str) -> str:
+def does_not_fit_message(what: str) -> str:
     """The error line for a model that is too big."""
     return f"{what} does not fit into memory: choose a smaller model, --dtype bfloat16, or another --device."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 
-def wait_briefly() -> None:
+def limit_spinning() -> None:
     """Make waiting OpenMP threads sleep soon instead of spinning, unless the environment sets a policy.
 
     A step of a small model has dozens of waits; if another program uses one of the cores, each of them lasts until the

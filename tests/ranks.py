@@ -17,8 +17,8 @@ import torch.multiprocessing as mp
 from transformers import AutoModelForCausalLM
 from transformers.distributed.configuration_utils import DistributedConfig
 
-from decoding.parallel import Channel, WorkerLostError, Workers, channels_to_workers, serve, serve_part
-from decoding.parallel.channel import Kind, bytes_of
+from decoding.parallel import Channel, PeerRanks, RankLostError, channels_to_ranks, serve, serve_part
+from decoding.parallel.channel import Kind, decode_bytes
 from tests.models import random_model
 
 Job = Callable[[Channel], None]
@@ -38,7 +38,7 @@ class Rank:
             self._process = mp.get_context("spawn").Process(target=_work, args=(store.port,), daemon=True)
             self._process.start()
             _join(store, 0)
-            (self._channel,) = channels_to_workers()
+            (self._channel,) = channels_to_ranks()
         self._channel.send_bytes(Kind.NOTE, pickle.dumps(job))
         return self._channel
 
@@ -75,7 +75,7 @@ class LocalChannel(Channel):
 
 
 @contextmanager
-def workers_in_threads(models: Sequence[Any]) -> Iterator[Workers]:
+def workers_in_threads(models: Sequence[Any]) -> Iterator[PeerRanks]:
     """A worker for each of these equal models, none of which may be used elsewhere."""
     channels, threads = [], []
     for rank, model in enumerate(models, start=1):
@@ -85,7 +85,7 @@ def workers_in_threads(models: Sequence[Any]) -> Iterator[Workers]:
         worker = LocalChannel(0, incoming, outgoing)
         threads.append(threading.Thread(target=serve, args=(model, worker), daemon=True))
         threads[-1].start()
-    workers = Workers(channels)
+    workers = PeerRanks(channels)
     try:
         yield workers
     finally:
@@ -112,11 +112,11 @@ def _work(port: int) -> None:
     torch.set_num_threads(1)
     _join(dist.TCPStore("127.0.0.1", port, 2, is_master=False), 1)
     channel = Channel(0)
-    with suppress(WorkerLostError):
+    with suppress(RankLostError):
         while True:
             kind, words = channel.receive()
             if kind is Kind.NOTE:
-                pickle.loads(bytes_of(words))(channel)
+                pickle.loads(decode_bytes(words))(channel)
 
 
 def _join(store: dist.Store, rank: int) -> None:

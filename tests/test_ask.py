@@ -19,15 +19,15 @@ from lade_chat.cli import ask, compare
 from lade_chat.cli.compare import SLOWER
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import (
+    ComparisonFinished,
     Event,
     Failed,
     Loaded,
     LoadFailed,
     Loading,
     Prefilling,
-    RaceFinished,
     ReplyFinished,
     ReplyStarted,
     Tokens,
@@ -76,13 +76,13 @@ class ScriptedEngine:
     """Replies with ``PIECES``; a race has the same text on both sides unless a difference is given."""
 
     def __init__(self, *, difference: Difference | None = None, failure: str | None = None) -> None:
-        self.commands: list[Load | Reply | Race] = []
+        self.commands: list[Load | Reply | Compare] = []
         self._difference = difference
         self._failure = failure
 
     def handle(self, job: Job) -> Iterator[Event]:
         command = job.command
-        assert isinstance(command, Load | Reply | Race)
+        assert isinstance(command, Load | Reply | Compare)
         self.job = job
         self.commands.append(command)
         sys.stdout.write("a library prints\n")
@@ -97,7 +97,7 @@ class ScriptedEngine:
         else:
             yield from self._side("left")
             yield from self._side("right")
-            yield RaceFinished(1.5, self._difference is None, self._difference)
+            yield ComparisonFinished(1.5, self._difference is None, self._difference)
 
     def _side(self, side: Side) -> Iterator[Event]:
         yield Tokens(PIECES[:2], Statistics(), side=side)

@@ -10,7 +10,15 @@ import pytest
 import torch
 from models import hf_greedy, random_model, random_prompt
 
-from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Origin, SamplingConfig, Session, Tables
+from decoding import (
+    AutoregressiveDecoder,
+    DraftTables,
+    LookaheadConfig,
+    LookaheadDecoder,
+    Origin,
+    SamplingConfig,
+    Session,
+)
 from lade_chat.bench.measure import count, differences, measure
 from lade_chat.bench.methods import decoders
 from lade_chat.bench.methods.decoders import decoder_method, entries_of, size_of
@@ -158,7 +166,7 @@ def test_generate_draws_from_the_same_distribution_in_a_way_of_its_own() -> None
 
 
 def test_the_memory_of_tables_grows_with_what_they_hold() -> None:
-    tables = Tables()
+    tables = DraftTables()
     empty = size_of(tables), entries_of(tables)
     tables[Origin.CONTEXT].extend(range(200))
     tables[Origin.TRAJECTORY].add((1, 2, 3), 7)

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 import torch
 
-from decoding import Origin, Tables
+from decoding import DraftTables, Origin
 from decoding.drafting import successors as successors_module
 from decoding.drafting.acceptance import Acceptance
 from decoding.drafting.context import MAX_COUNTED_MATCH, MAX_MATCH, ContextIndex, match_class
@@ -40,7 +40,7 @@ DRAWS = 60
 
 def random_expander(draw: Random) -> CandidateExpander:
     """After a text of few different tokens, with something in every table."""
-    tables = Tables()
+    tables = DraftTables()
     text = [draw.randrange(6) for _ in range(draw.randint(2, 30))]
     tables[Origin.CONTEXT].extend(text)
     for _ in range(draw.randrange(8)):
@@ -79,9 +79,9 @@ def below(expander: CandidateExpander, node: Node, max_depth: int) -> Iterator[N
         yield from below(expander, child, max_depth)
 
 
-def only_successors(after: dict[int, int]) -> Tables:
+def only_successors(after: dict[int, int]) -> DraftTables:
     """One successor a token, of the class ``UNSURE``."""
-    tables = Tables()
+    tables = DraftTables()
     for token, following in after.items():
         tables[Origin.SUCCESSOR].learn(token, [following], [1.0])
     return tables
@@ -189,7 +189,7 @@ def test_sources_that_propose_the_same_token_share_one_candidate() -> None:
 
 
 def test_a_match_grows_surer_along_its_path() -> None:
-    tables, text = Tables(), [6, 7, 1, 2, 3, 4, 5, 8, 9, 0, 6, 7]
+    tables, text = DraftTables(), [6, 7, 1, 2, 3, 4, 5, 8, 9, 0, 6, 7]
     tables[Origin.CONTEXT].extend(text)
     expander = CandidateExpander(tables, text)
     path = list(below(expander, expander.root, 8))

@@ -17,8 +17,8 @@ import pytest
 from lade_chat.cli.app import main
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.commands import Load, Race, Reply
-from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.commands import Compare, Load, Reply
+from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, Tokens
 from lade_chat.protocol.values import (
     DecodingOptions,
     Message,
@@ -78,20 +78,20 @@ class RecordingEngine:
     """Answers "hi" to everything, and remembers what was asked."""
 
     def __init__(self) -> None:
-        self.commands: list[Load | Reply | Race] = []
+        self.commands: list[Load | Reply | Compare] = []
 
     def handle(self, job: Job) -> Iterator[Event]:
         command = job.command
-        assert isinstance(command, Load | Reply | Race)
+        assert isinstance(command, Load | Reply | Compare)
         self.commands.append(command)
         if isinstance(command, Load):
             yield Loaded(ModelInfo("recorded", "cpu", "float32", 1, 512, True))
             return
         yield Tokens((Piece("hi", "plain", 1, 0),), Statistics())
         yield ReplyFinished("eos", Statistics())
-        if isinstance(command, Race):
+        if isinstance(command, Compare):
             yield ReplyFinished("eos", Statistics(), side="right")
-            yield RaceFinished(1.0, True)
+            yield ComparisonFinished(1.0, True)
 
     @property
     def load(self) -> ModelOptions:
@@ -100,9 +100,9 @@ class RecordingEngine:
         return command.options
 
     @property
-    def asked(self) -> Reply | Race:
+    def asked(self) -> Reply | Compare:
         command = self.commands[1]
-        assert isinstance(command, Reply | Race)
+        assert isinstance(command, Reply | Compare)
         return command
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.engine.job import Job
-from lade_chat.protocol.commands import Load, Race
-from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, Tokens
-from lade_chat.protocol.values import Contender, Difference, Message, ModelInfo, Piece, Side, Sizes, Statistics
+from lade_chat.protocol.commands import Compare, Load
+from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, Tokens
+from lade_chat.protocol.values import Difference, Message, MethodSpec, ModelInfo, Piece, Side, Sizes, Statistics
 from lade_chat.suites.prompts import bundled_suites
 
 SECONDS: dict[Side, float] = {"left": 1.0, "right": 2.0}
@@ -24,7 +24,7 @@ class RacingEngine:
     """The left side takes a second and the right one two; the third race's texts differ, the one after is stopped."""
 
     def __init__(self) -> None:
-        self.races: list[Race] = []
+        self.races: list[Compare] = []
         self.stops_at: int | None = None
 
     def handle(self, job: Job) -> Iterator[Event]:
@@ -32,7 +32,7 @@ class RacingEngine:
         if isinstance(command, Load):
             yield Loaded(ModelInfo("racing", "cpu", "float32", 1, 512, True))
             return
-        assert isinstance(command, Race)
+        assert isinstance(command, Compare)
         self.races.append(command)
         reason = "cancelled" if len(self.races) == self.stops_at else "eos"
         for side, seconds in SECONDS.items():
@@ -40,7 +40,7 @@ class RacingEngine:
             yield Tokens((Piece("hi", "plain", 1, 0),), figures, side)
             yield ReplyFinished(reason, figures, side)
         same = len(self.races) != 3
-        yield RaceFinished(2.0, same, None if same else Difference(4, "a", "b", 0.25, 2.0))
+        yield ComparisonFinished(2.0, same, None if same else Difference(4, "a", "b", 0.25, 2.0))
 
 
 @pytest.fixture(autouse=True)
@@ -55,17 +55,17 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> RacingEngine:
 @pytest.mark.parametrize(
     ("arguments", "left", "right"),
     [
-        ([], Contender("lookahead"), Contender("plain")),
-        (["-W", "9"], Contender("lookahead-fixed", Sizes(9, 5, 7)), Contender("plain")),
+        ([], MethodSpec("lookahead"), MethodSpec("plain")),
+        (["-W", "9"], MethodSpec("lookahead-fixed", Sizes(9, 5, 7)), MethodSpec("plain")),
         (
             ["--left", "15,5,10", "--right", "jacobi"],
-            Contender("lookahead-fixed", Sizes(15, 5, 10)),
-            Contender("jacobi"),
+            MethodSpec("lookahead-fixed", Sizes(15, 5, 10)),
+            MethodSpec("jacobi"),
         ),
-        (["--right", "hf-prompt-lookup-10"], Contender("lookahead"), Contender("hf-prompt-lookup-10")),
+        (["--right", "hf-prompt-lookup-10"], MethodSpec("lookahead"), MethodSpec("hf-prompt-lookup-10")),
     ],
 )
-def test_who_races_whom(engine: RacingEngine, arguments: list[str], left: Contender, right: Contender) -> None:
+def test_who_races_whom(engine: RacingEngine, arguments: list[str], left: MethodSpec, right: MethodSpec) -> None:
     assert main(["compare", "Hello", *arguments]) == 0
     (race,) = engine.races
     assert (race.left, race.right, race.fresh) == (left, right, False)

@@ -12,13 +12,13 @@ import torch
 from decoding import FinishReason, Origin
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.comparison import run as comparison
-from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, own_settings_aside
+from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.methods import NAMES, NEED_LOOKAHEAD, contender, in_force, title
-from lade_chat.protocol.commands import Load, Race, Reply
-from lade_chat.protocol.events import Event, Failed, RaceFinished, ReplyFinished, Tokens
-from lade_chat.protocol.values import Contender, DecodingOptions, Message, MethodName, ModelOptions, Sampling, Sizes
+from lade_chat.protocol.commands import Compare, Load, Reply
+from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, MethodName, MethodSpec, ModelOptions, Sampling, Sizes
 from tests.checkpoints import edit_json, make_bloom, make_qwen2
 from tests.models import hf_greedy, random_model, random_prompt
 
@@ -43,7 +43,7 @@ def raced(
     engine: ChatEngine, left: str, right: str, text: str = "Tell me of the sea.", **changes: object
 ) -> list[Event]:
     options = msgspec.structs.replace(OPTIONS, **changes)
-    return list(engine.handle(Job(Race(user(text), options, contender(left), contender(right)))))
+    return list(engine.handle(Job(Compare(user(text), options, contender(left), contender(right)))))
 
 
 def ends(events: list[Event]) -> dict[str, ReplyFinished]:
@@ -59,14 +59,14 @@ def text_of(events: list[Event], side: str) -> str:
 def test_every_method_says_what_plain_decoding_says(engine: ChatEngine, name: MethodName) -> None:
     events = raced(engine, name, "plain")
     last = events[-1]
-    assert isinstance(last, RaceFinished)
+    assert isinstance(last, ComparisonFinished)
     assert last.identical
     left, right = ends(events)["left"].statistics, ends(events)["right"].statistics
     assert text_of(events, "left") == text_of(events, "right") != ""
     assert left.generated_tokens == right.generated_tokens == 40
     assert left.method is not None
-    assert left.method == in_force(Contender(name), OPTIONS.sizes)
-    assert right.method == Contender("plain")
+    assert left.method == in_force(MethodSpec(name), OPTIONS.sizes)
+    assert right.method == MethodSpec("plain")
     assert left.seconds > 0 < right.seconds
     assert left.steps <= right.steps == 40
     assert last.speedup == pytest.approx(right.seconds / left.seconds)
@@ -76,7 +76,7 @@ def test_two_methods_of_transformers_race_each_other_and_leave_its_settings_alon
     assert engine._loaded is not None
     own = engine._loaded.model.generation_config
     events = raced(engine, "hf-prompt-lookup-10", "hf-generate")
-    assert isinstance(events[-1], RaceFinished)
+    assert isinstance(events[-1], ComparisonFinished)
     assert events[-1].identical
     assert engine._loaded.model.generation_config is own
 
@@ -85,13 +85,13 @@ def test_a_race_with_transformers_can_be_stopped(engine: ChatEngine) -> None:
     # Long enough not to end by itself before the first batch of tokens, however fast the machine.
     long = msgspec.structs.replace(OPTIONS, max_new_tokens=1000)
     events = []
-    job = Job(Race(user("Stop me."), long, Contender("hf-generate"), Contender("plain")))
+    job = Job(Compare(user("Stop me."), long, MethodSpec("hf-generate"), MethodSpec("plain")))
     for event in engine.handle(job):
         events.append(event)
         if isinstance(event, Tokens):
             job.stop()
     assert {end.finish_reason for end in ends(events).values()} == {"cancelled"}
-    assert isinstance(events[-1], RaceFinished)
+    assert isinstance(events[-1], ComparisonFinished)
 
 
 def test_a_stop_string_ends_the_sides_of_transformers_too(engine: ChatEngine) -> None:
@@ -114,7 +114,7 @@ def test_where_lookahead_cannot_serve_the_others_still_race(tmp_path: Path, name
     engine = ChatEngine()
     list(engine.handle(Job(Load(ModelOptions(str(make_bloom(tmp_path)), device="cpu", dtype="float32")))))
     last = raced(engine, name, "plain", max_new_tokens=4)[-1]
-    assert isinstance(last, Failed if name in NEED_LOOKAHEAD else RaceFinished)
+    assert isinstance(last, Failed if name in NEED_LOOKAHEAD else ComparisonFinished)
 
 
 def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
     original = comparison.decoder_for
     gaps = []
 
-    def decoder_for(which: Contender, loaded: object) -> object:
+    def decoder_for(which: MethodSpec, loaded: object) -> object:
         decoder = original(which, loaded)  # type: ignore[arg-type]
         if which.name != "hf-generate":
             return decoder
@@ -143,7 +143,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
 
     monkeypatch.setattr(comparison, "decoder_for", decoder_for)
     last = raced(engine, "plain", "hf-generate")[-1]
-    assert isinstance(last, RaceFinished)
+    assert isinstance(last, ComparisonFinished)
     assert last.difference is not None
     assert last.difference.index == 0
     assert last.difference.left != last.difference.right
@@ -154,7 +154,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
 
 class TestTablesBeforeTheTurn:
     def steps(self, engine: ChatEngine, text: str, *, fresh: bool = False) -> int:
-        events = list(engine.handle(Job(Race(user(text), OPTIONS, fresh=fresh))))
+        events = list(engine.handle(Job(Compare(user(text), OPTIONS, fresh=fresh))))
         return ends(events)["left"].statistics.steps
 
     def test_an_answer_given_twice_is_not_known_to_a_race_over_it(self, engine: ChatEngine) -> None:
@@ -177,7 +177,7 @@ class TestTransformersDecoder:
         prompt += prompt
         expected = hf_greedy(model, prompt, 30)
         decoder = TransformersDecoder(model, prompt_lookup_num_tokens=lookup)
-        with own_settings_aside(model):
+        with override_generation_config(model):
             steps = list(decoder.generate(prompt, max_new_tokens=30))
         assert [token for step in steps for token in step.tokens] == expected
         assert steps[-1].finish_reason is FinishReason.LENGTH
@@ -190,7 +190,7 @@ class TestTransformersDecoder:
     def test_it_ends_at_an_end_of_sequence(self) -> None:
         model, prompt = random_model("llama"), random_prompt(23)
         eos = hf_greedy(model, prompt, 12)[-1]
-        with own_settings_aside(model):
+        with override_generation_config(model):
             steps = list(TransformersDecoder(model).generate(prompt, max_new_tokens=30, eos_token_ids=[eos]))
             model.generation_config.eos_token_id = eos
             own = list(TransformersDecoder(model).generate(prompt, max_new_tokens=30))
@@ -211,10 +211,10 @@ class TestTransformersDecoder:
 
 class TestNames:
     def test_sizes_stand_for_lookahead_with_them(self) -> None:
-        assert contender("15,5,10") == Contender("lookahead-fixed", Sizes(15, 5, 10))
-        assert contender("lookahead", Sizes(3, 4, 5)) == Contender("lookahead-fixed", Sizes(3, 4, 5))
-        assert contender("lookahead-fixed") == Contender("lookahead-fixed", Sizes(7, 5, 7))
-        assert contender("lookahead") == Contender("lookahead")
+        assert contender("15,5,10") == MethodSpec("lookahead-fixed", Sizes(15, 5, 10))
+        assert contender("lookahead", Sizes(3, 4, 5)) == MethodSpec("lookahead-fixed", Sizes(3, 4, 5))
+        assert contender("lookahead-fixed") == MethodSpec("lookahead-fixed", Sizes(7, 5, 7))
+        assert contender("lookahead") == MethodSpec("lookahead")
 
     @pytest.mark.parametrize("text", ["medusa", "", "1,2", "7,1,7", "a,b,c"])
     def test_an_unknown_method_is_reported_in_one_line(self, text: str) -> None:

@@ -9,14 +9,14 @@ from decoding import StepCost
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_event, encode
-from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import (
+    ComparisonFinished,
     Failed,
     Loaded,
     LoadFailed,
     Loading,
     Prefilling,
-    RaceFinished,
     ReplyFinished,
     ReplyStarted,
     Tokens,
@@ -221,14 +221,14 @@ def test_models_it_cannot_serve_chat_plainly_and_say_why(make, tmp_path):
     assert events[-1].statistics.generated_tokens > 0
     assert not events[-1].statistics.lookahead
     assert {piece.origin for piece in pieces_of(events)} == {"plain"}
-    (refused,) = engine.handle(Job(Race(user("Hello."), OPTIONS)))
+    (refused,) = engine.handle(Job(Compare(user("Hello."), OPTIONS)))
     assert isinstance(refused, Failed)
 
 
 class TestRace:
     @pytest.fixture(scope="class")
     def events(self, engine):
-        return list(engine.handle(Job(Race(user("Tell me of the sea."), OPTIONS))))
+        return list(engine.handle(Job(Compare(user("Tell me of the sea."), OPTIONS))))
 
     def test_both_sides_say_the_same_and_each_has_its_own_clock(self, events, engine):
         finished = {event.side: event for event in events if isinstance(event, ReplyFinished)}
@@ -237,7 +237,7 @@ class TestRace:
         assert not finished["right"].statistics.lookahead
         assert finished["left"].statistics.steps < finished["right"].statistics.steps
         last = events[-1]
-        assert isinstance(last, RaceFinished)
+        assert isinstance(last, ComparisonFinished)
         assert last.identical
         assert last.difference is None
         ratio = finished["right"].statistics.seconds / finished["left"].statistics.seconds
@@ -248,14 +248,14 @@ class TestRace:
         turn = "Before the race."
         events_of(engine, turn)
         ids = list(engine._session.ids)
-        list(engine.handle(Job(Race(user("Another."), OPTIONS))))
+        list(engine.handle(Job(Compare(user("Another."), OPTIONS))))
         assert engine._session.ids == ids
 
     def test_over_the_last_turn_nothing_has_seen_the_answer(self, engine):
         turn = "Raced before, raced after."
-        fresh = list(engine.handle(Job(Race(user(turn), OPTIONS))))
+        fresh = list(engine.handle(Job(Compare(user(turn), OPTIONS))))
         events_of(engine, turn)
-        again = list(engine.handle(Job(Race(user(turn), OPTIONS))))
+        again = list(engine.handle(Job(Compare(user(turn), OPTIONS))))
         steps = [
             event.statistics.steps
             for events in (fresh, again)
@@ -266,12 +266,12 @@ class TestRace:
 
     def test_it_can_be_stopped(self, engine):
         events = []
-        job = Job(Race(user("Stop me."), OPTIONS))
+        job = Job(Compare(user("Stop me."), OPTIONS))
         for event in engine.handle(job):
             events.append(event)
             job.stop()
         assert {event.finish_reason for event in events if isinstance(event, ReplyFinished)} == {"cancelled"}
-        assert isinstance(events[-1], RaceFinished)
+        assert isinstance(events[-1], ComparisonFinished)
 
 
 class Cost:

@@ -15,7 +15,7 @@ import pytest
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.client import EngineClient
 from lade_chat.protocol.codec import decode_event, encode
-from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.control import Quit, SetLookahead, Stop
 from lade_chat.protocol.events import (
     EngineLost,
@@ -42,7 +42,7 @@ class ScriptedEngine:
         command = job.command
         if isinstance(command, Load):
             yield from self._load(command.options.path)
-        elif isinstance(command, Reply | Race):
+        elif isinstance(command, Reply | Compare):
             yield ReplyStarted(prompt_tokens=3)
             yield from self._reply(command.messages[-1].content, job)
 

@@ -11,9 +11,9 @@ from lade_chat.engine.job import Job
 from lade_chat.engine.process.server import EngineServer
 from lade_chat.errors import LadeChatError, one_line
 from lade_chat.protocol.codec import decode_command, encode
-from lade_chat.protocol.commands import Command, Load, Race, Reply
+from lade_chat.protocol.commands import Command, Compare, Load, Reply
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
-from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, RaceFinished, ReplyFinished, ReplyStarted
+from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Statistics
 
 LOAD = Load(ModelOptions())
@@ -103,7 +103,7 @@ def test_a_stop_cancels_what_waits_and_nothing_later(
     server, engine, events = gated
     engine.barrier.set()
     server.take(reply("first"))
-    server.take(Race((Message("user", "second"),), DecodingOptions()))
+    server.take(Compare((Message("user", "second"),), DecodingOptions()))
     server.take(Stop())
     server.take(reply("third"))
     for _ in range(3):
@@ -113,7 +113,7 @@ def test_a_stop_cancels_what_waits_and_nothing_later(
         ReplyFinished("cancelled", nothing),
         ReplyFinished("cancelled", nothing),
         ReplyFinished("cancelled", nothing, side="right"),
-        RaceFinished(1.0, True),
+        ComparisonFinished(1.0, True),
     ]
     assert [event.finish_reason for event in events[4:] if isinstance(event, ReplyFinished)] == ["eos"]
 
@@ -189,7 +189,7 @@ def test_a_pause_before_the_first_event_holds(asked: list[Command], allowed_step
 
 
 def test_a_race_is_not_paused() -> None:
-    server, engine, job, thread = begun(Race((Message("user", "x"),), DecodingOptions()))
+    server, engine, job, thread = begun(Compare((Message("user", "x"),), DecodingOptions()))
     server.take(Pause())
     assert job.may_step()
     engine.barrier.set()

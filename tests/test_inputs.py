@@ -84,20 +84,20 @@ NO_WINDOW = window_of(0)
     ],
 )
 def test_the_mask_as_a_picture(tree, window, picture, depths):
-    inputs = StepInputs.lay_out(9, tree, window)
+    inputs = StepInputs.from_branches(9, tree, window)
     assert inputs.render() == dedent(picture).strip()
     assert inputs.depths.tolist() == depths
 
 
 def test_logits_are_read_for_the_last_token_the_candidates_and_the_last_row():
-    inputs = StepInputs.lay_out(9, tree_of([5, 6]), window_of(2, [1, 2], [3, 4]))
+    inputs = StepInputs.from_branches(9, tree_of([5, 6]), window_of(2, [1, 2], [3, 4]))
     assert inputs.token_ids == [9, 5, 6, 1, 2, 3, 4]
     assert inputs.logit_rows == [0, 1, 2, 5, 6]
-    assert StepInputs.lay_out(9, tree_of(), NO_WINDOW).logit_rows == [0]
+    assert StepInputs.from_branches(9, tree_of(), NO_WINDOW).logit_rows == [0]
 
 
 def test_the_additive_mask_is_zero_where_a_token_is_seen():
-    inputs = StepInputs.lay_out(9, tree_of([5, 6], [7]), window_of(2, [1, 2]))
+    inputs = StepInputs.from_branches(9, tree_of([5, 6], [7]), window_of(2, [1, 2]))
     mask = additive_mask(inputs, 3, AttentionPattern(), torch.float32, torch.device("cpu"))
     assert mask.shape == (1, 1, 6, 9)
     assert mask.dtype == torch.float32
@@ -108,7 +108,7 @@ def test_the_additive_mask_is_zero_where_a_token_is_seen():
 
 def test_reach_goes_by_position_not_by_index():
     """Two candidates at one position reach equally far back, though they stand at different indices."""
-    inputs = StepInputs.lay_out(9, tree_of([5], [6], [7]), NO_WINDOW)
+    inputs = StepInputs.from_branches(9, tree_of([5], [6], [7]), NO_WINDOW)
     sliding = additive_mask(inputs, 8, AttentionPattern(sliding_window=4), torch.float64, torch.device("cpu"))
     seen = (sliding[0, 0] == 0).numpy()
     assert [np.flatnonzero(row).tolist() for row in seen] == [

@@ -22,7 +22,7 @@ from decoding import (
     StepCost,
     lookahead_support,
 )
-from decoding.parallel import Mirror, ParallelLookaheadDecoder, SharedStepCost, WorkerError, WorkerLostError, Workers
+from decoding.parallel import Mirror, ParallelLookaheadDecoder, PeerRanks, RankError, RankLostError, SharedStepCost
 from tests.models import random_model, random_prompt
 from tests.ranks import Rank, part_of, serve_part_of, serve_replica
 
@@ -48,8 +48,8 @@ def rank() -> Iterator[Rank]:
 
 
 @pytest.fixture
-def workers(rank: Rank) -> Iterator[Workers]:
-    workers = Workers([rank.begin(partial(serve_replica, "mistral"))])
+def workers(rank: Rank) -> Iterator[PeerRanks]:
+    workers = PeerRanks([rank.begin(partial(serve_replica, "mistral"))])
     yield workers
     workers.close()
 
@@ -59,7 +59,7 @@ def said(decoder: Decoder, session: Session | None = None, **options: Any) -> li
     return [token for step in decoder.generate(PROMPT, session=session, **options) for token in step.tokens]
 
 
-def test_every_step_is_that_of_one_process(model: Any, workers: Workers) -> None:
+def test_every_step_is_that_of_one_process(model: Any, workers: PeerRanks) -> None:
     for sizes, sampling in product(SIZES, (None, SAMPLED)):
         config = LookaheadConfig(*sizes)
         alone = LookaheadDecoder(model, config).generate(PROMPT, max_new_tokens=20, sampling=sampling)
@@ -70,7 +70,7 @@ def test_every_step_is_that_of_one_process(model: Any, workers: Workers) -> None
         assert told[0] == told[1], (sizes, sampling)
 
 
-def test_automatic_sizes_give_the_text_of_plain_decoding(model: Any, workers: Workers) -> None:
+def test_automatic_sizes_give_the_text_of_plain_decoding(model: Any, workers: PeerRanks) -> None:
     cost = SharedStepCost(CHEAP, lambda: workers.ranks)
     decoder = ParallelLookaheadDecoder(model, workers, cost=cost)
     for sampling in (None, SAMPLED):
@@ -81,7 +81,7 @@ def test_automatic_sizes_give_the_text_of_plain_decoding(model: Any, workers: Wo
             assert said(decoder, session, sampling=sampling, max_new_tokens=40) == expected
 
 
-def test_decoders_take_turns_on_one_session(model: Any, workers: Workers) -> None:
+def test_decoders_take_turns_on_one_session(model: Any, workers: PeerRanks) -> None:
     session, found = Session(model), list[int]()
     decoders = (
         ParallelLookaheadDecoder(model, workers, LookaheadConfig(5, 4, 5)),
@@ -95,7 +95,7 @@ def test_decoders_take_turns_on_one_session(model: Any, workers: Workers) -> Non
     assert found == said(AutoregressiveDecoder(model), max_new_tokens=len(found))
 
 
-def test_a_step_exchanges_little_and_no_rank_holds_much_more_than_its_share(model: Any, workers: Workers) -> None:
+def test_a_step_exchanges_little_and_no_rank_holds_much_more_than_its_share(model: Any, workers: PeerRanks) -> None:
     decoder = ParallelLookaheadDecoder(model, workers, LookaheadConfig(15, 5, 15))
     steps = [step for step in decoder.generate(PROMPT, max_new_tokens=25) if not step.prefill]
     assert all(0 < step.exchanged_bytes < 10_000 for step in steps[:-1])
@@ -111,7 +111,7 @@ class OnlyEven(LogitsProcessor):
         return scores.masked_fill(scores.new_tensor([index % 2 for index in range(scores.shape[-1])]).bool(), -1e9)
 
 
-def test_logits_processors_reach_the_workers(model: Any, workers: Workers) -> None:
+def test_logits_processors_reach_the_workers(model: Any, workers: PeerRanks) -> None:
     decoder = ParallelLookaheadDecoder(model, workers, LookaheadConfig(5, 4, 5))
     for options in (
         {"logits_processor": [OnlyEven()]},
@@ -120,7 +120,7 @@ def test_logits_processors_reach_the_workers(model: Any, workers: Workers) -> No
         assert said(decoder, **options) == said(AutoregressiveDecoder(model), **options)
 
 
-def test_a_processor_that_cannot_be_sent_is_named(model: Any, workers: Workers) -> None:
+def test_a_processor_that_cannot_be_sent_is_named(model: Any, workers: PeerRanks) -> None:
     class Local(OnlyEven):
         pass
 
@@ -143,9 +143,9 @@ class Failing(LogitsProcessor):
         return scores
 
 
-def test_a_worker_that_fails_says_why_and_goes_on(model: Any, workers: Workers) -> None:
+def test_a_worker_that_fails_says_why_and_goes_on(model: Any, workers: PeerRanks) -> None:
     session, decoder = Session(model), ParallelLookaheadDecoder(model, workers, LookaheadConfig(5, 4, 5))
-    with pytest.raises(WorkerError, match="MemoryError: no room"):
+    with pytest.raises(RankError, match="MemoryError: no room"):
         said(decoder, session, logits_processor=[Failing()])
     assert said(decoder, session) == said(AutoregressiveDecoder(model))
 
@@ -178,13 +178,13 @@ def test_a_model_split_over_two_processes_says_what_the_whole_one_says(rank: Ran
         mirror.close()
 
 
-def test_a_worker_that_dies_leaves_a_session_that_goes_on(model: Any, rank: Rank, workers: Workers) -> None:
+def test_a_worker_that_dies_leaves_a_session_that_goes_on(model: Any, rank: Rank, workers: PeerRanks) -> None:
     session = Session(model)
     decoder = ParallelLookaheadDecoder(model, workers, LookaheadConfig(5, 4, 5))
     steps = decoder.generate(PROMPT, max_new_tokens=30, session=session)
     found = [token for _, step in zip(range(8), steps, strict=False) for token in step.tokens]
     rank.kill()
-    with pytest.raises(WorkerLostError, match="rank 1"):
+    with pytest.raises(RankLostError, match="rank 1"):
         next(steps)
     assert session.ids == [*PROMPT, *found]
     assert workers.ranks == 1

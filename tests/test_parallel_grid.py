@@ -15,7 +15,7 @@ from decoding import (
     Session,
     StepCost,
 )
-from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost, Workers
+from decoding.parallel import ParallelLookaheadDecoder, PeerRanks, SharedStepCost
 from tests.models import random_model, random_prompt
 from tests.ranks import workers_in_threads
 
@@ -73,5 +73,5 @@ def test_automatic_sizes_give_the_plain_text(models: list[Any], sampling: Sampli
         assert len(second) < len(plain) / 2
 
 
-def _automatic(model: Any, workers: Workers) -> ParallelLookaheadDecoder:
+def _automatic(model: Any, workers: PeerRanks) -> ParallelLookaheadDecoder:
     return ParallelLookaheadDecoder(model, workers, cost=SharedStepCost(CHEAP, lambda: workers.ranks))

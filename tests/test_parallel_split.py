@@ -51,7 +51,7 @@ def test_the_parts_make_up_the_step(ranks: int) -> None:
 def test_each_token_of_a_part_sees_what_it_sees_in_the_whole_step() -> None:
     for seed in range(40):
         tree, window = random_step(seed)
-        whole = StepInputs.lay_out(7, tree, window)
+        whole = StepInputs.from_branches(7, tree, window)
         for share in split(tree, window, [1, 2]):
             part = share.part(tree, window, 0)
             unread = [5, 6, 7]

@@ -16,7 +16,7 @@ from lade_chat.cli.app import main
 from lade_chat.cli.running.batch import read_batch, run_batch
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
 from lade_chat.store.store import Store
@@ -36,7 +36,7 @@ class EchoEngine:
         if isinstance(command, Load):
             yield Loaded(ModelInfo("tiny", "cpu", "float32", 1, 64, lookahead_supported=True))
             return
-        assert isinstance(command, Reply | Race)
+        assert isinstance(command, Reply | Compare)
         self.asked.append(command.messages)
         question = command.messages[-1].content
         if question == "killed":

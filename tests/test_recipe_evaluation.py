@@ -19,7 +19,7 @@ from assets.recipe.skills import python_code, sums
 from assets.recipe.skills.topics import read_topics
 from assets.recipe.targets import GROUPS, TARGETS, Target, met
 from assets.recipe.wording import read_wording
-from decoding import LookaheadConfig, LookaheadDecoder, Origin, Session, Tables
+from decoding import DraftTables, LookaheadConfig, LookaheadDecoder, Origin, Session
 from tests.models import random_model, random_prompt, successor_model
 
 
@@ -147,7 +147,7 @@ def test_the_window_alone_proposes_nothing_that_the_text_shows() -> None:
     cycle = [10, 11, 12, 13, 14, 15]
     model = successor_model(dict(zip(cycle, [*cycle[1:], cycle[0]], strict=True)))
     session = Session(model)
-    session.tables = Tables({Origin.CONTEXT: speed._Forgetful()})
+    session.tables = DraftTables({Origin.CONTEXT: speed._Forgetful()})
     decoder = LookaheadDecoder(model, LookaheadConfig(*speed.SIZES))
     steps = list(decoder.generate(cycle * 3, max_new_tokens=60, session=session))
     assert {origin for step in steps for origin in step.origins} == {Origin.PLAIN, Origin.TRAJECTORY}

@@ -81,7 +81,7 @@ def test_a_decoder_goes_on_where_another_left_off(pristine: Any) -> None:
     for turn in range(8):
         text += said([*DECODERS.values()][turn % 4](model), text, 3, session)
         session = session.copy()
-    if session.gate.ties_after is None:
+    if session.capabilities.ties_after is None:
         assert text[len(prompt) :] == expected
 
 

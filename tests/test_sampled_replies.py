@@ -12,8 +12,8 @@ import pytest
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_command, decode_event, encode
-from lade_chat.protocol.commands import Load, Race, Reply
-from lade_chat.protocol.events import Event, Failed, Loaded, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.commands import Compare, Load, Reply
+from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Piece, Sampling, Sizes
 from tests.checkpoints import make_gpt2, make_llama_tokenizer_model, make_qwen2
 
@@ -119,9 +119,9 @@ def test_greedy_tells_of_no_sampling_and_a_penalty_of_no_seed(qwen2: ChatEngine)
 
 def test_both_sides_of_a_race_draw_alike(qwen2: ChatEngine) -> None:
     options = msgspec.structs.replace(OPTIONS, sampling=Sampling(temperature=1.2))
-    events = list(qwen2.handle(Job(Race(QUESTION, options))))
+    events = list(qwen2.handle(Job(Compare(QUESTION, options))))
     last = events[-1]
-    assert isinstance(last, RaceFinished)
+    assert isinstance(last, ComparisonFinished)
     assert last.identical
     left, right = (event.statistics.sampling for event in events if isinstance(event, ReplyFinished))
     assert left == right
@@ -233,10 +233,10 @@ def test_what_may_become_a_stop_string_is_said_if_the_reply_ends_first(qwen2: Ch
 def test_a_race_ends_both_sides_at_the_stop_string(qwen2: ChatEngine) -> None:
     whole = ask(qwen2, sampling=DRAWN)
     stop = whole.text[10:13]
-    events = list(qwen2.handle(Job(Race(QUESTION, msgspec.structs.replace(OPTIONS, sampling=DRAWN, stop=(stop,))))))
+    events = list(qwen2.handle(Job(Compare(QUESTION, msgspec.structs.replace(OPTIONS, sampling=DRAWN, stop=(stop,))))))
     assert {event.finish_reason for event in events if isinstance(event, ReplyFinished)} == {"stop"}
     last = events[-1]
-    assert isinstance(last, RaceFinished)
+    assert isinstance(last, ComparisonFinished)
     assert last.identical
 
 

@@ -46,7 +46,7 @@ def write(path: Path, text: str) -> None:
 
 def test_no_file_settles_nothing(path: Path) -> None:
     assert load(path, {}).values == {}
-    assert load(path, {}).troubles == ()
+    assert load(path, {}).problems == ()
 
 
 def test_the_environment_goes_over_the_file(path: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_environment_goes_over_the_file(path: Path) -> None:
 def test_what_is_wrong_is_one_line_and_the_rest_counts(path: Path, line: str, words: str) -> None:
     write(path, f"max_new_tokens = 5\n{line}\n")
     settings = load(path, {})
-    (trouble,) = settings.troubles
+    (trouble,) = settings.problems
     assert words in trouble
     assert str(path) in trouble
     assert "\n" not in trouble
@@ -91,15 +91,15 @@ def test_a_wrong_variable_is_told_and_the_file_counts(path: Path) -> None:
     write(path, "seed = 3\n")
     settings = load(path, {"LADE_CHAT_SEED": "many", "LADE_CHAT_SEEDS": "1"})
     assert settings.values == {"seed": (3, "file")}
-    assert "LADE_CHAT_SEED:" in settings.troubles[0]
-    assert "did you mean seed?" in settings.troubles[1]
+    assert "LADE_CHAT_SEED:" in settings.problems[0]
+    assert "did you mean seed?" in settings.problems[1]
 
 
 @pytest.mark.parametrize("content", [b"seed = = 3\n", b"\xff\xfe", b"seed = 1\nseed = 2\n"])
 def test_a_file_that_cannot_be_read_is_told_and_left_alone(path: Path, content: bytes) -> None:
     write(path, "")
     path.write_bytes(content)
-    (trouble,) = load(path, {}).troubles
+    (trouble,) = load(path, {}).problems
     assert str(path) in trouble
     with pytest.raises(file.SettingsError):
         file.change(path, {"seed": 1})

@@ -79,7 +79,7 @@ def both_branches() -> StepInputs:
     tree.add([5, 6], Origin.CONTEXT)
     tree.add([5, 7], Origin.CONTEXT)
     window.advance([13, 14])
-    return StepInputs.lay_out(9, tree, window)
+    return StepInputs.from_branches(9, tree, window)
 
 
 def assert_cache_is_the_prefix(session: Session) -> None:
@@ -202,10 +202,10 @@ def test_a_copy_lives_a_life_of_its_own() -> None:
 def test_a_step_too_large_for_every_size_goes_the_usual_way() -> None:
     model, tree = model_of("llama"), CandidateTree()
     tree.add(random_prompt(SIZES[-1]), Origin.CONTEXT)
-    inputs = StepInputs.lay_out(9, tree, JacobiWindow(0, 2, []))
+    inputs = StepInputs.from_branches(9, tree, JacobiWindow(0, 2, []))
     usual, static = Session(model).prefix, Session(model, compiled=EAGER).prefix
     for prefix in (usual, static):
-        prefix.read_logits(random_prompt(9))
+        prefix.next_logits(random_prompt(9))
     assert isinstance(static, StaticPrefix)
     torch.testing.assert_close(static.branch_logits(inputs), usual.branch_logits(inputs))
     assert static.length == usual.length == 9 + SIZES[-1] + 1
@@ -304,7 +304,7 @@ def test_the_compiled_forward_does_not_keep_its_model_alive() -> None:
     model = small_model("llama")
     prefix = Session(model, compiled=EAGER).prefix
     for tokens in ([5, 6], [7]):
-        prefix.read_logits(tokens)
+        prefix.next_logits(tokens)
     assert runner_of(model).compiled_forward(EAGER).reason is None
     alive = weakref.ref(model)
     del model, prefix
@@ -344,7 +344,7 @@ def test_in_half_precision_too_padding_is_finite_and_changes_nothing() -> None:
     usual, static = Session(model).prefix, Session(model, compiled=EAGER).prefix
     assert isinstance(static, StaticPrefix)
     for prefix in (usual, static):
-        prefix.read_logits(random_prompt(21))
+        prefix.next_logits(random_prompt(21))
     for _ in range(2):
         expected, found = usual.branch_logits(both_branches()), static.branch_logits(both_branches())
         assert found.isfinite().all()

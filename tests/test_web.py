@@ -20,8 +20,8 @@ from lade_chat.cli.app import main
 from lade_chat.cli.tab import TAB
 from lade_chat.engine.job import Job
 from lade_chat.engine.sharing.address import ADDRESS, SECRET
-from lade_chat.protocol.commands import Load, Race, Reply
-from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.commands import Compare, Load, Reply
+from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Side, Statistics
 from tests.browser import browser, found
 
@@ -45,17 +45,17 @@ class WordsEngine:
         if isinstance(command, Load):
             yield Loaded(ModelInfo("scripted-model", "cpu", "float32", 12, 2048, lookahead_supported=True))
             return
-        assert isinstance(command, Reply | Race)
+        assert isinstance(command, Reply | Compare)
         yield ReplyStarted(9)
-        sides: tuple[Side, ...] = ("left", "right") if isinstance(command, Race) else ("left",)
+        sides: tuple[Side, ...] = ("left", "right") if isinstance(command, Compare) else ("left",)
         for side in sides:
             for number, word in enumerate(WORDS):
                 if not job.stopped:
                     time.sleep(0.02)
                     yield Tokens((Piece(word, "plain", number, number),), self._figures(number + 1, job), side)
             yield ReplyFinished("cancelled" if job.stopped else "eos", self._figures(len(WORDS), job), side)
-        if isinstance(command, Race):
-            yield RaceFinished(1.5, identical=True)
+        if isinstance(command, Compare):
+            yield ComparisonFinished(1.5, identical=True)
 
     def _figures(self, count: int, job: Job) -> Statistics:
         return Statistics(

@@ -9,7 +9,7 @@ from typing import Any
 
 from lade_chat.engine.job import Job
 from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine, TabEngine
-from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Loaded, LoadFailed, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
 
@@ -47,7 +47,7 @@ class TurnsEngine:
             name = command.options.path or "bundled"
             yield LoadFailed("no such model", kept=True) if name == "wrong" else Loaded(info(name))
             return
-        assert isinstance(command, Reply | Race)
+        assert isinstance(command, Reply | Compare)
         question = command.messages[-1].content
         self.log.append(question)
         if question == "breaks":

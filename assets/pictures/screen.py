@@ -10,7 +10,7 @@ from typing import TypeAlias
 from textual.pilot import Pilot
 
 from assets.pictures.watched import Watched
-from lade_chat.protocol.events import Loaded, RaceFinished, ReplyFinished
+from lade_chat.protocol.events import ComparisonFinished, Loaded, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
@@ -37,7 +37,7 @@ async def race(pilot: Pilot[None], engine: Watched) -> None:
     await _type(pilot, RACE_PROMPT)
     await pilot.pause(0.5)
     await pilot.press("ctrl+r")
-    await engine.until(pilot, RaceFinished)
+    await engine.until(pilot, ComparisonFinished)
 
 
 SCREENS: dict[str, tuple[tuple[int, int], Act]] = {"chat": ((100, 30), chat), "race": ((110, 14), race)}

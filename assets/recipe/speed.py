@@ -9,7 +9,7 @@ from typing import Any
 from rich.progress import track
 
 from assets.recipe.checks import thinned
-from decoding import LookaheadConfig, LookaheadDecoder, Origin, Session, StepCost, Tables, lookahead_support
+from decoding import DraftTables, LookaheadConfig, LookaheadDecoder, Origin, Session, StepCost, lookahead_support
 from decoding.config import Sizes
 from decoding.drafting.context import ContextIndex
 from lade_chat.bench.prepare import negative_log_likelihood
@@ -51,7 +51,7 @@ class Pace:
 @dataclass(frozen=True)
 class _Way:
     decoder: LookaheadDecoder
-    tables: Callable[[], Tables] = Tables
+    tables: Callable[[], DraftTables] = DraftTables
 
 
 class _Forgetful(ContextIndex):
@@ -83,7 +83,9 @@ def measure(model: Any, prompts: Mapping[str, Sequence[Ids]], ends: Ids, longest
     ways = {
         AUTO_CPU: _Way(LookaheadDecoder(model, cost=StepCost(CPU, live=False))),
         AUTO_GPU: _Way(LookaheadDecoder(model, cost=StepCost(GPU, live=False))),
-        WINDOW: _Way(LookaheadDecoder(model, LookaheadConfig(*SIZES)), lambda: Tables({Origin.CONTEXT: _Forgetful()})),
+        WINDOW: _Way(
+            LookaheadDecoder(model, LookaheadConfig(*SIZES)), lambda: DraftTables({Origin.CONTEXT: _Forgetful()})
+        ),
     }
     chosen = [(row, ids) for row, found in prompts.items() for ids in thinned(found, most)]
     paces: dict[str, Pace] = {}

@@ -49,8 +49,8 @@ class StaticPrefix(KVPrefix):
     def copy(self) -> StaticPrefix:
         return StaticPrefix(self._model, self._capabilities, self._compiled, self._kernels, self._static.copy())
 
-    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        return self.branch_logits(single(token_ids[0]))[0] if len(token_ids) == 1 else super().read_logits(token_ids)
+    def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+        return self.branch_logits(single(token_ids[0]))[0] if len(token_ids) == 1 else super().next_logits(token_ids)
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         size = padded_size(len(inputs))

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from decoding.drafting.registry import DEEP, Origin, origin_of
 from decoding.drafting.source import EvidenceClass, PathTable
-from decoding.drafting.tables import Tables
+from decoding.drafting.tables import DraftTables
 
 MAX_PROBABILITY = 0.98
 """The most that the probabilities of one node's children sum to."""
@@ -58,7 +58,7 @@ class CandidateExpander:
         taken: the nodes that the step verifies.
     """
 
-    def __init__(self, tables: Tables, text: Sequence[int]) -> None:
+    def __init__(self, tables: DraftTables, text: Sequence[int]) -> None:
         """
         Args:
             tables: what the sources have learnt.

@@ -7,11 +7,11 @@ from itertools import islice
 from operator import itemgetter
 
 from decoding.drafting.registry import OFFSETS, ORIGINS, PRIORS
-from decoding.drafting.tables import Tables
+from decoding.drafting.tables import DraftTables
 from decoding.drafting.tree import CandidateTree
 
 
-def guess_set(tables: Tables, text: Sequence[int], longest: int, guess_set_size: int) -> CandidateTree:
+def guess_set(tables: DraftTables, text: Sequence[int], longest: int, guess_set_size: int) -> CandidateTree:
     """Return the verification branch of the next step, the continuations likeliest beforehand first.
 
     Args:

@@ -10,7 +10,7 @@ from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.planning.window_size import WindowChoice
 
 
-class Tables:
+class DraftTables:
     """The table of each source of candidates, all bounded; ``tables[Origin.CONTEXT]`` is one of them.
 
     Attributes:
@@ -48,8 +48,8 @@ class Tables:
         """The number of entries that each source holds."""
         return {origin: len(table) for origin, table in self._tables.items()}
 
-    def copy(self) -> Tables:
+    def copy(self) -> DraftTables:
         """Return independent tables with the same contents."""
-        other = Tables({origin: table.copy() for origin, table in self._tables.items()})
+        other = DraftTables({origin: table.copy() for origin, table in self._tables.items()})
         other.acceptance, other.window_choice = self.acceptance.copy(), self.window_choice.copy()
         return other

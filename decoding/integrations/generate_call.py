@@ -184,17 +184,17 @@ class GenerateCall:
         `generate` counts padding when it decides to prefill a text again, and then still uses the frequencies for short
         texts. So the text is never prefilled again here.
         """
-        switch = session.gate.reread_after if self._padding else None
+        switch = session.capabilities.reread_after if self._padding else None
         if switch is None:
             yield
             return
         # Sync first: it may replace the capabilities.
         session.sync(self.input_ids[0, self._padding :].tolist())
-        session.gate = replace(session.gate, reread_after=None)
+        session.capabilities = replace(session.capabilities, reread_after=None)
         try:
             yield
         finally:
-            session.gate = replace(session.gate, reread_after=switch)
+            session.capabilities = replace(session.capabilities, reread_after=switch)
 
     def _filled_cache(self, prefix: KVPrefix | RecurrentPrefix) -> Cache | None:
         """Return the cache that `generate` has made, filled like its own; None if it cannot be."""

@@ -37,7 +37,7 @@ class StepInputs:
     logit_rows: list[int]
 
     @classmethod
-    def lay_out(cls, last_token: int, tree: CandidateTree, window: JacobiWindow) -> StepInputs:
+    def from_branches(cls, last_token: int, tree: CandidateTree, window: JacobiWindow) -> StepInputs:
         """Return the inputs of both branches after the last token."""
         candidates, total = 1 + len(tree), 1 + len(tree) + len(window)
         if total == 1:

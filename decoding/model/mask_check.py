@@ -105,10 +105,10 @@ def _branches_match_plain(
         tree.add(branch, Origin.CONTEXT)
     window = JacobiWindow(2, 3, guesses[0])
     window.advance(guesses[1])
-    inputs = StepInputs.lay_out(prefix[-1], tree, window)
+    inputs = StepInputs.from_branches(prefix[-1], tree, window)
 
     plain = new_prefix()
-    plain.read_logits(prefix[:-1])
+    plain.next_logits(prefix[:-1])
     several = plain.branch_logits(inputs)
     # The last of each branch, and the window's last row: column 1 sees row 0 up to itself, then its own column.
     columns = [[guesses[0][0], guesses[1][0]], [guesses[0][0], guesses[0][1], guesses[1][1]]]
@@ -142,12 +142,12 @@ def _prefix_length(model: PreTrainedModel, capabilities: ModelCapabilities) -> i
 
 def _plain_logits(new_prefix: Callable[[], KVPrefix], text: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the logits after a text, from one forward pass and from one for each of its last tokens."""
-    at_once = new_prefix().read_logits(text)
+    at_once = new_prefix().next_logits(text)
     prefix = new_prefix()
     split = max(1, len(text) - 4)
-    one_by_one = prefix.read_logits(text[:split])
+    one_by_one = prefix.next_logits(text[:split])
     for token in text[split:]:
-        one_by_one = prefix.read_logits([token])
+        one_by_one = prefix.next_logits([token])
     return at_once, one_by_one
 
 

@@ -76,7 +76,7 @@ class KVPrefix:
         """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
         return self._cache.fill(empty)
 
-    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+    def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
         # No mask: the fastest attention kernels are causal.
         return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1])[0]
@@ -166,7 +166,7 @@ class RecurrentPrefix:
         return other
 
     @torch.inference_mode()
-    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+    def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         try:
             if not self._read:
                 return self._forward(token_ids, list(token_ids))

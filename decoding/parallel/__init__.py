@@ -1,21 +1,21 @@
 """One text decoded by several processes: lookahead parallelism over replicas, and models split over processes."""
 
-from decoding.parallel.channel import Channel, WorkerError, WorkerLostError, channels_to_workers
+from decoding.parallel.channel import Channel, RankError, RankLostError, channels_to_ranks
 from decoding.parallel.cost import SharedStepCost
 from decoding.parallel.decoder import ParallelLookaheadDecoder
 from decoding.parallel.mirror import Mirror, serve_part
-from decoding.parallel.ranks import Workers
+from decoding.parallel.ranks import PeerRanks
 from decoding.parallel.replica import serve
 
 __all__ = [
     "Channel",
     "Mirror",
     "ParallelLookaheadDecoder",
+    "PeerRanks",
+    "RankError",
+    "RankLostError",
     "SharedStepCost",
-    "WorkerError",
-    "WorkerLostError",
-    "Workers",
-    "channels_to_workers",
+    "channels_to_ranks",
     "serve",
     "serve_part",
 ]

@@ -32,11 +32,11 @@ class Kind(IntEnum):
     """A message of the program around the decoders."""
 
 
-class WorkerError(RuntimeError):
+class RankError(RuntimeError):
     """A rank failed to compute its part of a step; it still serves. The session is as it was before the step."""
 
 
-class WorkerLostError(RuntimeError):
+class RankLostError(RuntimeError):
     """A rank is gone. The session is as it was before the step, and the other ranks can go on with it."""
 
 
@@ -86,7 +86,7 @@ class Channel:
         return Kind(kind), whole[_HEAD_WORDS : _HEAD_WORDS + length]
 
     def send_bytes(self, kind: Kind, content: bytes) -> None:
-        """As :meth:`send`, for bytes; read back by :func:`bytes_of`."""
+        """As :meth:`send`, for bytes; read back by :func:`decode_bytes`."""
         padded = content + b"\0" * (-len(content) % 8)
         self.send(kind, [len(content), *np.frombuffer(padded, dtype=np.int64).tolist()])
 
@@ -110,16 +110,16 @@ class Channel:
         received: list[int] = part.tolist()
         return received
 
-    def _lost(self) -> WorkerLostError:
-        return WorkerLostError(f"the process of rank {self.peer} is gone")
+    def _lost(self) -> RankLostError:
+        return RankLostError(f"the process of rank {self.peer} is gone")
 
 
-def bytes_of(words: Sequence[int]) -> bytes:
+def decode_bytes(words: Sequence[int]) -> bytes:
     """Read what :meth:`Channel.send_bytes` sent."""
     return np.asarray(words[1:], dtype=np.int64).tobytes()[: words[0]]
 
 
-def channels_to_workers(group: dist.ProcessGroup | None = None) -> list[Channel]:
+def channels_to_ranks(group: dist.ProcessGroup | None = None) -> list[Channel]:
     """Return rank 0's channels to the other ranks of a gloo group, in their order; None for all ranks."""
     ranks = dist.get_process_group_ranks(group) if group is not None else range(dist.get_world_size())
     return [Channel(rank, group) for rank in ranks if rank != dist.get_rank()]

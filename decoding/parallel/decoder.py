@@ -20,7 +20,7 @@ from decoding.drafting.window import JacobiWindow
 from decoding.lookahead import LookaheadDecoder
 from decoding.model.capabilities import capabilities_of
 from decoding.model.prefix import KVPrefix
-from decoding.parallel.ranks import MAX_TOKENS_BEHIND, Workers
+from decoding.parallel.ranks import MAX_TOKENS_BEHIND, PeerRanks
 from decoding.parallel.replica import Replica
 from decoding.planning.step_cost import StepCost
 from decoding.request import Request
@@ -41,7 +41,7 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
     def __init__(
         self,
         model: PreTrainedModel,
-        workers: Workers,
+        workers: PeerRanks,
         config: LookaheadConfig | None = None,
         *,
         cost: StepCost | None = None,
@@ -79,7 +79,7 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
             return super()._look_ahead(session, request, candidates, window, width)
         unread = len(session.ids) - session.cached
         own = _replica(session)
-        return self.workers.look_ahead(own, unread, session.ids, candidates, window, request.chooser, width)
+        return self.workers.look_ahead(own, unread, session.ids, candidates, window, request.sampler, width)
 
     def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
         if not self._shared:

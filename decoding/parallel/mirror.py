@@ -20,7 +20,7 @@ from transformers import PreTrainedModel
 from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, input_device
-from decoding.parallel.channel import Channel, Kind, WorkerLostError
+from decoding.parallel.channel import Channel, Kind, RankLostError
 from decoding.runner import ModelRunner, runner_of
 
 _WITHOUT_CACHE = {"input_ids", "logits_to_keep", "return_dict", "use_cache"}
@@ -74,7 +74,7 @@ class Mirror:
             try:
                 channel.send(Kind.END)
                 channel.wait_until_sent()
-            except WorkerLostError:
+            except RankLostError:
                 continue
 
     def register(self, prefix: MirroredPrefix) -> int:
@@ -93,7 +93,7 @@ class Mirror:
         except RuntimeError as error:
             # gloo's own words when the other end of a connection closes.
             if "closed by peer" in str(error) or "reset by peer" in str(error):
-                raise WorkerLostError("another rank's process is gone") from error
+                raise RankLostError("another rank's process is gone") from error
             raise
         finally:
             self._announced = False
@@ -136,10 +136,10 @@ class MirroredPrefix(KVPrefix):
         if source is not None:
             mirror.announce(_Action.COPY, self._number, [source._number])
 
-    def read_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+    def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         self._mirror.announce(_Action.READ, self._number, token_ids)
         with self._mirror.announced():
-            return super().read_logits(token_ids)
+            return super().next_logits(token_ids)
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         self._mirror.announce(_Action.BRANCH, self._number, _encode_inputs(inputs))
@@ -196,7 +196,7 @@ def _do(action: _Action, number: int, words: list[int], prefixes: dict[int, KVPr
         prefixes[number] = _new_prefix(runner)
     prefix = prefixes[number]
     if action is _Action.READ:
-        prefix.read_logits(words)
+        prefix.next_logits(words)
     elif action is _Action.BRANCH:
         prefix.branch_logits(_decode_inputs(words))
     elif action is _Action.KEEP:

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.parallel.channel import Channel, Kind, WorkerError, WorkerLostError, bytes_of
+from decoding.parallel.channel import Channel, Kind, RankError, RankLostError, decode_bytes
 from decoding.parallel.messages import Instruction, Part, decode_choices
 from decoding.parallel.replica import Replica
 from decoding.parallel.split import Share, merge, split
-from decoding.sampling.sampler import Choices, Chooser, Greedy
+from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 
 _Result = TypeVar("_Result")
 
@@ -20,7 +20,7 @@ MAX_TOKENS_BEHIND = 8
 """Tokens by which plain steps may run ahead before the other ranks read them."""
 
 
-class Workers:
+class PeerRanks:
     """The ranks that serve, and how far each has read the text. Rank 0 alone decides.
 
     Attributes:
@@ -34,7 +34,7 @@ class Workers:
         """
         self._others = [_Rank(channel) for channel in channels]
         self._gone_bytes = 0
-        self._sampler: Chooser | None = None
+        self._sampler: Sampler | None = None
         self._steps = 0
         # Of the last step.
         self._own: Replica | None = None
@@ -69,7 +69,7 @@ class Workers:
         text: list[int],
         candidates: CandidateTree,
         window: JacobiWindow,
-        sampler: Chooser,
+        sampler: Sampler,
         width: int,
     ) -> Choices:
         """Run both branches after a text, a share of them on each rank.
@@ -120,11 +120,13 @@ class Workers:
             try:
                 rank.channel.send(Kind.END)
                 rank.channel.wait_until_sent()
-            except WorkerLostError:
+            except RankLostError:
                 self._drop(rank)
 
-    def _send_sampler(self, sampler: Chooser) -> None:
-        if sampler is self._sampler or (isinstance(sampler, Greedy) and isinstance(self._sampler, Greedy)):
+    def _send_sampler(self, sampler: Sampler) -> None:
+        if sampler is self._sampler or (
+            isinstance(sampler, GreedySampler) and isinstance(self._sampler, GreedySampler)
+        ):
             return
         try:
             content = pickle.dumps(sampler)
@@ -142,14 +144,14 @@ class Workers:
         while True:
             kind, words = self._guarded(rank, lambda channel: channel.receive())
             if kind is Kind.ERROR:
-                raise WorkerError(f"rank {rank.channel.peer} failed: {bytes_of(words).decode()}")
+                raise RankError(f"rank {rank.channel.peer} failed: {decode_bytes(words).decode()}")
             if kind is Kind.ANSWER and words[0] == self._steps:
                 return decode_choices(words)
 
     def _guarded(self, rank: _Rank, use: Callable[[Channel], _Result]) -> _Result:
         try:
             return use(rank.channel)
-        except WorkerLostError:
+        except RankLostError:
             self._drop(rank)
             raise
 

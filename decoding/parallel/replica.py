@@ -9,10 +9,10 @@ from transformers import PreTrainedModel
 
 from decoding.decoder import PREFILL_CHUNK
 from decoding.model.prefix import KVPrefix
-from decoding.parallel.channel import Channel, Kind, bytes_of
+from decoding.parallel.channel import Channel, Kind, decode_bytes
 from decoding.parallel.messages import Instruction, Part, encode_choices
 from decoding.runner import runner_of
-from decoding.sampling.sampler import Choices, Chooser, Greedy
+from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 
 MAX_UNREAD_TOKENS = 16
 """A rank that is further behind prefills first: such a forward pass needs no mask."""
@@ -34,9 +34,9 @@ class Replica:
         """Prefill until ``max_unread`` tokens of the text are left."""
         while (behind := len(text) - self._prefix.length) > max_unread:
             at = self._prefix.length
-            self._prefix.read_logits(text[at : at + min(PREFILL_CHUNK, behind - 1)])
+            self._prefix.next_logits(text[at : at + min(PREFILL_CHUNK, behind - 1)])
 
-    def look_ahead(self, text: Sequence[int], part: Part, sampler: Chooser) -> Choices:
+    def look_ahead(self, text: Sequence[int], part: Part, sampler: Sampler) -> Choices:
         """Run one forward pass over the end of the text and this rank's part; returns the choices at its rows."""
         self.read(text, MAX_UNREAD_TOKENS)
         tree, unread = part.tree(), text[self._prefix.length :]
@@ -90,7 +90,7 @@ class _Server:
         prefix = runner_of(model).new_prefix(compiled=compiled)
         assert isinstance(prefix, KVPrefix), "a model without a KV cache takes no steps over several branches"
         self._prefix, self._replica = prefix, Replica(prefix)
-        self._sampler: Chooser = Greedy()
+        self._sampler: Sampler = GreedySampler()
         self._text: list[int] = []
         self._candidates: list[int] = []
 
@@ -98,7 +98,7 @@ class _Server:
         """Carry out a message. Return the answer, or None where there is none."""
         if kind is Kind.SAMPLER:
             # From rank 0, which is trusted: it has loaded the model that this process runs.
-            self._sampler = pickle.loads(bytes_of(words))
+            self._sampler = pickle.loads(decode_bytes(words))
             return None
         instruction = Instruction.decode(words)
         self._follow(instruction)

@@ -72,11 +72,11 @@ def measure_step_cost(
     room = runner.capabilities.position_limit or 4 * PROBE_PREFIX
     prefix = runner.new_prefix(compiled=compiled)
     assert isinstance(prefix, KVPrefix), "such a model takes no steps over several branches"
-    prefix.read_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
+    prefix.next_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
     sizes = [size for size in sizes if length + size <= room] or [1]
     # Warm-up: the first steps, plain and wide, pay for more.
-    prefix.read_logits([0])
+    prefix.next_logits([0])
     prefix.rewind(length)
     _timed(prefix, _wide_step(sizes[min(1, len(sizes) - 1)]))
     padded = isinstance(prefix, StaticPrefix) and _warmed_up(prefix, sizes)
@@ -135,4 +135,4 @@ def _timed(prefix: KVPrefix, inputs: StepInputs) -> float:
 def _wide_step(size: int) -> StepInputs:
     tree = CandidateTree()
     tree.add([0] * (size - 1), Origin.CONTEXT)
-    return StepInputs.lay_out(0, tree, JacobiWindow(0, 2, []))
+    return StepInputs.from_branches(0, tree, JacobiWindow(0, 2, []))

@@ -216,7 +216,7 @@ def _new_window(session: Session) -> JacobiWindow:
 
 def _positions_ahead(session: Session) -> int | None:
     """The positions that the model has beyond the text; None for any number."""
-    limit = session.gate.position_limit
+    limit = session.capabilities.position_limit
     return None if limit is None else limit - len(session.ids)
 
 

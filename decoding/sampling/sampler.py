@@ -58,7 +58,7 @@ class Choices:
     logits: list[list[float]]
 
 
-class Chooser(Protocol):
+class Sampler(Protocol):
     """Chooses tokens, each from the model's own distribution at its place and from nothing else."""
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
@@ -89,7 +89,7 @@ class Chooser(Protocol):
         """
 
 
-class Greedy:
+class GreedySampler:
     """The likeliest token; the lowest id where several are equally likely."""
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:

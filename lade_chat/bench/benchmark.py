@@ -21,7 +21,7 @@ from lade_chat.bench.results.summary import Overall, Row, overall, row_line, sum
 from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoint
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
-from lade_chat.errors import PromptError, beyond_context, is_out_of_memory, summary
+from lade_chat.errors import PromptError, beyond_context_message, is_out_of_memory, summary
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
 from lade_chat.protocol.values import Sampling
@@ -84,7 +84,7 @@ def benchmark(
 ) -> Result:
     """Run the benchmark. Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass."""
     for window_size, ngram_size, _ in plan.fixed_sizes if "lookahead-fixed" in plan.methods else ():
-        if problem := beyond_context(window_size, ngram_size, loaded.info.context_window):
+        if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):
             raise PromptError(problem)
     sampling, seeds = _sampling(plan, loaded)
     setup = Setup(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lade_chat.errors import LadeChatError, OutOfMemoryError, does_not_fit, is_out_of_memory
+from lade_chat.errors import LadeChatError, OutOfMemoryError, does_not_fit_message, is_out_of_memory
 from lade_chat.loading.precision import memory_bytes
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def padded(loaded: LoadedModel, label: str) -> tuple[LoadedModel, Padding]:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        raise OutOfMemoryError(does_not_fit(f"The model padded to {label}")) from error
+        raise OutOfMemoryError(does_not_fit_message(f"The model padded to {label}")) from error
     name = f"{loaded.info.name} padded to {label}"
     info = msgspec.structs.replace(loaded.info, name=name, parameters=padding.parameters)
     return replace(loaded, info=info), padding
@@ -142,7 +142,7 @@ def _check(model: Any, label: str, wanted: float) -> None:
     needed, memory = wanted * model.dtype.itemsize, memory_bytes()
     if model.device.type == "cpu" and memory is not None and needed > memory:
         figures = f"It needs {needed / 1e9:.1f} GB; there are {memory / 1e9:.1f} GB."
-        raise OutOfMemoryError(f"{does_not_fit(f'The model padded to {label}')} {figures}")
+        raise OutOfMemoryError(f"{does_not_fit_message(f'The model padded to {label}')} {figures}")
 
 
 def _is_like_llama(model: Any) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 
-from lade_chat.errors import OutOfMemoryError, does_not_fit, is_out_of_memory
+from lade_chat.errors import OutOfMemoryError, does_not_fit_message, is_out_of_memory
 from lade_chat.loading.model import LoadedModel
 
 
@@ -28,7 +28,7 @@ def with_random_weights(loaded: LoadedModel, seed: int) -> LoadedModel:
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        raise OutOfMemoryError(does_not_fit("A second model with random weights")) from error
+        raise OutOfMemoryError(does_not_fit_message("A second model with random weights")) from error
     drawn.generation_config = model.generation_config
     info = msgspec.structs.replace(loaded.info, name=f"{loaded.info.name} with random weights")
     return replace(loaded, model=drawn, info=info)

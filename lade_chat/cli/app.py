@@ -15,7 +15,7 @@ from lade_chat.cli.flags.arguments import with_value_of_resume
 from lade_chat.cli.flags.usage import USAGE_ERROR, usage_line
 from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_output_error
 from lade_chat.engine.ranks import torchrun
-from lade_chat.threads import wait_briefly
+from lade_chat.threads import limit_spinning
 
 _FORMER_NAMES = {"plain": "screen-reader"}
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Under torchrun rank 0 runs the command, and the other ranks serve it until it ends.
     """
-    if not torchrun.under_torchrun():
+    if not torchrun.is_under_torchrun():
         return _main(arguments)
     if torchrun.rank() > 0:
         from lade_chat.engine.ranks.worker import run_under_torchrun
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
-    wait_briefly()
+    limit_spinning()
     claim_streams()
     try:
         given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments, _command_names())

@@ -261,14 +261,14 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
 @contextmanager
 def _out_of_memory_errors() -> Iterator[None]:
     """Turn a lack of memory into an error of one line."""
-    from lade_chat.errors import OutOfMemoryError, does_not_fit, is_out_of_memory
+    from lade_chat.errors import OutOfMemoryError, does_not_fit_message, is_out_of_memory
 
     try:
         yield
     except (MemoryError, RuntimeError) as error:
         if not is_out_of_memory(error):
             raise
-        raise OutOfMemoryError(does_not_fit("The KV cache")) from error
+        raise OutOfMemoryError(does_not_fit_message("The KV cache")) from error
 
 
 def _print_tables(result: Result, out: TextIO) -> None:

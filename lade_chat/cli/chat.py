@@ -18,7 +18,7 @@ from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.streams import has_terminal
 
 if TYPE_CHECKING:
-    from lade_chat.tui.app.preferences import Preferences
+    from lade_chat.settings.preferences import Preferences
 
 EPILOG = epilog("""
 lade-chat
@@ -59,7 +59,7 @@ def chat(
             raise usage("--resume and --continue exclude one another")
         if not has_terminal():
             raise usage("the chat needs a terminal; in a pipe or a script use: lade-chat ask PROMPT")
-        from lade_chat.tui.app.preferences import Preferences
+        from lade_chat.settings.preferences import Preferences
 
         preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours.view)
         raise typer.Exit(open_chat(options, data_dir, preferences, resume=resume, latest=continue_latest))
@@ -79,7 +79,7 @@ def open_chat(
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.store.store import Store
     from lade_chat.tui.app.application import ChatApp
-    from lade_chat.tui.conversations.conversation_session import Start
+    from lade_chat.tui.conversations.session import Start
 
     client, store = EngineClient(engine), Store(data_dir)
     try:

@@ -36,9 +36,9 @@ from lade_chat.presentation.comparison import outcome, sameness
 from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, contender, in_force, title
 from lade_chat.presentation.metrics import reason_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.commands import Race
-from lade_chat.protocol.events import Prefilling, RaceFinished, ReplyFinished, Tokens
-from lade_chat.protocol.values import Contender, DecodingOptions, Message, ModelInfo, ModelOptions, Side
+from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.events import ComparisonFinished, Prefilling, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo, ModelOptions, Side
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import Suite, bundled_suites, choose
 
@@ -57,7 +57,7 @@ lade-chat compare "Count from 3 to 30." --left 7,5,7 --right hf-prompt-lookup-10
 lade-chat compare --suite lists,math --limit 5
 """)
 
-DEFAULT = (Contender(LOOKAHEAD), Contender(PLAIN))
+DEFAULT = (MethodSpec(LOOKAHEAD), MethodSpec(PLAIN))
 SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
 _FRAME_LINES = 8
 """Lines of the live view that hold no text: borders, titles, metrics and the note."""
@@ -101,7 +101,7 @@ def compare(
         plain=plain,
         exports=export or (),
         view=options.colours.view,
-        contenders=sides,
+        method_specs=sides,
     )
     raise typer.Exit(code)
 
@@ -128,7 +128,7 @@ def run_compare(
     plain: bool = False,
     exports: Sequence[Path] = (),
     view: ColourView = "verified",
-    contenders: tuple[Contender, Contender] = DEFAULT,
+    method_specs: tuple[MethodSpec, MethodSpec] = DEFAULT,
     engine: Engine | None = None,
 ) -> int:
     """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
@@ -147,7 +147,7 @@ def run_compare(
         model = load(engine, model_options, line)
         live = out.isatty() and not as_json and not plain
         console = Console(file=out, force_terminal=True, highlight=False) if live else None
-        result = run_race(engine, Race(messages, options, *contenders), line, console, view)
+        result = run_race(engine, Compare(messages, options, *method_specs), line, console, view)
         if as_json:
             print_json(result.as_json(model, options), out)
         elif console is not None:
@@ -164,7 +164,7 @@ def run_compare(
 
 def run_race(
     engine: Engine,
-    command: Race,
+    command: Compare,
     line: PassingLine | None,
     console: Console | None,
     view: ColourView = "verified",
@@ -190,7 +190,7 @@ def run_race(
                     live.start()
                 if console is not None and live is not None:
                     live.update(Group(result.panes(console, fit=True), Text(SLOWER, style="dim")), refresh=True)
-            elif isinstance(event, RaceFinished):
+            elif isinstance(event, ComparisonFinished):
                 result.finished = event
     finally:
         if line is not None:
@@ -205,19 +205,19 @@ def run_race(
 class Result:
     """Both sides of a race, so far or at its end."""
 
-    def __init__(self, command: Race, view: ColourView) -> None:
+    def __init__(self, command: Compare, view: ColourView) -> None:
         self._view = view
         sizes = command.options.sizes
-        self.contenders: dict[Side, Contender] = {
+        self.method_specs: dict[Side, MethodSpec] = {
             "left": in_force(command.left, sizes),
             "right": in_force(command.right, sizes),
         }
         self.titles: dict[Side, str] = {
-            "left": title(self.contenders["left"]),
-            "right": title(self.contenders["right"]),
+            "left": title(self.method_specs["left"]),
+            "right": title(self.method_specs["right"]),
         }
         self.sides: dict[Side, Collected] = {"left": Collected(), "right": Collected()}
-        self.finished: RaceFinished | None = None
+        self.finished: ComparisonFinished | None = None
 
     @property
     def cancelled(self) -> bool:
@@ -229,7 +229,7 @@ class Result:
         difference = self.finished.difference
         return {
             **{
-                side: {**collected.as_json(model, options), "method": self.contenders[side].name}
+                side: {**collected.as_json(model, options), "method": self.method_specs[side].name}
                 for side, collected in self.sides.items()
             },
             "speedup": self.finished.speedup if math.isfinite(self.finished.speedup) else None,

@@ -52,12 +52,12 @@ def settings(
 def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origin], *, as_json: bool) -> int:
     """Print every setting with its value and origin; return 1 if one of them is bad, else 0."""
     from lade_chat.tui.app.application import ChatApp
-    from lade_chat.tui.app.key_names import other_keys, usual_keys
     from lade_chat.tui.chat.screen import ChatScreen
+    from lade_chat.tui.terminal.key_names import default_keys, keymap_for
 
-    usual = usual_keys(ChatScreen, ChatApp)
-    keymap, refused = other_keys(settings.keys, usual)
-    troubles = (*settings.troubles, *refused)
+    usual = default_keys(ChatScreen, ChatApp)
+    keymap, refused = keymap_for(settings.keys, usual)
+    problems = (*settings.problems, *refused)
     sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in refused))
     rows = [(name, _value(options, settings, name), origins[name]) for name in SETTINGS]
     keys: list[tuple[str, str, Origin]] = [
@@ -68,7 +68,7 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
             "file": str(settings.path),
             "settings": {name: {"value": value, "origin": origin} for name, value, origin in rows},
             "keys": {name: {"value": value, "origin": origin} for name, value, origin in keys},
-            "troubles": list(troubles),
+            "troubles": list(problems),
         }
         sys.stdout.write(json.dumps(table) + "\n")
     else:
@@ -79,7 +79,7 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
         sys.stdout.write("\n[keys]\n")
         for name, value, origin in keys:
             sys.stdout.write(f"{name:<18}  {origin:<11}  {_shown(value)}\n")
-    return FAILURE if troubles else 0
+    return FAILURE if problems else 0
 
 
 def change(settings: Settings, assignments: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from lade_chat.errors import LadeChatError
 from lade_chat.presentation.colours import ColourView
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.settings import Origin, load
-from lade_chat.threads import wait_briefly
+from lade_chat.threads import limit_spinning
 
 TAB = "_LADE_CHAT_TAB"
 """The environment variable."""
@@ -37,7 +37,7 @@ class TabOptions(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Run the chat. Ends the process."""
-    wait_briefly()
+    limit_spinning()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in the server's terminal reaches the server alone
     try:
         sys.exit(_run(msgspec.json.decode(os.environ.pop(TAB).encode(), type=TabOptions)))
@@ -49,9 +49,9 @@ def _run(tab: TabOptions) -> int:
     from lade_chat.cli.running.shutdown import end_in_time
     from lade_chat.engine.sharing.address import Address
     from lade_chat.engine.sharing.remote import RemoteEngine
+    from lade_chat.settings.preferences import Preferences
     from lade_chat.store.store import Store
     from lade_chat.tui.app.application import ChatApp
-    from lade_chat.tui.app.preferences import Preferences
 
     address = Address.of_environment()
     if address is None:

@@ -16,7 +16,7 @@ from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
 from lade_chat.cli.running.output import PassingLine, print_json
 from lade_chat.cli.running.streams import require_output
-from lade_chat.errors import LadeChatError, beyond_context
+from lade_chat.errors import LadeChatError, beyond_context_message
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
@@ -72,7 +72,7 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
         loaded = load(model_options, lambda stage, done, total: line.show_event(Loading(stage, done, total)))
         line.clear()
         sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices))
-        if more and (problem := beyond_context(more.window_size, more.ngram_size, loaded.info.context_window)):
+        if more and (problem := beyond_context_message(more.window_size, more.ngram_size, loaded.info.context_window)):
             raise LadeChatError(problem)
         if not loaded.info.lookahead_supported:
             raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")

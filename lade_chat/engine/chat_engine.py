@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from decoding import Session
-from decoding.parallel import WorkerLostError
+from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
 from lade_chat.engine.explain import MAX_NEW_TOKENS, explain
@@ -19,10 +19,10 @@ from lade_chat.engine.prompt_builder import Prompt, build_prompt
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
-from lade_chat.errors import LadeChatError, beyond_context, is_out_of_memory, one_line
+from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
-from lade_chat.protocol.commands import Explain, Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Explain, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading, ReplyFinished, ReplyStarted
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Stage, Statistics
 
@@ -66,14 +66,14 @@ class ChatEngine:
                     yield from self._load(options)
                 case Reply() as command:
                     yield from self._reply(with_seed(command), job)
-                case Race() as command:
+                case Compare() as command:
                     yield from self._race(with_seed(command), job)
                 case Explain() as command:
                     yield from self._explain(command, job)
         except (LadeChatError, MemoryError, RuntimeError) as error:
             if isinstance(job.command, Load):
                 raise
-            if isinstance(error, WorkerLostError):
+            if isinstance(error, RankLostError):
                 yield Failed(f"{error}{_remaining_ranks(self._loaded)}")
             elif isinstance(error, LadeChatError) or is_out_of_memory(error):
                 yield Failed(one_line(error))
@@ -150,7 +150,7 @@ class ChatEngine:
             remember(loaded, loaded.step_cost)
             self._remembered = monotonic()
 
-    def _race(self, command: Race, job: Job) -> Iterator[Event]:
+    def _race(self, command: Compare, job: Job) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
         check(command, loaded)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
@@ -162,12 +162,14 @@ class ChatEngine:
         loaded, _, prompt = self._prepare(Reply(command.messages, options))
         yield from explain(loaded, command.messages[-1].content, prompt, lambda: job.stopped)
 
-    def _prepare(self, command: Reply | Race) -> tuple[LoadedModel, Session, Prompt]:
+    def _prepare(self, command: Reply | Compare) -> tuple[LoadedModel, Session, Prompt]:
         if self._loaded is None or self._session is None:
             raise LadeChatError("no model is loaded yet")
         options, context_window = command.options, self._loaded.info.context_window
         sizes = options.sizes
-        if sizes is not None and (problem := beyond_context(sizes.window_size, sizes.ngram_size, context_window)):
+        if sizes is not None and (
+            problem := beyond_context_message(sizes.window_size, sizes.ngram_size, context_window)
+        ):
             raise LadeChatError(problem)
         prompt = build_prompt(
             command.messages,

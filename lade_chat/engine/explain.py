@@ -28,6 +28,7 @@ from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol.events import Event
 from lade_chat.protocol.tutorial import (
     Beginning,
+    Chapter,
     Collection,
     Comparison,
     Convergence,
@@ -37,9 +38,8 @@ from lade_chat.protocol.tutorial import (
     Iteration,
     LookaheadStep,
     Mask,
-    Said,
+    ReplyToken,
     Verification,
-    Walk,
 )
 
 BLOCK_SIZE = 6
@@ -74,7 +74,7 @@ class _Tutorial:
         self._inspected: list[tuple[int, LookaheadStep]] = []
         """Inspected steps, each with the number of steps before it."""
 
-    def chapters(self, question: str) -> Iterator[Walk]:
+    def chapters(self, question: str) -> Iterator[Chapter]:
         asked = self._loaded.tokenizer(question, add_special_tokens=False)["input_ids"]
         yield Beginning(self._words(asked))
         yield self._convergence()
@@ -162,10 +162,10 @@ class _Tutorial:
             ended=bool(self._steps) and self._steps[-1].finish_reason is FinishReason.EOS,
         )
 
-    def _token_texts(self, steps: Sequence[Step]) -> tuple[Said, ...]:
+    def _token_texts(self, steps: Sequence[Step]) -> tuple[ReplyToken, ...]:
         detokenizer = Detokenizer(self._loaded.tokenizer, self._prompt.ids)
         return tuple(
-            Said(detokenizer.push(token), origin.value)
+            ReplyToken(detokenizer.push(token), origin.value)
             for step in steps
             for token, origin in zip(step.tokens, step.origins, strict=True)
         )

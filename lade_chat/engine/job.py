@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from threading import Condition
 
-from lade_chat.protocol.commands import Explain, JobCommand, Load, Race, Reply
-from lade_chat.protocol.events import Event, RaceFinished, ReplyFinished
+from lade_chat.protocol.commands import Compare, Explain, JobCommand, Load, Reply
+from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished
 from lade_chat.protocol.tutorial import ExplainFinished
 from lade_chat.protocol.values import Statistics
 
@@ -94,9 +94,9 @@ class Job:
             yield ExplainFinished()
             return
         yield ReplyFinished("cancelled", Statistics(), side="left")
-        if isinstance(self.command, Race):
+        if isinstance(self.command, Compare):
             yield ReplyFinished("cancelled", Statistics(), side="right")
-            yield RaceFinished(speedup=1.0, identical=True)
+            yield ComparisonFinished(speedup=1.0, identical=True)
 
     def _wake(self) -> None:
         with self._changed:

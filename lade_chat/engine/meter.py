@@ -9,7 +9,7 @@ from typing import cast
 from decoding import Origin as Source
 from decoding import Step
 from lade_chat.protocol.inspection import Origin
-from lade_chat.protocol.values import Contender, DecodingOptions, Sampling, Statistics
+from lade_chat.protocol.values import DecodingOptions, MethodSpec, Sampling, Statistics
 
 RECENT_SECONDS = 1.0
 """Time span of "tok/s now"."""
@@ -26,7 +26,7 @@ class Meter:
         context_window: int,
         options: DecodingOptions,
         sampling: Sampling | None = None,
-        method: Contender | None = None,
+        method: MethodSpec | None = None,
     ) -> None:
         self.seconds = 0.0
         self.plain_step_seconds: float | None = None

@@ -34,7 +34,7 @@ from lade_chat.loading.model import LoadedModel
 from lade_chat.presentation.methods import NEED_LOOKAHEAD
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.protocol.values import Contender, DecodingOptions, FinishReason, Piece, Side, Sizes
+from lade_chat.protocol.values import DecodingOptions, FinishReason, MethodSpec, Piece, Side, Sizes
 
 FLUSH_SECONDS = 0.05
 """Pieces are sent at most 20 times a second, which is fast enough for a screen."""
@@ -44,7 +44,7 @@ class ComparisonSide(NamedTuple):
     """One side of a race: its method and the decoder that implements it."""
 
     side: Side
-    method: Contender
+    method: MethodSpec
     decoder: Decoder
 
 

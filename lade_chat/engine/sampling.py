@@ -11,10 +11,10 @@ import msgspec
 
 from decoding import SamplingConfig
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.commands import Race, Reply
+from lade_chat.protocol.commands import Compare, Reply
 from lade_chat.protocol.values import Sampling
 
-CommandT = TypeVar("CommandT", Reply, Race)
+CommandT = TypeVar("CommandT", Reply, Compare)
 
 _SHAPING = ("temperature", "top_p", "top_k", "min_p", "typical_p")
 """Values that only matter when sampling: any of them switches sampling on over a greedy generation config."""

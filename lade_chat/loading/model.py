@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lade_chat.errors import LadeChatError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
+from lade_chat.errors import (
+    LadeChatError,
+    ModelError,
+    OutOfMemoryError,
+    does_not_fit_message,
+    is_out_of_memory,
+    summary,
+)
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
 from lade_chat.loading.templates import prepare
 from lade_chat.loading.tokenization import has_chat_template
@@ -17,7 +24,7 @@ from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
 if TYPE_CHECKING:
     from decoding import StepCost
-    from decoding.parallel import Workers
+    from decoding.parallel import PeerRanks
 
 __all__ = ["LoadedModel", "bundled_model_path", "load"]
 
@@ -38,7 +45,7 @@ class LoadedModel:
     """Tokens that end a reply: from the generation config, the tokenizer, and the chat template's end of turn."""
     step_cost: StepCost | None = None
     """Measured cost of a step, if any (see ``step_costs``)."""
-    workers: Workers | None = None
+    workers: PeerRanks | None = None
     """The other ranks that share each lookahead step."""
     shared_cost: StepCost | None = None
     """Cost of a step shared with them, if measured."""
@@ -61,7 +68,7 @@ def load(options: ModelOptions, report: Report) -> LoadedModel:
             raise
         except Exception as error:  # transformers passes on whatever foreign files make its parts raise
             if is_out_of_memory(error):
-                raise OutOfMemoryError(does_not_fit(_what(options))) from error
+                raise OutOfMemoryError(does_not_fit_message(_what(options))) from error
             raise ModelError(f"{_what(options)} cannot be loaded: {summary(error)}") from error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit, is_out_of_memory, summary
+from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import CONFIG, Weights
 from lade_chat.loading.precision import choose_dtype, memory_bytes
 from lade_chat.protocol.values import ModelOptions
@@ -38,7 +38,7 @@ def dtype_for(
         figures = (
             f"It needs {needed / 1e9:.1f} GB in {str(dtype).removeprefix('torch.')}; there are {memory / 1e9:.1f} GB."
         )
-        raise OutOfMemoryError(f"{does_not_fit(what)} {figures}")
+        raise OutOfMemoryError(f"{does_not_fit_message(what)} {figures}")
     return dtype
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lade_chat.presentation.metrics import counted, exactness, seconds
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.events import RaceFinished
+from lade_chat.protocol.events import ComparisonFinished
 from lade_chat.protocol.values import Difference, Side
 
 EVEN = 0.02
@@ -40,7 +40,7 @@ def outcome(speedup: float, left: str, right: str) -> str:
     return f"{right} is {1 / speedup:.2f}x as fast as {left}"
 
 
-def sameness(finished: RaceFinished, dtype: str) -> str:
+def sameness(finished: ComparisonFinished, dtype: str) -> str:
     """Say whether the texts are identical; if not, where they part and how near the tie was."""
     if finished.identical:
         return "the texts are identical"
@@ -71,7 +71,7 @@ class Score:
     left_tokens: int = 0
     right_tokens: int = 0
 
-    def add(self, finished: RaceFinished, seconds: tuple[float, float], tokens: tuple[int, int]) -> None:
+    def add(self, finished: ComparisonFinished, seconds: tuple[float, float], tokens: tuple[int, int]) -> None:
         """Count a finished race.
 
         Args:

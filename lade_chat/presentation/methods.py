@@ -6,7 +6,7 @@ from typing import get_args
 
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.metrics import sizes_name
-from lade_chat.protocol.values import Contender, MethodName, Sizes
+from lade_chat.protocol.values import MethodName, MethodSpec, Sizes
 
 NAMES: tuple[MethodName, ...] = get_args(MethodName)
 PLAIN: MethodName = "plain"
@@ -20,13 +20,13 @@ PAPER_SIZES = Sizes()
 
 NEED_LOOKAHEAD = frozenset({LOOKAHEAD, FIXED, JACOBI})
 """Methods that need a model whose steps can hold several tokens or branches."""
-ONE_BY_ONE = frozenset({PLAIN, GENERATE})
+WITHOUT_GUESSES = frozenset({PLAIN, GENERATE})
 """Methods without guesses: each token takes a step."""
-DRAW_THEIR_OWN_WAY = frozenset({GENERATE, *PROMPT_LOOKUP})
+OWN_SAMPLING = frozenset({GENERATE, *PROMPT_LOOKUP})
 """Methods of transformers, which sample another text from the same seed."""
 
 
-def contender(text: str, sizes: Sizes | None = None) -> Contender:
+def contender(text: str, sizes: Sizes | None = None) -> MethodSpec:
     """Parse a method's name, or ``W,N,G`` for lookahead with these sizes.
 
     Args:
@@ -41,23 +41,23 @@ def contender(text: str, sizes: Sizes | None = None) -> Contender:
         window, ngram, guesses = map(int, numbers)
         if ngram < 2:
             raise LadeChatError(f"The n-grams of '{text}' are too short: N, the second number, is at least 2.")
-        return Contender(FIXED, Sizes(window, ngram, guesses))
+        return MethodSpec(FIXED, Sizes(window, ngram, guesses))
     name = next((name for name in NAMES if name == wanted), None)
     if name is None:
         raise LadeChatError(f"There is no method '{text}'. Choose from: {', '.join(NAMES)}; or W,N,G as in 7,5,7.")
-    return in_force(Contender(name), sizes)
+    return in_force(MethodSpec(name), sizes)
 
 
-def in_force(contender: Contender, sizes: Sizes | None) -> Contender:
+def in_force(contender: MethodSpec, sizes: Sizes | None) -> MethodSpec:
     """Resolve a contender's sizes, given the general ones."""
     if contender.name == LOOKAHEAD and sizes is not None:
-        return Contender(FIXED, sizes)
+        return MethodSpec(FIXED, sizes)
     if contender.name == FIXED and contender.sizes is None:
-        return Contender(FIXED, sizes or PAPER_SIZES)
+        return MethodSpec(FIXED, sizes or PAPER_SIZES)
     return contender
 
 
-def title(contender: Contender) -> str:
+def title(contender: MethodSpec) -> str:
     """Return the method's title: ``lookahead auto``, ``plain decoding``."""
     if contender.name == LOOKAHEAD:
         return "lookahead auto"
@@ -68,7 +68,7 @@ def title(contender: Contender) -> str:
     return {PLAIN: "plain decoding", JACOBI: "Jacobi decoding", GENERATE: "generate"}[contender.name]
 
 
-def meaning(contender: Contender) -> str:
+def meaning(contender: MethodSpec) -> str:
     """Describe the method in a few words."""
     if contender.name in PROMPT_LOOKUP:
         return f"transformers: guesses {PROMPT_LOOKUP[contender.name]} tokens from n-grams of the text"

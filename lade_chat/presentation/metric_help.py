@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from lade_chat.presentation.sources import SOURCES
 
-MEASURED: dict[str, str] = {
+METRIC_HELP: dict[str, str] = {
     # Of a reply.
     "tok/s": "the reply's tokens by the seconds of its steps, reading the prompt included. The clock runs only during"
     " steps: it stands while a reply is paused, and drawing the screen is not timed.",
@@ -60,4 +60,4 @@ MEASURED: dict[str, str] = {
 
 def measured(metrics: Iterable[str]) -> list[tuple[str, str]]:
     """Return each metric with its definition. Raises KeyError for a metric without one."""
-    return [(metric, MEASURED[metric]) for metric in dict.fromkeys(metrics)]
+    return [(metric, METRIC_HELP[metric]) for metric in dict.fromkeys(metrics)]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from lade_chat.protocol.control import Control
-from lade_chat.protocol.values import Contender, DecodingOptions, Message, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions
 
 
 class Load(msgspec.Struct, frozen=True, tag=True):
@@ -23,7 +23,7 @@ class Reply(msgspec.Struct, frozen=True, tag=True):
     options: DecodingOptions
 
 
-class Race(msgspec.Struct, frozen=True, tag=True):
+class Compare(msgspec.Struct, frozen=True, tag=True):
     """Answer with two methods and compare them; answered by both sides' events, then RaceFinished or Failed.
 
     For a turn that was answered before, both sides start from the draft tables as they were before that answer; with
@@ -32,8 +32,8 @@ class Race(msgspec.Struct, frozen=True, tag=True):
 
     messages: tuple[Message, ...]
     options: DecodingOptions
-    left: Contender = Contender("lookahead")
-    right: Contender = Contender("plain")
+    left: MethodSpec = MethodSpec("lookahead")
+    right: MethodSpec = MethodSpec("plain")
     fresh: bool = False
 
 
@@ -43,6 +43,6 @@ class Explain(msgspec.Struct, frozen=True, tag=True):
     messages: tuple[Message, ...]
 
 
-JobCommand: TypeAlias = Load | Reply | Race | Explain
+JobCommand: TypeAlias = Load | Reply | Compare | Explain
 """Commands that take time, carried out one after the other."""
 Command: TypeAlias = JobCommand | Control

@@ -76,7 +76,7 @@ class ReplyFinished(msgspec.Struct, frozen=True, tag=True):
     side: Side = "left"
 
 
-class RaceFinished(msgspec.Struct, frozen=True, tag=True):
+class ComparisonFinished(msgspec.Struct, frozen=True, tag=True):
     """Both sides ended. ``speedup`` is right seconds / left seconds; ``difference`` is None if identical."""
 
     speedup: float
@@ -105,7 +105,7 @@ Event: TypeAlias = (
     | Prefilling
     | Tokens
     | ReplyFinished
-    | RaceFinished
+    | ComparisonFinished
     | Explained
     | ExplainFinished
     | Failed

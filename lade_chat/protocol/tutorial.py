@@ -44,7 +44,7 @@ class LookaheadStep(msgspec.Struct, frozen=True):
     mask: Mask
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True):
+class ReplyToken(msgspec.Struct, frozen=True, array_like=True):
     """A token of the reply as text, with its origin."""
 
     text: str
@@ -92,21 +92,21 @@ class Comparison(msgspec.Struct, frozen=True, tag=True):
     ``ended``: the last token ends the reply.
     """
 
-    plain: tuple[Said, ...]
-    lookahead: tuple[Said, ...]
+    plain: tuple[ReplyToken, ...]
+    lookahead: tuple[ReplyToken, ...]
     plain_steps: int
     lookahead_steps: int
     identical: bool
     ended: bool
 
 
-Walk: TypeAlias = Beginning | Convergence | Collection | Verification | Comparison
+Chapter: TypeAlias = Beginning | Convergence | Collection | Verification | Comparison
 
 
 class Explained(msgspec.Struct, frozen=True, tag=True):
     """The next chapter, complete."""
 
-    chapter: Walk
+    chapter: Chapter
 
 
 class ExplainFinished(msgspec.Struct, frozen=True, tag=True):

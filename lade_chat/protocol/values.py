@@ -57,7 +57,7 @@ class Sizes(msgspec.Struct, frozen=True):
     guess_set_size: int = 7
 
 
-class Contender(msgspec.Struct, frozen=True):
+class MethodSpec(msgspec.Struct, frozen=True):
     """The method of one side of a race; ``sizes`` belong to lookahead-fixed."""
 
     name: MethodName
@@ -173,7 +173,7 @@ class Statistics(msgspec.Struct, frozen=True):
     """A plain step's measured time at this context length (debug only)."""
     sampling: Sampling | None = None
     """The values in force, a drawn seed included; None in plain greedy decoding."""
-    method: Contender | None = msgspec.field(default=None, name="contender")
+    method: MethodSpec | None = msgspec.field(default=None, name="contender")
     """The method of this side of a race, with the sizes in force; None outside of races."""
 
     @property

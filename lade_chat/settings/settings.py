@@ -23,13 +23,13 @@ _KEY = re.compile(r"((ctrl|shift|alt|super|meta)\+)*([a-z0-9_]+|\S)")
 
 @dataclass(frozen=True)
 class Settings:
-    """The values given, each with its origin. Bad keys and values are a line each in ``troubles``; the rest applies."""
+    """The values given, each with its origin. Bad keys and values are a line each in ``problems``; the rest applies."""
 
     path: Path
     values: Mapping[str, tuple[Value, Origin]] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     """The keys of actions by name, separated by commas."""
-    troubles: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     def get(self, name: str) -> Value | None:
         """Return the value given, or None."""
@@ -45,27 +45,27 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     environment = os.environ if environment is None else environment
     values: dict[str, tuple[Value, Origin]] = {}
     keys: dict[str, str] = {}
-    troubles: list[str] = []
+    problems: list[str] = []
     try:
         table = file.read(path)
     except file.SettingsError as error:
-        table, troubles = {}, [str(error)]
+        table, problems = {}, [str(error)]
     for name, value in table.items():
         try:
             if name == "keys":
-                keys.update(_keys(path, value, troubles))
+                keys.update(_keys(path, value, problems))
             else:
                 values[name] = (_known(name, SETTINGS).kind.check(value), "file")
         except (ValueError, LookupError) as error:
-            troubles.append(f"{path}: {_complaint(name, value, error)}")
+            problems.append(f"{path}: {_complaint(name, value, error)}")
     for variable, text in environment.items():
         if variable.startswith(ENVIRONMENT) and variable not in _OTHER_VARIABLES and text:
             name = variable[len(ENVIRONMENT) :].lower()
             try:
                 values[name] = (_known(name, SETTINGS).kind.parse(text), "environment")
             except (ValueError, LookupError) as error:
-                troubles.append(f"the environment variable {variable}: {_complaint(name, text, error)}")
-    return Settings(path, values, keys, tuple(troubles))
+                problems.append(f"the environment variable {variable}: {_complaint(name, text, error)}")
+    return Settings(path, values, keys, tuple(problems))
 
 
 def parse(name: str, text: str) -> Value | None:
@@ -78,7 +78,7 @@ def parse(name: str, text: str) -> Value | None:
         raise ValueError(f"{name} must be {error}, not {text.strip()}") from None
 
 
-def _keys(path: Path, table: object, troubles: list[str]) -> dict[str, str]:
+def _keys(path: Path, table: object, problems: list[str]) -> dict[str, str]:
     if not isinstance(table, dict):
         raise ValueError('a table, as [keys] with lines like help = "f1"')
     found = {}
@@ -86,7 +86,7 @@ def _keys(path: Path, table: object, troubles: list[str]) -> dict[str, str]:
         try:
             found[name] = _key_list(value)
         except ValueError as error:
-            troubles.append(f"{path}, [keys]: {_complaint(name, value, error)}")
+            problems.append(f"{path}, [keys]: {_complaint(name, value, error)}")
     return found
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
-from lade_chat.protocol.commands import Load, Race
-from lade_chat.protocol.events import Event, Loaded, RaceFinished, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.commands import Compare, Load
+from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import ModelInfo, Piece, Side, Statistics
 
@@ -82,10 +82,10 @@ class Engine:
             return
         yield ReplyStarted(prompt_tokens=9)
         time.sleep(0.3)  # no model answers at once
-        for side in ("left", "right") if isinstance(command, Race) else ("left",):
+        for side in ("left", "right") if isinstance(command, Compare) else ("left",):
             told = recorded(lookahead=side == "left")
             ends = tuple(FIRST_STEP_SECONDS + STEP_SECONDS * number for number in range(len(STEPS)))
             yield Tokens(tuple(told.pieces), told.statistics, side, ends)
             yield ReplyFinished("eos", told.statistics, side)
-        if isinstance(command, Race):
-            yield RaceFinished(1.0, identical=True)
+        if isinstance(command, Compare):
+            yield ComparisonFinished(1.0, identical=True)

@@ -16,11 +16,11 @@ from pathlib import Path
 from lade_chat.cli.chat import open_chat
 from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.engine.job import Job
-from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.values import ModelInfo, Piece, Statistics
+from lade_chat.settings.preferences import NOTHING_KEPT
 from lade_chat.store import running_reply as running
-from lade_chat.tui.app.preferences import NOTHING_KEPT
 
 PATIENCE = 90.0
 PID_FILE = "TALKING_ENGINE_PID_FILE"
@@ -37,7 +37,7 @@ class TalkingEngine:
             Path(os.environ[PID_FILE]).write_text(str(os.getpid()))
             yield Loaded(ModelInfo("talker", "cpu", "float32", 1, 2048, lookahead_supported=True))
             return
-        assert isinstance(command, Reply | Race)
+        assert isinstance(command, Reply | Compare)
         yield ReplyStarted(3)
         words = 0
         while not job.stopped and (words == 0 or command.messages[-1].content != "short"):

@@ -14,10 +14,10 @@ from textual.style import Style
 from lade_chat.protocol.events import ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Piece
+from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.preferences import Preferences
 from lade_chat.tui.reply.tinted_text import Chunk
 from lade_chat.tui.theme.palettes import MARKED
 from tests.tui.driving import MEMORY, driven, opened, say, screen_text, sees, sees_no, wait_until

@@ -20,8 +20,8 @@ from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.view import Phase
-from lade_chat.tui.conversations.conversation_session import Start
-from lade_chat.tui.conversations.screen import ConversationList
+from lade_chat.tui.conversations.list_screen import ConversationList
+from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.tinted_text import Chunk
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.turn import UserTurn

@@ -10,10 +10,10 @@ from textual.widgets import Select
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import SETTINGS, Setting
 from lade_chat.settings.kinds import Switch
+from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.preferences import Preferences
 from lade_chat.tui.chat.commands import COMMANDS, SlashCommand
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

@@ -11,6 +11,7 @@ from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import EngineLost, Failed, LoadFailed
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.protocol.tutorial import (
+    Chapter,
     Collection,
     Comparison,
     Convergence,
@@ -19,9 +20,8 @@ from lade_chat.protocol.tutorial import (
     Iteration,
     LookaheadStep,
     Mask,
-    Said,
+    ReplyToken,
     Verification,
-    Walk,
 )
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.application import ChatApp
@@ -43,7 +43,7 @@ SIZES = ((60, 18), (80, 24), (160, 50))
 MASK = Mask(7, (("input", 1), ("candidates", 2), ("window", 1)), ("x...", "xx..", "xxx.", "x..x"))
 
 
-def walk_of(kind: type[Walk]) -> Walk:
+def walk_of(kind: type[Chapter]) -> Chapter:
     return next(event.chapter for event in walks() if isinstance(event, Explained) and isinstance(event.chapter, kind))
 
 
@@ -248,14 +248,14 @@ class TestOtherReplies:
         ],
     )
     def test_the_figures_of_the_whole_reply_add_up(self, origins: str, steps: int, ended: bool, words: str) -> None:
-        said = tuple(Said("a", "plain" if origin == "p" else "context") for origin in origins)
+        said = tuple(ReplyToken("a", "plain" if origin == "p" else "context") for origin in origins)
         page = comparison_pages(Comparison(said, said, 3, steps, True, ended))[0]
         share, own = words.split(" | ")
         assert share in page.says
         assert own in page.draw(Room(200, 12))[-1].plain
 
     def test_of_a_reply_that_is_too_long_the_end_is_seen(self) -> None:
-        said = tuple(Said(f"{number}\n", "plain") for number in range(30))
+        said = tuple(ReplyToken(f"{number}\n", "plain") for number in range(30))
         page = comparison_pages(Comparison(said, said, 30, 30, True, False))[0]
         lines = [line.plain for line in page.draw(Room(40, 9))]
         assert len(lines) == 9
@@ -263,7 +263,9 @@ class TestOtherReplies:
         assert "29" in lines
 
     def test_two_texts_that_part(self) -> None:
-        told = self.told(comparison_pages(Comparison((Said("a", "plain"),), (Said("b", "plain"),), 1, 1, False, False)))
+        told = self.told(
+            comparison_pages(Comparison((ReplyToken("a", "plain"),), (ReplyToken("b", "plain"),), 1, 1, False, False))
+        )
         assert "so near a tie that rounding decided" in told
         assert "token for token" not in told
 

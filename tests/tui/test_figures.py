@@ -9,9 +9,9 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import OptionList
 
-from lade_chat.presentation.metric_help import MEASURED, measured
+from lade_chat.presentation.metric_help import METRIC_HELP, measured
 from lade_chat.presentation.metrics import fit, reply_parts, sizes_name
-from lade_chat.protocol.events import RaceFinished, Tokens
+from lade_chat.protocol.events import ComparisonFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Sizes
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.prompt.editor import Prompt
@@ -43,7 +43,7 @@ def figures(app: ChatApp) -> list[Widget]:
 def explained(widget: Widget) -> bool:
     if isinstance(widget, ExplainedLine):
         widget.explain_parts()  # as where a pointer comes to it
-    return bool(widget.tooltip) and any(words in str(widget.tooltip) for words in MEASURED.values())
+    return bool(widget.tooltip) and any(words in str(widget.tooltip) for words in METRIC_HELP.values())
 
 
 async def test_every_figure_of_the_chat_tells_how_it_is_measured(engine: ScriptedEngine) -> None:
@@ -69,7 +69,7 @@ async def test_of_figures_in_rows_the_one_below_the_pointer_is_told(engine: Scri
         for row, line in enumerate(rows.render_lines(rows.size.region)):
             await pilot.hover(rows, offset=(2, row))
             figure, _, words = str(rows.tooltip).partition(": ")
-            assert MEASURED[figure] == words
+            assert METRIC_HELP[figure] == words
             assert line.text.startswith(figure.replace("tokens/step", "tokens per step"))
 
 
@@ -79,7 +79,7 @@ async def test_every_figure_of_a_race_tells_how_it_is_measured(engine: ScriptedE
         await pilot.press("ctrl+r")
         engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
         engine.tell(*streamed(PLAIN, side="right", lookahead=False)[1:])
-        engine.tell(finished(PLAIN, side="right", lookahead=False), RaceFinished(2.94, identical=True))
+        engine.tell(finished(PLAIN, side="right", lookahead=False), ComparisonFinished(2.94, identical=True))
         await sees(pilot, "identical", "51 steps")
         found = figures(app)
         assert len(found) == 5  # two tracks, two lines of figures, the result
@@ -88,7 +88,7 @@ async def test_every_figure_of_a_race_tells_how_it_is_measured(engine: ScriptedE
 
 def test_every_figure_of_a_reply_has_its_words_and_there_are_none_without_a_figure() -> None:
     parts = [*reply_parts(statistics(FUNCTION)), *reply_parts(statistics(FUNCTION), "eos")]
-    assert all(part.figure in MEASURED for part in parts if re.search(r"\d", part.forms[0]))
+    assert all(part.figure in METRIC_HELP for part in parts if re.search(r"\d", part.forms[0]))
     with pytest.raises(KeyError):
         measured(["no such figure"])
 

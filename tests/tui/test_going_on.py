@@ -15,7 +15,7 @@ from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.view import Phase
-from lade_chat.tui.conversations.conversation_session import Start
+from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
 from tests.tui.driving import MEMORY, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, streamed

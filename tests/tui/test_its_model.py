@@ -13,7 +13,7 @@ from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
-from lade_chat.tui.conversations.conversation_session import Start
+from lade_chat.tui.conversations.session import Start
 from tests.store.replies import answer
 from tests.tui.driving import MEMORY, opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

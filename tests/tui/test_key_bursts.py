@@ -11,13 +11,13 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from lade_chat.protocol.commands import Command, Explain, Load, Race, Reply
+from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
 from lade_chat.protocol.control import Inspect, SetLookahead, Stop
-from lade_chat.protocol.events import Loaded, RaceFinished
+from lade_chat.protocol.events import ComparisonFinished, Loaded
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.view import Phase
-from lade_chat.tui.conversations.conversation_session import Start
+from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.widgets.dialog import Dialog
 from tests.tui.driving import burst, opened, wait_until
 from tests.tui.explained import walks
@@ -57,9 +57,9 @@ class AnsweringEngine(ScriptedEngine):
                 self.tell(Loaded(MODEL))
             case Reply():
                 self.tell(*streamed(REPLY), finished(REPLY))
-            case Race():
+            case Compare():
                 sides = [finished(REPLY, side=side) for side in ("left", "right")]
-                self.tell(*streamed(REPLY), *streamed(REPLY, side="right"), *sides, RaceFinished(2.0, True))
+                self.tell(*streamed(REPLY), *streamed(REPLY, side="right"), *sides, ComparisonFinished(2.0, True))
             case Explain():
                 self.tell(*walks())
             case Load() | Stop() | SetLookahead() | Inspect() | _:

@@ -12,7 +12,7 @@ from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import SetLookahead
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.store.store import Store
-from lade_chat.tui.conversations.screen import ConversationList
+from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import burst, opened, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine

@@ -12,19 +12,19 @@ from textual.widgets import Input, Markdown, Static
 import lade_chat.tui
 from lade_chat.cli.app import app as command_line
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
+from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.key_names import KeyNames, usual_keys
-from lade_chat.tui.app.preferences import Preferences
 from lade_chat.tui.chat.commands import COMMANDS
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.screens.manual import HelpScreen
 from lade_chat.tui.screens.manual_pages import NAMES, manual_pages
+from lade_chat.tui.terminal.key_names import KeyNames, default_keys
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
-USUAL = usual_keys(ChatScreen, ChatApp)
+USUAL = default_keys(ChatScreen, ChatApp)
 PAGES = manual_pages(KeyNames(USUAL), MODEL, COMMANDS)
 
 

@@ -10,7 +10,7 @@ from PIL import Image
 from textual.pilot import Pilot
 
 from lade_chat.export.theme import DARK, LIGHT, Colours, rgb
-from lade_chat.protocol.events import RaceFinished
+from lade_chat.protocol.events import ComparisonFinished
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.picture_name import PictureName
@@ -29,7 +29,7 @@ async def raced(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> Non
     assert isinstance(app.screen, RaceScreen)
     engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
     engine.tell(*streamed(PLAIN, side="right", lookahead=False)[1:])
-    engine.tell(finished(PLAIN, side="right", lookahead=False), RaceFinished(2.94, identical=True))
+    engine.tell(finished(PLAIN, side="right", lookahead=False), ComparisonFinished(2.94, identical=True))
     await sees(pilot, "The texts are identical")
 
 

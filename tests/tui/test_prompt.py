@@ -10,7 +10,7 @@ import pytest
 from textual.app import App
 
 from lade_chat.presentation.attachments import MAX_BYTES, AttachmentError, attach, parted
-from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.control import SetLookahead
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
 from lade_chat.store.store import Store
@@ -211,8 +211,8 @@ async def test_the_other_commands_do_what_their_keys_do(engine: ScriptedEngine) 
         await pilot.press("escape")
         await say(app, pilot, "/compare Hello")
         await wait_until(pilot, lambda: isinstance(app.screen, RaceScreen))
-        (race,) = engine.sent_of(Race)
-        assert isinstance(race, Race)
+        (race,) = engine.sent_of(Compare)
+        assert isinstance(race, Compare)
         assert [message.content for message in race.messages] == ["Be brief.", "Hello"]
 
 

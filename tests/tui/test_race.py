@@ -9,10 +9,10 @@ from textual.color import Color
 from textual.pilot import Pilot
 
 from lade_chat.presentation.comparison import Score, outcome
-from lade_chat.protocol.commands import Race
+from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.control import Stop
-from lade_chat.protocol.events import EngineLost, Failed, RaceFinished
-from lade_chat.protocol.values import Contender, Difference, Message, ModelInfo
+from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
+from lade_chat.protocol.values import Difference, Message, MethodSpec, ModelInfo
 from lade_chat.suites.prompts import BUNDLED, bundled_suites
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.view import Phase
@@ -47,13 +47,15 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, ke
         app.chat_screen.prompt.put("Write a function.")
         await pilot.press(key)
         await wait_until(pilot, lambda: isinstance(app.screen, RaceScreen))
-        assert engine.sent_of(Race) == [Race((Message("user", "Write a function."),), app.chat_screen.chat.options)]
+        assert engine.sent_of(Compare) == [
+            Compare((Message("user", "Write a function."),), app.chat_screen.chat.options)
+        ]
         await sees(pilot, "slower than life")
         run_both(engine)
         await sees(pilot, "51 steps")
         left, right = app.screen.query(RacePane)
         assert (left.region.y == right.region.y) == (width == 120)
-        engine.tell(RaceFinished(2.94, identical=True))
+        engine.tell(ComparisonFinished(2.94, identical=True))
         await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding")
         await sees(pilot, "16 steps", "0.90 s", "2.65 s", "56.7 tok/s", "The texts are identical")
         assert reply_text(app).count("It adds the numbers one by one.") == 2
@@ -78,7 +80,7 @@ async def test_the_frame_of_the_winner_alone_stands_out_and_only_at_the_end(
         before = frames()
         assert before["left"] == before["right"]
         run_both(engine)
-        engine.tell(RaceFinished(speedup, identical=True))
+        engine.tell(ComparisonFinished(speedup, identical=True))
         await sees(pilot, "identical")
         assert {side for side, colour in frames().items() if colour != before[side]} == ({winner} - {None})
 
@@ -111,7 +113,7 @@ async def test_the_first_difference_is_told(engine: ScriptedEngine) -> None:
         app.chat_screen.prompt.put("Hello")
         await pilot.press("ctrl+r")
         run_both(engine)
-        engine.tell(RaceFinished(0.5, identical=False, difference=Difference(11, " sum", " total", 0.00012, 3.0)))
+        engine.tell(ComparisonFinished(0.5, identical=False, difference=Difference(11, " sum", " total", 0.00012, 3.0)))
         await sees(pilot, "First difference at token 12")
         await sees(pilot, "Plain decoding is 2.00x as fast as lookahead auto", "“ sum” left, “ total” right")
         await sees(pilot, "0.00012 apart, 3 units in the last place")
@@ -127,8 +129,8 @@ async def test_an_empty_prompt_races_the_last_question(engine: ScriptedEngine) -
         engine.tell(*streamed((("1",),)), finished((("1",),)))
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
         await pilot.press("ctrl+r")
-        (command,) = engine.sent_of(Race)
-        assert isinstance(command, Race)
+        (command,) = engine.sent_of(Compare)
+        assert isinstance(command, Compare)
         assert command.messages == (Message("user", "one"),)
 
 
@@ -142,7 +144,7 @@ async def test_escape_stops_the_race_and_then_closes_it(engine: ScriptedEngine) 
         assert engine.sent_of(Stop)
         assert isinstance(app.screen, RaceScreen)
         engine.tell(finished(FUNCTION[:4], "cancelled"), finished(PLAIN[:4], "cancelled", side="right"))
-        engine.tell(RaceFinished(1.0, identical=False))
+        engine.tell(ComparisonFinished(1.0, identical=False))
         await sees(pilot, "Stopped")
         await pilot.press("escape")
         assert app.screen is app.chat_screen
@@ -165,7 +167,7 @@ async def test_there_is_no_race_where_there_is_no_lookahead(engine: ScriptedEngi
     async with opened(engine, model=model) as (app, pilot):
         app.chat_screen.prompt.put("Hello")
         await pilot.press("ctrl+r")
-        assert not engine.sent_of(Race)
+        assert not engine.sent_of(Compare)
         assert "nothing to race" in status(app)
 
 
@@ -190,7 +192,7 @@ async def menu_of(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> R
     await pilot.press("m")
     assert isinstance(app.screen, RaceScreen)
     run_both(engine)
-    engine.tell(RaceFinished(2.94, identical=True))
+    engine.tell(ComparisonFinished(2.94, identical=True))
     await sees(pilot, "identical")
     await pilot.press("m")
     await wait_until(pilot, lambda: isinstance(app.screen, RaceMenu))
@@ -204,18 +206,18 @@ async def test_other_methods_race_over_the_same_question(engine: ScriptedEngine)
         await sees(pilot, "plain decoding", "prompt lookup 10", "as many guesses as pay here")
         await pilot.press("down", "down", "tab", "end", "enter")
         await sees(pilot, "Jacobi decoding", "prompt lookup 10", "waiting")
-        command = engine.sent_of(Race)[-1]
-        assert isinstance(command, Race)
-        assert (command.left, command.right) == (Contender("jacobi"), Contender("hf-prompt-lookup-10"))
+        command = engine.sent_of(Compare)[-1]
+        assert isinstance(command, Compare)
+        assert (command.left, command.right) == (MethodSpec("jacobi"), MethodSpec("hf-prompt-lookup-10"))
         assert command.messages == (Message("user", "Hello"),)
         run_both(engine)
-        engine.tell(RaceFinished(0.5, identical=True))
+        engine.tell(ComparisonFinished(0.5, identical=True))
         await sees(pilot, "Prompt lookup 10 is 2.00x as fast as Jacobi decoding")
         await pilot.press("r")
         await sees(pilot, "waiting")
-        assert engine.sent_of(Race)[-2:] == [command, command]
+        assert engine.sent_of(Compare)[-2:] == [command, command]
         run_both(engine)
-        engine.tell(RaceFinished(1.01, identical=True))
+        engine.tell(ComparisonFinished(1.01, identical=True))
         await sees(pilot, "Jacobi decoding and prompt lookup 10 are even")
         await pilot.press("escape")
         assert app.screen is app.chat_screen
@@ -228,18 +230,18 @@ async def test_a_suite_is_raced_over_with_a_running_score(engine: ScriptedEngine
         await pilot.press("tab", "tab", "down", "enter")
         for number, question in enumerate(questions):
             await sees(pilot, f"{BUNDLED[0]} {number + 1}/10", "waiting")
-            command = engine.sent_of(Race)[-1]
-            assert isinstance(command, Race)
+            command = engine.sent_of(Compare)[-1]
+            assert isinstance(command, Compare)
             assert command.fresh
             assert command.messages == (Message("user", question),)
             if number:
                 wins = number - (number > 3)
                 await sees(pilot, f"score {wins} : {number - wins} in {number} race")
             run_both(engine)
-            engine.tell(RaceFinished(0.5 if number == 3 else 2.94, identical=number != 5))
+            engine.tell(ComparisonFinished(0.5 if number == 3 else 2.94, identical=number != 5))
         await sees(pilot, "score 9 : 1 in 10 races", "9 identical", "Lookahead auto is 2.94x as fast")
         await sees(pilot, "Won by lookahead auto: 9 · by plain decoding: 1", "identical texts: 9 of 10")
-        assert len(engine.sent_of(Race)) == 11
+        assert len(engine.sent_of(Compare)) == 11
 
 
 async def test_a_suite_that_is_stopped_ends_there(engine: ScriptedEngine) -> None:
@@ -249,18 +251,18 @@ async def test_a_suite_that_is_stopped_ends_there(engine: ScriptedEngine) -> Non
         await sees(pilot, "1/10", "waiting")
         await pilot.press("escape")
         engine.tell(finished(FUNCTION[:4], "cancelled"), finished(PLAIN[:4], "cancelled", side="right"))
-        engine.tell(RaceFinished(1.0, identical=False))
+        engine.tell(ComparisonFinished(1.0, identical=False))
         await sees(pilot, "Stopped")
         await pilot.press("escape")
         assert app.screen is app.chat_screen
-        assert len(engine.sent_of(Race)) == 2
+        assert len(engine.sent_of(Compare)) == 2
 
 
 class TestWords:
     def test_a_score_adds_up_tokens_and_time(self) -> None:
         score = Score()
-        score.add(RaceFinished(2.0, identical=True), (1.0, 2.0), (100, 100))
-        score.add(RaceFinished(0.5, identical=False), (3.0, 1.5), (100, 100))
+        score.add(ComparisonFinished(2.0, identical=True), (1.0, 2.0), (100, 100))
+        score.add(ComparisonFinished(0.5, identical=False), (3.0, 1.5), (100, 100))
         assert (score.races, score.left_wins, score.right_wins, score.identical) == (2, 1, 1, 1)
         assert score.speedup == pytest.approx(3.5 / 4.0)
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol.commands import Race, Reply
-from lade_chat.protocol.events import Event, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.commands import Compare, Reply
+from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
 from lade_chat.tui.app.application import ChatApp
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
@@ -40,7 +40,7 @@ async def answered(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, tex
 
 def seeds(engine: ScriptedEngine) -> list[int | None]:
     """The seeds of all that was asked of the engine so far."""
-    asked = [command.options.sampling for command in engine.sent if isinstance(command, Reply | Race)]
+    asked = [command.options.sampling for command in engine.sent if isinstance(command, Reply | Compare)]
     return [sampling.seed if sampling else None for sampling in asked]
 
 
@@ -102,7 +102,7 @@ async def test_a_race_draws_as_its_conversation_does(engine: ScriptedEngine) -> 
         await pilot.press("ctrl+r")
         sides = reply(drawn())[1:]
         engine.tell(*sides, *(msgspec.structs.replace(event, side="right") for event in sides))  # type: ignore[type-var]
-        engine.tell(RaceFinished(1.5, identical=True))
+        engine.tell(ComparisonFinished(1.5, identical=True))
         await sees(pilot, "identical", f"seed {SEED}")
         await pilot.press("escape")
         await say(app, pilot, "one")

@@ -16,10 +16,10 @@ from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import Loaded
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
 from lade_chat.settings.models import recent
+from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import Origin, load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.app.preferences import Preferences
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.screens.settings import SettingsScreen

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from lade_chat.protocol.events import LoadFailed, Loading, RaceFinished, Tokens
+from lade_chat.protocol.events import ComparisonFinished, LoadFailed, Loading, Tokens
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.race.screen import RaceScreen
 from tests.tui.driving import opened, say, sees, status, wait_until
@@ -88,7 +88,7 @@ async def race(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None
     await wait_until(pilot, lambda: isinstance(app.screen, RaceScreen))
     engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
     engine.tell(*streamed(PLAIN, side="right", lookahead=False)[1:])
-    engine.tell(finished(PLAIN, side="right", lookahead=False), RaceFinished(2.94, identical=True))
+    engine.tell(finished(PLAIN, side="right", lookahead=False), ComparisonFinished(2.94, identical=True))
     await sees(pilot, "identical", "51 steps")
 
 

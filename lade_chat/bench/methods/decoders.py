@@ -12,13 +12,13 @@ from typing import Any
 from decoding import (
     AutoregressiveDecoder,
     Decoder,
+    DraftTables,
     JacobiDecoder,
     LookaheadConfig,
     LookaheadDecoder,
     SamplingConfig,
     Session,
     Step,
-    Tables,
     step_cost,
 )
 from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost
@@ -135,12 +135,12 @@ def _add_up(steps: Sequence[Step], session: Session) -> StepTotals:
     )
 
 
-def entries_of(tables: Tables) -> int:
+def entries_of(tables: DraftTables) -> int:
     """Count the entries of all tables: n-grams, indexed tokens and so on."""
     return sum(tables.sizes().values())
 
 
-def size_of(tables: Tables) -> int:
+def size_of(tables: DraftTables) -> int:
     """Return the bytes of all objects reachable from the tables, without their numbers."""
     seen: set[int] = set()
     waiting: list[Any] = [tables]

@@ -12,7 +12,7 @@ from transformers import GenerationConfig
 from lade_chat.bench.methods.decoders import synchronize
 from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.results.values import Reply, seed_of_draws
-from lade_chat.engine.comparison.transformers_decoder import generation_config, own_settings_aside
+from lade_chat.engine.comparison.transformers_decoder import generation_config, override_generation_config
 
 
 def generate(setup: Setup, *, name: str, **settings: Any) -> list[Method]:
@@ -36,7 +36,7 @@ def assisted(setup: Setup, *, name: str) -> list[Method]:
 
     def opened(seed: int | None) -> Replier:
         def reply(ids: Sequence[int], max_new_tokens: int) -> Reply:
-            with own_settings_aside(assistant.model, _config(setup, max_new_tokens)):
+            with override_generation_config(assistant.model, _config(setup, max_new_tokens)):
                 return _timed(setup, seed, ids, max_new_tokens, {}, arguments)
 
         return reply
@@ -57,7 +57,7 @@ def _timed(
     draws = seed_of_draws(seed, ids)
     if draws is not None:
         torch.manual_seed(draws)
-    with own_settings_aside(model, config):
+    with override_generation_config(model, config):
         started = perf_counter()
         input_ids = torch.tensor([list(ids)], device=model.device)
         output = model.generate(

@@ -140,7 +140,7 @@ class ModelFlags:
         if self.tensor_parallel and (self.lookahead_workers or 1) > 1:
             raise typer.BadParameter("it does not go with --lookahead-workers", param_hint="--tensor-parallel")
         asked = self.tensor_parallel or self.lookahead_workers
-        started = torchrun.world_size() if torchrun.under_torchrun() else None
+        started = torchrun.world_size() if torchrun.is_under_torchrun() else None
         if started is not None and asked not in (None, started):
             flag = "--tensor-parallel" if self.tensor_parallel else "--lookahead-workers"
             raise typer.BadParameter(f"torchrun has started {started} processes, not {asked}", param_hint=flag)

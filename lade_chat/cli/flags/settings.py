@@ -29,7 +29,7 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
         if name in counted and setting.field in values and given is not None and not is_given(context, setting.field):
             values[setting.field] = _converted(name, given)
     if context.parent is not None:
-        sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in settings.troubles))
+        sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in settings.problems))
     return settings
 
 

@@ -15,7 +15,7 @@ from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.commands import Load, Race, Reply
+from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions
 
@@ -76,7 +76,7 @@ def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
     return loaded
 
 
-def run(engine: Engine, command: Reply | Race) -> Iterator[Event]:
+def run(engine: Engine, command: Reply | Compare) -> Iterator[Event]:
     """Yield the command's events. Raises LadeChatError if it fails.
 
     Ctrl+C ends it within a step, a second one at once.

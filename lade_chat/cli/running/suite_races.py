@@ -15,8 +15,8 @@ from lade_chat.cli.running.output import print_json, status_line
 from lade_chat.cli.running.streams import require_output
 from lade_chat.presentation.comparison import Score, sameness
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.commands import Race
-from lade_chat.protocol.values import Contender, DecodingOptions, Message, ModelInfo, ModelOptions
+from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo, ModelOptions
 
 if TYPE_CHECKING:
     from lade_chat.engine.process.server import Engine
@@ -30,7 +30,7 @@ def compare_suites(
     system: tuple[Message, ...],
     model_options: ModelOptions,
     options: DecodingOptions,
-    contenders: tuple[Contender, Contender],
+    method_specs: tuple[MethodSpec, MethodSpec],
     *,
     as_json: bool = False,
     plain: bool = False,
@@ -51,7 +51,7 @@ def compare_suites(
         for number, (name, question) in enumerate(questions, start=1):
             line.show(f"race {number}/{len(questions)}" + (f" · {score.line()}" if score.races else ""))
             messages = (*system, Message("user", question))
-            result = run_race(engine, Race(messages, options, *contenders, fresh=True), None, None)
+            result = run_race(engine, Compare(messages, options, *method_specs, fresh=True), None, None)
             if result.cancelled:
                 break
             _count(score, result)

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 
 from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, Session
 from lade_chat.engine.comparison.ties import first_difference, tie_of
-from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, own_settings_aside
+from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.reply import ComparisonSide, ReplyRun, lookahead_config, lookahead_decoder
@@ -16,24 +16,24 @@ from lade_chat.engine.sampling import sampling_config
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.presentation.methods import (
-    DRAW_THEIR_OWN_WAY,
     FIXED,
     GENERATE,
     JACOBI,
     LOOKAHEAD,
     NEED_LOOKAHEAD,
+    OWN_SAMPLING,
     PROMPT_LOOKUP,
     in_force,
     title,
 )
-from lade_chat.protocol.commands import Race
-from lade_chat.protocol.events import Event, RaceFinished
-from lade_chat.protocol.values import Contender, DecodingOptions, Difference, Side
+from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.events import ComparisonFinished, Event
+from lade_chat.protocol.values import DecodingOptions, Difference, MethodSpec, Side
 
 WARM_UP_TOKENS = 64
 
 
-def compare(loaded: LoadedModel, session: Session, prompt: Prompt, command: Race, job: Job) -> Iterator[Event]:
+def compare(loaded: LoadedModel, session: Session, prompt: Prompt, command: Compare, job: Job) -> Iterator[Event]:
     """Decode one prompt with two methods, and compare the replies.
 
     Both sides start from copies of ``session``, which stays as it is, and each pays for its own prefill. A side's clock
@@ -44,31 +44,31 @@ def compare(loaded: LoadedModel, session: Session, prompt: Prompt, command: Race
     start = prompt.ids[:WARM_UP_TOKENS]
     list(AutoregressiveDecoder(loaded.model).generate(start, max_new_tokens=2, eos_token_ids=(), session=warm_up))
 
-    def run(method: Contender, side: Side) -> ReplyRun:
+    def run(method: MethodSpec, side: Side) -> ReplyRun:
         method = in_force(method, command.options.sizes)
         compared = ComparisonSide(side, method, decoder_for(method, loaded))
         return ReplyRun(loaded, session.copy(), prompt, command.options, job, compared)
 
     left, right = run(command.left, "left"), run(command.right, "right")
-    foreign = any(method.name in DRAW_THEIR_OWN_WAY for method in (command.left, command.right))
-    with own_settings_aside(loaded.model) if foreign else nullcontext():
+    foreign = any(method.name in OWN_SAMPLING for method in (command.left, command.right))
+    with override_generation_config(loaded.model) if foreign else nullcontext():
         yield from _alternate(left, right)
     difference = _difference(loaded, prompt, command.options, left.ids, right.ids)
     speedup = right.seconds / left.seconds if left.seconds > 0 else 0.0
-    yield RaceFinished(speedup, difference is None, difference)
+    yield ComparisonFinished(speedup, difference is None, difference)
 
 
-def check(command: Race, loaded: LoadedModel) -> None:
+def check(command: Compare, loaded: LoadedModel) -> None:
     """Raise LadeChatError for a method that cannot race with this model and these options."""
     for method in (command.left, command.right):
         if method.name in NEED_LOOKAHEAD and not loaded.info.lookahead_supported:
             raise LadeChatError(f"{title(method)} cannot race: lookahead cannot serve this model.")
         sampling = sampling_in_force(sampling_config(command.options.sampling, loaded.model))
-        if method.name in DRAW_THEIR_OWN_WAY and sampling is not None and sampling.seed is not None:
+        if method.name in OWN_SAMPLING and sampling is not None and sampling.seed is not None:
             raise LadeChatError(f"{title(method)} draws tokens in another way, so there is no race with sampling.")
 
 
-def decoder_for(method: Contender, loaded: LoadedModel) -> Decoder:
+def decoder_for(method: MethodSpec, loaded: LoadedModel) -> Decoder:
     """The decoder that implements a method."""
     if method.name in (LOOKAHEAD, FIXED):
         return lookahead_decoder(loaded, lookahead_config(method.sizes))

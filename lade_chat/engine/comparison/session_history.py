@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decoding import Session, Tables
+from decoding import DraftTables, Session
 
 
 class SessionHistory:
@@ -10,7 +10,7 @@ class SessionHistory:
 
     def __init__(self) -> None:
         self._ids: tuple[int, ...] = ()
-        self._tables: Tables | None = None
+        self._tables: DraftTables | None = None
         self._cached = 0
         self._answered: set[int] = set()
 

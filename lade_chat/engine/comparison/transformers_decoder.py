@@ -97,7 +97,7 @@ def generation_config(eos_token_ids: Sequence[int], max_new_tokens: int, **setti
 
 
 @contextmanager
-def own_settings_aside(model: Any, config: GenerationConfig | None = None) -> Iterator[None]:
+def override_generation_config(model: Any, config: GenerationConfig | None = None) -> Iterator[None]:
     """Replace the model's generation config, from which generate() fills in unset values such as penalties."""
     own, model.generation_config = model.generation_config, config or GenerationConfig()
     try:

@@ -22,10 +22,10 @@ import msgspec
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
 from lade_chat.protocol.codec import decode_command, encode
-from lade_chat.protocol.commands import Command, Explain, Load, Race, Reply
+from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
 from lade_chat.protocol.control import Inspect, Pause, Quit, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.events import Event, Failed, LoadFailed
-from lade_chat.threads import wait_briefly
+from lade_chat.threads import limit_spinning
 
 DEFAULT_ENGINE = "lade_chat.engine.chat_engine:ChatEngine"
 
@@ -73,7 +73,7 @@ class EngineServer:
                     self._running.step_once()
                 case Resume() if self._running is not None:
                     self._running.resume()
-                case Load() | Reply() | Race() | Explain():
+                case Load() | Reply() | Compare() | Explain():
                     self._waiting.append(Job(command, inspecting=self._inspecting))
                     self._changed.notify()
 
@@ -158,7 +158,7 @@ def _read(commands: BinaryIO, server: EngineServer) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Serve until stdin ends. ``--engine module:factory`` names another engine than the chat's."""
-    wait_briefly()
+    limit_spinning()
     commands, events = _claim_stdio()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl+C to the whole group
     parser = argparse.ArgumentParser(prog="lade_chat.engine.process.server")

@@ -20,7 +20,7 @@ from lade_chat.errors import DeviceError, LadeChatError, one_line
 from lade_chat.protocol.values import ModelOptions
 
 if TYPE_CHECKING:
-    from decoding.parallel import Channel, Workers
+    from decoding.parallel import Channel, PeerRanks
     from lade_chat.loading.model import LoadedModel
 
 START_SECONDS = 300.0
@@ -41,7 +41,7 @@ class Ranks:
         self._threads: int | None = None
         self._assigning: Thread | None = None
         self._trouble: str | None = None
-        self._workers: Workers | None = None
+        self._workers: PeerRanks | None = None
         self._split = False
 
     def assign(self, options: ModelOptions, change: tuple[str, str] | None = None) -> None:
@@ -75,7 +75,7 @@ class Ranks:
         if self._size == 1 and self._assigning is None:
             return loaded
         self._wait_until_assigned()
-        from decoding.parallel import Mirror, Workers
+        from decoding.parallel import Mirror, PeerRanks
 
         problems = [problem for channel in self._loading if (problem := self._problem(channel)) is not None]
         problems += [] if self._trouble is None else [self._trouble]
@@ -86,7 +86,7 @@ class Ranks:
                 raise LadeChatError(problems[0])
             mirror = Mirror(loaded.model, self._serving)
             return replace(loaded, info=msgspec.structs.replace(info, tensor_parallel=mirror.ranks))
-        self._workers = Workers(self._serving)
+        self._workers = PeerRanks(self._serving)
         info = msgspec.structs.replace(info, lookahead_workers=self._workers.ranks)
         return replace(loaded, info=info, workers=self._workers)
 
@@ -164,7 +164,7 @@ class Ranks:
 
         stores: Any = dist
         store: torchrun.Store
-        if torchrun.under_torchrun():
+        if torchrun.is_under_torchrun():
             shared = torchrun.store()
             engine = shared.add(torchrun.ENGINES, 1)
             shared.set(f"{torchrun.ENGINES}/{engine}", "1")
@@ -179,9 +179,9 @@ class Ranks:
         except BaseException:
             self.close()
             raise
-        from decoding.parallel import channels_to_workers
+        from decoding.parallel import channels_to_ranks
 
-        self._channels, self._size = channels_to_workers(), size
+        self._channels, self._size = channels_to_ranks(), size
 
     def _launch(self, size: int, port: int) -> None:
         if os.name != "posix":
@@ -215,40 +215,40 @@ class Ranks:
 
     def _release(self) -> None:
         """Release the ranks from the previous model."""
-        from decoding.parallel import WorkerLostError
+        from decoding.parallel import RankLostError
         from decoding.parallel.channel import Kind
 
         for channel in self._loading:
             self._problem(channel)
         for channel in self._serving:
-            with contextlib.suppress(WorkerLostError):
+            with contextlib.suppress(RankLostError):
                 channel.send(Kind.END)
         self._loading, self._serving = [], []
 
     def _send_all(self, assignment: bytes) -> None:
-        from decoding.parallel import WorkerLostError
+        from decoding.parallel import RankLostError
         from decoding.parallel.channel import Kind
 
         for channel in tuple(self._channels):
             try:
                 channel.send_bytes(Kind.NOTE, assignment)
                 self._loading.append(channel)
-            except WorkerLostError as error:
+            except RankLostError as error:
                 self._channels.remove(channel)
                 self._trouble = f"A lookahead worker is missing: {error}."
 
     def _problem(self, channel: Channel) -> str | None:
         """Wait until a rank has loaded the model; returns a line that says why it could not."""
-        from decoding.parallel import WorkerLostError
-        from decoding.parallel.channel import Kind, bytes_of
+        from decoding.parallel import RankLostError
+        from decoding.parallel.channel import Kind, decode_bytes
 
         try:
             while (message := channel.receive())[0] is not Kind.NOTE:
                 pass  # a late answer to a step
-        except WorkerLostError as error:
+        except RankLostError as error:
             self._channels.remove(channel)
             return f"A lookahead worker is missing: {error}."
-        problem = msgspec.json.decode(bytes_of(message[1]), type=Answer).problem
+        problem = msgspec.json.decode(decode_bytes(message[1]), type=Answer).problem
         if problem is None:
             self._serving.append(channel)
             return None
@@ -258,7 +258,7 @@ class Ranks:
         """Divide the processor's threads among the ranks; torchrun's own setting stays."""
         import torch
 
-        if not torchrun.under_torchrun() and self._threads is None:
+        if not torchrun.is_under_torchrun() and self._threads is None:
             self._threads = torch.get_num_threads()
             torch.set_num_threads(max(1, self._threads // size))
         return torch.get_num_threads()
@@ -271,7 +271,7 @@ def _check_devices(options: ModelOptions, size: int) -> None:
     import torch
 
     wanted = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
-    if torchrun.under_torchrun() or not wanted.startswith("cuda") or not torch.cuda.is_available():
+    if torchrun.is_under_torchrun() or not wanted.startswith("cuda") or not torch.cuda.is_available():
         return
     if wanted != "cuda" or torch.cuda.device_count() < size:
         raise DeviceError(

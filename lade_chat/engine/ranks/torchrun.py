@@ -23,7 +23,7 @@ END_SECONDS = 5.0
 """Rank 0's patience with a store that may be shutting down too."""
 
 
-def under_torchrun() -> bool:
+def is_under_torchrun() -> bool:
     """Return True if torchrun started this process, or its parent, as one of several."""
     return "TORCHELASTIC_RUN_ID" in os.environ and world_size() > 1
 

@@ -15,7 +15,7 @@ import msgspec
 from lade_chat.engine.ranks import torchrun
 from lade_chat.errors import one_line, summary
 from lade_chat.protocol.values import ModelOptions
-from lade_chat.threads import wait_briefly
+from lade_chat.threads import limit_spinning
 
 if TYPE_CHECKING:
     from decoding.parallel import Channel
@@ -64,7 +64,7 @@ def arrived(rank: int) -> str:
 
 def run_worker(port: int, ranks: int) -> None:
     """Run a worker that the launcher has started, until rank 0 releases it or ends."""
-    wait_briefly()
+    limit_spinning()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     import torch.distributed as dist
@@ -79,7 +79,7 @@ def run_worker(port: int, ranks: int) -> None:
 
 def run_under_torchrun() -> None:
     """Run a rank other than 0 that torchrun has started: serve each of rank 0's engines until rank 0 ends."""
-    wait_briefly()
+    limit_spinning()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stderr, parent = _leave_terminal(), os.getppid()
     threading.Thread(target=_end_with_parent, args=(parent,), daemon=True).start()
@@ -121,17 +121,17 @@ def _serve_engines(store: torchrun.Store) -> None:
 def _serve(store: torchrun.Store, rank: int, ranks: int) -> None:
     """Join, and carry out assignments until rank 0 releases this rank or ends."""
     join(store, rank, ranks)
-    from decoding.parallel import Channel, WorkerLostError
-    from decoding.parallel.channel import Kind, bytes_of
+    from decoding.parallel import Channel, RankLostError
+    from decoding.parallel.channel import Kind, decode_bytes
 
     channel = Channel(0)
-    with suppress(WorkerLostError):
+    with suppress(RankLostError):
         while True:
             kind, words = channel.receive()
             if kind is Kind.END:
                 return
             if kind is Kind.NOTE:
-                _carry_out(msgspec.json.decode(bytes_of(words), type=Assignment), channel, rank)
+                _carry_out(msgspec.json.decode(decode_bytes(words), type=Assignment), channel, rank)
 
 
 def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:

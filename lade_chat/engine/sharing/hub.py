@@ -17,7 +17,7 @@ from lade_chat.engine.sharing.address import Address
 from lade_chat.engine.sharing.shared_engine import CachingEngine, SharedEngine
 from lade_chat.protocol.codec import encode
 from lade_chat.protocol.events import Event
-from lade_chat.threads import wait_briefly
+from lade_chat.threads import limit_spinning
 
 MAX_TABS = 32
 """Further connections are closed: each tab costs two threads and may hold a cache."""
@@ -85,7 +85,7 @@ def _end_with_stdin(address: Address) -> None:
 
 def main() -> None:
     """Serve tabs at the address in the environment until stdin ends. An argument names another engine."""
-    wait_briefly()
+    limit_spinning()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl+C to the whole group
     address = Address.of_environment()
     if address is None:

@@ -25,19 +25,19 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import models
 from lade_chat.settings.file import SettingsError
 from lade_chat.settings.kinds import Value, as_text
+from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.settings.settings import nearest
 from lade_chat.store.store import Store
 from lade_chat.tui.app.engine_link import Engine
-from lade_chat.tui.app.key_names import KeyNames, named, other_keys, usual_keys
-from lade_chat.tui.app.preferences import NOTHING_KEPT, Preferences
 from lade_chat.tui.chat.commands import palette_lines, run
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.set_option import NAMES as OPTIONS
 from lade_chat.tui.chat.set_option import with_option
 from lade_chat.tui.chat.view import Phase
-from lade_chat.tui.conversations.conversation_session import NEW, Start
+from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
+from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for, named
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.palettes import THEMES
 from lade_chat.tui.widgets.dialog import Palette
@@ -80,8 +80,8 @@ class ChatApp(Colouring):
         """Set when the application has been asked to end."""
         self.preferences = preferences
         self.data_folder = store.path.parent
-        usual = usual_keys(ChatScreen, ChatApp)
-        self._custom_keys, self._refused_keys = other_keys(preferences.keys, usual)
+        usual = default_keys(ChatScreen, ChatApp)
+        self._custom_keys, self._refused_keys = keymap_for(preferences.keys, usual)
         self.key_names = KeyNames({**usual, **self._custom_keys})
         self.colours = preferences.colours
         for theme in THEMES:
@@ -141,20 +141,20 @@ class ChatApp(Colouring):
 
     def _apply_preferences(self) -> None:
         """Apply the user's theme and keys, and report what is wrong with the settings."""
-        troubles = [*self.preferences.troubles]
+        problems = [*self.preferences.problems]
         theme = self.preferences.theme
         if theme is not None and theme in self.available_themes:
             self.theme = theme
         elif theme is not None:
             near = nearest(theme, self.available_themes)
-            troubles.append(f"there is no theme {theme}{f'; did you mean {near}?' if near else ''}")
+            problems.append(f"there is no theme {theme}{f'; did you mean {near}?' if near else ''}")
         self.set_keymap(self._custom_keys)
-        troubles += self._refused_keys
-        self.call_after_refresh(self._report, troubles)
+        problems += self._refused_keys
+        self.call_after_refresh(self._report, problems)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
 
-    def _report(self, troubles: Iterable[str]) -> None:
-        for trouble in troubles:
+    def _report(self, problems: Iterable[str]) -> None:
+        for trouble in problems:
             self.chat_screen.transcript.note(f"Settings: {trouble}", "error")
 
     def _keep_theme(self, theme: Theme) -> None:

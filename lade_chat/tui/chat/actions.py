@@ -25,7 +25,7 @@ from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
 from lade_chat.tui.theme.legend import view_of
 from lade_chat.tui.transcript.turn import Turn
-from lade_chat.tui.transcript.turn_menu import Deed, TurnMenu
+from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
 
 
 class ChatActions:
@@ -55,7 +55,7 @@ class ChatActions:
         has_code = bool(code_blocks(self.chat.conversation.whole_reply(number)))
         self.ui.screen.app.push_screen(TurnMenu(turn.kept, has_code=has_code), partial(self._act_on, number))
 
-    def _act_on(self, turn: int, action: Deed | None) -> None:
+    def _act_on(self, turn: int, action: TurnAction | None) -> None:
         session = self.chat.conversation
         match action:
             case "copy":

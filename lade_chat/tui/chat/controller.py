@@ -30,7 +30,7 @@ from lade_chat.tui.chat.race_controller import RaceController
 from lade_chat.tui.chat.reply_controller import ReplyController
 from lade_chat.tui.chat.sampling import ConversationSampling, seeds_of
 from lade_chat.tui.chat.view import ChatState, ChatView, Phase, StatePublisher
-from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession
+from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.conversations.store_worker import Job, StoreWorker
 
 SAME_TEXT = "Greedy decoding gives the same text to the same question. /set temperature 0.8 draws another."

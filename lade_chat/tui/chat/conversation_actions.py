@@ -7,8 +7,8 @@ from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.display import ChatWidgets
-from lade_chat.tui.conversations.conversation_session import Start
-from lade_chat.tui.conversations.screen import ConversationList
+from lade_chat.tui.conversations.list_screen import ConversationList
+from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.conversations.store_worker import StoreWorker
 
 FIRST_SECONDS = 0.5

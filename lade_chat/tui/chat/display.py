@@ -13,10 +13,9 @@ from lade_chat.presentation.metrics import Part, options_forms, part, promise, r
 from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import ModelInfo, Statistics
-from lade_chat.tui.app.key_names import KeyNames, keys_of
 from lade_chat.tui.chat.saving import default_name, save_picture
 from lade_chat.tui.chat.view import ChatState, Phase
-from lade_chat.tui.conversations.conversation_session import OpenConversation, ShownTurn
+from lade_chat.tui.conversations.session import OpenConversation, ShownTurn
 from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.inspector.panel import DebugPanel
@@ -25,6 +24,7 @@ from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.picture_name import PictureName
+from lade_chat.tui.terminal.key_names import KeyNames, keys_of
 from lade_chat.tui.theme.legend import view_of
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import Notice

@@ -12,7 +12,7 @@ from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.conversation import Conversation
 from lade_chat.tui.chat.model_loads import ModelLoads
 from lade_chat.tui.chat.view import ChatView, Phase, StatePublisher
-from lade_chat.tui.conversations.conversation_session import ConversationSession
+from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import Job
 
 

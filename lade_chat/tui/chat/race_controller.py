@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lade_chat.protocol.commands import Command
-from lade_chat.protocol.events import Event, Failed, RaceFinished, ReplyFinished
-from lade_chat.protocol.values import Contender, DecodingOptions, Message
+from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec
 from lade_chat.tui.chat.view import ChatView, Phase, StatePublisher
-from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession
+from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.race.queue import Heat, Races
 
 
@@ -43,7 +43,7 @@ class RaceController:
         self._races.single(Heat(text if given else self._session.last_question or "", messages))
         self._begin_heat()
 
-    def again(self, left: Contender | None = None, right: Contender | None = None, suite: str = "") -> None:
+    def again(self, left: MethodSpec | None = None, right: MethodSpec | None = None, suite: str = "") -> None:
         """Race once more over the same question, or over a suite; with other methods where they are given."""
         if refusal := self._publisher.state.refusal_to_race():
             self._view.refuse(refusal)
@@ -60,12 +60,12 @@ class RaceController:
 
     def handle(self, event: Event) -> bool:
         """Show and count an event; True if it ended the race."""
-        if isinstance(event, ReplyFinished | RaceFinished):
+        if isinstance(event, ReplyFinished | ComparisonFinished):
             self._races.ended(event, stopped=self._publisher.state.stopping)
         self._view.race_event(event)
         if isinstance(event, Failed):
             self._races.give_up()
-        return isinstance(event, RaceFinished | Failed)
+        return isinstance(event, ComparisonFinished | Failed)
 
     def begin_next(self) -> None:
         """Begin the suite's next race, if there is one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.store.values import Model
 from lade_chat.tui.chat.view import ChatView
-from lade_chat.tui.conversations.conversation_session import Asked, ConversationSession
+from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.reply.text import ReplyText
 

@@ -17,18 +17,18 @@ from lade_chat.protocol.commands import Command
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.store.running_reply import SAVE_SECONDS
 from lade_chat.store.store import Store
-from lade_chat.tui.app.key_names import named
 from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.chat.commands import COMMANDS, run
 from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
 from lade_chat.tui.chat.view import Phase
-from lade_chat.tui.conversations.conversation_session import Start
+from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.editor import Prompt
+from lade_chat.tui.terminal.key_names import named
 from lade_chat.tui.transcript.alternatives import Alternatives
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import Notice, NoticeKind

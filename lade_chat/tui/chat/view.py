@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
-from lade_chat.tui.conversations.conversation_session import OpenConversation, ShownTurn
+from lade_chat.tui.conversations.session import OpenConversation, ShownTurn
 from lade_chat.tui.race.queue import Races
 
 STILL_ANSWERING = "The model is still answering. {stop} stops it."

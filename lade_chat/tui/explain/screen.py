@@ -19,13 +19,13 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import EngineLost, Event, Failed
 from lade_chat.protocol.tutorial import (
     Beginning,
+    Chapter,
     Collection,
     Comparison,
     Convergence,
     Explained,
     ExplainFinished,
     Verification,
-    Walk,
 )
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.explain.beginning import beginning_pages
@@ -150,7 +150,7 @@ class ExplainScreen(ClosingScreen[None]):
             self._playing.stop()
             self._playing = None
 
-    def _pages_of(self, walk: Walk) -> list[Page]:
+    def _pages_of(self, walk: Chapter) -> list[Page]:
         match walk:
             case Beginning():
                 model = self._model

@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.tui.app.key_names import keys_of
+from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.tooltips import explain
 
 NOTHING_YET = (

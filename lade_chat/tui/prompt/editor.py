@@ -13,9 +13,9 @@ from textual.reactive import var
 from textual.widgets import TextArea
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.tui.app.key_names import keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_command
 from lade_chat.tui.prompt.completion_list import CompletionList
+from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.legend import bear_legend
 
 PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 
 from lade_chat.presentation.methods import NAMES, in_force, meaning, title
-from lade_chat.protocol.values import Contender, Sizes
+from lade_chat.protocol.values import MethodSpec, Sizes
 from lade_chat.suites.prompts import BUNDLED
 from lade_chat.tui.widgets.dialog import Dialog
 
@@ -19,8 +19,8 @@ from lade_chat.tui.widgets.dialog import Dialog
 class RaceChoice(NamedTuple):
     """``suite`` None: over the same question again."""
 
-    left: Contender
-    right: Contender
+    left: MethodSpec
+    right: MethodSpec
     suite: str | None
 
 
@@ -33,9 +33,9 @@ class RaceMenu(Dialog[RaceChoice | None]):
         Binding("left", "app.focus_previous", show=False),
     ]
 
-    def __init__(self, left: Contender, right: Contender, sizes: Sizes | None) -> None:
+    def __init__(self, left: MethodSpec, right: MethodSpec, sizes: Sizes | None) -> None:
         super().__init__()
-        self._contenders = [in_force(Contender(name), sizes) for name in NAMES]
+        self._contenders = [in_force(MethodSpec(name), sizes) for name in NAMES]
         self._now = [in_force(each, sizes) for each in (left, right)]
 
     def compose(self) -> ComposeResult:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from lade_chat.presentation.comparison import Score
 from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, in_force, title
-from lade_chat.protocol.commands import Race
-from lade_chat.protocol.events import RaceFinished, ReplyFinished
-from lade_chat.protocol.values import Contender, DecodingOptions, Message, Side
+from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.events import ComparisonFinished, ReplyFinished
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, Side
 from lade_chat.suites.prompts import bundled_suites, choose
 
 SUITE_PROMPTS = 10
@@ -28,7 +28,7 @@ class Races:
     """The sides stay chosen until others are; a suite's races are counted into a score."""
 
     def __init__(self) -> None:
-        self.left, self.right = Contender(LOOKAHEAD), Contender(PLAIN)
+        self.left, self.right = MethodSpec(LOOKAHEAD), MethodSpec(PLAIN)
         self.heat: Heat | None = None
         self.score: Score | None = None
         self.suite = ""
@@ -53,13 +53,13 @@ class Races:
         self.score, self.suite, self.total = Score(), name, len(questions)
         self.heat = self._waiting.popleft()
 
-    def command(self, options: DecodingOptions) -> Race:
+    def command(self, options: DecodingOptions) -> Compare:
         """Command for the engine that runs the current race."""
         assert self.heat is not None
         self._ends.clear()
-        return Race(self.heat.messages, options, self.left, self.right, fresh=self.heat.fresh)
+        return Compare(self.heat.messages, options, self.left, self.right, fresh=self.heat.fresh)
 
-    def ended(self, event: ReplyFinished | RaceFinished, *, stopped: bool) -> None:
+    def ended(self, event: ReplyFinished | ComparisonFinished, *, stopped: bool) -> None:
         """Count what came of the heat, if it belongs to a suite and was run to its end."""
         if isinstance(event, ReplyFinished):
             self._ends[event.side] = event

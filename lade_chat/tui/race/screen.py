@@ -14,10 +14,10 @@ from textual.widgets import Static
 from lade_chat.export.recording import Recording
 from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import outcome, sameness, winner
-from lade_chat.presentation.methods import ONE_BY_ONE
+from lade_chat.presentation.methods import WITHOUT_GUESSES
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.events import EngineLost, Event, Failed, Prefilling, RaceFinished, ReplyFinished, Tokens
+from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import Side
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Races
@@ -81,8 +81,8 @@ class RaceScreen(ClosingScreen[None]):
         yield Static(Content(self._races.heading()), markup=False, id="race-score")
         with Container(id="race-panes"):
             races = self._races
-            yield RacePane("left", self._titles[0], guesses=races.left.name not in ONE_BY_ONE)
-            yield RacePane("right", self._titles[1], guesses=races.right.name not in ONE_BY_ONE)
+            yield RacePane("left", self._titles[0], guesses=races.left.name not in WITHOUT_GUESSES)
+            yield RacePane("right", self._titles[1], guesses=races.right.name not in WITHOUT_GUESSES)
         yield Static(SLOWER_THAN_LIFE, markup=False, id="race-verdict")
         yield KeyFooter()
 
@@ -139,7 +139,7 @@ class RaceScreen(ClosingScreen[None]):
             case ReplyFinished():
                 self._pane(event.side).end(event.finish_reason, event.statistics)
                 self._compare()
-            case RaceFinished():
+            case ComparisonFinished():
                 first = winner(event.speedup)
                 if first is not None and not self._stopped:
                     self._pane(first).add_class("winner")
@@ -171,7 +171,7 @@ class RaceScreen(ClosingScreen[None]):
             return "neck and neck"
         return f"{self._titles[ahead]} leads by {lead} at {seconds(panes[ahead].statistics.seconds)}"
 
-    def _result(self, event: RaceFinished) -> str:
+    def _result(self, event: ComparisonFinished) -> str:
         left, right = (self._pane(side).statistics for side in ("left", "right"))
         times = [seconds(side.seconds) for side in (left, right)]
         self._outcome = ("stopped before the end, so there is no winner",)

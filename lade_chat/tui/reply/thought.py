@@ -11,8 +11,8 @@ from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.inspection import Origin
-from lade_chat.tui.app.key_names import keys_of
 from lade_chat.tui.reply.tinted_text import TintedText
+from lade_chat.tui.terminal.key_names import keys_of
 
 
 class Thought(Vertical):

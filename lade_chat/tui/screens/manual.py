@@ -16,9 +16,9 @@ from textual.widgets import Input, Markdown, OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.protocol.values import ModelInfo
-from lade_chat.tui.app.key_names import keys_of
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import ManualPage, manual_pages, page_named
+from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.legend import bear_legend
 from lade_chat.tui.widgets.dialog import Dialog
 

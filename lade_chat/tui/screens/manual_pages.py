@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from lade_chat.presentation.metric_help import MEASURED
+from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.metrics import ORIGINS
 from lade_chat.protocol.values import ModelInfo
-from lade_chat.tui.app.key_names import KeyNames
 from lade_chat.tui.prompt.completion import CompletableCommand
+from lade_chat.tui.terminal.key_names import KeyNames
 
 NAMES = (
     "keys",
@@ -57,7 +57,7 @@ def manual_pages(
         "{commands}": _table([(f"/{each.name} {each.takes}".strip(), each.does) for each in commands]),
         "{actions}": _table([(action, keys.all(action)) for action in keys.keys]),
         "{origins}": _table([*ORIGINS.items()]),
-        "{measured}": _table([*MEASURED.items()]),
+        "{measured}": _table([*METRIC_HELP.items()]),
         "{model}": f"{model.name} runs on {model.device} in {model.dtype}." if model is not None else "",
     }
     return tuple(_page(name, keys, lists) for name in NAMES)

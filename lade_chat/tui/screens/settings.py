@@ -15,8 +15,8 @@ from textual.widgets import Input, Label, Select, Static
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 from lade_chat.settings.kinds import Switch, Text, Value, as_text
+from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import parse
-from lade_chat.tui.app.preferences import Preferences
 from lade_chat.tui.widgets.dialog import Dialog
 
 _FIRST = ("theme", "colours", "system", "max_new_tokens")

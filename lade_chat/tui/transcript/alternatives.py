@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.style import Style
 from textual.widgets import Static
 
-from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.conversations.session import ShownTurn
 
 
 class Alternatives(Static):

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.store.tree import wholes
 from lade_chat.store.values import Turn as KeptTurn
-from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.earlier import Earlier
 from lade_chat.tui.transcript.notice import Notice, NoticeKind

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted
 from lade_chat.store.values import Turn
-from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.transcript.split import split
 
 AT_ONCE = 20

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.transcript.alternatives import Alternatives
 from lade_chat.tui.transcript.attached_text import AttachedText
 from lade_chat.tui.widgets.stack import Stack

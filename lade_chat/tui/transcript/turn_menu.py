@@ -12,11 +12,11 @@ from textual.events import Key
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from lade_chat.tui.conversations.conversation_session import ShownTurn
+from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.widgets.dialog import Dialog
 
-Deed: TypeAlias = Literal["copy", "code", "retry", "edit", "branch", "before", "after"]
-_WORDS: dict[Deed, tuple[str, str]] = {
+TurnAction: TypeAlias = Literal["copy", "code", "retry", "edit", "branch", "before", "after"]
+_WORDS: dict[TurnAction, tuple[str, str]] = {
     "copy": ("c", "Copy the reply"),
     "code": ("k", "Copy its code"),
     "retry": ("r", "Ask again"),
@@ -28,14 +28,14 @@ _WORDS: dict[Deed, tuple[str, str]] = {
 """Each with the letter that does it."""
 
 
-class TurnMenu(Dialog[Deed | None]):
+class TurnMenu(Dialog[TurnAction | None]):
     """A letter, a click, or Enter does it; Esc leaves everything as it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close")]
 
     def __init__(self, shown: ShownTurn, *, has_code: bool = False) -> None:
         super().__init__()
-        unfit: set[Deed] = set()
+        unfit: set[TurnAction] = set()
         if not shown.turn.reply:
             unfit.add("copy")
         if not has_code:
@@ -46,7 +46,7 @@ class TurnMenu(Dialog[Deed | None]):
             unfit.add("before")
         if shown.place == shown.count:
             unfit.add("after")
-        self._deeds = [deed for deed in get_args(Deed) if deed not in unfit]
+        self._deeds = [deed for deed in get_args(TurnAction) if deed not in unfit]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
@@ -56,7 +56,7 @@ class TurnMenu(Dialog[Deed | None]):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.dismiss(cast(Deed, event.option_id))
+        self.dismiss(cast(TurnAction, event.option_id))
 
     def on_key(self, event: Key) -> None:
         for deed in self._deeds:
@@ -65,6 +65,6 @@ class TurnMenu(Dialog[Deed | None]):
                 self.dismiss(deed)
 
     @staticmethod
-    def _row(deed: Deed) -> Content:
+    def _row(deed: TurnAction) -> Content:
         letter, words = _WORDS[deed]
         return Content.assemble((f" {letter}  ", "bold"), words)

@@ -12,7 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.colours import ColourView
-from lade_chat.tui.app.key_names import keys_of
+from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.legend import follow_view, legend
 from lade_chat.tui.theme.tint import VERIFIED
 

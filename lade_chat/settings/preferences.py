@@ -23,7 +23,7 @@ class Preferences:
     keys: Mapping[str, str] = field(default_factory=dict)
     theme: str | None = None
     colours: ColourView = "verified"
-    troubles: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -36,7 +36,7 @@ class Preferences:
         """``theme`` and ``colours`` are the initial ones; without ``colours``, those of the settings."""
         colours = colours or view_named(settings.get("colours"))
         kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
-        return cls(settings.path, kept, origins, settings.keys, theme, colours, settings.troubles)
+        return cls(settings.path, kept, origins, settings.keys, theme, colours, settings.problems)
 
     def overruled(self, name: str) -> bool:
         """Return True if a flag or the environment overrides the file for this setting."""

@@ -17,7 +17,7 @@ from textual.widgets.option_list import Option
 from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.values import Model, Summary
-from lade_chat.tui.conversations.conversation_session import ConversationSession
+from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.dialog import Dialog
 from lade_chat.tui.widgets.key_footer import KeyFooter

@@ -65,7 +65,7 @@ def named(bindings: Iterable[BindingType]) -> list[BindingType]:
     return [_named(binding) for binding in bindings]
 
 
-def usual_keys(*classes: type) -> dict[str, str]:
+def default_keys(*classes: type) -> dict[str, str]:
     """Return the actions whose keys can be changed, with their default keys."""
     found: dict[str, str] = {}
     for each in classes:
@@ -75,26 +75,26 @@ def usual_keys(*classes: type) -> dict[str, str]:
     return found
 
 
-def other_keys(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+def keymap_for(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return the keymap to set, and a line for each change that is refused: no such action, or a key in use."""
     keymap: dict[str, str] = {}
-    troubles: list[str] = []
+    problems: list[str] = []
     for name, keys in wanted.items():
         if name in usual:
             keymap[name] = keys
         else:
             near = nearest(name, usual)
-            troubles.append(f"[keys] has no action {name}{f'; did you mean {near}?' if near else ''}")
+            problems.append(f"[keys] has no action {name}{f'; did you mean {near}?' if near else ''}")
     in_force = {**usual, **keymap}
     owner = {key: name for name, keys in in_force.items() if name not in keymap for key in keys.split(",")}
     for name, keys in list(keymap.items()):
         taken = [key for key in keys.split(",") if key in owner]
         if taken:
-            troubles.append(f"[keys] {name}: {taken[0]} belongs to {owner[taken[0]]}; give that another key too")
+            problems.append(f"[keys] {name}: {taken[0]} belongs to {owner[taken[0]]}; give that another key too")
             del keymap[name]
         else:
             owner.update(dict.fromkeys(keys.split(","), name))
-    return keymap, troubles
+    return keymap, problems
 
 
 def _named(binding: BindingType) -> BindingType:
