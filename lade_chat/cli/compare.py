@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,29 +23,22 @@ from lade_chat.cli.flags.arguments import (
 )
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
-from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine
 from lade_chat.cli.running.exports import check_exports, write_exports
-from lade_chat.cli.running.output import Collected, PassingLine, details, print_json, status_line, style_of
+from lade_chat.cli.running.output import details, print_json, status_line
 from lade_chat.cli.running.prompt_input import read_prompt
+from lade_chat.cli.running.race import SLOWER, Result, run_race
 from lade_chat.cli.running.streams import require_output
-from lade_chat.errors import LadeChatError
+from lade_chat.cli.running.suite_races import compare_suites
 from lade_chat.export.content import Content
 from lade_chat.presentation.colours import ColourView
-from lade_chat.presentation.comparison import outcome, sameness
-from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, contender, in_force, title
-from lade_chat.presentation.metrics import reason_forms, sampling_forms
-from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, contender
 from lade_chat.protocol.commands import Compare
-from lade_chat.protocol.events import ComparisonFinished, Prefilling, ReplyFinished, Tokens
-from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo, ModelOptions, Side
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import Suite, bundled_suites, choose
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from lade_chat.engine.process.server import Engine
 
 EPILOG = epilog("""
@@ -58,9 +50,6 @@ lade-chat compare --suite lists,math --limit 5
 """)
 
 DEFAULT = (MethodSpec(LOOKAHEAD), MethodSpec(PLAIN))
-SLOWER = "Each side's clock runs only during its own steps, so the race is shown slower than life."
-_FRAME_LINES = 8
-"""Lines of the live view that hold no text: borders, titles, metrics and the note."""
 
 
 @with_shared_options
@@ -88,7 +77,6 @@ def compare(
     if suites is not None:
         if export:
             raise usage("--export is for a single prompt")
-        from lade_chat.cli.running.suite_races import compare_suites
 
         system = options.messages("")[:-1]
         model_and_decoding = options.model(), options.decoding()
@@ -160,142 +148,6 @@ def run_compare(
     sides = tuple(result.sides.values())
     write_exports(exports, Content(messages[-1].content, model, sides, tuple(result.outcome(model)), view))
     return INTERRUPTED if result.cancelled else 0
-
-
-def run_race(
-    engine: Engine,
-    command: Compare,
-    line: PassingLine | None,
-    console: Console | None,
-    view: ColourView = "verified",
-) -> Result:
-    """Run the race to its end, live on ``console`` if there is one; ``line`` shows the progress of the prefill."""
-    from rich.console import Group
-    from rich.live import Live
-    from rich.text import Text
-
-    result = Result(command, view)
-    live = None
-    try:
-        for event in run(engine, command):
-            if isinstance(event, Prefilling) and live is None:
-                if line is not None:
-                    line.show_event(event)
-            elif isinstance(event, Tokens | ReplyFinished):
-                result.sides[event.side].take(event)
-                if line is not None:
-                    line.clear()
-                if console is not None and live is None:
-                    live = Live(console=console, auto_refresh=False, transient=True)
-                    live.start()
-                if console is not None and live is not None:
-                    live.update(Group(result.panes(console, fit=True), Text(SLOWER, style="dim")), refresh=True)
-            elif isinstance(event, ComparisonFinished):
-                result.finished = event
-    finally:
-        if line is not None:
-            line.clear()
-        if live is not None:
-            live.stop()
-    if result.finished is None:
-        raise LadeChatError("the race ended without a result")
-    return result
-
-
-class Result:
-    """Both sides of a race, so far or at its end."""
-
-    def __init__(self, command: Compare, view: ColourView) -> None:
-        self._view = view
-        sizes = command.options.sizes
-        self.method_specs: dict[Side, MethodSpec] = {
-            "left": in_force(command.left, sizes),
-            "right": in_force(command.right, sizes),
-        }
-        self.titles: dict[Side, str] = {
-            "left": title(self.method_specs["left"]),
-            "right": title(self.method_specs["right"]),
-        }
-        self.sides: dict[Side, Collected] = {"left": Collected(), "right": Collected()}
-        self.finished: ComparisonFinished | None = None
-
-    @property
-    def cancelled(self) -> bool:
-        return any(side.finish_reason == "cancelled" for side in self.sides.values())
-
-    def as_json(self, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
-        """``left`` and ``right`` as in ``ask --json`` and the ``method`` of each, then how they compare."""
-        assert self.finished is not None
-        difference = self.finished.difference
-        return {
-            **{
-                side: {**collected.as_json(model, options), "method": self.method_specs[side].name}
-                for side, collected in self.sides.items()
-            },
-            "speedup": self.finished.speedup if math.isfinite(self.finished.speedup) else None,
-            "identical": self.finished.identical,
-            "difference": None
-            if difference is None
-            else {name: getattr(difference, name) for name in difference.__struct_fields__},
-        }
-
-    def verdict(self, model: ModelInfo) -> list[str]:
-        """The two times, how tokens were drawn, the speed-up, and whether the texts are the same; a line each."""
-        width = 2 + max(map(len, self.titles.values()))
-        lines = []
-        for side, collected in self.sides.items():
-            s, name = collected.statistics, f"{self.titles[side]}:"
-            reason = reason_forms(s, collected.finish_reason)[-1]
-            lines.append(f"{name:{width}}{_metrics(collected)} · {s.tokens_per_step:.1f} tokens/step · {reason}")
-        if (sampling := self.sides["left"].statistics.sampling) is not None:
-            lines.append(f"sampling: {sampling_forms(sampling)[0]}")
-        return [*lines, *self.outcome(model)]
-
-    def outcome(self, model: ModelInfo) -> list[str]:
-        """The speed-up, and whether the texts are the same; a line each."""
-        assert self.finished is not None
-        if self.cancelled:
-            return ["stopped before the end, so there is no winner"]
-        faster = outcome(self.finished.speedup, self.titles["left"], self.titles["right"])
-        return [f"speed-up: {self.finished.speedup:.2f}x ({faster})", sameness(self.finished, model.dtype)]
-
-    def print_plainly(self, model: ModelInfo, out: TextIO) -> None:
-        """The two texts under their titles, then the verdict, without a colour."""
-        for side, collected in self.sides.items():
-            out.write(f"--- {self.titles[side]}\n{collected.text}\n")
-        out.write("---\n" + "".join(f"{line}\n" for line in self.verdict(model)))
-        out.flush()
-
-    def panes(self, console: Console, *, fit: bool = False) -> Table:
-        """The two texts side by side, tinted; with ``fit`` only as much of their ends as the screen holds."""
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(expand=True, show_footer=True)
-        width = max(1, (console.width - 7) // 2)
-        height = max(1, console.height - _FRAME_LINES) if fit else None
-        texts = []
-        for side, collected in self.sides.items():
-            table.add_column(self.titles[side], footer=Text(_metrics(collected)), ratio=1, width=width)
-            texts.append(_tinted(collected, self._view, console, width, height))
-        table.add_row(*texts)
-        return table
-
-
-def _tinted(collected: Collected, view: ColourView, console: Console, width: int, height: int | None) -> Text:
-    """A side's text wrapped to ``width``, its last ``height`` lines if a height is given."""
-    from rich.text import Text
-
-    text = Text()
-    for piece in collected.pieces:
-        text.append(printable(piece.text), style_of(piece.origin, view, console))
-    lines = text.wrap(console, width)
-    return Text("\n").join(lines if height is None else lines[-height:])
-
-
-def _metrics(collected: Collected) -> str:
-    s = collected.statistics
-    return f"{s.seconds:.2f} s · {s.tokens_per_second:.1f} tok/s · {s.steps} steps"
 
 
 def _print_details(result: Result) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from lade_chat.cli.compare import Result, run_race
 from lade_chat.cli.exit_codes import INTERRUPTED
 from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine
 from lade_chat.cli.running.output import print_json, status_line
+from lade_chat.cli.running.race import Result, run_race
 from lade_chat.cli.running.streams import require_output
 from lade_chat.presentation.comparison import Score, sameness
 from lade_chat.presentation.sanitize import printable

@@ -16,7 +16,7 @@ class ClosingScreen(Screen[ScreenResultType]):
 
     @property
     def is_on_stack(self) -> bool:
-        """Whether it can be written to: one that is being closed is still attached while its widgets are gone."""
+        """True while the screen can be updated: one that is closing is still attached when its widgets are gone."""
         return self in self.app.screen_stack
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
