@@ -111,7 +111,9 @@ def test_sizes_are_those_of_the_paper_and_left_out_they_stay():
     assert lade.decoding.lookahead_config() == LookaheadConfig(window_size=9, ngram_size=4, guess_set_size=3)
     assert CONFIG_MAP == {"WINDOW_SIZE": 9, "LEVEL": 4, "GUESS_SET_SIZE": 3, "DEBUG": 1, "log": []}
     CONFIG_MAP["LEVEL"] = 6
-    assert lade.decoding.lookahead_config().ngram_size == 6
+    sizes = lade.decoding.lookahead_config().sizes
+    assert sizes is not None
+    assert sizes.ngram_size == 6
     with pytest.raises(ValueError, match="ngram_size"):
         lade.config_lade(LEVEL=1)
     assert CONFIG_MAP["LEVEL"] == 6

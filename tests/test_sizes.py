@@ -6,7 +6,7 @@ import pytest
 
 from decoding import LookaheadConfig
 from lade_chat.cli.flags.shared import SharedOptions
-from lade_chat.engine.reply import config_of
+from lade_chat.engine.reply import lookahead_config
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sizes
 
 
@@ -15,7 +15,7 @@ def test_without_a_size_all_are_automatic_and_a_step_is_measured() -> None:
     assert SharedOptions().model() == ModelOptions()
     assert DecodingOptions().sizes is None
     assert ModelOptions().step_cost
-    assert config_of(None) == LookaheadConfig.auto()
+    assert lookahead_config(None) == LookaheadConfig.auto()
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_one_size_fixes_all_of_them_and_nothing_is_measured(given: dict[str, int
     options = SharedOptions(**given)  # type: ignore[arg-type]
     assert options.decoding().sizes == sizes
     assert not options.model().step_cost
-    assert config_of(sizes) == LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)
+    assert lookahead_config(sizes) == LookaheadConfig(sizes.window_size, sizes.ngram_size, sizes.guess_set_size)

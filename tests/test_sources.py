@@ -46,7 +46,7 @@ from lade_chat.cli.running.output import style_of
 from lade_chat.engine.inspector import Inspector
 from lade_chat.export.html_page import _TINTS
 from lade_chat.export.theme import DARK, LIGHT
-from lade_chat.presentation.metric_help import MEASURED
+from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.colours import meanings
 from lade_chat.tui.inspector.sources import SourcesView
 from lade_chat.tui.theme.tint import origin_variables
@@ -70,7 +70,7 @@ assert [sum(each.accepted) for each in seen.trials if each.origin == "counting"]
 drawn = "\\n".join(line.plain for line in SourcesView().draw(seen, 80))
 assert "counting" in drawn and "1 number " in drawn, drawn
 
-assert meanings("sources")["counting"] == "one more" and "counting is counting" in MEASURED["verified from"]
+assert meanings("sources")["counting"] == "one more" and "counting is counting" in METRIC_HELP["verified from"]
 assert "#123456" in str(style_of("counting", "sources", Console(color_system="truecolor", force_terminal=True)))
 assert DARK.tints["counting"] == "#123456" and LIGHT.tints["counting"] == "#fedcba"
 assert ".counting {" in _TINTS

@@ -42,7 +42,7 @@ class DraftTables:
         return iter(self._tables.values())
 
     def __repr__(self) -> str:
-        return f"Tables({', '.join(f'{origin}: {size}' for origin, size in self.sizes().items())})"
+        return f"DraftTables({', '.join(f'{origin}: {size}' for origin, size in self.sizes().items())})"
 
     def sizes(self) -> dict[Origin, int]:
         """The number of entries that each source holds."""
