@@ -64,7 +64,7 @@ assert session.ids == list(range(10, 51)), session.ids
 assert stats.by_origin[Origin.COUNTING] == stats.accepted > 20, stats
 assert "counting" in str(stats) and step.table_sizes[Origin.COUNTING] == 1
 
-seen = inspector.most_telling()
+seen = inspector.last_speculative()
 assert {candidate.origin for candidate in seen.candidates if candidate.accepted} == {"counting"}
 assert [sum(each.accepted) for each in seen.trials if each.origin == "counting"] == [stats.accepted]
 drawn = "\\n".join(line.plain for line in SourcesView().draw(seen, 80))
