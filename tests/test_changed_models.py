@@ -250,3 +250,24 @@ def test_a_deep_copy_has_a_state_of_its_own() -> None:
     before = said(decoder, prompt, session)
     train(copy.deepcopy(model))
     assert said(decoder, prompt, session) == before
+
+
+def test_a_patched_class_and_a_hook_of_all_modules_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, prompt = random_model("llama"), random_prompt(14)
+    session, decoder = Session(model), LookaheadDecoder(model, LookaheadConfig(3, 3, 3))
+    said(decoder, prompt, session)
+    kind = type(model.model.layers[0].mlp)
+    usual = kind.forward
+    monkeypatch.setattr(kind, "forward", lambda self, rows: -2 * usual(self, rows))
+    patched = said(AutoregressiveDecoder(model), prompt)
+    assert said(decoder, prompt, session) == patched
+    handle = torch.nn.modules.module.register_module_forward_hook(
+        lambda module, _inputs, output: 3 * output if isinstance(module, kind) else None
+    )
+    try:
+        hooked = said(AutoregressiveDecoder(model), prompt)
+        assert said(decoder, prompt, session) == hooked
+    finally:
+        handle.remove()
+    assert said(decoder, prompt, session) == patched
+    assert patched != hooked

@@ -47,7 +47,7 @@ and lookahead decoding. English only.
 ## What it is not
 
 It is not a general assistant. It knows next to nothing about the world and is made to say so and to point
-to `lade-chat --model_path PATH_OR_HUB_ID`. It makes mistakes within its skills too, as the tables show, and
+to `lade-chat --model-path PATH_OR_HUB_ID`. It makes mistakes within its skills too, as the tables show, and
 more of them the further a question is from the phrasings it was trained on. It can also answer with great
 confidence something that was not asked. Its text is regular, so speed-ups measured on it say little about
 those on a large model.

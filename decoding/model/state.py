@@ -2,8 +2,8 @@
 
 Weights may be trained, replaced, moved or edited, adapters switched, merged or taken off, layers patched and hooked at
 any time. Whatever is kept of a model (a KV cache, copies of weights, timings) is valid for the state that it was made
-in. Not noticed: weights stored elsewhere between forward passes (offloaded ones), lists and objects that hooks and
-patched layers read, and changes in the middle of a text.
+in. Not noticed: weights stored elsewhere between forward passes (offloaded ones), functions replaced in a module's
+namespace, lists and objects that hooks and patched layers read, and changes in the middle of a text.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformers import PreTrainedModel
 
 from decoding.model.fingerprint import Fingerprint, fingerprint_of, has_contents
 from decoding.model.rotary import length_dependence_of
-from decoding.model.torch_private import inner_tensors, version_of
+from decoding.model.torch_private import global_hooks, inner_tensors, version_of
 from decoding.model.transformers_private import attention_implementation
 
 MAX_DEPTH = 4
@@ -127,13 +127,15 @@ def survey(model: PreTrainedModel) -> Survey:
         walk.mapping(vars(config), MAX_DEPTH)
         walk.structure += walk.settings[before:]
     walk.structure += [attention_implementation(model), model.dtype, model.device.type]
+    # Classes may be patched as well as instances, and hooks set for all modules at once.
+    walk.structure += [*(kind.forward for kind in dict.fromkeys(walk.types)), *global_hooks()]
     layout = [part for tensor in walk.tensors for part in map(_kind_of, tensor.parts)]
     return Survey(tuple(walk.tensors), (*walk.types, *layout), (*walk.types, *walk.structure), tuple(walk.settings))
 
 
 class _Walk:
     def __init__(self, *, with_computed: bool) -> None:
-        self.types: list[type] = []
+        self.types: list[type[nn.Module]] = []
         self.structure: list[object] = []
         self.settings: list[object] = []
         self.tensors: list[SurveyedTensor] = []

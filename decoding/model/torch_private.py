@@ -47,6 +47,11 @@ def inner_tensors(tensor: torch.Tensor) -> list[torch.Tensor] | None:
     return [each for each in inner if isinstance(each, torch.Tensor)]
 
 
+def global_hooks() -> tuple[object, ...]:
+    """Return the hooks that run at the forward pass of every module."""
+    return (*torch_modules._global_forward_pre_hooks.values(), *torch_modules._global_forward_hooks.values())
+
+
 def has_global_hooks() -> bool:
     """Return True if a forward hook is registered for all modules."""
     return bool(torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks)
