@@ -166,11 +166,25 @@ class ChatScreen(Screen[None]):
         self.chat.navigation.switch(event.turn, event.direction)
 
     def on_turn_stepped(self, event: Turn.Stepped) -> None:
-        if not self.transcript.step(event.turn, event.direction) and event.direction > 0:
-            self.prompt.focus()
+        def step(turn: Turn) -> None:
+            if not self.transcript.step(turn, event.direction) and event.direction > 0:
+                self.prompt.focus()
+
+        self._with_turn(event.turn, step)
 
     def on_turn_menu_wanted(self, event: Turn.MenuWanted) -> None:
-        self.actions.open_turn_menu(event.turn)
+        self._with_turn(event.turn, self.actions.open_turn_menu)
+
+    def _with_turn(self, turn: Turn, act: Callable[[Turn], None]) -> None:
+        """Act on a turn; while another alternative is being looked up, on the turn focused once it is shown."""
+
+        def act_on_shown(_: None) -> None:
+            act(self.focused if isinstance(self.focused, Turn) else turn)
+
+        if self.store_worker.busy:
+            self.store_worker.look_up(lambda: None, act_on_shown)
+        else:
+            act(turn)
 
     # --- keys --------------------------------------------------------------------------------------------------
 

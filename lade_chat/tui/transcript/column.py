@@ -190,7 +190,7 @@ class Transcript(FollowScroll):
         turns = self._turns
         place = (turns.index(turn) if turn in turns else len(turns)) + direction
         if 0 <= place < len(turns):
-            turns[place].focus()
+            self.screen.set_focus(turns[place])  # at once: the next key may act on it already
             return True
         return False
 
