@@ -96,7 +96,7 @@ async def test_a_long_draft_leaves_room_for_the_transcript(
 ) -> None:
     async with opened(engine, size=size, debug=debug) as (app, pilot):
         app.chat_screen.prompt.put("\n".join(f"line {number}" for number in range(100)))
-        await sees(pilot, "line 99")
+        await sees(pilot, "line 97", "line 99")
         assert 3 <= app.chat_screen.prompt.outer_size.height <= size[1] // 3
         assert app.chat_screen.transcript.size.height >= 3
 
@@ -126,3 +126,12 @@ async def test_a_draft_is_raced_as_it_would_be_asked(engine: ScriptedEngine, typ
         (command,) = engine.sent_of(Compare)
         assert isinstance(command, Compare)
         assert command.messages == (Message("user", asked),)
+
+
+async def test_the_way_back_from_a_deletion_fits_beside_a_long_title(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Write a Python function that sums the primes below a bound, and explain it")
+        engine.tell(*streamed(ANSWER), finished(ANSWER))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/delete")
+        await wait_until(pilot, lambda: "then Ctrl+Z, brings it back" in status(app))
