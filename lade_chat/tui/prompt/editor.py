@@ -24,7 +24,10 @@ PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
 
 
 class Prompt(TextArea, inherit_bindings=False):
-    """Grows to eight lines, and to a third of the screen. The history is recalled from an empty prompt, until the text is edited."""
+    """Grows to eight lines, or a third of the screen.
+
+    The history is recalled from an empty prompt, until the text is edited.
+    """
 
     # Ctrl+D and F6 are the screen's keys: without the editor's own bindings the footer shows them in its order.
     BINDINGS: ClassVar[list[BindingType]] = [
