@@ -47,7 +47,7 @@ async def test_a_page_at_a_time_where_there_is_little_room(engine: ScriptedEngin
         for number, page in enumerate(PAGES):
             if number:
                 await pilot.press("f4")
-            await sees(pilot, *PAGE_TEXTS[page], f"step 12 · {page} {number + 1}/5")
+            await sees(pilot, *PAGE_TEXTS[page], f"step 12 of 12 · {page} {number + 1}/5")
         await pilot.press("f4")
         assert not app.screen.query_one(DebugPanel).display
         await pilot.press("f4")
@@ -61,7 +61,7 @@ async def test_opened_after_a_reply_it_shows_its_last_step(engine: ScriptedEngin
         engine.tell(finished(FUNCTION))
         await sees(pilot, "one by one.", "ready")
         await pilot.press("ctrl+d", "f4")
-        await sees(pilot, *PAGE_TEXTS["window"])
+        await sees(pilot, *PAGE_TEXTS["window"], f"step 12 of {len(FUNCTION)} · window")
 
 
 async def test_it_says_which_sources_the_verified_tokens_came_from(engine: ScriptedEngine) -> None:
@@ -123,7 +123,7 @@ async def test_a_reply_is_paused_stepped_and_resumed_by_key(engine: ScriptedEngi
     async with replying(engine) as (app, pilot):
         await pilot.press("f9")
         assert engine.sent[-1] == Pause()
-        await sees(pilot, "paused: F9 goes on, F10 takes one step", "step 12, paused")
+        await sees(pilot, "paused: F9 goes on, F10 takes one step", "step 12 of 12, paused")
         await pilot.press("f10")
         assert engine.sent[-1] == StepOnce()
         engine.tell(
@@ -133,7 +133,7 @@ async def test_a_reply_is_paused_stepped_and_resumed_by_key(engine: ScriptedEngi
                 inspection=msgspec.structs.replace(INSPECTED_STEP, step=12),
             )
         )
-        await sees(pilot, "step 13, paused")
+        await sees(pilot, "step 13 of 13, paused")
         await pilot.press("f9")
         assert engine.sent[-1] == Resume()
         await sees_no(pilot, "paused")

@@ -8,7 +8,7 @@ from functools import partial
 from textual.app import SuspendNotSupported
 
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.attachments import parted
+from lade_chat.presentation.attachments import AttachmentError, attach, parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.documents.markdown import to_markdown
@@ -18,7 +18,7 @@ from lade_chat.tui.chat.display import ChatWidgets
 from lade_chat.tui.chat.saving import default_name, save_as
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.explain.screen import QUESTION
-from lade_chat.tui.prompt.completion import CompletableCommand
+from lade_chat.tui.prompt.completion import CompletableCommand, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
 from lade_chat.tui.screens.manual import HelpScreen
 from lade_chat.tui.screens.model import ModelScreen
@@ -72,6 +72,13 @@ class ChatActions:
                 self.chat.navigation.switch(turn, -1 if action == "before" else 1)
                 return  # the focus stays on the turn, to go through its alternatives
         self.ui.prompt.focus()
+
+    def race(self, text: str) -> None:
+        """Race over a question as it would be asked, with its files; over the last one if ``text`` is blank."""
+        try:
+            self.chat.races.begin(attach(unescaped(text)))
+        except AttachmentError as error:
+            self.ui.hint(str(error))
 
     def edit(self, turn: int | None = None) -> None:
         """Put a question, by default the last, into the prompt: the next message replaces it."""

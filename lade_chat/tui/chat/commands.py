@@ -205,7 +205,7 @@ COMMANDS = [
         title="Lookahead on or off",
         key="toggle_lookahead",
     ),
-    SlashCommand("compare", "[TEXT]", "race lookahead on against off", lambda do, text: do.chat.races.begin(text)),
+    SlashCommand("compare", "[TEXT]", "race lookahead on against off", lambda do, text: do.race(text)),
     SlashCommand(
         "explain", "", "how it works, on steps of this model", lambda do, _: do.explain(), title="How it works"
     ),

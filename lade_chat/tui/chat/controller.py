@@ -112,10 +112,13 @@ class Chat:
             self._view.loading_began()
             self._restart()
 
-    def submit(self, text: str, instead_of: int | None = None) -> bool:
+    def submit(self, text: str, instead_of: int | None = None, *, draft: str | None = None) -> bool:
         """Ask ``text`` now, or once the model is ready. False if it was refused; the view shows why.
 
-        ``instead_of``: a turn whose question this replaces; the turns from there on stay as an alternative.
+        Args:
+            text: the question, with the text of its files.
+            instead_of: a turn whose question this replaces; the turns from there on stay as an alternative.
+            draft: what the prompt gets back if no answer comes; by default ``text``.
         """
         refusal = self.state.refusal_to_ask() if instead_of is None else self.state.refusal_to_change()
         if self._when_ready is not None:
@@ -125,7 +128,8 @@ class Chat:
         if refusal:
             self._view.refuse(refusal)
             return False
-        self._take(Asked(text, instead_of))
+        self._reply.forget_returned()
+        self._take(Asked(text, instead_of, draft=draft))
         if self.phase is Phase.LOST:
             self.restart()
         return True
@@ -149,7 +153,7 @@ class Chat:
         if asked.instead_of is not None:
             self._view.cut(asked.instead_of)
         if asked.question is not None and asked.instead_of is None and not self._can_ask:
-            asked = self.conversation.enqueue(asked.question)
+            asked = self.conversation.enqueue(asked.question, asked.draft)
         self._queue.append(asked)
         self._view.user_said(asked.question)
         self._ask_next()
@@ -322,7 +326,7 @@ class Chat:
 
     def withdraw_waiting(self) -> str:
         """Take back the questions that wait, such as while a conversation is being looked up; return their text."""
-        text = "\n".join(asked.question for asked in self._queue if asked.question is not None)
+        text = "\n".join(asked.typed for asked in self._queue if asked.typed is not None)
         for asked in reversed(self._queue):
             self.conversation.take_back(asked)
         self._queue.clear()
@@ -341,10 +345,15 @@ class Chat:
         self._publisher.change(conversation=self.conversation.current.id)
         self._reset_sampling()
 
+    def keep_returned(self) -> None:
+        """Store the question that was given back, unanswered: the conversation is being left."""
+        self._reply.keep_returned()
+
     def close(self) -> None:
         """End the chat: a partial reply is kept, a question without any stays unanswered."""
         if self.phase is Phase.REPLYING and self._reply.text:
             self.conversation.break_off("", lambda: None)
+        self.keep_returned()
         self._store_worker.close()
 
     def tick(self) -> None:

@@ -55,7 +55,8 @@ class ConversationActions:
         def deleted() -> None:
             self._deleted.append(current.id)
             key = self._ui.key_names.first("list_conversations")
-            self._ui.hint(f"“{printable(current.title)}” is deleted. {key}, then Ctrl+Z, brings it back.")
+            # The title is last: a narrow line cuts its end, not the remedy.
+            self._ui.hint(f"Deleted; {key}, then Ctrl+Z, brings it back: “{printable(current.title)}”")
 
         self._chat.navigation.new_conversation(lambda: self._worker.change(lambda: store.delete(current.id), deleted))
 

@@ -25,6 +25,8 @@ class NavigationHost(Protocol):
 
     def withdraw_waiting(self) -> str: ...
 
+    def keep_returned(self) -> None: ...
+
     def conversation_changed(self) -> None: ...
 
     def show_conversation(self) -> None: ...
@@ -56,6 +58,7 @@ class ConversationNavigation:
             return
         waiting = self._host.withdraw_waiting()
         self._offer_pending = False
+        self._host.keep_returned()
         self._session.begin()
         self._host.conversation_changed()
         self._view.cleared()
@@ -69,6 +72,7 @@ class ConversationNavigation:
             self._host.stop_then(lambda: self.open(conversation))
             return
         waiting = self._host.withdraw_waiting()
+        self._host.keep_returned()
         self._session.current = conversation
         self._host.conversation_changed()
         self._host.show_conversation()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.store.values import Model
 from lade_chat.tui.chat.view import ChatView
@@ -21,6 +23,9 @@ class ReplyController:
         self._show_conversation = show_conversation
         self._text = ReplyText()
         self._asked: Asked | None = None
+        self._model = Model("")
+        self._returned: tuple[Asked, Model] | None = None
+        """The question that was given back last, until the next message."""
         self._leaf: int | None = None
         """The leaf of the conversation before the question."""
 
@@ -30,7 +35,7 @@ class ReplyController:
         return self._text.text
 
     def begin(self, asked: Asked, model: Model) -> None:
-        self._asked = asked
+        self._asked, self._model = asked, model
         self._leaf = self._session.leaf_before(asked)
         self._text = ReplyText()
         self._view.reply_began()
@@ -69,8 +74,9 @@ class ReplyController:
         asked = self._asked
         replaces = asked is not None and asked.instead_of is not None
         self._view.reply_failed(None if replaces else message)
-        if asked is not None and asked.question is not None and not self._session.is_repeated(asked):
-            self._view.give_back(asked.question)
+        if asked is not None and asked.typed is not None and not self._session.is_repeated(asked):
+            self._returned = replace(asked, turn=None), self._model
+            self._view.give_back(asked.typed)
 
         def withdrawn() -> None:
             if replaces:  # what had been cut comes back
@@ -80,6 +86,16 @@ class ReplyController:
             then()
 
         self._session.withdraw(self._leaf, withdrawn)
+
+    def forget_returned(self) -> None:
+        """Forget the question that was given back: its draft has become another message."""
+        self._returned = None
+
+    def keep_returned(self) -> None:
+        """Store the question that was given back as an unanswered one: its draft is on no disk."""
+        returned, self._returned = self._returned, None
+        if returned is not None:
+            self._session.ask(*returned)
 
     def _report_kept(self) -> None:
         if (ended := self._session.last_ended) is not None:

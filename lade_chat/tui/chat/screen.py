@@ -9,6 +9,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.events import Resize
 from textual.screen import Screen
 
 from lade_chat.presentation.attachments import AttachmentError, attach
@@ -145,9 +146,13 @@ class ChatScreen(Screen[None]):
         except AttachmentError as error:
             self.ui.hint(str(error))
             return
-        if self.chat.submit(question, self.prompt.editing):
+        if self.chat.submit(question, self.prompt.editing, draft=text):
             self.prompt.remember(text)
             self.prompt.clear_all()
+
+    def on_resize(self, event: Resize) -> None:
+        """Leave most of the screen to the transcript, however long a draft is."""
+        self.prompt.limit_height(event.size.height)
 
     def on_text_area_changed(self) -> None:
         self.prompt.offer_completions()
@@ -202,7 +207,9 @@ class ChatScreen(Screen[None]):
         self.chat.toggle_lookahead()
 
     def action_race(self) -> None:
-        self.chat.races.begin(self.prompt.text)
+        """Race over the question that is being typed; a command is none."""
+        text = self.prompt.text
+        self.actions.race("" if is_command(text) else text)
 
     def action_restart(self) -> None:
         self.chat.restart()

@@ -35,12 +35,19 @@ class Asked:
     """A question to the model; None asks it to continue its last reply.
 
     ``instead_of`` is the turn that it is an alternative to; None for a question that follows the last turn. ``turn``
-    is the turn that stores it while it waits; None if it does not wait.
+    is the turn that stores it while it waits; None if it does not wait. ``draft`` is what was typed, with the mentions
+    of its files; None if that is the question itself.
     """
 
     question: str | None
     instead_of: int | None = None
     turn: int | None = None
+    draft: str | None = None
+
+    @property
+    def typed(self) -> str | None:
+        """The text that the prompt gets back."""
+        return self.question if self.draft is None else self.draft
 
 
 @dataclass(frozen=True)
@@ -171,11 +178,11 @@ class ConversationSession:
 
     # --- asking ------------------------------------------------------------------------------------------------
 
-    def enqueue(self, question: str) -> Asked:
+    def enqueue(self, question: str, draft: str | None = None) -> Asked:
         """Store a question that has to wait, as a turn without an answer."""
         turn = new_turn_id()
         self._worker.change(partial(self.current.enqueue, question, turn))
-        return Asked(question, turn=turn)
+        return Asked(question, turn=turn, draft=draft)
 
     def take_back(self, asked: Asked) -> None:
         """Delete a question that waits."""

@@ -119,7 +119,10 @@ class DebugPanel(VerticalScroll):
         self._title()
 
     def _title(self) -> None:
-        step = f"step {self._inspection.step + 1}" if self._inspection is not None else "inspector"
+        step = "inspector"
+        if self._inspection is not None:  # the step shown last need not be the reply's last
+            number = self._inspection.step + 1
+            step = f"step {number} of {max(number, self._statistics.steps if self._statistics is not None else 0)}"
         where = f"{step}, paused" if self._paused else step
         page = "" if self._all_at_once else f" · {PAGES[self._page]} {self._page + 1}/{len(PAGES)}"
         self.border_title = f"{where}{page}"

@@ -18,11 +18,16 @@ from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.legend import bear_legend
 
+MAX_ROWS = 10
+"""Rows of the prompt, its border included."""
 PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
 
 
 class Prompt(TextArea, inherit_bindings=False):
-    """Grows to eight lines. The history is recalled from an empty prompt, until the text is edited."""
+    """Grows to eight lines, or a third of the screen.
+
+    The history is recalled from an empty prompt, until the text is edited.
+    """
 
     # Ctrl+D and F6 are the screen's keys: without the editor's own bindings the footer shows them in its order.
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,6 +66,10 @@ class Prompt(TextArea, inherit_bindings=False):
         """Prepend the questions of earlier conversations to the history."""
         self._history = [*reversed(newest_first), *self._history]
         self._recalled = None
+
+    def limit_height(self, screen_rows: int) -> None:
+        """Take a third of the screen's rows at most, its border included; a line is always to be seen."""
+        self.styles.max_height = max(3, min(MAX_ROWS, screen_rows // 3))
 
     def revise(self, turn: int, question: str) -> None:
         """Edit a question: the next message replaces it. Esc cancels."""

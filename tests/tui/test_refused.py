@@ -1,0 +1,137 @@
+"""A message that gets no answer comes back as it was typed, is not lost, and leaves the transcript its room."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lade_chat.protocol.commands import Compare, Reply
+from lade_chat.protocol.events import Failed
+from lade_chat.protocol.values import Message
+from lade_chat.store.store import Store
+from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.reply.turn import ReplyTurn
+from tests.tui.driving import opened, say, sees, status, wait_until
+from tests.tui.scripted import ScriptedEngine, finished, streamed
+
+TOO_LONG = Failed("The prompt is too long: 5000 tokens.")
+ANSWER = (("1",),)
+
+
+@pytest.mark.parametrize("typed", ["@notes.txt what is it", "//etc is what?", "@@nobody is who?"])
+async def test_a_refused_message_comes_back_as_it_was_typed(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("a line\n" * 200)
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, typed)
+        engine.tell(TOO_LONG)
+        await sees(pilot, "✗ The prompt is too long")
+        await wait_until(pilot, lambda: not app.screen.query(ReplyTurn))
+        assert app.chat_screen.prompt.text == typed
+
+
+async def test_a_message_that_waited_comes_back_as_it_was_typed(
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("a line\n")
+    async with opened(engine, model=None) as (app, pilot):
+        await say(app, pilot, "@notes.txt what is it")
+        await pilot.press("ctrl+n")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "@notes.txt what is it")
+
+
+@pytest.mark.parametrize("leave", ["ctrl+q", "ctrl+n"])
+async def test_a_refused_message_is_kept_when_its_conversation_is_left(
+    engine: ScriptedEngine, tmp_path: Path, leave: str
+) -> None:
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        await say(app, pilot, "far too long")
+        engine.tell(TOO_LONG)
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "far too long")
+        await pilot.press(leave)
+    async with opened(ScriptedEngine(), store=Store(tmp_path), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, "far too long", "No answer came")
+
+
+async def test_a_refused_edit_is_kept_as_an_alternative(engine: ScriptedEngine, tmp_path: Path) -> None:
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        await say(app, pilot, "one")
+        engine.tell(*streamed(ANSWER), finished(ANSWER))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/edit")
+        await say(app, pilot, "one, far too long")
+        engine.tell(TOO_LONG)
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "one, far too long")
+        await pilot.press("ctrl+q")
+    latest = Store(tmp_path).latest()
+    assert latest is not None
+    assert sorted((turn.question, turn.reply, turn.parent) for turn in latest.turns) == [
+        ("one", "1", None),
+        ("one, far too long", "", None),
+    ]
+
+
+async def test_what_is_sent_in_its_place_replaces_it(engine: ScriptedEngine, tmp_path: Path) -> None:
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        await say(app, pilot, "far too long")
+        engine.tell(TOO_LONG)
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "far too long")
+        await say(app, pilot, "short")
+        engine.tell(*streamed(ANSWER), finished(ANSWER))
+        await wait_until(pilot, lambda: "ready" in status(app) and len(engine.sent_of(Reply)) == 2)
+        await pilot.press("ctrl+q")
+    latest = Store(tmp_path).latest()
+    assert latest is not None
+    assert [(turn.question, turn.reply) for turn in latest.turns] == [("short", "1")]
+
+
+@pytest.mark.parametrize("debug", [False, True])
+@pytest.mark.parametrize("size", [(60, 18), (80, 24)])
+async def test_a_long_draft_leaves_room_for_the_transcript(
+    engine: ScriptedEngine, size: tuple[int, int], debug: bool
+) -> None:
+    async with opened(engine, size=size, debug=debug) as (app, pilot):
+        app.chat_screen.prompt.put("\n".join(f"line {number}" for number in range(100)))
+        await sees(pilot, "line 97", "line 99")
+        assert 3 <= app.chat_screen.prompt.outer_size.height <= size[1] // 3
+        assert app.chat_screen.transcript.size.height >= 3
+
+
+async def test_a_command_in_the_prompt_is_not_raced(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("/set nosuch 3")
+        await pilot.press("ctrl+r")
+        await wait_until(pilot, lambda: "Nothing to race yet" in status(app))
+        await say(app, pilot, "one")
+        engine.tell(*streamed(ANSWER), finished(ANSWER))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        app.chat_screen.prompt.put("/set nosuch 3")
+        await pilot.press("ctrl+r")
+        await sees(pilot, "Race: one")
+        (command,) = engine.sent_of(Compare)
+        assert isinstance(command, Compare)
+        assert command.messages == (Message("user", "one"),)
+        assert app.chat_screen.prompt.text == "/set nosuch 3"
+
+
+@pytest.mark.parametrize(("typed", "asked"), [("//etc is what?", "/etc is what?"), ("@@me", "@me")])
+async def test_a_draft_is_raced_as_it_would_be_asked(engine: ScriptedEngine, typed: str, asked: str) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put(typed)
+        await pilot.press("ctrl+r")
+        (command,) = engine.sent_of(Compare)
+        assert isinstance(command, Compare)
+        assert command.messages == (Message("user", asked),)
+
+
+async def test_the_way_back_from_a_deletion_fits_beside_a_long_title(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Write a Python function that sums the primes below a bound, and explain it")
+        engine.tell(*streamed(ANSWER), finished(ANSWER))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/delete")
+        await wait_until(pilot, lambda: "then Ctrl+Z, brings it back" in status(app))
