@@ -98,6 +98,19 @@ async def test_every_page_fits(engine: ScriptedEngine, size: tuple[int, int]) ->
                 assert part.region.right <= size[0]
 
 
+async def test_the_last_page_says_that_space_closes(engine: ScriptedEngine) -> None:
+    async with explaining(engine) as (app, pilot):
+        screen = app.screen
+        assert isinstance(screen, ExplainScreen)
+        assert "space Next" in " ".join(shown(pilot).split())
+        for _ in screen._pages[1:]:
+            await pilot.press("space")
+        await sees(pilot, "space Close")
+        assert "Next" not in shown(pilot).splitlines()[-1]
+        await pilot.press("backspace")
+        await sees(pilot, "space Next")
+
+
 async def test_backspace_goes_back_and_the_arrows_go_both_ways(engine: ScriptedEngine) -> None:
     async with explaining(engine) as (_, pilot):
         await sees(pilot, "1 / ")

@@ -10,11 +10,14 @@ from textual.widgets import Input
 
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import SetLookahead
-from lade_chat.protocol.values import ModelInfo
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
+from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
+from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.screens.model import ModelScreen
-from tests.tui.driving import burst, opened, wait_until
+from tests.tui.driving import burst, opened, say, wait_until
+from tests.tui.explained import walks
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.terminal import Terminal
 
@@ -119,6 +122,44 @@ async def test_screens_open_and_close_in_order(engine: ScriptedEngine) -> None:
         await wait_until(pilot, lambda: isinstance(app.screen, ConversationList))
         burst(app, "escape", "ctrl+o")
         await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+
+
+def test_what_is_typed_before_the_first_frame_is_whole_and_sent(tmp_path: Path) -> None:
+    """Until the driver starts the terminal makes a line feed of Enter, and no field takes keys yet."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    terminal = Terminal(folder)
+    try:
+        terminal.say("What is 17 plus 25?\r")
+        terminal.sees("word-5")
+        latest = Store(folder).latest()
+        assert latest is not None
+        assert latest.path[0].question == "What is 17 plus 25?"
+    finally:
+        terminal.process.kill()
+        terminal.process.wait()
+
+
+async def test_keys_wait_for_the_prompt(engine: ScriptedEngine, tmp_path: Path) -> None:
+    class TypedAhead(ChatApp):
+        def on_load(self) -> None:
+            burst(self, *"hello")
+
+    app = TypedAhead(engine, ModelOptions(), DecodingOptions(), store=Store(tmp_path))
+    async with app.run_test() as pilot:
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "hello")
+
+
+async def test_a_key_that_is_held_stops_at_the_screen_that_it_closed(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "/explain")
+        engine.tell(*walks())
+        await wait_until(pilot, lambda: isinstance(app.screen, ExplainScreen) and app.screen._complete)
+        burst(app, *["space"] * 60)
+        await wait_until(pilot, lambda: app.screen is app.chat_screen and app.key_order.is_idle)
+        burst(app, "space", "a", "space", "b")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text.endswith("b"))
+        assert app.chat_screen.prompt.text == "a b"
 
 
 def test_a_burst_arrives_in_order_through_a_terminal(tmp_path: Path) -> None:

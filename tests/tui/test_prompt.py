@@ -84,6 +84,8 @@ def test_a_slash_alone_is_told_where_the_commands_are() -> None:
 
 def test_two_slashes_are_a_text() -> None:
     assert not is_command("//etc/passwd")
+    assert is_command("  /explain")
+    assert not is_command("  // a comment")
     assert unescaped("//etc/passwd") == "/etc/passwd"
     assert unescaped("1 // 2") == "1 // 2"
 
@@ -380,3 +382,12 @@ def _suspendable(monkeypatch: pytest.MonkeyPatch) -> None:
     from contextlib import nullcontext
 
     monkeypatch.setattr(App, "suspend", lambda _app: nullcontext())
+
+
+async def test_a_command_behind_blanks_is_completed_and_run(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press(*"  /looka", "tab")
+        assert app.chat_screen.prompt.text == "  /lookahead "
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: engine.sent[-1] == SetLookahead(False))
+        assert not app.chat_screen.prompt.text

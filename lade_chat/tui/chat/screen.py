@@ -136,7 +136,7 @@ class ChatScreen(Screen[None]):
             return
         if is_command(text):
             self.prompt.clear_all()
-            if run(self.actions, text):
+            if run(self.actions, text.lstrip()):
                 self.prompt.remember(text)
             else:
                 self.prompt.put(text)

@@ -35,6 +35,7 @@ from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.page import Page, Room
 from lade_chat.tui.explain.verification import verification_pages
+from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.widgets.dialog import ClosingScreen
 
 PLAY_SECONDS = 6.0
@@ -48,11 +49,12 @@ LABELLED, TALL = 70, 120
 
 
 class ExplainScreen(ClosingScreen[None]):
-    """Space goes on, and leaves behind the last page; Backspace goes back; P plays; Esc leaves."""
+    """Space goes on, and closes from the last page; Backspace goes back; P plays; Esc leaves."""
 
     CSS_PATH: ClassVar = Path(__file__).with_name("screen.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space,right,pagedown", "next", "Next"),
+        Binding("space,right,pagedown", "close", "Close"),
         Binding("backspace,left,pageup", "back", "Back"),
         Binding("p,enter", "play", "Play"),
         Binding("escape", "leave", "Leave"),
@@ -101,9 +103,19 @@ class ExplainScreen(ClosingScreen[None]):
         self._draw()
 
     def action_next(self) -> None:
-        """The next page; behind the last one there is none, so that leaves."""
+        """Turn to the next page, now or once it is there."""
         self._halt()
         self._go_on()
+
+    def action_close(self) -> None:
+        """Leave from the last page. A key that is still held must not type into the prompt below."""
+        if isinstance(self.app, OrderedApp):
+            self.app.key_order.drop_repeats()
+        self.action_leave()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The same keys turn the page, and on the last one close."""
+        return self._at_end is (action == "close") if action in ("next", "close") else True
 
     def action_back(self) -> None:
         self._halt()
@@ -129,9 +141,6 @@ class ExplainScreen(ClosingScreen[None]):
         return self._complete and self._number >= len(self._pages) - 1
 
     def _go_on(self) -> None:
-        if self._at_end:
-            self.action_leave()
-            return
         if self._number + 1 < len(self._pages):
             self._number += 1
         else:
@@ -167,6 +176,7 @@ class ExplainScreen(ClosingScreen[None]):
     def _draw(self) -> None:
         if not self.is_mounted or not self.size.width:
             return
+        self.refresh_bindings()
         page = (
             self._pages[self._number] if self._pages else Page("How lookahead decoding works", MOMENT, lambda room: [])
         )

@@ -40,7 +40,8 @@ class Completion(NamedTuple):
 
 
 def is_command(text: str) -> bool:
-    """Return True for a slash command; a text that begins with two slashes is none."""
+    """Return True for a slash command, behind blanks too; a text that begins with two slashes is none."""
+    text = text.lstrip()
     return text.startswith("/") and not text.startswith("//")
 
 
@@ -51,6 +52,10 @@ def unescaped(text: str) -> str:
 
 def completions(line: str, commands: Sequence[CompletableCommand], *, first_line: bool) -> list[Completion]:
     """Return what can follow ``line``, a line of the prompt up to the cursor."""
+    indent = len(line) - len(line.lstrip())
+    if first_line and is_command(line) and indent:
+        behind = completions(line[indent:], commands, first_line=True)
+        return [each._replace(start=each.start + indent) for each in behind]
     if first_line and is_command(line) and not any(character.isspace() for character in line):
         return [
             Completion(0, f"/{command.name}", f"{command.takes} {command.does}".strip())

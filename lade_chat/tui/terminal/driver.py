@@ -54,18 +54,24 @@ class TerminalDriver(LinuxDriver):
         parser = XTermParser(self._debug)
         guard = PasteGuard()
         decoder = getincrementaldecoder("utf-8")("replace")
+        typed_ahead = True
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                if selector.select(TICK_SECONDS):
+                if selector.select(0 if typed_ahead else TICK_SECONDS):
                     if not (data := self._read()):
                         # The terminal is gone, and reading on would only spin.
                         self._app.call_later(self._app.action_quit)
                         return
+                    if typed_ahead:
+                        # A terminal that lines are still read from makes a line feed of Enter.
+                        data = data.replace(b"\n", b"\r")
                     # The parser takes an empty text for the end of all input.
                     if text := guard.clean(decoder.decode(data)):
                         for event in parser.feed(text):
                             self.process_message(event)
+                else:
+                    typed_ahead = False
                 for event in parser.tick():
                     self.process_message(event)
 

@@ -4,7 +4,8 @@ Textual 8.2 puts a key into the queue of the focused widget. A letter is inserte
 bound goes up through the queue of every ancestor first and acts when it has come to the application; and one that is
 bound with priority acts in the application at once, before letters that still wait in the widget's queue. So of
 ``abc``, Backspace and ``d`` in one read of the terminal, ``d`` comes before Backspace. A screen that a key opens does
-not get the keys behind it either: it has no focused widget yet.
+not get the keys behind it either: it has no focused widget yet. Nor do keys that are typed before the first frame
+find one, and a key that is held goes on repeating on the screen below the one that it closed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ LAPS, MAX_LAPS = 3, 8
 PATIENCE_SECONDS = 2.0
 """After so long the next key is handed out in any case: a widget that hangs must not keep Ctrl+Q from quitting."""
 
+REPEAT_SECONDS = 0.6
+"""Repeats of a key that is held come sooner than this; the first takes the longest, half a second mostly."""
+
 
 class KeyOrder:
     """Hands out one key or paste at a time; the next one when nothing that the one before led to waits any more.
@@ -41,16 +45,43 @@ class KeyOrder:
         """Of the key that is under way, so that a marker that comes too late is not taken for its own."""
         self._patience: asyncio.TimerHandle | None = None
         """There as long as a key is under way."""
+        self._begun = False
+        self._latest: Event | None = None
+        """The one that was handed out last."""
+        self._held: tuple[str, float] | None = None
+        """The key whose repeats are dropped, and the time of the last of them."""
 
     @property
     def is_idle(self) -> bool:
         """True once every key has taken effect."""
         return self._patience is None
 
+    def begin(self) -> None:
+        """Hand out keys, first those typed so far, once the first screen has focused what is to be typed in."""
+        self._pass(self._app.screen, self._begin)
+
+    async def _begin(self) -> None:
+        self._begun = True
+        await self._next(self._number)
+
+    def drop_repeats(self) -> None:
+        """Drop further presses of the key that is being handled, until it is let go or another one is pressed."""
+        if isinstance(self._latest, Key):
+            self._held = self._latest.key, self._latest.time
+
+    def _is_repeat(self, event: Event) -> bool:
+        held, self._held = self._held, None
+        if held is None or not isinstance(event, Key) or event.key != held[0]:
+            return False
+        if event.time - held[1] >= REPEAT_SECONDS:
+            return False
+        self._held = event.key, event.time
+        return True
+
     async def take(self, event: Key | Paste) -> None:
         """Have the key handled after all that were taken before."""
         self._waiting.append(event)
-        if self.is_idle:
+        if self.is_idle and self._begun:
             await self._next(self._number)
 
     async def _next(self, number: int) -> None:
@@ -59,9 +90,11 @@ class KeyOrder:
         if self._patience is not None:
             self._patience.cancel()
             self._patience = None
+        while self._waiting and self._is_repeat(self._waiting[0]):
+            self._waiting.popleft()
         if not self._waiting:
             return
-        event = self._waiting.popleft()
+        event = self._latest = self._waiting.popleft()
         self._number += 1
         again = partial(self._app.call_later, self._next, self._number)
         self._patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, again)
@@ -105,6 +138,9 @@ class OrderedApp(App[None]):
     def __init__(self) -> None:
         super().__init__()
         self.key_order = KeyOrder(self, super().on_event)
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self.key_order.begin)
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Key | Paste) and not self.screen_stack:
