@@ -70,7 +70,7 @@ class ExplainScreen(ClosingScreen[None]):
         self._model, self._stop = model, stop
         self._pages: list[Page] = []
         self._number = 0
-        self._complete = self._wanting = False
+        self._complete = self._wanting = self._closes = False
         self._playing: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -176,7 +176,9 @@ class ExplainScreen(ClosingScreen[None]):
     def _draw(self) -> None:
         if not self.is_mounted or not self.size.width:
             return
-        self.refresh_bindings()
+        if self._closes is not self._at_end:  # each page would only lay the footer out anew
+            self._closes = self._at_end
+            self.refresh_bindings()
         page = (
             self._pages[self._number] if self._pages else Page("How lookahead decoding works", MOMENT, lambda room: [])
         )
