@@ -35,11 +35,11 @@ async def test_enter_sends_and_ctrl_j_breaks_the_line(engine: ScriptedEngine) ->
         assert app.chat_screen.prompt.text == ""
 
 
-async def test_the_prompt_grows_to_eight_lines(engine: ScriptedEngine) -> None:
+async def test_the_prompt_grows_to_a_third_of_the_screen(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         app.chat_screen.prompt.put("\n".join("0123456789ab"))
         await pilot.pause()
-        assert app.chat_screen.prompt.size.height == 8
+        assert app.chat_screen.prompt.size.height == 6  # of 24 rows, with its border
 
 
 async def test_an_empty_prompt_sends_nothing(engine: ScriptedEngine) -> None:
