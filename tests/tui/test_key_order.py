@@ -150,7 +150,10 @@ async def test_keys_wait_for_the_prompt(engine: ScriptedEngine, tmp_path: Path) 
         await wait_until(pilot, lambda: app.chat_screen.prompt.text == "hello")
 
 
-async def test_a_key_that_is_held_stops_at_the_screen_that_it_closed(engine: ScriptedEngine) -> None:
+async def test_a_key_that_is_held_stops_at_the_screen_that_it_closed(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.tui.terminal.key_order.REPEAT_SECONDS", 3600.0)  # however slow the machine
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/explain")
         engine.tell(*walks())
