@@ -170,6 +170,7 @@ def _can_pack(weight: torch.Tensor) -> bool:
 
 
 def transposed_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """Return x Wᵀ + b computed as (W xᵀ)ᵀ; ``rows`` has shape (1, n, in), the product (1, n, out)."""
     columns = rows[0].t()
     product = torch.mm(weight, columns) if bias is None else torch.addmm(bias[:, None], weight, columns)
     # Contiguous like the default product: the model's next operation would be slow otherwise.
