@@ -63,7 +63,7 @@ class TerminalDriver(LinuxDriver):
                         # The terminal is gone, and reading on would only spin.
                         self._app.call_later(self._app.action_quit)
                         return
-                    if typed_ahead:
+                    if typed_ahead and b"\x1b" not in data:  # a paste keeps its line feeds
                         # A terminal that lines are still read from makes a line feed of Enter.
                         data = data.replace(b"\n", b"\r")
                     # The parser takes an empty text for the end of all input.
