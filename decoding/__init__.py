@@ -30,6 +30,7 @@ from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
 from decoding.planning.cost_probe import measure_step_cost, step_cost, still_holds
 from decoding.planning.step_cost import StepCost
+from decoding.quantization.int8 import quantize
 from decoding.runner import Support, compile_support, lookahead_support, packed_weight_bytes
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
@@ -64,6 +65,7 @@ __all__ = [
     "packed_weight_bytes",
     "plain_step_seconds",
     "prefill",
+    "quantize",
     "step_cost",
     "still_holds",
 ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from dataclasses import replace
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
@@ -19,7 +18,7 @@ from decoding.asynchronous import GenerationOptions, on_a_thread
 from decoding.model.capabilities import vocabulary_size, warn_of_dropout
 from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
-from decoding.request import Request
+from decoding.request import Request, StepClock
 from decoding.sampling.config import SamplingConfig
 from decoding.sampling.sampler import GreedySampler, ProcessorSampler, Sampler
 from decoding.session import Session
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
 PREFILL_CHUNK = 512
 """Tokens of the prompt in one forward pass: few enough to show progress and to stop soon."""
+
+_PLAIN = (Origin.PLAIN,)
 
 OnPrefill: TypeAlias = Callable[[int, int], None]
 
@@ -91,7 +92,7 @@ class Decoder(ABC):
             on_prefill: called after every chunk of the prompt with the tokens read and their total.
             should_stop: asked before every chunk of the prompt and before every step; True ends the generation.
             observe: called with the detail of every step of lookahead decoding, before it is yielded; not of the
-                prompt's step, of a last token's, or of other decoders.
+                prompt's step or of other decoders.
 
         Yields:
             A :class:`Step` for every forward pass that emitted, that of the prompt's last chunk included.
@@ -124,7 +125,7 @@ class Decoder(ABC):
             observe,
         )
         steps = self._generate(session, ids, request, on_prefill or (lambda read, total: None))
-        return self._timed(session, steps, should_stop or (lambda: False))
+        return self._timed(session, steps, request.clock, should_stop)
 
     def agenerate(
         self,
@@ -181,7 +182,7 @@ class Decoder(ABC):
             yield None
         reason = None
         if len(ids) - session.cached > 1:
-            step = replace(plain_step(session, request), prefill=True)
+            step = plain_step(session, request, prefill=True)
             reason = step.finish_reason
             on_prefill(len(ids), len(ids))
             yield step
@@ -189,21 +190,22 @@ class Decoder(ABC):
             yield from plain_steps(session, request) if plainly else self._steps(session, request)
 
     @staticmethod
-    def _timed(session: Session, steps: Iterator[Step | None], should_stop: Callable[[], bool]) -> Iterator[Step]:
-        """Yield steps with their seconds, on a clock that stands still while the caller holds the last one."""
-        seconds, turn = 0.0, None
-        while not should_stop():
-            if turn not in (None, session.turn):
+    def _timed(
+        session: Session, steps: Iterator[Step | None], clock: StepClock, should_stop: Callable[[], bool] | None
+    ) -> Iterator[Step]:
+        """Yield steps, on a clock that stands still while the caller holds the last one."""
+        turn = None
+        while should_stop is None or not should_stop():
+            if turn is not None and turn != session.turn:
                 raise RuntimeError("the session has moved on: another generation has taken it up since the last step")
-            started = perf_counter()
+            clock.resume()
             step = next(steps, Ellipsis)
-            seconds += perf_counter() - started
+            clock.pause()
             turn = session.turn
             if step is Ellipsis:
                 return
             if step is not None:
-                yield replace(step, seconds=seconds)
-                seconds = 0.0
+                yield step
 
 
 def plainly(support: Support) -> list[str]:
@@ -262,26 +264,35 @@ def plain_steps(session: Session, request: Request) -> Iterator[Step]:
             return
 
 
-def plain_step(session: Session, request: Request, settle: Callable[[torch.Tensor, int], None] | None = None) -> Step:
+def plain_step(
+    session: Session,
+    request: Request,
+    settle: Callable[[torch.Tensor, int], None] | None = None,
+    *,
+    prefill: bool = False,
+) -> Step:
     """Take one step of plain decoding.
 
     Args:
         settle: called with the logits, shape (vocabulary,), and the token chosen, once it is committed.
+        prefill: the step reads the last chunk of a prompt.
     """
-    started = perf_counter()
-    unread = len(session.ids) - session.cached
+    ids, started = session.ids, perf_counter()
+    unread = len(ids) - session.cached
     logits = session.read(unread)
-    chosen = request.sampler.sample(logits, session.ids)
+    chosen = request.sampler.sample(logits, ids)
     forward_seconds = perf_counter() - started
-    tokens, reason = request.cut(session.ids, [chosen])
+    tokens, reason = request.cut(ids, (chosen,))
     session.commit(tokens)
     if settle is not None:
         settle(logits, chosen)
     return Step(
         tokens,
-        (Origin.PLAIN,),
+        _PLAIN,
         reason,
         forward_tokens=unread,
         table_sizes=session.tables.sizes(),
+        prefill=prefill,
         forward_seconds=forward_seconds,
+        seconds=request.clock.lap(),
     )

@@ -124,6 +124,7 @@ class JacobiDecoder(Decoder):
                 candidates=len(block),
                 table_sizes=session.tables.sizes(),
                 forward_seconds=forward_seconds,
+                seconds=request.clock.lap(),
             )
 
     def _size(self, session: Session, request: Request) -> int:

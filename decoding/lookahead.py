@@ -25,7 +25,7 @@ from transformers import PreTrainedModel
 
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
-from decoding.decoder import Decoder, plain_step, plainly
+from decoding.decoder import Decoder, plain_step, plain_steps, plainly
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
@@ -82,17 +82,19 @@ class LookaheadDecoder(Decoder):
         return BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled), observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
-        supported = runner_of(self.model).support.supported
-        plan = self._plan(session, request.observe) if supported else None
-        reason = None
+        if not runner_of(self.model).support.supported:
+            yield from plain_steps(session, request)
+            return
+        plan, reason = self._plan(session, request.observe), None
         while reason is None:
-            draft = None if plan is None else plan.draft(request.max_length - len(session.ids))
-            if plan is None or draft is None:
+            draft = plan.draft(request.max_length - len(session.ids))
+            if draft is None:
                 step = self._plain_step(session, request)
             elif draft.is_plain:
                 step = self._plain_step(session, request, partial(plan.settle_plain, draft))
             else:
                 step = self._lookahead_step(session, request, plan, draft)
+            plan.account(draft, step)
             reason = step.finish_reason
             yield step
 
@@ -124,6 +126,7 @@ class LookaheadDecoder(Decoder):
             ngram_size=window.ngram_size,
             table_sizes=session.tables.sizes(),
             forward_seconds=forward_seconds,
+            seconds=request.clock.lap(),
         )
 
     def _look_ahead(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -14,17 +15,44 @@ from decoding.step import FinishReason
 from decoding.step_detail import Observe
 
 
-@dataclass(frozen=True)
+class StepClock:
+    """The time of the step under way; it stands still while the caller holds the last one.
+
+    What is done after :meth:`lap`, the rest of the bookkeeping, counts in the next step.
+    """
+
+    __slots__ = ("_held", "_started")
+
+    def __init__(self) -> None:
+        self._started, self._held = perf_counter(), 0.0
+
+    def resume(self) -> None:
+        """Go on: the next step was asked for."""
+        self._started = perf_counter() - self._held
+
+    def pause(self) -> None:
+        """Stand still."""
+        self._held = perf_counter() - self._started
+
+    def lap(self) -> float:
+        """Return the seconds of the step, and begin the next one."""
+        now = perf_counter()
+        seconds, self._started = now - self._started, now
+        return seconds
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """The terms of one generation.
 
     Attributes:
         max_length: the tokens of the text, prompt included, at which it ends.
         eos_token_ids: ids that end it.
-        chooser: chooses each token.
+        sampler: chooses each token.
         criteria: asked after every token, as `generate` asks them after each of its steps.
         device: where the criteria expect the text.
         observe: called with the detail of every step that a plan has made.
+        clock: times the steps.
     """
 
     max_length: int
@@ -33,6 +61,7 @@ class Request:
     criteria: StoppingCriteriaList | None = None
     device: torch.device | None = None
     observe: Observe | None = None
+    clock: StepClock = field(default_factory=StepClock)
 
     def cut(self, ids: Sequence[int], tokens: Sequence[int]) -> tuple[tuple[int, ...], FinishReason | None]:
         """Return the tokens up to the generation's end, and why it ends there; None if it does not.
@@ -41,22 +70,22 @@ class Request:
             ids: the text before them.
             tokens: the tokens of a step, at least one.
         """
-        reason = None
-        kept = tuple(tokens[: self.max_length - len(ids)])
-        ending = next((index for index, token in enumerate(kept) if token in self.eos_token_ids), None)
-        if ending is not None:
+        reason, room = None, self.max_length - len(ids)
+        kept = tuple(tokens[:room])
+        if not self.eos_token_ids.isdisjoint(kept):
+            ending = next(index for index, token in enumerate(kept) if token in self.eos_token_ids)
             kept, reason = kept[: ending + 1], FinishReason.EOS
-        elif len(ids) + len(kept) == self.max_length:
+        elif len(kept) == room:
             reason = FinishReason.LENGTH
-        stopped = self._stopped(ids, kept)
-        if stopped is not None and stopped < len(kept) - (reason is FinishReason.EOS):
-            kept, reason = kept[: stopped + 1], FinishReason.STOP
+        if self.criteria:
+            stopped = self._stopped(ids, kept)
+            if stopped is not None and stopped < len(kept) - (reason is FinishReason.EOS):
+                kept, reason = kept[: stopped + 1], FinishReason.STOP
         return kept, reason
 
     def _stopped(self, ids: Sequence[int], tokens: Sequence[int]) -> int | None:
         """The index of the first token after which a criterion says stop."""
-        if not self.criteria:
-            return None
+        assert self.criteria is not None
         text = torch.tensor([[*ids, *tokens]], device=self.device)
         # In `generate` criteria are given scores; nothing documents which, and none are kept here.
         scores: Any = None

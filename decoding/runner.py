@@ -92,11 +92,18 @@ class ModelRunner:
             self._supports, self._compiled = [], {}
         return self._state
 
-    def current_support(self) -> Support:
-        """Return the support for lookahead of the model as it is now; no weight is read."""
+    def current_support(self, *, checked: bool = False) -> Support:
+        """Return the support for lookahead of the model as it is now; no weight is read.
+
+        Args:
+            checked: see :func:`lookahead_support`.
+        """
         if not self._state.layout:
             self.refresh()
-        return self._support(survey(self.model).structure)
+        structure = survey(self.model).structure
+        if checked and self.capabilities.reason is None:
+            self._supports.insert(0, (structure, Support(True)))
+        return self._support(structure)
 
     def linear_kernels(self) -> LinearKernels:
         """Return the fastest kernels, timed the first time and whenever torch's number of threads has changed."""
@@ -168,16 +175,20 @@ def runner_of(model: PreTrainedModel) -> ModelRunner:
     return _runners.get(model) or _runners.setdefault(model, ModelRunner(model))
 
 
-def lookahead_support(model: PreTrainedModel) -> Support:
+def lookahead_support(model: PreTrainedModel, *, checked: bool = False) -> Support:
     """Check the model's capabilities, then its masks with a few small forward passes.
 
     The answer is kept until the model's modules, their hooks and patches, its configuration, dtype or kind of device
     change. A hook runs in those passes too; one that changes the last row alone is found out by them.
 
+    Args:
+        checked: the masks of a model of this code, configuration and dtype have been checked before, with these
+            versions of the libraries, and need not be again.
+
     Raises:
         NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
     """
-    return runner_of(model).current_support()
+    return runner_of(model).current_support(checked=checked)
 
 
 def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> Support:

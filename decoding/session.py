@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from transformers import PreTrainedModel
 
+from decoding.arguments import check_kind
 from decoding.drafting.registry import Origin
 from decoding.drafting.tables import DraftTables
 from decoding.model.capabilities import vocabulary_size
@@ -30,24 +31,31 @@ class Session:
         compiled: as passed to the constructor.
     """
 
-    def __init__(self, model: PreTrainedModel, *, compiled: bool | str = False) -> None:
+    def __init__(
+        self, model: PreTrainedModel, *, tables: DraftTables | None = None, compiled: bool | str = False
+    ) -> None:
         """
         Args:
             model: any causal language model of transformers; one wrapped by PEFT or `torch.compile` is unwrapped.
+            tables: draft tables to begin with and to go on learning, those of an earlier session or loaded from a file;
+                None for empty ones. They affect the speed and never the text.
             compiled: True to run steps through `torch.compile` (on CUDA with graphs), or the name of a backend for it.
                 Compiling takes seconds to minutes, in the first steps and after a change of the model's modules. If the
                 model cannot be compiled, a warning says why, and steps run uncompiled.
 
         Raises:
             NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
+            ValueError: the tables were learnt with a model of another number of ids.
         """
+        check_kind(tables, DraftTables, "tables")
         self._runner = runner_of(model)
         self.model = model = self._runner.model
         self.compiled = compiled
         self.capabilities = self._runner.capabilities
         self.ids: list[int] = []
-        self.tables = DraftTables()
         self._vocabulary = vocabulary_size(model)
+        self.tables = DraftTables() if tables is None else tables
+        self.tables.bind(self._vocabulary)
         self.emitted = 0
         self.turn = 0
         self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.capabilities, compiled=compiled)
@@ -107,7 +115,27 @@ class Session:
         if vocabulary < self._vocabulary:
             # The old ones may propose tokens that the model no longer has.
             self.tables = DraftTables()
-        self._vocabulary = vocabulary
+        self._vocabulary = self.tables.vocabulary = vocabulary
+
+    def remember(self, texts: Iterable[Sequence[int]]) -> None:
+        """Let candidates come from these earlier texts and the session's own, and from no other text.
+
+        Called again without a text that is to be forgotten, it leaves nothing of it. The tables are bounded: of many
+        texts the latest are taken.
+
+        Args:
+            texts: token ids of earlier conversations or replies, the latest last; none continues another.
+
+        Raises:
+            ValueError: one holds an id beyond the model's vocabulary; the tables are as they were.
+        """
+        given = [list(text) for text in texts]
+        for text in given:
+            if text and not 0 <= min(text) <= max(text) < self._vocabulary:
+                raise ValueError(f"an earlier text holds ids that are not among the model's {self._vocabulary}")
+        self.tables.remember(given)
+        for table in self.tables:
+            table.extend(self.ids)
 
     def read(self, count: int) -> torch.Tensor:
         """Read the next ``count`` tokens of the text; returns the logits after them, shape (vocabulary,)."""
@@ -142,9 +170,9 @@ class Session:
 
     def copy(self) -> Session:
         """Return an independent session in the same state, tables included; the model is shared."""
-        other = Session(self.model, compiled=self.compiled)
+        other = Session(self.model, tables=self.tables.copy(), compiled=self.compiled)
         other.ids, other.emitted = self.ids.copy(), self.emitted
-        other.tables, other.prefix = self.tables.copy(), self.prefix.copy()
+        other.prefix = self.prefix.copy()
         other._edition, other._structure = self._edition, self._structure
         return other
 

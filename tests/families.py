@@ -20,7 +20,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 from decoding import LookaheadConfig, LookaheadDecoder, lookahead_support
 from tests.costs import NEARLY_FREE, budgeted
-from tests.models import hf_greedy, random_prompt
+from tests.models import hf_greedy, random_prompt, tokens_of
 from tests.small_configs import small_config
 
 RECORD = Path(__file__).with_suffix(".json")
@@ -102,7 +102,7 @@ def mistaken(model: Any, *, fixed: bool = True) -> str | None:
         decoders.append(("fixed sizes", LookaheadDecoder(model, LookaheadConfig(7, 5, 7))))
     for name, decoder in decoders:
         steps = list(decoder.generate(prompt(), max_new_tokens=LENGTH))
-        if [token for step in steps for token in step.tokens] != expected:
+        if tokens_of(steps) != expected:
             return f"with {name} it says something else"
         if served != any(step.forward_tokens > 1 for step in steps[1:]):
             return f"with {name} it {'never looks' if served else 'looks'} ahead"

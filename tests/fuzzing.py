@@ -30,7 +30,7 @@ from decoding.model.rotary import RotaryState
 from decoding.session import Session
 from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.length_models import LENGTHS, OTHERS, built
-from tests.models import CONFIGS, PLAIN_ONLY, VOCABULARY, random_model
+from tests.models import CONFIGS, PLAIN_ONLY, VOCABULARY, random_model, tokens_of
 from tests.mutations import MUTATIONS, Undo
 
 ARCHITECTURES: dict[str, Callable[[int], Any]] = {
@@ -187,7 +187,7 @@ class Fuzz:
         sampling = SamplingConfig(temperature=self.draw.choice([0.7, 1.5]), top_p=0.95, seed=self.draw.randrange(99))
         most = 16
         plain = AutoregressiveDecoder(self.model).generate(self.prompt, max_new_tokens=most, sampling=sampling)
-        expected = [token for step in plain for token in step.tokens]
+        expected = tokens_of(plain)
         before = traces(self.model)
         self.session.emitted = 0
         found = self._said(self.prompt, most, sampling)
@@ -213,7 +213,7 @@ class Fuzz:
 
     def _said(self, prompt: list[int], most: int, sampling: SamplingConfig | None = None) -> list[int]:
         steps = self._decoder().generate(prompt, max_new_tokens=most, session=self.session, sampling=sampling)
-        return [token for step in steps for token in step.tokens]
+        return tokens_of(steps)
 
     def _expected(self, prompt: list[int], most: int) -> list[int]:
         """A fresh `generate`, on the model as it is, but as if it had read no longer text before."""

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 import transformers as hf
 
-from decoding import Decoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder
+from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadConfig, LookaheadDecoder, Session
 from tests.costs import DEAR, NEARLY_FREE, budgeted
-from tests.models import CONFIGS, PLAIN_ONLY, random_prompt
+from tests.models import CONFIGS, PLAIN_ONLY, random_prompt, tokens_of
 
 DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(4, 3, 4)),
@@ -22,6 +22,12 @@ DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "automatic, dear": lambda model: budgeted(model, DEAR),
     "jacobi": lambda model: JacobiDecoder(model, 7),
 }
+METHODS: dict[str, Callable[[Any], Decoder]] = {
+    "plain": AutoregressiveDecoder,
+    "jacobi": JacobiDecoder,
+    "lookahead": lambda model: LookaheadDecoder(model, LookaheadConfig(3, 3, 3)),
+}
+"""One decoder of each kind."""
 SETTINGS: dict[str, dict[str, Any]] = {
     "as it is": {},
     "cold": {"temperature": 0.3},
@@ -63,3 +69,8 @@ def with_few_tokens(family: str) -> Any:
     model = hf.AutoModelForCausalLM.from_config(config).eval().double()
     model.generation_config.eos_token_id = None
     return model
+
+
+def said(decoder: Decoder, ids: list[int], session: Session | None = None, count: int = 12) -> list[int]:
+    """The decoder's next tokens."""
+    return tokens_of(decoder.generate(ids, max_new_tokens=count, session=session))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
 import transformers as hf
+
+from decoding import Session, Step
 
 VOCABULARY = 97
 COMMON: dict[str, Any] = {
@@ -102,6 +104,19 @@ def random_prompt(length: int, seed: int = 0) -> list[int]:
     return torch.randint(3, VOCABULARY, (length,), generator=generator).tolist()
 
 
+class Recorder:
+    """A streamer that is none of transformers': it keeps what it is given, and that it ended."""
+
+    def __init__(self) -> None:
+        self.given: list[Any] = []
+
+    def put(self, value: torch.Tensor) -> None:
+        self.given.append(value.tolist())
+
+    def end(self) -> None:
+        self.given.append("end")
+
+
 def hf_greedy(model: Any, prompt: Sequence[int], max_new_tokens: int, eos: list[int] | None = None) -> list[int]:
     """What `generate` says, the prompt left out."""
     input_ids = torch.tensor([list(prompt)])
@@ -114,6 +129,27 @@ def hf_greedy(model: Any, prompt: Sequence[int], max_new_tokens: int, eos: list[
         pad_token_id=0,
     )
     return output[0, len(prompt) :].tolist()
+
+
+def cached_layers(session: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """The keys and values that the session holds, layer by layer."""
+    # No user of the library has a use for them: only tests look into the cache.
+    return [(layer.keys, layer.values) for layer in session.prefix._cache.layers]
+
+
+def assert_cache_is_the_prefix(session: Session) -> None:
+    """Every layer holds what a fresh forward over the text, its last token left out, would leave."""
+    assert session.cached == len(session.ids) - 1
+    fresh = Session(session.model)
+    fresh.sync(session.ids)
+    fresh.read(len(session.ids) - 1)
+    for layer, expected in zip(cached_layers(session), cached_layers(fresh), strict=True):
+        torch.testing.assert_close(layer, expected)
+
+
+def tokens_of(steps: Iterable[Step]) -> list[int]:
+    """What the steps settled, in one list."""
+    return [token for step in steps for token in step.tokens]
 
 
 def reciting_model(text: Sequence[int]) -> Any:

@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM
 from transformers.distributed.configuration_utils import DistributedConfig
 
 from decoding.parallel import Channel, PeerRanks, RankLostError, channels_to_ranks, serve, serve_part
-from decoding.parallel.channel import Kind, decode_bytes
+from decoding.parallel.channel import Kind
 from tests.models import random_model
 
 Job = Callable[[Channel], None]
@@ -39,7 +39,7 @@ class Rank:
             self._process.start()
             _join(store, 0)
             (self._channel,) = channels_to_ranks()
-        self._channel.send_bytes(Kind.NOTE, pickle.dumps(job))
+        self._channel.send(Kind.NOTE, job)
         return self._channel
 
     def kill(self) -> None:
@@ -56,7 +56,7 @@ class Rank:
             dist.destroy_process_group()
 
 
-Messages: TypeAlias = "SimpleQueue[tuple[Kind, list[int]]]"
+Messages: TypeAlias = "SimpleQueue[tuple[Kind, bytes]]"
 
 
 class LocalChannel(Channel):
@@ -66,12 +66,14 @@ class LocalChannel(Channel):
         super().__init__(peer)
         self._outgoing, self._incoming = outgoing, incoming
 
-    def send(self, kind: Kind, words: Sequence[int] = ()) -> None:
-        self._outgoing.put((kind, list(words)))
-        self.exchanged_bytes += 8 * len(words)
+    def send(self, kind: Kind, content: object = None) -> None:
+        message = pickle.dumps(content)
+        self._outgoing.put((kind, message))
+        self.exchanged_bytes += len(message)
 
-    def receive(self) -> tuple[Kind, list[int]]:
-        return self._incoming.get()
+    def receive(self) -> tuple[Kind, Any]:
+        kind, message = self._incoming.get()
+        return kind, pickle.loads(message)
 
 
 @contextmanager
@@ -114,9 +116,9 @@ def _work(port: int) -> None:
     channel = Channel(0)
     with suppress(RankLostError):
         while True:
-            kind, words = channel.receive()
+            kind, job = channel.receive()
             if kind is Kind.NOTE:
-                pickle.loads(decode_bytes(words))(channel)
+                job(channel)
 
 
 def _join(store: dist.Store, rank: int) -> None:

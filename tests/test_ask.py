@@ -19,7 +19,7 @@ from lade_chat.cli import ask, compare
 from lade_chat.cli.compare import SLOWER
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.commands import Compare, Load, Reply
+from lade_chat.protocol.commands import Compare, Load
 from lade_chat.protocol.events import (
     ComparisonFinished,
     Event,
@@ -39,10 +39,10 @@ from lade_chat.protocol.values import (
     ModelInfo,
     ModelOptions,
     Piece,
-    Side,
     Sizes,
     Statistics,
 )
+from tests.engines import ScriptedEngine, ending, say, sides
 
 PIECES = (
     Piece("def ", "plain", 10, 0),
@@ -72,52 +72,51 @@ QUESTION = (Message("user", "Hello"),)
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 
 
-class ScriptedEngine:
-    """Replies with ``PIECES``; a race has the same text on both sides unless a difference is given."""
+def scripted(*, difference: Difference | None = None, failure: str | None = None) -> ScriptedEngine:
+    """An engine that replies with ``PIECES``; a race has the same text on both sides unless a difference is given."""
 
-    def __init__(self, *, difference: Difference | None = None, failure: str | None = None) -> None:
-        self.commands: list[Load | Reply | Compare] = []
-        self._difference = difference
-        self._failure = failure
-
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        assert isinstance(command, Load | Reply | Compare)
-        self.job = job
-        self.commands.append(command)
+    def answer(job: Job) -> Iterator[Event]:
         sys.stdout.write("a library prints\n")
-        if isinstance(command, Load):
-            yield Loading("weights", 1, 2)
-            yield LoadFailed("no such model: nowhere") if command.options.path == "nowhere" else Loaded(MODEL)
-            return
         yield ReplyStarted(prompt_tokens=9)
         yield Prefilling(9, 9)
-        if isinstance(command, Reply):
-            yield from self._side("left")
-        else:
-            yield from self._side("left")
-            yield from self._side("right")
-            yield ComparisonFinished(1.5, self._difference is None, self._difference)
+        for side in sides(job):
+            yield Tokens(PIECES[:2], Statistics(), side=side)
+            if failure is not None:
+                yield Failed(failure)
+                return
+            yield Tokens(PIECES[2:], STATISTICS, side=side)
+            yield ReplyFinished("eos", STATISTICS, side=side)
+        if isinstance(job.command, Compare):
+            yield ComparisonFinished(1.5, difference is None, difference)
 
-    def _side(self, side: Side) -> Iterator[Event]:
-        yield Tokens(PIECES[:2], Statistics(), side=side)
-        if self._failure is not None:
-            yield Failed(self._failure)
-            return
-        yield Tokens(PIECES[2:], STATISTICS, side=side)
-        yield ReplyFinished("eos", STATISTICS, side=side)
+    return ScriptedEngine(answer, load)
 
 
-class EndlessEngine(ScriptedEngine):
-    """Goes on until it is stopped."""
+def load(job: Job) -> Iterator[Event]:
+    assert isinstance(job.command, Load)
+    sys.stdout.write("a library prints\n")
+    yield Loading("weights", 1, 2)
+    yield LoadFailed("no such model: nowhere") if job.command.options.path == "nowhere" else Loaded(MODEL)
 
-    is_stopped = False
 
-    def _side(self, side: Side) -> Iterator[Event]:
-        while not (self.is_stopped or self.job.stopped):
-            yield Tokens((Piece("on ", "plain", 1, 0),), Statistics(), side=side)
+def endless() -> ScriptedEngine:
+    """An engine that goes on until it is stopped."""
+
+    def answer(job: Job) -> Iterator[Event]:
+        sys.stdout.write("a library prints\n")
+        while not job.stopped:
+            yield say("on ")
             time.sleep(0.002)
+        yield ending(job, STATISTICS)
+
+    return ScriptedEngine(answer, load)
+
+
+def stopped(job: Job) -> Iterator[Event]:
+    """Be stopped at once."""
+    for side in sides(job):
         yield ReplyFinished("cancelled", STATISTICS, side=side)
+    yield ComparisonFinished(1.5, True)
 
 
 class Terminal(io.StringIO):
@@ -145,12 +144,12 @@ def on_terminal(run: Callable[[], int]) -> tuple[str, str]:
 
 def run_ask(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
     options = DecodingOptions(debug=debug)
-    return ask.run_ask(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or ScriptedEngine())
+    return ask.run_ask(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or scripted())
 
 
 def run_compare(*, as_json: bool = False, debug: bool = False, engine: ScriptedEngine | None = None) -> int:
     options = DecodingOptions(debug=debug)
-    return compare.run_compare(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or ScriptedEngine())
+    return compare.run_compare(QUESTION, ModelOptions(), options, as_json=as_json, engine=engine or scripted())
 
 
 # --- ask ----------------------------------------------------------------------------------------------------------
@@ -193,7 +192,7 @@ def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str])
 
 def test_json_tells_fixed_sizes_as_they_were_given(capsys: pytest.CaptureFixture[str]) -> None:
     options = DecodingOptions(sizes=Sizes(4, 3, 2))
-    assert ask.run_ask(QUESTION, ModelOptions(), options, as_json=True, engine=ScriptedEngine()) == 0
+    assert ask.run_ask(QUESTION, ModelOptions(), options, as_json=True, engine=scripted()) == 0
     answer = json.loads(capsys.readouterr().out)
     assert not answer["automatic"]
     assert (answer["window_size"], answer["ngram_size"], answer["guess_set_size"]) == (4, 3, 2)
@@ -246,13 +245,13 @@ def test_debug_prints_the_figures_on_stderr(capsys: pytest.CaptureFixture[str]) 
 
 def test_a_failure_keeps_what_was_said(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(LadeChatError, match="out of memory"):
-        run_ask(engine=ScriptedEngine(failure="out of memory"))
+        run_ask(engine=scripted(failure="out of memory"))
     assert capsys.readouterr().out == "def f():\n"
 
 
 def test_a_model_that_does_not_load(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(LadeChatError, match="no such model: nowhere"):
-        ask.run_ask(QUESTION, ModelOptions(path="nowhere"), DecodingOptions(), engine=ScriptedEngine())
+        ask.run_ask(QUESTION, ModelOptions(path="nowhere"), DecodingOptions(), engine=scripted())
     assert capsys.readouterr().out == ""
 
 
@@ -260,9 +259,9 @@ def test_a_model_that_does_not_load(capsys: pytest.CaptureFixture[str]) -> None:
 def test_ctrl_c_keeps_what_was_said(arguments: list[str]) -> None:
     code = f"""
 import sys, types
-from {__name__} import EndlessEngine
+from {__name__} import endless
 engine = sys.modules["lade_chat.engine.chat_engine"] = types.ModuleType("lade_chat.engine.chat_engine")
-engine.ChatEngine = EndlessEngine
+engine.ChatEngine = endless
 from lade_chat.cli.app import main
 sys.stderr.write("begin\\n")
 sys.exit(main({arguments!r}))
@@ -273,8 +272,8 @@ sys.exit(main({arguments!r}))
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    while "roles are plain text" not in process.stderr.readline():
-        pass  # the notice comes with the loaded model
+    # The notice comes with the loaded model.
+    assert any("roles are plain text" in line for line in process.stderr), "it ended before it loaded"
     assert "a library prints" in process.stderr.readline(), "the reply has begun"
     said = "" if "--json" in arguments else process.stdout.read(3)
     time.sleep(0.05)
@@ -303,7 +302,7 @@ def test_compare_json_has_both_sides(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_compare_json_says_where_the_texts_part(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(as_json=True, engine=ScriptedEngine(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
+    assert run_compare(as_json=True, engine=scripted(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
     answer = json.loads(capsys.readouterr().out)
     assert not answer["identical"]
     assert answer["difference"] == {"index": 3, "left": "a", "right": "b", "gap": 0.5, "ulps": 4.0}
@@ -311,7 +310,7 @@ def test_compare_json_says_where_the_texts_part(capsys: pytest.CaptureFixture[st
 
 
 def test_compare_in_a_pipe_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_compare(engine=ScriptedEngine(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
+    assert run_compare(engine=scripted(difference=Difference(3, "a", "b", 0.5, 4.0))) == 0
     lines = capsys.readouterr().out.split("\n")
     assert lines[0] == "--- lookahead auto"
     assert lines[3] == "--- plain decoding"
@@ -331,7 +330,5 @@ def test_compare_on_a_terminal_shows_two_panes() -> None:
 
 
 def test_compare_ended_by_ctrl_c_names_no_winner(capsys: pytest.CaptureFixture[str]) -> None:
-    engine = EndlessEngine()
-    engine.is_stopped = True
-    assert run_compare(engine=engine) == 130
+    assert run_compare(engine=ScriptedEngine(stopped, load)) == 130
     assert "no winner" in capsys.readouterr().out

@@ -18,7 +18,7 @@ from decoding import (
     LookaheadDecoder,
     Session,
 )
-from tests.models import hf_greedy, random_model, random_prompt
+from tests.models import hf_greedy, random_model, random_prompt, tokens_of
 
 PROMPT = random_prompt(9)
 WAIT_SECONDS = 30
@@ -118,7 +118,7 @@ async def test_cancelled_within_a_long_prompt_no_further_chunk_is_read() -> None
         await asyncio.wait_for(task, WAIT_SECONDS)
     assert 0 < session.cached < 1100
     steps = AutoregressiveDecoder(model).generate(prompt, max_new_tokens=3, session=session)
-    assert [token for step in steps for token in step.tokens] == hf_greedy(model, prompt, 3)
+    assert tokens_of(steps) == hf_greedy(model, prompt, 3)
 
 
 async def test_left_between_two_steps_it_can_be_gone_on_from(model: Any) -> None:
@@ -130,7 +130,7 @@ async def test_left_between_two_steps_it_can_be_gone_on_from(model: Any) -> None
                 break
     assert session.ids == PROMPT + said
     rest = lookahead(model).generate(session.ids, max_new_tokens=20 - len(said), session=session)
-    assert said + [token for step in rest for token in step.tokens] == hf_greedy(model, PROMPT, 20)
+    assert said + tokens_of(rest) == hf_greedy(model, PROMPT, 20)
 
 
 async def test_should_stop_is_asked(model: Any) -> None:

@@ -20,7 +20,8 @@ from lade_chat.cli.app import main
 from lade_chat.cli.running.batch import read_batch
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.checkpoint import read_json
-from tests.test_pipes import EchoEngine, data, engine  # noqa: F401 - fixtures
+from tests.engines import ScriptedEngine
+from tests.test_pipes import data, engine  # noqa: F401 - fixtures
 
 DEEP = "[" * 200_000 + "]" * 200_000
 posix = pytest.mark.skipif(os.name == "nt", reason="it needs a POSIX shell")
@@ -45,7 +46,7 @@ def run(code: str, redirection: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("value", ["NaN", "-Infinity", "1e999", '{"a": [NaN]}'])
 def test_an_id_that_cannot_be_written_again_is_refused_before_anything_is_asked(
-    engine: EchoEngine,  # noqa: F811
+    engine: ScriptedEngine,  # noqa: F811
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     value: str,
@@ -59,7 +60,7 @@ def test_an_id_that_cannot_be_written_again_is_refused_before_anything_is_asked(
 
 @pytest.mark.parametrize("value", ["1", "1.5", "null", '"NaN"', '["a", {"b": 1}]', str(10**4000)])
 def test_any_other_id_is_repeated_and_known_again(
-    engine: EchoEngine,  # noqa: F811
+    engine: ScriptedEngine,  # noqa: F811
     tmp_path: Path,
     value: str,
 ) -> None:
@@ -71,7 +72,7 @@ def test_any_other_id_is_repeated_and_known_again(
 
 
 def test_json_that_is_nested_without_end_is_a_line(
-    engine: EchoEngine,  # noqa: F811
+    engine: ScriptedEngine,  # noqa: F811
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -87,7 +88,7 @@ def test_json_that_is_nested_without_end_is_a_line(
 
 
 def test_settings_that_are_nested_without_end_are_a_warning(
-    engine: EchoEngine,  # noqa: F811
+    engine: ScriptedEngine,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -105,7 +106,7 @@ def test_settings_that_are_nested_without_end_are_a_warning(
 
 
 def test_a_bare_text_has_no_system_message(
-    engine: EchoEngine,  # noqa: F811
+    engine: ScriptedEngine,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -116,12 +117,12 @@ def test_a_bare_text_has_no_system_message(
     (tmp_path / "settings.toml").write_text('system = "Be brief."\n')
     monkeypatch.setenv("LADE_CHAT_SETTINGS", str(tmp_path / "settings.toml"))
     assert main(["ask", "Hi", "--raw"]) == 0
-    assert [message.role for message in engine.asked[0]] == ["user"]
+    assert [message.role for message in engine.asked[0].messages] == ["user"]
 
 
 @posix
 def test_a_named_pipe_is_called_what_it_is(
-    engine: EchoEngine,  # noqa: F811
+    engine: ScriptedEngine,  # noqa: F811
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -166,8 +167,8 @@ def test_an_empty_host_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 ASK = """
 import sys
 import lade_chat.cli.ask, lade_chat.cli.running.batch
-from tests.test_pipes import EchoEngine
-lade_chat.cli.ask.make_engine = lade_chat.cli.running.batch.make_engine = lambda options: EchoEngine()
+from tests.test_pipes import echoing
+lade_chat.cli.ask.make_engine = lade_chat.cli.running.batch.make_engine = lambda options: echoing()
 from lade_chat.cli.app import main
 sys.exit(main({arguments}))
 """

@@ -121,7 +121,7 @@ def test_no_tables_see_a_prompt_twice_and_every_prompt_is_read_anew(monkeypatch:
     assert all(len(set(texts)) == len(texts) for texts in adopted.values())
     assert sorted(map(len, adopted.values())) == [1] * 6 + [3] * 2
     assert all(read)
-    entries = {(run.tables, run.prompt): run.reply.figures.table_entries for run in runs if run.reply.figures}
+    entries = {(run.tables, run.prompt): run.reply.totals.table_entries for run in runs if run.reply.totals}
     assert entries["warm", 2] > entries["cold", 2]
 
 
@@ -130,10 +130,10 @@ def test_the_steps_are_added_up_without_that_of_the_prompt() -> None:
     prompt = random_prompt(9)
     reply = decoder_method("plain", AutoregressiveDecoder(model), Setup(model), learns=False).open(None)(prompt, 6)
     assert list(reply.ids) == hf_greedy(model, prompt, 6)
-    figures = reply.figures
-    assert figures is not None
-    assert (figures.steps, figures.tokens, figures.forward_tokens, figures.verified) == (5, 5, 5, 0)
-    assert 0 < figures.forward_seconds <= figures.seconds <= reply.seconds
+    totals = reply.totals
+    assert totals is not None
+    assert (totals.steps, totals.tokens, totals.forward_tokens, totals.verified) == (5, 5, 5, 0)
+    assert 0 < totals.forward_seconds <= totals.seconds <= reply.seconds
 
 
 def test_a_seed_has_every_decoder_draw_the_same_text() -> None:
@@ -174,13 +174,13 @@ def test_the_memory_of_tables_grows_with_what_they_hold() -> None:
     assert entries_of(tables) >= empty[1] + 201
 
 
-# --- figures ---------------------------------------------------------------------------------------------------------
+# --- totals ---------------------------------------------------------------------------------------------------------
 
 
 def run_of(method: str, seconds: float, reply: Sequence[int] = (1, 2), **more: Any) -> Run:
-    values: dict[str, Any] = {"tables": None, "suite": "s", "prompt": 0, "repeat": 0, "figures": None} | more
-    figures = values.pop("figures")
-    return Run(method=method, reply=Reply(tuple(reply), seconds, figures), **values)
+    values: dict[str, Any] = {"tables": None, "suite": "s", "prompt": 0, "repeat": 0, "totals": None} | more
+    totals = values.pop("totals")
+    return Run(method=method, reply=Reply(tuple(reply), seconds, totals), **values)
 
 
 def test_speed_ups_are_paired_by_repeat_and_summed_over_prompts() -> None:
@@ -231,10 +231,10 @@ def test_the_steps_of_a_suite() -> None:
     plain = StepTotals(steps=4, tokens=4, forward_tokens=4, seconds=4.0, forward_seconds=4.0, median_seconds=1.0)
     ours = StepTotals(2, 5, 3, 40, 3.0, 2.5, 1.5, 70, 9000)
     runs = [
-        run_of("plain", 4.0, figures=plain),
-        run_of("lookahead", 3.0, tables="warm", figures=ours),
-        run_of("lookahead", 3.0, tables="warm", prompt=1, figures=StepTotals(table_entries=90, table_bytes=9500)),
-        run_of("plain", 4.0, prompt=1, figures=plain),
+        run_of("plain", 4.0, totals=plain),
+        run_of("lookahead", 3.0, tables="warm", totals=ours),
+        run_of("lookahead", 3.0, tables="warm", prompt=1, totals=StepTotals(table_entries=90, table_bytes=9500)),
+        run_of("plain", 4.0, prompt=1, totals=plain),
     ]
     steps = summarise(runs, [suite_of((1, 2), (1, 2))])[1].steps
     assert steps is not None

@@ -14,24 +14,14 @@ from transformers import LogitsProcessor
 from decoding import (
     AutoregressiveDecoder,
     Decoder,
-    JacobiDecoder,
     LookaheadConfig,
     LookaheadDecoder,
     Session,
     generate,
     lookahead_support,
 )
+from tests.grid import METHODS, said
 from tests.models import CONFIGS, PLAIN_ONLY, VOCABULARY, hf_greedy, random_model, random_prompt
-
-DECODERS: dict[str, Callable[[Any], Decoder]] = {
-    "plain": AutoregressiveDecoder,
-    "jacobi": JacobiDecoder,
-    "lookahead": lambda model: LookaheadDecoder(model, LookaheadConfig(3, 3, 3)),
-}
-
-
-def said(decoder: Decoder, ids: list[int], session: Session | None = None, count: int = 12) -> list[int]:
-    return [token for step in decoder.generate(ids, max_new_tokens=count, session=session) for token in step.tokens]
 
 
 class Recording(LogitsProcessor):
@@ -145,11 +135,11 @@ def short_prompt(seed: int = 0) -> list[int]:
     return [token % (VOCABULARY - 30) + 3 for token in random_prompt(14, seed)]
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_session_says_what_the_changed_model_says(change: Callable[[Any], None], name: str) -> None:
     model, prompt = random_model("llama"), short_prompt()
-    decoder, session = DECODERS[name](model), Session(model)
+    decoder, session = METHODS[name](model), Session(model)
     said(decoder, prompt, session)
     # Of the cached text all but the last few tokens are common.
     text = [*prompt, 5, 6, 7]
@@ -159,7 +149,7 @@ def test_a_session_says_what_the_changed_model_says(change: Callable[[Any], None
     torch.testing.assert_close(scores_of(decoder, text, session), scores)
     assert said(decoder, text, session) == expected
     # A decoder and a session of the changed model's own say the same.
-    assert said(DECODERS[name](model), text, Session(model)) == expected
+    assert said(METHODS[name](model), text, Session(model)) == expected
 
 
 @pytest.mark.parametrize("change", [train, exchange_columns, patch_layer, in_single_precision])
@@ -203,7 +193,7 @@ def test_a_session_handed_to_generate_is_read_anew_too() -> None:
 
 def test_a_copy_of_a_session_notices_a_change_by_itself() -> None:
     model, prompt = random_model("llama"), short_prompt()
-    session, decoder = Session(model), DECODERS["lookahead"](model)
+    session, decoder = Session(model), METHODS["lookahead"](model)
     said(decoder, prompt, session)
     other = session.copy()
     load_state_dict(model)
@@ -228,7 +218,7 @@ def test_a_text_is_no_change_of_a_model(family: str) -> None:
 
 def test_a_hook_that_acts_on_the_last_row_alone_turns_lookahead_off_while_it_is_there() -> None:
     model, prompt = random_model("llama"), random_prompt(14)
-    decoder = DECODERS["lookahead"](model)
+    decoder = METHODS["lookahead"](model)
     expected = said(decoder, prompt)
 
     def steer(module: nn.Module, args: Any, output: torch.Tensor) -> torch.Tensor:
@@ -246,7 +236,7 @@ def test_a_hook_that_acts_on_the_last_row_alone_turns_lookahead_off_while_it_is_
 
 def test_a_deep_copy_has_a_state_of_its_own() -> None:
     model, prompt = random_model("llama"), short_prompt()
-    session, decoder = Session(model), DECODERS["lookahead"](model)
+    session, decoder = Session(model), METHODS["lookahead"](model)
     before = said(decoder, prompt, session)
     train(copy.deepcopy(model))
     assert said(decoder, prompt, session) == before

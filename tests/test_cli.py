@@ -8,27 +8,22 @@ import re
 import subprocess
 import sys
 import types
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from lade_chat.cli.app import main
-from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.commands import Compare, Load, Reply
-from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, Tokens
+from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.values import (
     DecodingOptions,
     Message,
-    ModelInfo,
     ModelOptions,
-    Piece,
     Sampling,
     Sizes,
-    Statistics,
 )
+from tests.engines import ScriptedEngine
 
 MODEL_FLAGS = [
     "--model-path",
@@ -74,45 +69,13 @@ SAMPLING = Sampling(0.8, 0.9, 40, 0.05, 0.95, 1.1, 7, from_model=True)
 DECODING = DecodingOptions(False, Sizes(4, 3, 2), 9, raw=True, debug=True, sampling=SAMPLING, stop=("END", "\n\n"))
 
 
-class RecordingEngine:
-    """Answers "hi" to everything, and remembers what was asked."""
-
-    def __init__(self) -> None:
-        self.commands: list[Load | Reply | Compare] = []
-
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        assert isinstance(command, Load | Reply | Compare)
-        self.commands.append(command)
-        if isinstance(command, Load):
-            yield Loaded(ModelInfo("recorded", "cpu", "float32", 1, 512, True))
-            return
-        yield Tokens((Piece("hi", "plain", 1, 0),), Statistics())
-        yield ReplyFinished("eos", Statistics())
-        if isinstance(command, Compare):
-            yield ReplyFinished("eos", Statistics(), side="right")
-            yield ComparisonFinished(1.0, True)
-
-    @property
-    def load(self) -> ModelOptions:
-        command = self.commands[0]
-        assert isinstance(command, Load)
-        return command.options
-
-    @property
-    def asked(self) -> Reply | Compare:
-        command = self.commands[1]
-        assert isinstance(command, Reply | Compare)
-        return command
-
-
 @pytest.fixture(autouse=True)
-def engine(monkeypatch: pytest.MonkeyPatch) -> RecordingEngine:
+def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     """Takes the place of the chat's engine."""
     for name in ("USE_LADE", "LADE_CHAT_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     pipe_in(monkeypatch, b"")
-    engine = RecordingEngine()
+    engine = ScriptedEngine()
     monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda options: engine)
     monkeypatch.setattr("lade_chat.cli.compare.make_engine", lambda options: engine)
     return engine
@@ -125,36 +88,36 @@ def pipe_in(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
 # --- flags --------------------------------------------------------------------------------------------------------
 
 
-def test_the_defaults(engine: RecordingEngine) -> None:
+def test_the_defaults(engine: ScriptedEngine) -> None:
     assert main(["ask", "Hello"]) == 0
-    assert engine.load == ModelOptions()
-    assert engine.asked == Reply((Message("user", "Hello"),), DecodingOptions())
-    assert engine.asked.options.sizes is None
-    assert engine.load.step_cost
+    assert engine.loaded == ModelOptions()
+    assert engine.asked[0] == Reply((Message("user", "Hello"),), DecodingOptions())
+    assert engine.asked[0].options.sizes is None
+    assert engine.loaded.step_cost
 
 
 @pytest.mark.parametrize("command", ["ask", "compare"])
 @pytest.mark.parametrize("where", ["behind", "before", "around"])
-def test_every_flag_reaches_the_engine_from_either_side(engine: RecordingEngine, command: str, where: str) -> None:
+def test_every_flag_reaches_the_engine_from_either_side(engine: ScriptedEngine, command: str, where: str) -> None:
     before = {"behind": [], "before": [*MODEL_FLAGS, *DECODING_FLAGS], "around": MODEL_FLAGS}[where]
     behind = {"behind": [*MODEL_FLAGS, *DECODING_FLAGS], "before": [], "around": DECODING_FLAGS}[where]
     assert main([*before, command, "Hello", *behind]) == 0
-    assert engine.load == MODEL
-    assert engine.asked.options == DECODING
+    assert engine.loaded == MODEL
+    assert engine.asked[0].options == DECODING
 
 
-def test_the_other_spellings(engine: RecordingEngine) -> None:
+def test_the_other_spellings(engine: ScriptedEngine) -> None:
     flags = ["--model_path", "x", "--max_new_tokens", "5", "--window_size", "0", "--ngram_size", "2"]
     assert main(["ask", "Hello", *flags, "--guess-set-size", "0", "--system", "Be brief.", "--plain"]) == 0
-    assert engine.load.path == "x"
-    assert engine.asked.options == DecodingOptions(True, Sizes(0, 2, 0), 5)
-    assert engine.asked.messages == (Message("system", "Be brief."), Message("user", "Hello"))
+    assert engine.loaded.path == "x"
+    assert engine.asked[0].options == DecodingOptions(True, Sizes(0, 2, 0), 5)
+    assert engine.asked[0].messages == (Message("system", "Be brief."), Message("user", "Hello"))
 
 
 @pytest.mark.parametrize("spelling", ["--tp", "--tensor-parallel", "--tensor_parallel"])
-def test_tensor_parallelism_has_a_long_and_a_short_name(engine: RecordingEngine, spelling: str) -> None:
+def test_tensor_parallelism_has_a_long_and_a_short_name(engine: ScriptedEngine, spelling: str) -> None:
     assert main(["ask", "Hello", spelling, "2"]) == 0
-    assert engine.load.tensor_parallel == 2
+    assert engine.loaded.tensor_parallel == 2
 
 
 def test_help_shows_flags_with_dashes_only(capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,10 +130,10 @@ def test_help_shows_flags_with_dashes_only(capsys: pytest.CaptureFixture[str]) -
     assert not re.findall(r"--[a-z]+_[a-z_]*|--plain", shown)
 
 
-def test_a_flag_behind_the_command_wins(engine: RecordingEngine) -> None:
+def test_a_flag_behind_the_command_wins(engine: ScriptedEngine) -> None:
     assert main(["-W", "3", "--no-lookahead", "ask", "Hello", "-W", "4", "--lookahead"]) == 0
-    assert engine.asked.options.sizes == Sizes(4, 5, 7)
-    assert engine.asked.options.lookahead
+    assert engine.asked[0].options.sizes == Sizes(4, 5, 7)
+    assert engine.asked[0].options.lookahead
 
 
 @pytest.mark.parametrize(
@@ -184,27 +147,27 @@ def test_a_flag_behind_the_command_wins(engine: RecordingEngine) -> None:
     ],
 )
 def test_use_lade_sets_the_default(
-    engine: RecordingEngine, monkeypatch: pytest.MonkeyPatch, value: str, arguments: list[str], lookahead: bool
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, value: str, arguments: list[str], lookahead: bool
 ) -> None:
     monkeypatch.setenv("USE_LADE", value)
     assert main(arguments) == 0
-    assert engine.asked.options.lookahead is lookahead
+    assert engine.asked[0].options.lookahead is lookahead
 
 
 # --- the prompt ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("arguments", [["ask"], ["ask", "-"], ["compare", "-"]])
-def test_the_prompt_from_a_pipe(engine: RecordingEngine, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+def test_the_prompt_from_a_pipe(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     pipe_in(monkeypatch, "  zwei\nZeilen é\n".encode())
     assert main(arguments) == 0
-    assert engine.asked.messages == (Message("user", "  zwei\nZeilen é"),)
+    assert engine.asked[0].messages == (Message("user", "  zwei\nZeilen é"),)
 
 
-def test_raw_text_keeps_its_last_line_break(engine: RecordingEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raw_text_keeps_its_last_line_break(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     pipe_in(monkeypatch, b"def f(x):\n")
     assert main(["ask", "--raw"]) == 0
-    assert engine.asked.messages == (Message("user", "def f(x):\n"),)
+    assert engine.asked[0].messages == (Message("user", "def f(x):\n"),)
 
 
 # --- what is refused ----------------------------------------------------------------------------------------------
@@ -241,7 +204,7 @@ def test_raw_text_keeps_its_last_line_break(engine: RecordingEngine, monkeypatch
     ],
 )
 def test_wrong_usage_is_one_line(
-    engine: RecordingEngine, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+    engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     assert main(arguments) == 2
     captured = capsys.readouterr()
@@ -261,6 +224,15 @@ def test_an_empty_pipe_is_an_empty_prompt(capsys: pytest.CaptureFixture[str], mo
 def test_without_a_terminal_the_chat_points_to_ask(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "lade-chat ask" in capsys.readouterr().err
+
+
+def test_a_redirected_stderr_is_told_as_that(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for stream in (sys.stdin, sys.stdout):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert main([]) == 2
+    assert "standard error, which is redirected" in capsys.readouterr().err
 
 
 def test_an_error_of_ours_is_its_own_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +284,7 @@ def test_the_chat_gets_every_flag_and_its_engine_is_closed(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "lade_chat.tui.app.application", module)
     closed: list[bool] = []
     monkeypatch.setattr("lade_chat.engine.process.client.EngineClient.close", lambda _client: closed.append(True))
-    monkeypatch.setattr("lade_chat.cli.chat.has_terminal", lambda: True)
+    monkeypatch.setattr("lade_chat.cli.chat.require_terminal", lambda *_: None)
     flags = [flag for flag in DECODING_FLAGS if flag != "--raw"]  # which goes not with --system
     assert main([*MODEL_FLAGS, *flags, "--system", "Be brief."]) == 1
     assert seen["options"] == (MODEL, msgspec.structs.replace(DECODING, raw=False))
@@ -379,15 +351,15 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     code = """
 import sys
 import lade_chat.cli.ask
-from test_cli import RecordingEngine
-lade_chat.cli.ask.make_engine = lambda options: RecordingEngine()
+from tests.engines import ScriptedEngine
+lade_chat.cli.ask.make_engine = lambda options: ScriptedEngine()
 from lade_chat.cli.app import main
 sys.exit(main(["ask", "Hello"]))
 """
     read, write = os.pipe()
     os.close(read)
     try:
-        finished = python(code.replace("test_cli", __name__), stdout=write)
+        finished = python(code, stdout=write)
     finally:
         os.close(write)
     assert finished.returncode == 141

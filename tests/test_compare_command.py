@@ -12,44 +12,41 @@ import pytest
 
 from lade_chat.cli.app import main
 from lade_chat.engine.job import Job
-from lade_chat.protocol.commands import Compare, Load
-from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, Tokens
-from lade_chat.protocol.values import Difference, Message, MethodSpec, ModelInfo, Piece, Side, Sizes, Statistics
+from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished
+from lade_chat.protocol.values import Difference, Message, MethodSpec, Side, Sizes, Statistics
 from lade_chat.suites.prompts import bundled_suites
+from tests.engines import ScriptedEngine, say
 
 SECONDS: dict[Side, float] = {"left": 1.0, "right": 2.0}
 
 
-class RacingEngine:
+class Races:
     """The left side takes a second and the right one two; the third race's texts differ, the one after is stopped."""
 
     def __init__(self) -> None:
-        self.races: list[Compare] = []
+        self.asked: list[Compare] = []
         self.stops_at: int | None = None
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        if isinstance(command, Load):
-            yield Loaded(ModelInfo("racing", "cpu", "float32", 1, 512, True))
-            return
-        assert isinstance(command, Compare)
-        self.races.append(command)
-        reason = "cancelled" if len(self.races) == self.stops_at else "eos"
+    def __call__(self, job: Job) -> Iterator[Event]:
+        assert isinstance(job.command, Compare)
+        self.asked.append(job.command)
+        reason = "cancelled" if len(self.asked) == self.stops_at else "eos"
         for side, seconds in SECONDS.items():
             figures = Statistics(generated_tokens=10, steps=5, seconds=seconds)
-            yield Tokens((Piece("hi", "plain", 1, 0),), figures, side)
+            yield say("hi", figures, side)
             yield ReplyFinished(reason, figures, side)
-        same = len(self.races) != 3
+        same = len(self.asked) != 3
         yield ComparisonFinished(2.0, same, None if same else Difference(4, "a", "b", 0.25, 2.0))
 
 
 @pytest.fixture(autouse=True)
-def engine(monkeypatch: pytest.MonkeyPatch) -> RacingEngine:
-    engine = RacingEngine()
+def races(monkeypatch: pytest.MonkeyPatch) -> Races:
+    races = Races()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     for module in ("compare", "running.suite_races"):
-        monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
-    return engine
+        monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: ScriptedEngine(races))
+    return races
 
 
 @pytest.mark.parametrize(
@@ -65,22 +62,22 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> RacingEngine:
         (["--right", "hf-prompt-lookup-10"], MethodSpec("lookahead"), MethodSpec("hf-prompt-lookup-10")),
     ],
 )
-def test_who_races_whom(engine: RacingEngine, arguments: list[str], left: MethodSpec, right: MethodSpec) -> None:
+def test_who_races_whom(races: Races, arguments: list[str], left: MethodSpec, right: MethodSpec) -> None:
     assert main(["compare", "Hello", *arguments]) == 0
-    (race,) = engine.races
+    (race,) = races.asked
     assert (race.left, race.right, race.fresh) == (left, right, False)
 
 
 def test_a_suite_is_raced_over_with_a_line_a_race_and_the_score(
-    engine: RacingEngine, capsys: pytest.CaptureFixture[str]
+    races: Races, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", "--suite", "code,math", "--limit", "2", "--system", "Be brief."]) == 0
     suites = {suite.name: suite.questions for suite in bundled_suites()}
     asked = [question.turns[0] for name in ("code", "math") for question in suites[name][:2]]
-    assert [race.messages for race in engine.races] == [
+    assert [race.messages for race in races.asked] == [
         (Message("system", "Be brief."), Message("user", question)) for question in asked
     ]
-    assert all(race.fresh for race in engine.races)
+    assert all(race.fresh for race in races.asked)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4 + 1 + 3
     assert [line.split()[0] for line in lines[:3]] == ["code", "code", "math"]
@@ -107,10 +104,10 @@ def test_a_suite_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert answer["score"]["speedup"] == 2.0
 
 
-def test_a_suite_that_is_interrupted_keeps_its_score(engine: RacingEngine, capsys: pytest.CaptureFixture[str]) -> None:
-    engine.stops_at = 2
+def test_a_suite_that_is_interrupted_keeps_its_score(races: Races, capsys: pytest.CaptureFixture[str]) -> None:
+    races.stops_at = 2
     assert main(["compare", "--suite", "lists"]) == 130
-    assert len(engine.races) == 2
+    assert len(races.asked) == 2
     assert "over 1 race\n" in capsys.readouterr().out
 
 
@@ -127,10 +124,10 @@ def test_a_suite_that_is_interrupted_keeps_its_score(engine: RacingEngine, capsy
     ],
 )
 def test_mistakes_are_told_in_one_line(
-    engine: RacingEngine, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+    races: Races, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
 ) -> None:
     assert main(["compare", *arguments]) in (1, 2)
     err = capsys.readouterr().err
     assert words in err
     assert err.count("\n") == 1
-    assert not engine.races
+    assert not races.asked

@@ -9,21 +9,22 @@ import msgspec
 import pytest
 import torch
 
-from decoding import FinishReason, Origin
+from decoding import Decoder, FinishReason, JacobiDecoder, Origin
 from lade_chat.engine.chat_engine import ChatEngine
-from lade_chat.engine.comparison import run as comparison
+from lade_chat.engine.comparison.decoders import DECODERS
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.methods import NAMES, NEED_LOOKAHEAD, contender, in_force, title
+from lade_chat.loading.model import LoadedModel
+from lade_chat.presentation.methods import METHODS, MethodInWords, in_force, parse, title
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished, Tokens
-from lade_chat.protocol.values import DecodingOptions, Message, MethodName, MethodSpec, ModelOptions, Sampling, Sizes
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions, Sampling, Sizes
 from tests.checkpoints import edit_json, make_bloom, make_qwen2
-from tests.models import hf_greedy, random_model, random_prompt
+from tests.models import hf_greedy, random_model, random_prompt, tokens_of
 
 OPTIONS = DecodingOptions(sizes=Sizes(), max_new_tokens=40)
-FOREIGN: tuple[MethodName, ...] = ("hf-generate", "hf-prompt-lookup-3", "hf-prompt-lookup-10")
+FOREIGN = ("hf-generate", "hf-prompt-lookup-3", "hf-prompt-lookup-10")
 
 
 def user(text: str) -> tuple[Message, ...]:
@@ -43,7 +44,7 @@ def raced(
     engine: ChatEngine, left: str, right: str, text: str = "Tell me of the sea.", **changes: object
 ) -> list[Event]:
     options = msgspec.structs.replace(OPTIONS, **changes)
-    return list(engine.handle(Job(Compare(user(text), options, contender(left), contender(right)))))
+    return list(engine.handle(Job(Compare(user(text), options, parse(left), parse(right)))))
 
 
 def ends(events: list[Event]) -> dict[str, ReplyFinished]:
@@ -55,8 +56,8 @@ def text_of(events: list[Event], side: str) -> str:
     return "".join(piece.text for event in told for piece in event.pieces)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "plain"])
-def test_every_method_says_what_plain_decoding_says(engine: ChatEngine, name: MethodName) -> None:
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "plain"])
+def test_every_method_says_what_plain_decoding_says(engine: ChatEngine, name: str) -> None:
     events = raced(engine, name, "plain")
     last = events[-1]
     assert isinstance(last, ComparisonFinished)
@@ -103,36 +104,34 @@ def test_a_stop_string_ends_the_sides_of_transformers_too(engine: ChatEngine) ->
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_what_draws_in_its_own_way_does_not_race_with_sampling(engine: ChatEngine, name: MethodName) -> None:
+def test_what_draws_in_its_own_way_does_not_race_with_sampling(engine: ChatEngine, name: str) -> None:
     (failed,) = raced(engine, "lookahead", name, sampling=Sampling(temperature=1.0, seed=1))[-1:]
     assert isinstance(failed, Failed)
     assert "no race with sampling" in failed.message
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_where_lookahead_cannot_serve_the_others_still_race(tmp_path: Path, name: MethodName) -> None:
+@pytest.mark.parametrize("name", METHODS)
+def test_where_lookahead_cannot_serve_the_others_still_race(tmp_path: Path, name: str) -> None:
     engine = ChatEngine()
     list(engine.handle(Job(Load(ModelOptions(str(make_bloom(tmp_path)), device="cpu", dtype="float32")))))
     last = raced(engine, name, "plain", max_new_tokens=4)[-1]
-    assert isinstance(last, Failed if name in NEED_LOOKAHEAD else ComparisonFinished)
+    assert isinstance(last, Failed if METHODS[name].needs_lookahead else ComparisonFinished)
 
 
 def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """One side is made to choose the second likeliest token once: the gap is that of the two logits."""
-    original = comparison.decoder_for
+    original = DECODERS["hf-generate"]
     gaps = []
 
-    def decoder_for(which: MethodSpec, loaded: object) -> object:
-        decoder = original(which, loaded)  # type: ignore[arg-type]
-        if which.name != "hf-generate":
-            return decoder
+    def wrongly(loaded: LoadedModel, method: MethodSpec) -> Decoder:
+        decoder = original(loaded, method)
         generate = decoder.generate
 
         def wrong(ids: list[int], **arguments: object) -> object:
             for step in generate(ids, **arguments):  # type: ignore[arg-type]
                 if step.prefill:
                     with torch.inference_mode():
-                        logits = loaded.model(torch.tensor([list(ids)])).logits[0, -1]  # type: ignore[attr-defined]
+                        logits = loaded.model(torch.tensor([list(ids)])).logits[0, -1]
                     values, tokens = logits.topk(2)
                     gaps.append(float(values[0] - values[1]))
                     step = replace(step, tokens=(int(tokens[1]),))
@@ -141,7 +140,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
         decoder.generate = wrong  # type: ignore[method-assign, assignment]
         return decoder
 
-    monkeypatch.setattr(comparison, "decoder_for", decoder_for)
+    monkeypatch.setitem(DECODERS, "hf-generate", wrongly)
     last = raced(engine, "plain", "hf-generate")[-1]
     assert isinstance(last, ComparisonFinished)
     assert last.difference is not None
@@ -150,6 +149,22 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
     assert last.difference.gap == pytest.approx(gaps[0])
     assert last.difference.ulps is not None
     assert last.difference.ulps > 1
+
+
+def test_a_new_method_is_a_row_of_words_and_a_decoder(engine: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(METHODS, "toy", MethodInWords("toy decoding", "a block of three guesses", needs_lookahead=True))
+    monkeypatch.setitem(DECODERS, "toy", lambda loaded, method: JacobiDecoder(loaded.model, 3))
+    events = raced(engine, "toy", "plain")
+    assert title(parse("toy")) == "toy decoding"
+    assert ends(events)["left"].statistics.method == MethodSpec("toy")
+    assert isinstance(events[-1], ComparisonFinished)
+    assert events[-1].identical
+
+
+def test_an_unknown_method_is_told(engine: ChatEngine) -> None:
+    last = list(engine.handle(Job(Compare(user("x"), OPTIONS, MethodSpec("magic")))))[-1]
+    assert isinstance(last, Failed)
+    assert "no method 'magic'" in last.message
 
 
 class TestTablesBeforeTheTurn:
@@ -179,7 +194,7 @@ class TestTransformersDecoder:
         decoder = TransformersDecoder(model, prompt_lookup_num_tokens=lookup)
         with override_generation_config(model):
             steps = list(decoder.generate(prompt, max_new_tokens=30))
-        assert [token for step in steps for token in step.tokens] == expected
+        assert tokens_of(steps) == expected
         assert steps[-1].finish_reason is FinishReason.LENGTH
         assert steps[0].prefill
         assert not any(step.prefill for step in steps[1:])
@@ -211,17 +226,17 @@ class TestTransformersDecoder:
 
 class TestNames:
     def test_sizes_stand_for_lookahead_with_them(self) -> None:
-        assert contender("15,5,10") == MethodSpec("lookahead-fixed", Sizes(15, 5, 10))
-        assert contender("lookahead", Sizes(3, 4, 5)) == MethodSpec("lookahead-fixed", Sizes(3, 4, 5))
-        assert contender("lookahead-fixed") == MethodSpec("lookahead-fixed", Sizes(7, 5, 7))
-        assert contender("lookahead") == MethodSpec("lookahead")
+        assert parse("15,5,10") == MethodSpec("lookahead-fixed", Sizes(15, 5, 10))
+        assert parse("lookahead", Sizes(3, 4, 5)) == MethodSpec("lookahead-fixed", Sizes(3, 4, 5))
+        assert parse("lookahead-fixed") == MethodSpec("lookahead-fixed", Sizes(7, 5, 7))
+        assert parse("lookahead") == MethodSpec("lookahead")
 
     @pytest.mark.parametrize("text", ["medusa", "", "1,2", "7,1,7", "a,b,c"])
     def test_an_unknown_method_is_reported_in_one_line(self, text: str) -> None:
         with pytest.raises(LadeChatError) as raised:
-            contender(text)
+            parse(text)
         assert text in str(raised.value)
         assert "\n" not in str(raised.value)
 
     def test_every_method_has_a_title_of_its_own(self) -> None:
-        assert len({title(contender(name)) for name in NAMES}) == len(NAMES)
+        assert len({title(parse(name)) for name in METHODS}) == len(METHODS)

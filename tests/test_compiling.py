@@ -10,7 +10,6 @@ from decoding import Support
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
 from lade_chat.loading.model import LoadedModel, with_compiled_steps
-from lade_chat.loading.step_costs import _key
 from lade_chat.protocol.commands import Load
 from lade_chat.protocol.events import Loaded, Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions
@@ -44,11 +43,6 @@ def test_a_notice_says_why_a_model_is_not_compiled(monkeypatch: pytest.MonkeyPat
         "roles are plain text",
         "Steps are not compiled: its forward pass cannot be compiled (Unsupported).",
     )
-
-
-def test_what_compiled_steps_cost_is_remembered_apart(monkeypatch: pytest.MonkeyPatch, loaded: LoadedModel) -> None:
-    answering(monkeypatch, Support(True))
-    assert _key(with_compiled_steps(loaded)) != _key(loaded)
 
 
 @pytest.mark.parametrize("compiled", [False, True])

@@ -15,7 +15,7 @@ import pytest
 from lade_chat.engine.job import Job
 from lade_chat.engine.process.client import EngineClient
 from lade_chat.protocol.codec import decode_event, encode
-from lade_chat.protocol.commands import Compare, Load, Reply
+from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import Quit, SetLookahead, Stop
 from lade_chat.protocol.events import (
     EngineLost,
@@ -28,60 +28,58 @@ from lade_chat.protocol.events import (
     ReplyStarted,
     Tokens,
 )
-from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Statistics
+from tests.engines import MODEL, ScriptedEngine, ending, question, say
 
 LOAD = Load(ModelOptions())
-MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)
 PATIENCE = 30.0  # a limit for a hung test, not a measure of anything
 
 
-class ScriptedEngine:
-    """Does what the last message says."""
+def load(job: Job) -> Iterator[Event]:
+    assert isinstance(job.command, Load)
+    if job.command.options.path == "broken":
+        raise OSError("no such model\nand a long story")
+    yield Loading("weights", 1, 2)
+    yield Loaded(MODEL)
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        if isinstance(command, Load):
-            yield from self._load(command.options.path)
-        elif isinstance(command, Reply | Compare):
-            yield ReplyStarted(prompt_tokens=3)
-            yield from self._reply(command.messages[-1].content, job)
 
-    def _load(self, path: str | None) -> Iterator[Event]:
-        if path == "broken":
-            raise OSError("no such model\nand a long story")
-        yield Loading("weights", 1, 2)
-        yield Loaded(MODEL)
-
-    def _reply(self, wish: str, job: Job) -> Iterator[Event]:
-        if wish == "raise":
-            raise ValueError("a bad thing\nhappened")
-        if wish == "exhaust":
-            raise MemoryError
-        if wish == "freeze":
-            time.sleep(10 * PATIENCE)
-        if wish == "die":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if wish == "exit":
-            sys.stderr.write("first words\nlast words\n")
-            sys.stderr.flush()
-            os._exit(3)
-        if wish == "print":
-            sys.stdout.write("a library prints\n")
-            sys.stdout.flush()
-            os.write(1, b"another one too\n")
-        if wish == "long":
-            yield _tokens("long " * 200_000, job)
-        while wish == "forever" and not job.stopped:
-            yield _tokens("on " if job.lookahead else "off ", job)
-            time.sleep(0.002)
-        yield ReplyFinished("cancelled" if job.stopped else "eos", Statistics())
+def obey(job: Job) -> Iterator[Event]:
+    """Do what the last message says."""
+    yield ReplyStarted(prompt_tokens=3)
+    wish = question(job)
+    if wish == "raise":
+        raise ValueError("a bad thing\nhappened")
+    if wish == "exhaust":
+        raise MemoryError
+    if wish == "freeze":
+        time.sleep(10 * PATIENCE)
+    if wish == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if wish == "exit":
+        sys.stderr.write("first words\nlast words\n")
+        sys.stderr.flush()
+        os._exit(3)
+    if wish == "print":
+        sys.stdout.write("a library prints\n")
+        sys.stdout.flush()
+        os.write(1, b"another one too\n")
+    if wish == "long":
+        yield _tokens("long " * 200_000, job)
+    while wish == "forever" and not job.stopped:
+        yield _tokens("on " if job.lookahead else "off ", job)
+        time.sleep(0.002)
+    yield ending(job)
 
 
 def _tokens(text: str, job: Job) -> Tokens:
-    return Tokens((Piece(text, "plain", 1, 0),), Statistics(lookahead=job.lookahead))
+    return say(text, Statistics(lookahead=job.lookahead))
 
 
-SCRIPTED = f"{__name__}:ScriptedEngine"
+def obedient() -> ScriptedEngine:
+    return ScriptedEngine(obey, load)
+
+
+SCRIPTED = f"{__name__}:obedient"
 
 
 def reply(wish: str, *, lookahead: bool = True) -> Reply:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.errors import DeviceError, LadeChatError, ModelError
 from lade_chat.loading.model import load
@@ -20,6 +21,7 @@ from lade_chat.protocol.commands import Command, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Sampling, Sizes
 from tests.checkpoints import make_qwen2
+from tests.models import tokens_of
 from tests.turns_engine import wait_for
 
 SHARED = ModelOptions(lookahead_workers=2, step_cost=False)
@@ -158,24 +160,32 @@ def test_a_device_and_a_device_map_exclude_each_other() -> None:
         load(ModelOptions(device="cpu", device_map="auto"), lambda *progress: None)
 
 
-def test_a_model_spread_by_accelerate_is_served() -> None:
+def test_a_model_spread_by_accelerate_says_what_it_says_on_one_device() -> None:
     pytest.importorskip("accelerate")
-    loaded = load(ModelOptions(device_map="auto"), lambda *progress: None)
-    assert loaded.info.lookahead_supported
-    assert loaded.info.device == "cpu" or "cuda" in loaded.info.device
+    spread = load(ModelOptions(device_map="auto", dtype="float64"), lambda *progress: None)
+    assert spread.info.lookahead_supported
+    alone = load(ModelOptions(device="cpu", dtype="float64"), lambda *progress: None)
+    prompt = alone.tokenizer("def total(xs):\n    return total(")["input_ids"]
+    expected = tokens_of(AutoregressiveDecoder(alone.model).generate(prompt, max_new_tokens=20))
+    steps = list(LookaheadDecoder(spread.model, LookaheadConfig(5, 4, 5)).generate(prompt, max_new_tokens=20))
+    assert tokens_of(steps) == expected
+    assert any(step.accepted for step in steps)
 
 
-def test_one_process_needs_no_others() -> None:
+def refuse(*arguments: object, **options: object) -> None:
+    raise OSError("no room")
+
+
+def test_one_process_starts_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.engine.ranks.group.subprocess.Popen", refuse)
     ranks = Ranks()
     ranks.assign(ModelOptions())
-    loaded = load(ModelOptions(), lambda *progress: None)
-    assert ranks.attach(loaded) is loaded
+    loaded = load(ModelOptions(device="cpu", step_cost=False), lambda *progress: None)
+    alone = ranks.attach_all(loaded)
+    assert (alone.info, alone.workers) == (loaded.info, None)
 
 
 def test_what_is_measured_is_measured_by_all_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*arguments: object, **options: object) -> None:
-        raise OSError("no room")
-
     monkeypatch.setattr("lade_chat.engine.ranks.group.subprocess.Popen", refuse)
     ranks = Ranks()
     ranks.assign(SHARED)

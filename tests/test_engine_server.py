@@ -14,10 +14,10 @@ from lade_chat.protocol.codec import decode_command, encode
 from lade_chat.protocol.commands import Command, Compare, Load, Reply
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
-from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Statistics
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Statistics
+from tests.engines import MODEL, ScriptedEngine, ending
 
 LOAD = Load(ModelOptions())
-MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)
 PATIENCE = 30.0  # a limit for a hung test, not a measure of anything
 
 
@@ -25,27 +25,26 @@ def reply(wish: str, *, lookahead: bool = True) -> Reply:
     return Reply((Message("user", wish),), DecodingOptions(lookahead=lookahead))
 
 
-class GatedEngine:
-    """Waits between ``handle`` and its first event until the barrier opens, and keeps its last job."""
+class GatedEngine(ScriptedEngine):
+    """Waits between ``handle`` and a reply's first event until the barrier opens."""
 
     def __init__(self) -> None:
+        super().__init__(self._wait)
         self.entered = threading.Event()
         self.barrier = threading.Event()
-        self.job: Job | None = None
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        if isinstance(job.command, Load):
-            yield Loaded(MODEL)
-            return
-        self.job = job
+    def _wait(self, job: Job) -> Iterator[Event]:
         self.entered.set()
         assert self.barrier.wait(PATIENCE)
         yield ReplyStarted(prompt_tokens=1)
-        yield ReplyFinished("cancelled" if job.stopped else "eos", Statistics(lookahead=job.lookahead))
+        yield ending(job, Statistics(lookahead=job.lookahead))
+
+
+Gated = tuple[EngineServer, GatedEngine, list[Event]]
 
 
 @pytest.fixture
-def gated() -> tuple[EngineServer, GatedEngine, list[Event]]:
+def gated() -> Gated:
     """A server with a loaded engine, and where its events go."""
     events: list[Event] = []
     engine = GatedEngine()
@@ -63,7 +62,7 @@ def in_thread(server: EngineServer) -> threading.Thread:
 
 
 def test_a_stop_between_start_and_first_event_holds(
-    gated: tuple[EngineServer, GatedEngine, list[Event]],
+    gated: Gated,
 ) -> None:
     server, engine, events = gated
     server.take(reply("hello"))
@@ -76,7 +75,7 @@ def test_a_stop_between_start_and_first_event_holds(
 
 
 def test_a_toggle_between_start_and_first_event_holds(
-    gated: tuple[EngineServer, GatedEngine, list[Event]],
+    gated: Gated,
 ) -> None:
     server, engine, events = gated
     server.take(reply("hello"))
@@ -88,7 +87,7 @@ def test_a_toggle_between_start_and_first_event_holds(
     assert events[-1] == ReplyFinished("eos", Statistics(lookahead=False))
 
 
-def test_a_toggle_reaches_a_reply_that_waits(gated: tuple[EngineServer, GatedEngine, list[Event]]) -> None:
+def test_a_toggle_reaches_a_reply_that_waits(gated: Gated) -> None:
     server, engine, events = gated
     engine.barrier.set()
     server.take(reply("hello"))
@@ -98,7 +97,7 @@ def test_a_toggle_reaches_a_reply_that_waits(gated: tuple[EngineServer, GatedEng
 
 
 def test_a_stop_cancels_what_waits_and_nothing_later(
-    gated: tuple[EngineServer, GatedEngine, list[Event]],
+    gated: Gated,
 ) -> None:
     server, engine, events = gated
     engine.barrier.set()
@@ -119,7 +118,7 @@ def test_a_stop_cancels_what_waits_and_nothing_later(
 
 
 def test_a_stop_after_the_end_does_not_reach_the_next_reply(
-    gated: tuple[EngineServer, GatedEngine, list[Event]],
+    gated: Gated,
 ) -> None:
     server, engine, events = gated
     engine.barrier.set()
@@ -131,7 +130,7 @@ def test_a_stop_after_the_end_does_not_reach_the_next_reply(
     assert [event.finish_reason for event in events if isinstance(event, ReplyFinished)] == ["eos", "eos"]
 
 
-def test_a_stop_does_not_end_a_load(gated: tuple[EngineServer, GatedEngine, list[Event]]) -> None:
+def test_a_stop_does_not_end_a_load(gated: Gated) -> None:
     server, _, events = gated
     server.take(LOAD)
     server.take(Stop())
@@ -171,8 +170,7 @@ def begun(command: Command, *before: Command) -> tuple[EngineServer, GatedEngine
     server.take(command)
     thread = in_thread(server)
     assert engine.entered.wait(PATIENCE)
-    assert engine.job is not None
-    return server, engine, engine.job, thread
+    return server, engine, engine.jobs[-1], thread
 
 
 @pytest.mark.parametrize(
@@ -206,9 +204,8 @@ def test_inspection_holds_for_this_reply_and_later_ones() -> None:
     thread.join(PATIENCE)
     server.take(reply("second"))
     server.serve_one()
-    assert engine.job is not job
-    assert engine.job is not None
-    assert engine.job.inspecting
+    assert engine.jobs[-1] is not job
+    assert engine.jobs[-1].inspecting
 
 
 @pytest.mark.parametrize("command", [Pause(), StepOnce(), Resume(), Inspect(True), Inspect(False)])

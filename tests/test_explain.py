@@ -29,7 +29,8 @@ from lade_chat.protocol.tutorial import (
 from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Sizes
 from lade_chat.tui.explain.app import ExplainApp
 from tests.checkpoints import edit_json, make_mamba, make_qwen2
-from tests.tui.explained import pages, said, sees, until
+from tests.tui.driving import wait_until
+from tests.tui.explained import pages, said, sees
 
 QUESTION = "def adds(x): return x + 1. Ada counts apples. Ada counts apples."
 
@@ -217,7 +218,7 @@ async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engin
     async with app.run_test(size=(80, 24)) as pilot:
         await sees(pilot, "words, or pieces of words")
         told = " ".join(said(await pages(pilot)))
-        await until(pilot, lambda: not app.is_running)
+        await wait_until(pilot, lambda: not app.is_running)
     for words in ("Guesses settle", "is an n-gram", "A guess is verified if", "Both wrote the same, token for token"):
         assert words in told
 
@@ -238,7 +239,8 @@ def test_mistakes_are_reported_in_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr("lade_chat.cli.explain.has_terminal", lambda: terminal)
+    if terminal:
+        monkeypatch.setattr("lade_chat.cli.explain.require_terminal", lambda *_: None)
     assert main(["explain", *arguments]) == code
     err = capsys.readouterr().err
     assert words in err
@@ -251,7 +253,7 @@ def test_what_ends_the_screen_becomes_the_line_on_stderr(
     def run(app: ExplainApp) -> None:
         app.trouble = "mamba: lookahead cannot serve this model"
 
-    monkeypatch.setattr("lade_chat.cli.explain.has_terminal", lambda: True)
+    monkeypatch.setattr("lade_chat.cli.explain.require_terminal", lambda *_: None)
     monkeypatch.setattr(ExplainApp, "run", run)
     assert main(["explain"]) == 1
     assert capsys.readouterr().err == "error: mamba: lookahead cannot serve this model\n"

@@ -25,7 +25,7 @@ from tests.families import (
     table,
     with_table,
 )
-from tests.models import hf_greedy, random_model, random_prompt
+from tests.models import hf_greedy, random_model, random_prompt, tokens_of
 from tests.small_configs import small_config
 
 RECORDED = recorded()
@@ -87,7 +87,7 @@ def test_an_encoder_that_is_not_told_to_be_a_decoder_is_found_out(model_type):
     model = transformers.AutoModelForCausalLM.from_config(config).eval().double()
     text = random_prompt(550)
     steps = AutoregressiveDecoder(model).generate(text, max_new_tokens=8, eos_token_ids=())
-    assert [token for step in steps for token in step.tokens] == hf_greedy(model, text, 8)
+    assert tokens_of(steps) == hf_greedy(model, text, 8)
 
 
 @pytest.mark.parametrize("model_type", ["deepseek_v32", "doge"])
@@ -96,7 +96,7 @@ def test_sparse_attention_is_looked_ahead_only_while_it_sees_everything(model_ty
     model = small_model(model_type)
     expected = hf_greedy(model, prompt(), 2 * LENGTH)
     steps = list(budgeted(model, NEARLY_FREE).generate(prompt(), max_new_tokens=2 * LENGTH))
-    assert [token for step in steps for token in step.tokens] == expected
+    assert tokens_of(steps) == expected
     # The small configuration sees 64 tokens.
     at, ahead = LENGTH, []
     for step in steps:
@@ -110,11 +110,11 @@ def test_a_copy_of_a_session_keeps_the_index_of_sparse_attention():
     model, text = small_model("deepseek_v32"), prompt()
     expected = hf_greedy(model, text, 2 * LENGTH)
     decoder, session = budgeted(model, NEARLY_FREE), Session(model)
-    said = [token for step in decoder.generate(text, max_new_tokens=LENGTH, session=session) for token in step.tokens]
+    said = tokens_of(decoder.generate(text, max_new_tokens=LENGTH, session=session))
     copy = session.copy()
     for own in (session, copy):
         rest = decoder.generate([*text, *said], max_new_tokens=LENGTH, session=own)
-        assert said + [token for step in rest for token in step.tokens] == expected
+        assert said + tokens_of(rest) == expected
 
 
 def test_layers_that_hold_no_text_do_not_count_in_the_cache():

@@ -15,7 +15,7 @@ import decoding
 from decoding import LookaheadConfig, Session
 from decoding.integrations.streamers import Feed
 from tests.families import small_model
-from tests.models import VOCABULARY, random_model, random_prompt
+from tests.models import VOCABULARY, Recorder, random_model, random_prompt
 
 BUNDLED = Path(__file__).parents[1] / "assets" / "model"
 LENGTH = 30
@@ -196,19 +196,6 @@ def test_no_cache_comes_back_where_none_would_be_generates(family, arguments):
 def test_no_cache_comes_back_without_its_index():
     output = ours(small_model("deepseek_v32"), return_dict_in_generate=True)
     assert output.past_key_values is None
-
-
-class Recorder:
-    """A streamer that is none of transformers'."""
-
-    def __init__(self):
-        self.given = []
-
-    def put(self, value):
-        self.given.append(value.tolist())
-
-    def end(self):
-        self.given.append("end")
 
 
 @pytest.mark.parametrize("sampled", [{}, {"do_sample": True, "seed": 3, "top_k": 3}])

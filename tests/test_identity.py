@@ -8,25 +8,29 @@ import torch
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, Session, lookahead_support
 from decoding.planning import window_size as window_choice
 from tests.costs import DEAR, NEARLY_FREE, budgeted
-from tests.models import CONFIGS, PLAIN_ONLY, hf_greedy, random_model, random_prompt
+from tests.models import CONFIGS, PLAIN_ONLY, hf_greedy, random_model, random_prompt, tokens_of
 
 SIZES = [(0, 2, 0), (3, 2, 3), (7, 5, 7), (4, 3, 2), (0, 4, 5), (5, 4, 0), (1, 2, 1), (15, 5, 15), (2, 7, 3)]
 LENGTH = 40
 
 
-def tokens_of(steps):
-    return [token for step in steps for token in step.tokens]
-
-
 @pytest.mark.parametrize("family", CONFIGS)
-def test_every_size_says_what_generate_says(family):
+def test_every_family_says_what_generate_says_at_several_sizes(family):
     model, prompt = random_model(family), random_prompt(23)
     assert lookahead_support(model).supported, lookahead_support(model).reason
     expected = hf_greedy(model, prompt, LENGTH)
     assert tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=LENGTH)) == expected
-    for sizes in SIZES:
-        decoder = LookaheadDecoder(model, LookaheadConfig(*sizes))
-        assert tokens_of(decoder.generate(prompt, max_new_tokens=LENGTH)) == expected, sizes
+    proposed = accepted = 0
+    number = list(CONFIGS).index(family)
+    # The first family meets all sizes, each other one four in turn, so that each size meets several families.
+    for sizes in [*SIZES, *SIZES][4 * number % len(SIZES) :][: 4 if number else len(SIZES)]:
+        steps = list(LookaheadDecoder(model, LookaheadConfig(*sizes)).generate(prompt, max_new_tokens=LENGTH))
+        assert tokens_of(steps) == expected, sizes
+        assert any(step.accepted for step in steps) == any(step.candidates for step in steps) == bool(sizes[2]), sizes
+        proposed += sum(step.candidates for step in steps)
+        accepted += sum(step.accepted for step in steps)
+    # Some were right and some wrong, or the identity says little.
+    assert LENGTH / 2 < accepted < proposed
 
 
 @pytest.mark.parametrize("family", CONFIGS)
@@ -44,21 +48,6 @@ def test_every_budget_says_what_generate_says(family, monkeypatch):
             steps += said
         assert sum(step.accepted for step in steps) > LENGTH / 4
         assert any(step.window_size for step in steps) == (seconds is NEARLY_FREE)
-
-
-@pytest.mark.parametrize("family", ["llama", "mistral", "gemma3", "gpt2"])
-def test_eager_attention_too(family):
-    model, prompt = random_model(family, attention="eager"), random_prompt(17)
-    steps = budgeted(model).generate(prompt, max_new_tokens=LENGTH)
-    assert tokens_of(steps) == hf_greedy(model, prompt, LENGTH)
-
-
-@pytest.mark.parametrize("family", ["llama", "qwen2-sliding", "gpt2"])
-def test_lookahead_takes_fewer_steps(family):
-    """Random weights soon repeat themselves: candidates must be accepted, or nothing here is tested."""
-    model, prompt = random_model(family), random_prompt(23)
-    steps = list(budgeted(model).generate(prompt, max_new_tokens=LENGTH))
-    assert len(steps) < 0.75 * LENGTH
 
 
 @pytest.mark.parametrize("family", PLAIN_ONLY)

@@ -13,6 +13,7 @@ import pytest
 from decoding import AutoregressiveDecoder, SamplingConfig, Session, lookahead_support
 from decoding.planning import window_size as window_choice
 from tests.grid import ALL_AT_ONCE, DECODERS, PROMPT, SETTINGS, with_few_tokens
+from tests.models import tokens_of
 
 LENGTH = 16
 FAMILIES = ("mistral", "qwen2-sliding", "gemma3", "gpt2", "gpt_neox", "mixtral", "llama4-chunked", "bloom")
@@ -37,10 +38,6 @@ def _windows_come_into_play():
 @pytest.fixture(scope="module")
 def llama():
     return with_few_tokens("llama")
-
-
-def tokens_of(steps):
-    return [token for step in steps for token in step.tokens]
 
 
 def config_of(settings):

@@ -16,13 +16,9 @@ from decoding import (
     Session,
 )
 from tests.costs import budgeted
-from tests.models import hf_greedy, random_model, random_prompt, reciting_model, successor_model
+from tests.models import hf_greedy, random_model, random_prompt, reciting_model, successor_model, tokens_of
 
 LENGTH = 40
-
-
-def tokens_of(steps):
-    return [token for step in steps for token in step.tokens]
 
 
 @pytest.mark.parametrize("family", ["llama", "mistral", "gemma3", "gpt2"])

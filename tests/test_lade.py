@@ -13,7 +13,7 @@ import transformers as hf
 from decoding import LookaheadConfig, LookaheadDecoder, lade, lookahead_support
 from decoding.lade import utils
 from decoding.lade.decoding import CONFIG_MAP
-from tests.models import hf_greedy, random_model, random_prompt, successor_model
+from tests.models import Recorder, hf_greedy, random_model, random_prompt, successor_model
 
 ROOT = Path(__file__).parents[1]
 LENGTH = 30
@@ -199,17 +199,6 @@ def test_a_model_that_takes_no_branches_is_left_to_the_original(capsys):
     started()
     assert torch.equal(asked(model), expected)
     assert capsys.readouterr().out == f"lade: left to the original: {lookahead_support(model).reason}\n"
-
-
-class Recorder:
-    def __init__(self):
-        self.given = []
-
-    def put(self, value):
-        self.given.append(value.tolist())
-
-    def end(self):
-        self.given.append("end")
 
 
 @pytest.mark.parametrize("sampled", [{}, {"do_sample": True, "top_k": 3}])

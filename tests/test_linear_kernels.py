@@ -11,14 +11,18 @@ from torch import nn
 from torch.nn.utils import prune
 
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
-from decoding.model.kernel_timing import MAX_ROWS, KernelChoice, LinearKernel, measure
+from decoding.model.kernel_timing import MAX_ROWS, KernelChoice, LinearKernel, fits_half, measure
 from decoding.model.linear_kernels import LinearKernels, ModelWithKernels
 from decoding.model.module_view import ModuleView
 from decoding.runner import runner_of
-from tests.models import random_model, random_prompt
+from tests.models import random_model, random_prompt, tokens_of
 
 needs_onednn = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
-KERNELS = (LinearKernel.DEFAULT, LinearKernel.TRANSPOSED, pytest.param(LinearKernel.PREPACKED, marks=needs_onednn))
+KERNELS = (
+    LinearKernel.DEFAULT,
+    LinearKernel.TRANSPOSED,
+    pytest.param(LinearKernel.PREPACKED, marks=needs_onednn),
+)
 SHAPES = ((96, 48), (48, 96), (48, 48))
 IDS = torch.tensor([random_prompt(4)])
 
@@ -70,6 +74,20 @@ def test_every_kernel_gives_the_product(kernel: LinearKernel, count: int) -> Non
     torch.testing.assert_close(found, expected)
     assert found.is_contiguous()
     assert torch.equal(layers(rows), expected)
+
+
+@torch.no_grad()
+def test_a_copy_in_float16_serves_weights_in_bfloat16_that_fit_it() -> None:
+    torch.manual_seed(0)
+    layers = Layers().bfloat16()
+    layers.biased.weight[3, 3] = 1e6
+    weights = [layers.one.weight, layers.biased.weight]
+    kernels = LinearKernels(weights, {shape: dict.fromkeys(range(1, 129), LinearKernel.HALF) for shape in SHAPES}, 1)
+    assert kernels.enabled(1)
+    assert kernels.packed_bytes == layers.one.weight.nbytes
+    rows = torch.randn(1, 5, 48).bfloat16()
+    torch.testing.assert_close(ModuleView(kernels.multiply).of(layers)(rows), layers(rows))
+    assert not fits_half(layers.biased.weight)
 
 
 @torch.no_grad()
@@ -191,7 +209,7 @@ def test_a_weight_changed_between_two_texts_changes_the_answer() -> None:
         parameter.data.mul_(1.7)
         parameter.data.add_(0.05 * torch.randn_like(parameter))
     expected = [step.tokens[0] for step in AutoregressiveDecoder(model).generate(ids, max_new_tokens=20)]
-    assert [token for step in decoder.generate(ids, max_new_tokens=20) for token in step.tokens] == expected
+    assert tokens_of(decoder.generate(ids, max_new_tokens=20)) == expected
 
 
 def test_every_number_of_rows_has_a_kernel_and_without_room_none_is_prepacked() -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import pytest
 
 from decoding import AutoregressiveDecoder, FinishReason, LookaheadConfig, LookaheadDecoder, Origin, Session
-from tests.models import random_model, random_prompt, reciting_model, successor_model
+from tests.models import random_model, random_prompt, reciting_model, successor_model, tokens_of
 
 PLAIN, TRAJECTORY, CONTEXT = Origin.PLAIN, Origin.TRAJECTORY, Origin.CONTEXT
-
-
-def tokens_of(steps):
-    return [token for step in steps for token in step.tokens]
 
 
 def test_never_accepted_every_token_is_plain():
@@ -67,14 +63,14 @@ def test_earlier_turns_are_a_source_too():
     assert [step.origins[0] for step in second[1:]] == [CONTEXT] * 3
 
 
-@pytest.mark.parametrize("ending", [14, 15])
+@pytest.mark.parametrize("ending", [13, 14, 15])
 def test_any_end_of_sequence_inside_an_accepted_run_ends_the_reply(ending):
     cycle = [10, 11, 12, 13, 14, 15, 16]
     model = successor_model(dict(zip(cycle, [*cycle[1:], cycle[0]], strict=True)))
     session = Session(model)
     steps = list(
         LookaheadDecoder(model, LookaheadConfig(0, 7, 3)).generate(
-            [*cycle, *cycle, 10, 11], max_new_tokens=50, eos_token_ids=[ending, 90], session=session
+            [*cycle, *cycle, 10, 11], max_new_tokens=50, eos_token_ids=[95, ending, 90], session=session
         )
     )
     said = tokens_of(steps)

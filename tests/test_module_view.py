@@ -15,7 +15,7 @@ from torch.nn import functional
 from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder
 from decoding.model.kernel_timing import KernelChoice, LinearKernel
 from decoding.model.module_view import ModuleView
-from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
+from tests.models import CONFIGS, hf_greedy, random_model, random_prompt, tokens_of
 
 IDS = torch.tensor([random_prompt(9)])
 CONFIG = LookaheadConfig(3, 3, 3)
@@ -32,7 +32,7 @@ def transposed_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(decoder: Any, ids: list[int], count: int = 20) -> list[int]:
-    return [token for step in decoder.generate(ids, max_new_tokens=count) for token in step.tokens]
+    return tokens_of(decoder.generate(ids, max_new_tokens=count))
 
 
 def state_of(model: nn.Module) -> list[dict[str, Any]]:

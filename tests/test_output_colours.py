@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from lade_chat.cli.running.output import TextWriter, style_of
-from lade_chat.presentation.colours import VIEWS, ColourView, meanings, other, shown_as, view_named
+from lade_chat.presentation.sources import VIEWS, ColourView, meanings, other, shown_as, view_named
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import Piece
 

@@ -23,7 +23,7 @@ from decoding import (
     lookahead_support,
 )
 from decoding.parallel import Mirror, ParallelLookaheadDecoder, PeerRanks, RankError, RankLostError, SharedStepCost
-from tests.models import random_model, random_prompt
+from tests.models import random_model, random_prompt, tokens_of
 from tests.ranks import Rank, part_of, serve_part_of, serve_replica
 
 SIZES = ((4, 2, 3), (0, 5, 7), (15, 5, 15), (3, 4, 0))
@@ -56,7 +56,7 @@ def workers(rank: Rank) -> Iterator[PeerRanks]:
 
 def said(decoder: Decoder, session: Session | None = None, **options: Any) -> list[int]:
     options = {"max_new_tokens": 30, **options}
-    return [token for step in decoder.generate(PROMPT, session=session, **options) for token in step.tokens]
+    return tokens_of(decoder.generate(PROMPT, session=session, **options))
 
 
 def test_every_step_is_that_of_one_process(model: Any, workers: PeerRanks) -> None:
@@ -189,5 +189,5 @@ def test_a_worker_that_dies_leaves_a_session_that_goes_on(model: Any, rank: Rank
     assert session.ids == [*PROMPT, *found]
     assert workers.ranks == 1
     steps = decoder.generate(session.ids, max_new_tokens=30 - len(found), session=session)
-    found += [token for step in steps for token in step.tokens]
+    found += tokens_of(steps)
     assert found == said(AutoregressiveDecoder(model))

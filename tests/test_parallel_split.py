@@ -12,7 +12,6 @@ from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.parallel import SharedStepCost
-from decoding.parallel.messages import Instruction, Part, decode_choices, encode_choices
 from decoding.parallel.split import Share, merge, split
 from decoding.sampling.sampler import Choices
 
@@ -69,20 +68,6 @@ def test_each_token_of_a_part_sees_what_it_sees_in_the_whole_step() -> None:
             assert inputs.visible[:2, :2].tolist() == [[True, False], [True, True]]
             assert (inputs.depths[ends] - 2 == whole.depths[places]).all()
             assert set(inputs.logit_rows[: 1 + len(share.nodes)]) == set(range(2, 3 + len(share.nodes)))
-
-
-def test_what_is_sent_arrives_as_it_was() -> None:
-    for seed in range(20):
-        tree, window = random_step(seed)
-        for share in split(tree, window, [1, 1]):
-            part = share.part(tree, window, 4)
-            assert Part.decode(part.encode()) == part
-            for accepted in (None, [], [1, 2, 5]):
-                instruction = Instruction(9, accepted, 30, [4, 5], part)
-                assert Instruction.decode(instruction.encode()) == instruction
-    choices = Choices([3, 1], [[3, 8], [1, 70_000]], [[0.5, -1.25], [3.0, float("-inf")]])
-    assert decode_choices(encode_choices(1, choices, 2)) == choices
-    assert decode_choices(encode_choices(1, Choices([3, 1], [], []), 0)) == Choices([3, 1], [], [])
 
 
 def test_ranks_that_differ_in_a_tie_end_the_accepted_run_there() -> None:

@@ -16,38 +16,30 @@ from lade_chat.cli.app import main
 from lade_chat.cli.running.batch import read_batch, run_batch
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
-from lade_chat.protocol.commands import Compare, Load, Reply
-from lade_chat.protocol.events import Event, Failed, Loaded, ReplyFinished, Tokens
-from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Piece, Statistics
+from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens
+from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Piece, Statistics
 from lade_chat.store.store import Store
+from tests.engines import ScriptedEngine, question
 from tests.test_cli import pipe_in, python
 
 STATISTICS = Statistics(generated_tokens=2, steps=1, seconds=0.5)
 
 
-class EchoEngine:
-    """Answers each question with itself in capitals; fails, or is stopped, where a question says so."""
+def echo(job: Job) -> Iterator[Event]:
+    """Answer with the question in capitals; fail, or be stopped, where it says so."""
+    asked = question(job)
+    if asked == "killed":
+        raise KeyboardInterrupt
+    pieces = (Piece(asked[:2].upper(), "plain", 1, 0), Piece(asked[2:].upper(), "context", 2, 0))
+    yield Tokens(pieces, STATISTICS)
+    if asked == "fails":
+        yield Failed("the prompt is too long")
+    else:
+        yield ReplyFinished("cancelled" if asked == "stopped" else "eos", STATISTICS)
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[Message, ...]] = []
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        if isinstance(command, Load):
-            yield Loaded(ModelInfo("tiny", "cpu", "float32", 1, 64, lookahead_supported=True))
-            return
-        assert isinstance(command, Reply | Compare)
-        self.asked.append(command.messages)
-        question = command.messages[-1].content
-        if question == "killed":
-            raise KeyboardInterrupt
-        yield Tokens(
-            (Piece(question[:2].upper(), "plain", 1, 0), Piece(question[2:].upper(), "context", 2, 0)), STATISTICS
-        )
-        if question == "fails":
-            yield Failed("the prompt is too long")
-            return
-        yield ReplyFinished("cancelled" if question == "stopped" else "eos", STATISTICS)
+def echoing() -> ScriptedEngine:
+    return ScriptedEngine(echo)
 
 
 class Terminal(io.StringIO):
@@ -56,8 +48,8 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> EchoEngine:
-    engine = EchoEngine()
+def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
+    engine = echoing()
     for module in ("ask", "running.batch", "compare"):
         monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
     return engine
@@ -87,15 +79,15 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_what_comes_through_a_pipe_follows_the_prompt(
-    engine: EchoEngine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], piped: bytes, question: str
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, arguments: list[str], piped: bytes, question: str
 ) -> None:
     pipe_in(monkeypatch, piped)
     assert main(["ask", *arguments]) == 0
-    assert engine.asked[0][-1].content == question
+    assert engine.asked[0].messages[-1].content == question
 
 
 def test_what_is_no_text_in_a_pipe_is_told(
-    engine: EchoEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe_in(monkeypatch, b"ab\xffcd\xfe")
     assert main(["ask"]) == 0
@@ -105,13 +97,13 @@ def test_what_is_no_text_in_a_pipe_is_told(
     assert captured.err.count("\n") == 1
 
 
-def test_a_file_that_is_mentioned_is_attached(engine: EchoEngine, tmp_path: Path) -> None:
+def test_a_file_that_is_mentioned_is_attached(engine: ScriptedEngine, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("one\n")
     assert main(["ask", f"Sum up @{tmp_path / 'notes.txt'}"]) == 0
-    assert engine.asked[0][-1].content.endswith("notes.txt:\n```\none\n```")
+    assert engine.asked[0].messages[-1].content.endswith("notes.txt:\n```\none\n```")
 
 
-def test_a_file_that_is_not_there_is_one_line(engine: EchoEngine, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_is_one_line(engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", "Sum up @no/such.txt"]) == 1
     assert capsys.readouterr().err.startswith("error: There is no file no/such.txt.")
     assert engine.asked == []
@@ -136,10 +128,10 @@ print(prompts.read_prompt("Hello", raw=False))
 # --- conversations ------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_is_kept_and_gone_on_with(engine: EchoEngine, data: Path) -> None:
+def test_an_answer_is_kept_and_gone_on_with(engine: ScriptedEngine, data: Path) -> None:
     assert main(["ask", "one", "--system", "Be brief."]) == 0
     assert main(["ask", "-c", "two"]) == 0
-    assert engine.asked[1] == (
+    assert engine.asked[1].messages == (
         Message("system", "Be brief."),
         Message("user", "one"),
         Message("assistant", "ONE"),
@@ -154,20 +146,20 @@ def test_an_answer_is_kept_and_gone_on_with(engine: EchoEngine, data: Path) -> N
     assert [piece.origin for piece in latest.path[0].pieces()] == ["plain", "context"]
 
 
-def test_without_continue_a_new_conversation_begins(engine: EchoEngine, data: Path) -> None:
+def test_without_continue_a_new_conversation_begins(engine: ScriptedEngine, data: Path) -> None:
     assert main(["ask", "one"]) == main(["ask", "two"]) == 0
-    assert engine.asked[1] == (Message("user", "two"),)
+    assert engine.asked[1].messages == (Message("user", "two"),)
     assert len(Store(data).page()) == 2
 
 
 @pytest.mark.parametrize("flag", ["--no-save", "--raw"])
-def test_what_is_not_to_be_kept_leaves_nothing(engine: EchoEngine, data: Path, flag: str) -> None:
+def test_what_is_not_to_be_kept_leaves_nothing(engine: ScriptedEngine, data: Path, flag: str) -> None:
     assert main(["ask", "one", flag]) == 0
     assert not data.exists()
 
 
 def test_continue_without_a_conversation_begins_one(
-    engine: EchoEngine, data: Path, capsys: pytest.CaptureFixture[str]
+    engine: ScriptedEngine, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["ask", "--continue", "one"]) == 0
     captured = capsys.readouterr()
@@ -176,7 +168,7 @@ def test_continue_without_a_conversation_begins_one(
     assert len(Store(data).page()) == 1
 
 
-def test_what_was_said_before_a_failure_is_kept(engine: EchoEngine, data: Path) -> None:
+def test_what_was_said_before_a_failure_is_kept(engine: ScriptedEngine, data: Path) -> None:
     assert main(["ask", "fails"]) == 1
     latest = Store(data).latest()
     assert latest is not None
@@ -184,13 +176,13 @@ def test_what_was_said_before_a_failure_is_kept(engine: EchoEngine, data: Path) 
     assert (latest.last.reply, latest.last.ending) == ("FAILS", "failed")
 
 
-def test_a_question_without_any_answer_is_not_kept(engine: EchoEngine, data: Path) -> None:
+def test_a_question_without_any_answer_is_not_kept(engine: ScriptedEngine, data: Path) -> None:
     assert main(["ask", "killed"]) == 130
     assert Store(data).page() == ()
 
 
 def test_a_folder_that_cannot_be_used_ends_no_answer(
-    engine: EchoEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    engine: ScriptedEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "taken").write_text("a file")
     assert main(["ask", "one", "--data-dir", str(tmp_path / "taken" / "data")]) == 0
@@ -202,11 +194,11 @@ def test_a_folder_that_cannot_be_used_ends_no_answer(
     assert captured.err.count("\n") == 1
 
 
-def test_the_chats_own_flags_count_before_ask_too(engine: EchoEngine, tmp_path: Path) -> None:
+def test_the_chats_own_flags_count_before_ask_too(engine: ScriptedEngine, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     assert main(["--data-dir", str(folder), "ask", "one"]) == 0
     assert main(["--data-dir", str(folder), "--continue", "ask", "two"]) == 0
-    assert len(engine.asked[1]) == 3
+    assert len(engine.asked[1].messages) == 3
     assert len(Store(folder).page()) == 1
 
 
@@ -220,7 +212,7 @@ def test_the_chats_own_flags_count_before_ask_too(engine: EchoEngine, tmp_path: 
         ["ask", "--batch", "f", "--continue"],
     ],
 )
-def test_flags_that_do_not_go_together(engine: EchoEngine, arguments: list[str]) -> None:
+def test_flags_that_do_not_go_together(engine: ScriptedEngine, arguments: list[str]) -> None:
     assert main(arguments) == 2
     assert engine.asked == []
 
@@ -243,7 +235,7 @@ def records(path: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_every_line_is_answered_in_order(engine: EchoEngine, prompts: Path, tmp_path: Path, data: Path) -> None:
+def test_every_line_is_answered_in_order(engine: ScriptedEngine, prompts: Path, tmp_path: Path, data: Path) -> None:
     output = tmp_path / "answers.jsonl"
     assert main(["ask", "--batch", str(prompts), "--output", str(output), "--system", "Default."]) == 0
     told = records(output)
@@ -252,13 +244,13 @@ def test_every_line_is_answered_in_order(engine: EchoEngine, prompts: Path, tmp_
         (3, 7, "two", "TWO"),
         (4, None, "three\nlines", "THREE\nLINES"),
     ]
-    assert [messages[0].content for messages in engine.asked] == ["Default.", "S", "Default."]
+    assert [asked.messages[0].content for asked in engine.asked] == ["Default.", "S", "Default."]
     assert "tokens" not in told[0]
     assert not data.exists()
 
 
 def test_a_batch_from_a_pipe_goes_to_stdout(
-    engine: EchoEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pipe_in(monkeypatch, b"one\\nmore\ntwo")
     assert main(["ask", "--batch", "-", "--json"]) == 0
@@ -273,10 +265,10 @@ def test_a_batch_from_a_pipe_goes_to_stdout(
 @pytest.mark.parametrize("torn", [b"", b'{"line": 3, "id'])
 def test_what_is_there_is_not_asked_again(prompts: Path, tmp_path: Path, kept: int, torn: bytes) -> None:
     items, output = read_batch(prompts, None), tmp_path / "answers.jsonl"
-    assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=EchoEngine()) == 0
+    assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=echoing()) == 0
     whole = output.read_bytes()
     output.write_bytes(b"".join(whole.splitlines(keepends=True)[:kept]) + torn)
-    again = EchoEngine()
+    again = echoing()
     assert run_batch(items, output, ModelOptions(), DecodingOptions(), engine=again) == 0
     assert output.read_bytes() == whole
     assert len(again.asked) == 3 - kept
@@ -286,18 +278,16 @@ def test_each_answer_is_written_before_the_next_is_asked(prompts: Path, tmp_path
     output = tmp_path / "answers.jsonl"
     seen: list[int] = []
 
-    class Watching(EchoEngine):
-        def handle(self, job: Job) -> Iterator[Event]:
-            if isinstance(job.command, Reply):
-                seen.append(len(records(output)) if output.exists() else 0)
-            yield from super().handle(job)
+    def watch(job: Job) -> Iterator[Event]:
+        seen.append(len(records(output)) if output.exists() else 0)
+        yield from echo(job)
 
-    run_batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=Watching())
+    run_batch(read_batch(prompts, None), output, ModelOptions(), DecodingOptions(), engine=ScriptedEngine(watch))
     assert seen == [0, 1, 2]
 
 
 def test_a_failure_is_a_line_and_exit_code_1(
-    tmp_path: Path, engine: EchoEngine, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "prompts").write_text("one\nfails\ntwo\n")
     output = tmp_path / "answers"
@@ -308,14 +298,14 @@ def test_a_failure_is_a_line_and_exit_code_1(
     assert "1 of 3 prompts failed" in capsys.readouterr().err
 
 
-def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, engine: EchoEngine) -> None:
+def test_a_stopped_batch_goes_on_where_it_was(tmp_path: Path, engine: ScriptedEngine) -> None:
     (tmp_path / "prompts").write_text("one\nstopped\ntwo\n")
     output = tmp_path / "answers"
     assert main(["ask", "--batch", str(tmp_path / "prompts"), "-o", str(output)]) == 130
     assert [each["text"] for each in records(output)] == ["ONE"]
 
 
-def test_answers_to_other_prompts_are_left_alone(tmp_path: Path, engine: EchoEngine) -> None:
+def test_answers_to_other_prompts_are_left_alone(tmp_path: Path, engine: ScriptedEngine) -> None:
     (tmp_path / "prompts").write_text("one\ntwo\n")
     output = tmp_path / "answers"
     for wrong in ('{"line": 1, "prompt": "other"}\n', "no JSON\n", '{"line": 1, "prompt": "one"}\n' * 3):
@@ -345,7 +335,7 @@ def test_a_line_that_is_wrong_is_named_before_anything_is_asked(tmp_path: Path, 
 
 def test_progress_goes_to_a_terminals_stderr_alone(prompts: Path) -> None:
     with redirect_stderr(Terminal()) as err, redirect_stdout(io.StringIO()) as out:
-        assert run_batch(read_batch(prompts, None), None, ModelOptions(), DecodingOptions(), engine=EchoEngine()) == 0
+        assert run_batch(read_batch(prompts, None), None, ModelOptions(), DecodingOptions(), engine=echoing()) == 0
     assert "1/3" in err.getvalue()
     assert "4.0 tok/s" in err.getvalue()
     assert len(out.getvalue().splitlines()) == 3
@@ -354,7 +344,9 @@ def test_progress_goes_to_a_terminals_stderr_alone(prompts: Path) -> None:
 # --- plain lines --------------------------------------------------------------------------------------------------
 
 
-def test_plain_output_has_no_escapes_and_redraws_nothing(engine: EchoEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_output_has_no_escapes_and_redraws_nothing(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LADE_CHAT_PLAIN", "1")
     with redirect_stdout(Terminal()) as out, redirect_stderr(Terminal()) as err:
         assert main(["ask", "one\ntwo", "--no-save"]) == 0
@@ -365,7 +357,7 @@ def test_plain_output_has_no_escapes_and_redraws_nothing(engine: EchoEngine, mon
 
 
 def test_plain_output_in_a_pipe_is_exactly_the_models_text(
-    engine: EchoEngine, capsys: pytest.CaptureFixture[str]
+    engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["ask", "one\ntwo", "--screen-reader", "--no-save"]) == 0
     assert capsys.readouterr().out == "ONE\nTWO"
@@ -379,8 +371,8 @@ def test_head_ends_a_long_batch_quietly() -> None:
 import sys
 sys.path[:] = {sys.path!r}
 import lade_chat.cli.running.batch
-from tests.test_pipes import EchoEngine
-lade_chat.cli.running.batch.make_engine = lambda options: EchoEngine()
+from tests.test_pipes import echoing
+lade_chat.cli.running.batch.make_engine = lambda options: echoing()
 from lade_chat.cli.app import main
 sys.exit(main(["ask", "--batch", "-"]))
 """

@@ -40,6 +40,13 @@ def test_onednn_multiplies_prepacked_weights() -> None:
     torch.testing.assert_close(product, nn.functional.linear(rows, weight, bias))
 
 
+def test_fbgemm_multiplies_packed_integers() -> None:
+    weight, scales = torch.randint(-64, 65, (6, 4), dtype=torch.int8), torch.rand(6)
+    rows = torch.randint(-127, 128, (3, 4)) / 127
+    product = torch_private.int8_product(rows, torch_private.pack_int8(weight, scales), 1 / 127)
+    torch.testing.assert_close(product, rows @ (weight * scales[:, None]).t())
+
+
 def test_tensors_count_changes_in_place() -> None:
     tensor = torch.zeros(2)
     before = torch_private.version_of(tensor)

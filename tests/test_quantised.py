@@ -17,6 +17,7 @@ from lade_chat.loading.checkpoint import bundled_model_path
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import NEARLY_FREE, budgeted
 from tests.loads import load, refusal
+from tests.models import tokens_of
 
 needs_torchao = pytest.mark.skipif(
     importlib.util.find_spec("torchao") is None, reason="torchao is not installed: pip install '.[quantised]'"
@@ -44,10 +45,6 @@ def ids_of(folder):
     question = [{"role": "user", "content": QUESTION}]
     tokenizer = AutoTokenizer.from_pretrained(folder)
     return tokenizer.apply_chat_template(question, add_generation_prompt=True, return_dict=False)
-
-
-def tokens_of(steps):
-    return [token for step in steps for token in step.tokens]
 
 
 @needs_torchao

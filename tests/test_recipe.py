@@ -16,16 +16,15 @@ from safetensors.torch import load_file
 
 from assets.recipe import corpus, words
 from assets.recipe.card import write_card
-from assets.recipe.draw import plain, set_aside
+from assets.recipe.draw import plain, rephrased, roughened, set_aside
 from assets.recipe.evaluation import QUESTIONS
 from assets.recipe.loss import Point, read_curve
-from assets.recipe.model import QUICK
-from assets.recipe.phrasing import rephrased, roughened
+from assets.recipe.model import LOG, QUICK
+from assets.recipe.python_task import fill, holds, parses, passes
 from assets.recipe.skills import python_code, sums
 from assets.recipe.skills.poems import rhymes
-from assets.recipe.skills.python_task import fill, parses, passes
 from assets.recipe.skills.stories import well_formed
-from assets.recipe.training import LOG, Plan, Schedule, Trainer, load_trained
+from assets.recipe.training import Plan, Schedule, Trainer, load_trained
 
 SHOWCASE = "Write a Python function that returns the sum of a list."
 HARD_TEXTS = (
@@ -76,6 +75,13 @@ def test_every_way_of_every_python_task_passes_its_cases() -> None:
             for name in task.names:
                 names = {"f": name, "xs": "numbers", "x": "number", "s": "text", "n": "n"}
                 assert passes(fill(way.code, names), task.cases, name), (task.does, name)
+
+
+def test_code_holds_what_is_true_of_its_last_function_and_of_its_output() -> None:
+    code = "def half(x):\n    return x / 2\n\n\ndef twice(x):\n    return 2 * x\n\n\nprint(twice(4))"
+    assert holds(code, ("f(3) == 6", "out() == '8\\n'"))
+    assert not holds(code, ("f(3) == 6", "f(3) == 7"))
+    assert not any(holds(wrong, ("True",)) for wrong in ("", "1 / 0", "def f(:"))
 
 
 def test_code_that_is_wrong_or_endless_does_not_pass() -> None:
@@ -182,8 +188,8 @@ def test_the_general_questions_are_not_in_the_corpus() -> None:
 
 def test_most_general_questions_have_a_word_that_the_recipe_never_uses() -> None:
     # The words of words.txt are only ever sorted and copied.
-    files = [file for file in QUESTIONS.parent.rglob("*") if file.suffix in {".py", ".txt"}
-             and file.name not in {QUESTIONS.name, "words.txt"}]  # fmt: skip
+    files = [file for file in QUESTIONS.parents[1].rglob("*") if file.suffix in {".py", ".txt"}
+             and file.name not in {QUESTIONS.name, "words.txt", "unseen.txt"}]  # fmt: skip
     used = set(letters(" ".join(file.read_text(encoding="utf-8") for file in files)).split())
     questions = [letters(line).split() for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     assert sum(not set(question) <= used for question in questions) >= 85
@@ -250,7 +256,7 @@ def test_the_quick_run_leaves_a_model_that_plain_transformers_load(quick: Path) 
 def test_the_quick_run_leaves_a_card_with_all_its_tables(quick: Path) -> None:
     card = (quick / "README.md").read_text(encoding="utf-8")
     assert "**missed** |" in card
-    assert len(re.findall(r"^\| sums \| ", card, re.MULTILINE)) == 2
+    assert len(re.findall(r"^\| sums \| ", card, re.MULTILINE)) == 3
     assert "(training.svg)" in card
     assert not re.search(r"\$\w", card)
     assert (quick / "training.svg").read_text(encoding="utf-8").startswith("<svg")

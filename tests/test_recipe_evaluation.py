@@ -11,16 +11,17 @@ from xml.etree import ElementTree
 import pytest
 
 from assets.recipe import corpus, loss, speed
-from assets.recipe.checks import exactly_in, mentions, thinned
-from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, QUESTIONS, Answer, Score, Trial, examine, judge, trials
+from assets.recipe.card import GROUPS, TARGETS, Target, met
+from assets.recipe.conversation import exactly_in, mentions, thinned
+from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, UNSEEN, Answer, Score, Trial, examine, judge, trials
 from assets.recipe.loss import Point, read_curve
-from assets.recipe.overlap import overlap
 from assets.recipe.skills import python_code, sums
-from assets.recipe.skills.topics import read_topics
-from assets.recipe.targets import GROUPS, TARGETS, Target, met
-from assets.recipe.wording import read_wording
+from assets.recipe.skills.talk import read_topics
+from assets.recipe.unseen import CHECKS, unseen
 from decoding import DraftTables, LookaheadConfig, LookaheadDecoder, Origin, Session
 from tests.models import random_model, random_prompt, successor_model
+
+_FIZZBUZZ = "```python\nfor i in range(1, 31):\n    print('Fizz' * (i % 3 == 0) + 'Buzz' * (i % 5 == 0) or i)\n```"
 
 
 def test_the_examiner_asks_everything_and_counts_nonsense_as_wrong() -> None:
@@ -68,7 +69,7 @@ def test_a_division_needs_its_quotient_right_as_well_as_its_remainder() -> None:
 
 
 def test_another_way_is_not_the_same_code_again() -> None:
-    other: Callable[[str], bool] = python_code._unlike(lambda reply: True, "def f():\n    return 1")
+    other: Callable[[str], bool] = python_code._changed(lambda reply: True, "", "def f():\n    return 1")
     assert other("```python\ndef f():\n    return 2\n```")
     assert not other("```python\ndef f():\n    return 1\n```")
 
@@ -85,14 +86,13 @@ def test_every_row_of_the_evaluation_is_shown_once_and_every_skill_has_a_target(
     shown = [row for _, rows in GROUPS for row in rows]
     assert len(shown) == len(set(shown))
     assert set(scores) | {PARSES} == set(shown)
-    aimed = {row for target in TARGETS if NEW in target.columns for row in target.rows}
-    assert {skill.name for skill in corpus.SKILLS} <= aimed
+    assert {skill.name for skill in corpus.SKILLS} <= {row for target in TARGETS for row in target.rows}
     assert {row for target in TARGETS for row in target.rows} <= set(shown)
 
 
 def test_a_target_is_met_by_what_is_counted_not_by_what_is_rounded() -> None:
-    target = Target("letters", 95, ("a", "b"), (NEW,))
-    assert target.reached({"a": {NEW: Score(9, 10)}, "b": {NEW: Score(10, 10)}}) == (19, 20)
+    target = Target("letters", 95, ("a", "b"))
+    assert target.reached({"a": {UNSEEN: Score(9, 10)}, "b": {UNSEEN: Score(10, 10)}}) == (19, 20)
     assert met(target, 19, 20)
     assert not met(target, 9499, 10000)
     assert not met(target, 0, 0)
@@ -131,16 +131,38 @@ def test_the_loss_picture_is_an_svg_that_stays_inside_its_frame(tokens: list[int
     assert len(list(root.iter("{http://www.w3.org/2000/svg}text"))) <= 20
 
 
-def test_a_question_about_a_declined_subject_is_told_apart_from_one_that_is_not() -> None:
-    subject = read_wording("unknowns")["science"][0].split(" / ")[0]
-    found = overlap([f"Tell me about {subject}!", "Hm?"])
-    assert (found.sharing, found.naming) == (1, 1)
-    assert found.subjects > 100
+def test_the_second_generator_asks_300_prompts_of_every_skill_and_none_is_in_the_corpus() -> None:
+    asked = unseen()
+    assert len(asked) == len({exchange.ask for _, exchange in asked}) == 300
+    assert {skill for skill, _ in asked} == {skill.name for skill in corpus.SKILLS}
+    trained = {message.content for index in range(1500) for message in corpus.conversation(0, index)}
+    assert sum(exchange.ask in trained for _, exchange in asked) <= 3
+    assert all(exchange.check and not exchange.check("nothing of the kind") for skill, exchange in asked
+               if skill not in ("greetings", "application"))  # fmt: skip
 
 
-def test_no_subject_that_is_declined_in_training_is_near_a_question_of_the_evaluation() -> None:
-    found = overlap(QUESTIONS.read_text(encoding="utf-8").splitlines())
-    assert (found.sharing, found.naming) == (0, 0)
+@pytest.mark.parametrize(
+    ("told", "right", "wrong"),
+    [
+        ("items fig, plum", ("fig, plum", "Here you go: fig, plum.", "1. fig\n2. plum", "- fig\n- plum"), "plum, fig"),
+        ("items fig, plum", ('Sorted: "fig" and "plum"',), "fig, plum, pear"),
+        ("text nomel", ("nomel", "l-e-m-o-n: nomel", "It is nomel."), "nomels"),
+        ("json {\"a\": 1}", ('```json\n{"a": 1}\n```', 'Sure: {"a": 1}'), '{"a": 1, "b": 2}'),
+        ("jsonvalues Kim, 4", ('{"name": "Kim", "age": 4}', '{"cat": {"a": "Kim", "b": 4}}'), '{"a": "kim", "b": 4}'),
+        ("table A B; c 1", ("| A | B |\n| --- | --- |\n| c | 1 |",), "| A | B |\n| c | 2 |"),
+        ("numbered a, b", ("1. a\n2. b", "Here:\n1. a\n2. b"), "1. a, b"),
+        ("spelled cat", ("c-a-t", "C: c a t", "c, a, t."), "cat"),
+        ("number 7", ("3 + 4 = 7.",), "7 - 3 = 4"),
+        ("python f(2) == 4", ("```python\ndef twice(n):\n    return n * 2\n```",), "```python\nprint(4)\n```"),
+        ("fizzbuzz", (_FIZZBUZZ,), _FIZZBUZZ.replace("Buzz", "buzz")),
+        ("among 2 owl fox", ("1. owl\n2. fox", "Sure: Owl and foxs"), "owl, owl"),
+        ("declines", ("I am small: try --model_path.",), "I know it."),
+    ],
+)  # fmt: skip
+def test_a_check_of_the_second_generator_tells_right_from_wrong(told: str, right: tuple[str, ...], wrong: str) -> None:
+    kind, _, wanted = told.partition(" ")
+    assert [reply for reply in right if not CHECKS[kind](wanted)(reply)] == []
+    assert not CHECKS[kind](wanted)(wrong)
 
 
 def test_the_window_alone_proposes_nothing_that_the_text_shows() -> None:

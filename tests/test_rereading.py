@@ -15,7 +15,7 @@ from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, LookaheadCon
 from decoding.parallel import ParallelLookaheadDecoder
 from tests.costs import NEARLY_FREE, budgeted
 from tests.length_models import LENGTHS, OTHERS, REREADING, SWITCH, built, doge
-from tests.models import hf_greedy, random_model, random_prompt
+from tests.models import hf_greedy, random_model, random_prompt, tokens_of
 from tests.ranks import workers_in_threads
 from tests.small_configs import small_config
 
@@ -40,7 +40,7 @@ def pristine(request: pytest.FixtureRequest) -> Any:
 
 def said(decoder: Decoder, prompt: list[int], count: int, session: Session | None = None) -> list[int]:
     steps: list[Step] = list(decoder.generate(prompt, max_new_tokens=count, session=session))
-    return [token for step in steps for token in step.tokens]
+    return tokens_of(steps)
 
 
 def edits() -> list[list[int]]:

@@ -16,15 +16,11 @@ from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import ProcessorSampler, draw_tokens
 from decoding.step import Origin
 from tests.grid import ALL_AT_ONCE, DECODERS, FEW, PROMPT, with_few_tokens
-from tests.models import COMMON, VOCABULARY, random_prompt
+from tests.models import COMMON, VOCABULARY, random_prompt, tokens_of
 
 LENGTH = 24
 CRITICAL_7 = 24.32
 """Chi-square with seven degrees of freedom exceeds this once in a thousand."""
-
-
-def tokens_of(steps):
-    return [token for step in steps for token in step.tokens]
 
 
 def plain(model, prompt, config, length=LENGTH, **arguments):

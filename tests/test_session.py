@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import torch
 
 from decoding import (
     AutoregressiveDecoder,
@@ -16,26 +15,14 @@ from decoding import (
 )
 from decoding.planning import window_size as window_choice
 from tests.costs import NEARLY_FREE, budgeted
-from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
-
-
-def tokens_of(steps):
-    return [token for step in steps for token in step.tokens]
-
-
-def layers_of(session):
-    return [(layer.keys, layer.values) for layer in session.prefix._cache.layers]
-
-
-def assert_cache_is_the_prefix(session, model):
-    """Every layer holds what a fresh forward over the text, its last token left out, would leave."""
-    assert session.cached == len(session.ids) - 1
-    fresh = Session(model)
-    fresh.sync(session.ids)
-    fresh.read(len(session.ids) - 1)
-    for (keys, values), (fresh_keys, fresh_values) in zip(layers_of(session), layers_of(fresh), strict=True):
-        torch.testing.assert_close(keys, fresh_keys)
-        torch.testing.assert_close(values, fresh_values)
+from tests.models import (
+    CONFIGS,
+    assert_cache_is_the_prefix,
+    hf_greedy,
+    random_model,
+    random_prompt,
+    tokens_of,
+)
 
 
 @pytest.mark.parametrize("family", [f for f in CONFIGS if f != "llama4-chunked"])
@@ -47,7 +34,7 @@ def test_after_every_step_the_cache_is_the_committed_prefix(family, monkeypatch)
         session, steps = Session(model), []
         for step in decoder.generate(random_prompt(19), max_new_tokens=24, session=session):
             steps.append(step)
-            assert_cache_is_the_prefix(session, model)
+            assert_cache_is_the_prefix(session)
         assert sum(step.accepted for step in steps) > 0
         assert any(step.window_size for step in steps)
 
@@ -138,7 +125,7 @@ def test_a_layer_that_raises_leaves_the_session_as_it_was(family, layer):
         next(steps)
     hook.remove()
     assert session.ids == [*prompt, *said]
-    assert_cache_is_the_prefix(session, model)
+    assert_cache_is_the_prefix(session)
     said += tokens_of(budgeted(model).generate(session.ids, max_new_tokens=30 - len(said), session=session))
     assert said == expected
 
@@ -180,7 +167,7 @@ def test_measuring_a_plain_step_changes_nothing():
     steps = budgeted(model).generate(prompt, max_new_tokens=30, session=session)
     said = list(next(steps).tokens)
     assert plain_step_seconds(session) > 0
-    assert_cache_is_the_prefix(session, model)
+    assert_cache_is_the_prefix(session)
     assert [*said, *tokens_of(steps)] == hf_greedy(model, prompt, 30)
 
 

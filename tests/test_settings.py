@@ -15,7 +15,8 @@ from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import as_text
 from lade_chat.settings.models import completions, in_folder, recent, remember
 from lade_chat.settings.settings import load, parse
-from tests.test_cli import RecordingEngine, pipe_in
+from tests.engines import ScriptedEngine
+from tests.test_cli import pipe_in
 
 
 @pytest.fixture
@@ -27,11 +28,11 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RecordingEngine:
+def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedEngine:
     monkeypatch.delenv("USE_LADE", raising=False)
     monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
     pipe_in(monkeypatch, b"")
-    engine = RecordingEngine()
+    engine = ScriptedEngine()
     monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda options: engine)
     return engine
 
@@ -95,7 +96,7 @@ def test_a_wrong_variable_is_told_and_the_file_counts(path: Path) -> None:
     assert "did you mean seed?" in settings.problems[1]
 
 
-@pytest.mark.parametrize("content", [b"seed = = 3\n", b"\xff\xfe", b"seed = 1\nseed = 2\n"])
+@pytest.mark.parametrize("content", [b"seed = = 3\n", b"\xff\xfe", b"seed = 1\nseed = 2\n", b'stop = ["a"\nseed = 1\n'])
 def test_a_file_that_cannot_be_read_is_told_and_left_alone(path: Path, content: bytes) -> None:
     write(path, "")
     path.write_bytes(content)
@@ -104,6 +105,22 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(path: Path, content: 
     with pytest.raises(file.SettingsError):
         file.change(path, {"seed": 1})
     assert path.read_bytes() == content
+
+
+def test_a_list_that_is_not_closed_is_told_as_that(path: Path) -> None:
+    write(path, 'stop = ["a", "b"\ntheme = "nord"\n')
+    assert "Unclosed array (at line 2" in load(path, {}).problems[0]
+
+
+@pytest.mark.parametrize("assignment", ["keys=f1", "keys.help=f1", "keys.hlep="])
+def test_keys_are_set_in_the_file_and_no_other_name_is_suggested(
+    path: Path, assignment: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["settings", assignment]) == 2
+    told = capsys.readouterr().err
+    assert "[keys]" in told
+    assert str(path) in told
+    assert "did you mean" not in told
 
 
 def test_a_change_keeps_comments_and_what_it_does_not_name(path: Path) -> None:
@@ -155,32 +172,32 @@ def _takes(name: str, text: str) -> bool:
 # --- the command line ---------------------------------------------------------------------------------------------
 
 
-def test_settings_reach_the_engine_and_flags_go_over_them(path: Path, engine: RecordingEngine) -> None:
+def test_settings_reach_the_engine_and_flags_go_over_them(path: Path, engine: ScriptedEngine) -> None:
     write(
         path, 'model_path = "folder"\ndtype = "float32"\nngram_size = 3\ntemperature = 0.5\ntop_k = 9\nsystem = "Hm."\n'
     )
     assert main(["ask", "x", "--temperature", "0.7", "--dtype", "bfloat16"]) == 0
-    assert (engine.load.path, engine.load.dtype) == ("folder", "bfloat16")
-    assert engine.asked.options.sizes == Sizes(ngram_size=3)
-    assert engine.asked.options.sampling == Sampling(temperature=0.7, top_k=9)
-    assert engine.asked.messages[0].content == "Hm."
+    assert (engine.loaded.path, engine.loaded.dtype) == ("folder", "bfloat16")
+    assert engine.asked[0].options.sizes == Sizes(ngram_size=3)
+    assert engine.asked[0].options.sampling == Sampling(temperature=0.7, top_k=9)
+    assert engine.asked[0].messages[0].content == "Hm."
 
 
-def test_a_flag_before_the_command_goes_over_the_file_too(path: Path, engine: RecordingEngine) -> None:
+def test_a_flag_before_the_command_goes_over_the_file_too(path: Path, engine: ScriptedEngine) -> None:
     write(path, "max_new_tokens = 5\nlookahead = false\n")
     assert main(["--max-new-tokens", "6", "ask", "x"]) == 0
-    assert (engine.asked.options.max_new_tokens, engine.asked.options.lookahead) == (6, False)
+    assert (engine.asked[0].options.max_new_tokens, engine.asked[0].options.lookahead) == (6, False)
 
 
-def test_use_lade_goes_over_the_file(path: Path, engine: RecordingEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_use_lade_goes_over_the_file(path: Path, engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, "lookahead = false\n")
     monkeypatch.setenv("USE_LADE", "1")
     assert main(["ask", "x"]) == 0
-    assert engine.asked.options.lookahead
+    assert engine.asked[0].options.lookahead
 
 
 def test_a_bad_setting_is_a_warning_and_the_answer_comes(
-    path: Path, engine: RecordingEngine, capsys: pytest.CaptureFixture[str]
+    path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(path, "temprature = 1\nmax_new_tokens = 5\n")
     assert main(["ask", "x"]) == 0
@@ -188,11 +205,11 @@ def test_a_bad_setting_is_a_warning_and_the_answer_comes(
     assert captured.out == "hi"
     assert captured.err.count("\n") == 1
     assert captured.err.startswith("warning: ")
-    assert engine.asked.options.max_new_tokens == 5
+    assert engine.asked[0].options.max_new_tokens == 5
 
 
 def test_each_setting_is_shown_with_its_origin(
-    path: Path, engine: RecordingEngine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(path, 'seed = 3\nsystem = "a\\nb"\n[keys]\nrace = "f11"\n')
     monkeypatch.setenv("LADE_CHAT_TOP_P", "0.5")
@@ -261,3 +278,45 @@ def test_folders_with_models_are_found_and_completed(tmp_path: Path, monkeypatch
     ]
     assert [model.path for model in completions("./models/.h")] == ["./models/.hidden"]
     assert completions("small") == ()
+
+
+# --- models -------------------------------------------------------------------------------------------------------
+
+
+def test_a_short_name_is_kept_used_and_removed(
+    path: Path, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.settings.models.in_hub_cache", lambda: ())
+    monkeypatch.chdir(path.parent.parent)
+    write(path, '# mine\ntheme = "nord"\n')
+    assert main(["models", "qwen=Qwen/Qwen2.5-0.5B-Instruct"]) == 0
+    assert "# mine" in path.read_text()
+    assert main(["ask", "-m", "qwen", "Hello", "--no-save"]) == 0
+    assert engine.loaded.path == "Qwen/Qwen2.5-0.5B-Instruct"
+    capsys.readouterr()
+    assert main(["models"]) == 0
+    assert "-m qwen" in capsys.readouterr().out
+    assert main(["models", "qwen="]) == 0
+    assert load(path, {}).aliases == {}
+    assert main(["models", "qwen="]) == 2
+    assert main(["models", "qwen"]) == 2
+    assert "NAME=PATH_OR_HUB_ID" in capsys.readouterr().err
+
+
+def test_wrong_short_names_are_told(path: Path) -> None:
+    write(path, "[aliases]\nqwen = 3\n")
+    (problem,) = load(path, {}).problems
+    assert "aliases must be a table" in problem
+
+
+def test_models_are_listed_with_size_and_format(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("lade_chat.settings.models.in_hub_cache", lambda: ())
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"0" * 1500)
+    assert main(["models", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["models"] == [{"path": "./tiny", "about": "1.5 kB safetensors"}]

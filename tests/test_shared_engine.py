@@ -68,7 +68,7 @@ def test_the_tabs_take_turns(shared: SharedEngine, engine: TurnsEngine) -> None:
     waiting = []
     for number in (1, 2):
         waiting.append(Asking(tabs[number], f"first of {number}"))
-        wait_for(lambda expected=number: len(shared._waiting) == expected)
+        wait_for(lambda: waiting[-1].events)
     engine.go.set()
     for thread in (running, *waiting):
         thread.join(PATIENCE)
@@ -82,7 +82,7 @@ def test_lookahead_is_switched_for_one_who_waits(shared: SharedEngine, engine: T
     running = Asking(first, "wait")
     wait_for(engine.entered.is_set)
     waiting = Asking(second, "hello")
-    wait_for(lambda: shared._waiting)
+    wait_for(lambda: waiting.events)
     waiting.job.set_lookahead(False)
     assert running.job.lookahead
     engine.go.set()
@@ -97,7 +97,7 @@ def test_one_who_waits_may_give_up_without_waiting(shared: SharedEngine, engine:
     running = Asking(first, "wait")
     wait_for(engine.entered.is_set)
     waiting = Asking(second, "never asked")
-    wait_for(lambda: shared._waiting)
+    wait_for(lambda: waiting.events)
     waiting.job.stop()
     waiting.join(PATIENCE)
     told, event = waiting.events
@@ -128,7 +128,7 @@ def test_a_paused_tab_goes_on_when_another_asks(shared: SharedEngine, engine: Tu
     running.job.pause()
     assert not running.job.may_step()
     waiting = Asking(second, "hello")
-    wait_for(lambda: shared._waiting)
+    wait_for(lambda: waiting.events)
     assert running.job.may_step()
     running.job.pause()
     assert running.job.may_step()

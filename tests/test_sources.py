@@ -1,4 +1,4 @@
-"""A new source of candidates: four files name it, and all else follows, from its proposals to its colour."""
+"""What an addition touches: a source of candidates four files, a setting with a flag two; all else follows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 TREE = Path(__file__).parents[1]
 COUNTING = '''
@@ -36,7 +38,8 @@ EDITS = {
     },
     "lade_chat/protocol/inspection.py": {'"successor"]': '"successor", "counting"]'},
     "lade_chat/presentation/sources.py": {
-        "= {\n": '= {\n    "counting": SourceInWords("one more", "counting", ("number", "numbers"),'
+        "SourceInWords] = {\n": "SourceInWords] = {\n"
+        '    "counting": SourceInWords("one more", "counting", ("number", "numbers"),'
         ' Look("#123456", "#fedcba", ("#ffffff", "#123456"), "bold")),\n',
     },
 }
@@ -47,8 +50,8 @@ from lade_chat.engine.inspector import Inspector
 from lade_chat.export.html_page import _TINTS
 from lade_chat.export.theme import DARK, LIGHT
 from lade_chat.presentation.metric_help import METRIC_HELP
-from lade_chat.presentation.colours import meanings
-from lade_chat.tui.inspector.sources import SourcesView
+from lade_chat.presentation.sources import meanings
+from lade_chat.tui.inspector.budget import SourcesView
 from lade_chat.tui.theme.tint import origin_variables
 from rich.console import Console
 from tests.costs import DEAR, budgeted
@@ -79,19 +82,72 @@ assert styles["origin-counting"].endswith("underline bold")
 """
 
 
+SETTING_EDITS = {
+    "lade_chat/settings/catalogue.py": {
+        "\n_SETTINGS = (": '\n_SETTINGS = (\n    Setting("toy", Number(1, 9, whole=True), "how many toys"),'
+    },
+    "lade_chat/cli/flags/shared.py": {
+        "    colours: Colours": '    toy: Annotated[int, typer.Option(help="Toys.")] = 3\n    colours: Colours',
+        "max_new_tokens=self.max_new_tokens": "max_new_tokens=self.toy",
+    },
+}
+SETTING_SEEN = """
+import io, os, sys
+from contextlib import redirect_stdout, redirect_stderr
+import lade_chat.cli.ask
+from lade_chat.cli.app import main
+from tests.engines import ScriptedEngine
+
+def said(*arguments):
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO())) as out, redirect_stderr(io.StringIO()) as errors:
+        code = main([*arguments])
+        out.flush()
+    return code, out.buffer.getvalue().decode() + errors.getvalue()
+
+def used(*arguments):
+    engine = ScriptedEngine()
+    lade_chat.cli.ask.make_engine = lambda options: engine
+    assert said("ask", "Hello", "--no-save", *arguments)[0] == 0
+    return engine.asked[0].options.max_new_tokens
+
+sys.stdin = io.TextIOWrapper(io.BytesIO())
+os.environ["LADE_CHAT_SETTINGS"] = "settings.toml"
+assert used() == 3 and "--toy" in said("ask", "--help")[1]
+assert said("settings", "toy=5")[0] == 0 and used() == 5
+assert any(line.split()[:3] == ["toy", "file", "5"] for line in said("settings")[1].splitlines()), said("settings")
+os.environ["LADE_CHAT_TOY"] = "6"
+assert used() == 6 and used("--toy", "7") == 7
+code, line = said("settings", "toy=12")
+assert code == 2 and "toy" in line and "9" in line, (code, line)
+"""
+
+
 def test_a_source_is_proposed_accepted_counted_and_coloured(tmp_path: Path) -> None:
+    files = {"decoding/drafting/counting.py": COUNTING}
+    run_edited(tmp_path, SEEN, EDITS, files)
+
+
+def test_a_setting_is_a_flag_a_variable_and_a_line_of_the_file(tmp_path: Path) -> None:
+    run_edited(tmp_path, SETTING_SEEN, SETTING_EDITS)
+
+
+def run_edited(
+    folder: Path, code: str, edits: Mapping[str, Mapping[str, str]], new: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Run ``code`` over a copy of the project with these edits and these new files."""
     skipped = shutil.ignore_patterns("__pycache__", "snapshots", "*.svg")
     for package in ("decoding", "lade_chat", "tests"):
-        shutil.copytree(TREE / package, tmp_path / package, ignore=skipped, symlinks=True)
-    (tmp_path / "decoding/drafting/counting.py").write_text(COUNTING)
-    for path, edits in EDITS.items():
-        text = (tmp_path / path).read_text()
-        for old, new in edits.items():
+        shutil.copytree(TREE / package, folder / package, ignore=skipped, symlinks=True)
+    for path, text in new.items():
+        (folder / path).write_text(text)
+    for path, changes in edits.items():
+        text = (folder / path).read_text()
+        for old, replacement in changes.items():
             assert text.count(old) == 1, (path, old)
-            text = text.replace(old, new)
-        (tmp_path / path).write_text(text)
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": ""}
+            text = text.replace(old, replacement)
+        (folder / path).write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": ""}
     done = subprocess.run(
-        [sys.executable, "-c", SEEN], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr

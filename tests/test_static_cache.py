@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import warnings
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from decoding import (
     LookaheadConfig,
     LookaheadDecoder,
     Session,
-    Step,
     compile_support,
     measure_step_cost,
 )
@@ -32,7 +30,7 @@ from decoding.model.prefix import KVPrefix
 from decoding.planning import cost_probe
 from decoding.runner import runner_of
 from decoding.step import Origin
-from tests.models import CONFIGS, hf_greedy, random_model, random_prompt
+from tests.models import CONFIGS, assert_cache_is_the_prefix, hf_greedy, random_model, random_prompt, tokens_of
 
 EAGER = "eager"
 """The backend that runs what was traced as it is: quick to compile."""
@@ -70,28 +68,12 @@ def static_prefix_of(session: Session) -> StaticPrefix:
     return session.prefix
 
 
-def tokens_of(steps: Iterator[Step]) -> list[int]:
-    return [token for step in steps for token in step.tokens]
-
-
 def both_branches() -> StepInputs:
     tree, window = CandidateTree(), JacobiWindow(2, 3, [11, 12])
     tree.add([5, 6], Origin.CONTEXT)
     tree.add([5, 7], Origin.CONTEXT)
     window.advance([13, 14])
     return StepInputs.from_branches(9, tree, window)
-
-
-def assert_cache_is_the_prefix(session: Session) -> None:
-    """Every layer holds what a fresh forward over the text, its last token left out, would leave."""
-    fresh = Session(session.model)
-    fresh.sync(session.ids)
-    fresh.read(len(session.ids) - 1)
-    assert session.cached == fresh.cached
-    layers = zip(session.prefix._cache.layers, fresh.prefix._cache.layers, strict=True)  # type: ignore[union-attr]
-    for layer, fresh_layer in layers:
-        torch.testing.assert_close(layer.keys, fresh_layer.keys)
-        torch.testing.assert_close(layer.values, fresh_layer.values)
 
 
 # --- shapes -------------------------------------------------------------------------------------------------------

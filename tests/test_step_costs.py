@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from lade_chat.loading import step_costs
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.step_costs import MAX_ENTRIES, remember, step_cost_for, with_step_cost
+from lade_chat.loading.remembered import MAX_ENTRIES, lookahead_support
+from lade_chat.loading.step_costs import remember, step_cost_for, with_checked_step_cost, with_step_cost
 from lade_chat.protocol.values import ModelInfo
 from tests.models import random_model
 
@@ -43,7 +44,7 @@ class Cost:
 def file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Where the figures are kept in this test; the folder is not there yet."""
     path = tmp_path / "cache" / "step-costs.json"
-    monkeypatch.setattr(step_costs, "_file", lambda: path)
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda *_, **__: path.parent)
     monkeypatch.setattr("decoding.StepCost", Cost)
     monkeypatch.setattr("decoding.measure_step_cost", Cost.measure)
     monkeypatch.setattr("decoding.still_holds", lambda _model, _cost, *, compiled: True)
@@ -64,10 +65,14 @@ def test_it_is_measured_once(loaded: LoadedModel, file: Path) -> None:
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
-def test_what_holds_no_longer_is_measured_anew(loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_holds_no_longer_is_measured_anew_when_it_is_checked(
+    loaded: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     remember(loaded, Cost(2.5))  # type: ignore[arg-type]
     monkeypatch.setattr("decoding.still_holds", lambda _model, cost, *, compiled: cost.level != 2.5)
-    assert step_cost_for(loaded).as_dict() == {"level": 1.0}
+    known = with_step_cost(loaded)
+    assert Cost.measured == 0
+    assert with_checked_step_cost(known).step_cost.as_dict() == {"level": 1.0}  # type: ignore[union-attr]
     assert step_cost_for(loaded).as_dict() == {"level": 1.0}
     assert Cost.measured == 1
 
@@ -80,8 +85,8 @@ def test_what_live_steps_have_taught_is_found_at_the_next_start(loaded: LoadedMo
     assert Cost.measured == 1
 
 
-@pytest.mark.parametrize("changed", ["shape", "dtype", "threads"])
-def test_another_model_dtype_or_thread_count_is_measured_anew(
+@pytest.mark.parametrize("changed", ["shape", "dtype", "compiled", "threads"])
+def test_another_model_dtype_way_to_run_or_thread_count_is_measured_anew(
     loaded: LoadedModel, changed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     step_cost_for(loaded)
@@ -89,6 +94,8 @@ def test_another_model_dtype_or_thread_count_is_measured_anew(
         other = replace(loaded, model=random_model("gpt2"))
     elif changed == "dtype":
         other = replace(loaded, info=ModelInfo("random", "cpu", "float32", 1, 512, lookahead_supported=True))
+    elif changed == "compiled":
+        other = replace(loaded, info=msgspec.structs.replace(loaded.info, compiled=True))
     else:
         other = loaded
         monkeypatch.setattr("torch.get_num_threads", lambda: 99)
@@ -137,3 +144,18 @@ def test_a_failed_write_leaves_no_draft(loaded: LoadedModel, file: Path, monkeyp
     monkeypatch.setattr("os.replace", refuse)
     step_cost_for(loaded)
     assert list(file.parent.iterdir()) == []
+
+
+def test_masks_are_checked_once_for_an_architecture(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forwards: list[object] = []
+    for expected in (True, False):
+        model = random_model("llama")
+        model.register_forward_hook(lambda *_: forwards.append(1))
+        forwards.clear()
+        assert lookahead_support(model) == (True, None)
+        assert bool(forwards) is expected
+    forwards.clear()
+    assert lookahead_support(random_model("llama").float()) == (True, None)
+    assert len(json.loads(file.with_stem("mask-checks").read_text())) == 2
+    assert lookahead_support(random_model("bloom"))[0] is False
+    assert len(json.loads(file.with_stem("mask-checks").read_text())) == 2

@@ -18,7 +18,7 @@ from decoding import (
     SamplingConfig,
     Session,
 )
-from tests.models import random_model, random_prompt, successor_model
+from tests.models import random_model, random_prompt, successor_model, tokens_of
 
 CYCLE = [10, 11, 12, 13, 14, 15, 16]
 DECODERS = {
@@ -26,10 +26,6 @@ DECODERS = {
     "lookahead": lambda model: LookaheadDecoder(model, LookaheadConfig(3, 6, 4)),
     "jacobi": lambda model: JacobiDecoder(model, 6),
 }
-
-
-def tokens_of(steps):
-    return [token for step in steps for token in step.tokens]
 
 
 def cycling():

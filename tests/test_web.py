@@ -11,7 +11,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,10 +19,11 @@ from lade_chat.cli.app import main
 from lade_chat.cli.tab import TAB
 from lade_chat.engine.job import Job
 from lade_chat.engine.sharing.address import ADDRESS, SECRET
-from lade_chat.protocol.commands import Compare, Load, Reply
-from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
-from lade_chat.protocol.values import ModelInfo, Piece, Side, Statistics
+from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.events import ComparisonFinished, Event, ReplyStarted, Tokens
+from lade_chat.protocol.values import Piece, Statistics
 from tests.browser import browser, found
+from tests.engines import ScriptedEngine, ending, sides
 
 pytest.importorskip("textual_serve", reason="textual-serve is not installed: pip install '.[web]'")
 import aiohttp
@@ -34,39 +34,33 @@ needs_chromium = pytest.mark.skipif(found() is None, reason="there is no Chromiu
 posix = pytest.mark.skipif(os.name == "nt", reason="the server is ended by a signal here")
 
 
-class WordsEngine:
-    """Says the same words to everything, a word a step, and counts its conversations."""
+def words(job: Job) -> Iterator[Event]:
+    """Say the same words to everything, a word a step."""
+    yield ReplyStarted(9)
+    for side in sides(job):
+        for number, word in enumerate(WORDS):
+            if not job.stopped:
+                time.sleep(0.02)
+                yield Tokens((Piece(word, "plain", number, number),), _figures(number + 1, job), side)
+        yield ending(job, _figures(len(WORDS), job), side)
+    if isinstance(job.command, Compare):
+        yield ComparisonFinished(1.5, identical=True)
 
-    def exchange(self, cached: Any) -> Any:
-        return cached or "cache"
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        if isinstance(command, Load):
-            yield Loaded(ModelInfo("scripted-model", "cpu", "float32", 12, 2048, lookahead_supported=True))
-            return
-        assert isinstance(command, Reply | Compare)
-        yield ReplyStarted(9)
-        sides: tuple[Side, ...] = ("left", "right") if isinstance(command, Compare) else ("left",)
-        for side in sides:
-            for number, word in enumerate(WORDS):
-                if not job.stopped:
-                    time.sleep(0.02)
-                    yield Tokens((Piece(word, "plain", number, number),), self._figures(number + 1, job), side)
-            yield ReplyFinished("cancelled" if job.stopped else "eos", self._figures(len(WORDS), job), side)
-        if isinstance(command, Compare):
-            yield ComparisonFinished(1.5, identical=True)
+def _figures(count: int, job: Job) -> Statistics:
+    return Statistics(
+        generated_tokens=count,
+        steps=count,
+        seconds=0.1 * count,
+        time_to_first_token=0.1,
+        context_used=9 + count,
+        context_window=2048,
+        lookahead=job.lookahead,
+    )
 
-    def _figures(self, count: int, job: Job) -> Statistics:
-        return Statistics(
-            generated_tokens=count,
-            steps=count,
-            seconds=0.1 * count,
-            time_to_first_token=0.1,
-            context_used=9 + count,
-            context_window=2048,
-            lookahead=job.lookahead,
-        )
+
+def talking() -> ScriptedEngine:
+    return ScriptedEngine(words)
 
 
 @asynccontextmanager
@@ -78,7 +72,7 @@ sys.path[:] = {sys.path!r}
 from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.cli.web import serve
 sys.exit(serve(SharedOptions(), "127.0.0.1", 0, theme=None, data_dir=None, origins={{}}, open_browser=False,
-               engine="tests.test_web:WordsEngine"))
+               engine="tests.test_web:talking"))
 """
     environment = {**os.environ, "LADE_CHAT_SETTINGS": str(folder / "settings.toml"), "XDG_DATA_HOME": str(folder)}
     process = await asyncio.create_subprocess_exec(
@@ -265,28 +259,23 @@ def test_a_host_that_others_reach_is_warned_of(
 @posix
 @needs_chromium
 async def test_two_tabs_type_stream_toggle_and_compare(tmp_path: Path) -> None:
-    (tmp_path / "profile").mkdir()
-    async with served(tmp_path) as (url, _process), browser(tmp_path / "profile") as chromium:
-        first = await chromium.open(url)
-        await first.sees("scripted-model", "ready")
-        second = await chromium.open(url.partition("?")[0])  # the cookie lets it in
-        await second.sees("scripted-model", "ready")
-        await first.type("Tell me about bottles")
-        await first.press("Enter")
-        await first.sees("Tell me about bottles", "wall", "end of reply")
+    async with served(tmp_path) as (url, _process), browser() as open_tab:
+        first = await open_tab(url)
+        await first.sees("scripted", "ready")
+        second = await open_tab(url.partition("?")[0])  # the cookie lets it in
+        await second.sees("scripted", "ready")
+        await first.type("Tell me about bottles", "Enter")
+        await first.sees("Tell me about bottles", "wall", "tokens/step")
         assert "bottles standing" not in second.output
         first.forget()
-        await first.press("F2")
+        await first.type("", "F2")
         await first.sees("lookahead OFF")
         first.forget()
-        await first.press("F3")
+        await first.type("", "F3")
         await first.sees("identical")
-        await second.type("Hello")
-        await second.press("Enter")
-        await second.sees("Hello", "wall", "end of reply", "lookahead ON")
-        await first.close()
+        await second.type("Hello", "Enter")
+        await second.sees("Hello", "wall", "tokens/step", "lookahead ON")
+        await first.page.close()
         second.forget()
-        await second.type("Again")
-        await second.press("Enter")
-        await second.sees("Again", "end of reply")
-        await second.close()
+        await second.type("Again", "Enter")
+        await second.sees("Again", "tokens/step")

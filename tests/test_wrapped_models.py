@@ -12,20 +12,14 @@ from torch import nn
 from decoding import (
     AutoregressiveDecoder,
     Decoder,
-    JacobiDecoder,
     LookaheadConfig,
     LookaheadDecoder,
     Session,
     generate,
     lookahead_support,
 )
+from tests.grid import METHODS, said
 from tests.models import hf_greedy, random_model, random_prompt
-
-DECODERS: list[Callable[[Any], Decoder]] = [
-    AutoregressiveDecoder,
-    JacobiDecoder,
-    lambda model: LookaheadDecoder(model, LookaheadConfig(3, 3, 3)),
-]
 
 
 class Wrapper(nn.Module):
@@ -43,10 +37,6 @@ class Wrapper(nn.Module):
         return self.base_model(*args, **kwargs)
 
 
-def said(decoder: Decoder, ids: list[int], session: Session | None = None, count: int = 12) -> list[int]:
-    return [token for step in decoder.generate(ids, max_new_tokens=count, session=session) for token in step.tokens]
-
-
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "peft": Wrapper,
     "torch.compile": lambda model: torch.compile(model, backend="eager"),
@@ -55,7 +45,7 @@ WRAPPERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("wrap", WRAPPERS.values(), ids=WRAPPERS.keys())
-@pytest.mark.parametrize("make", DECODERS, ids=["plain", "jacobi", "lookahead"])
+@pytest.mark.parametrize("make", METHODS.values(), ids=METHODS)
 def test_a_wrapped_model_is_decoded_as_the_one_within(
     make: Callable[[Any], Decoder], wrap: Callable[[Any], Any]
 ) -> None:
@@ -82,7 +72,7 @@ def test_generate_takes_a_session_of_the_wrapped_model() -> None:
 @pytest.mark.parametrize("config", [{"is_prompt_learning": True, "peft_type": "PREFIX_TUNING"}])
 def test_a_wrapper_that_adds_to_the_prompt_is_refused_by_name(config: dict[str, Any]) -> None:
     wrapped = Wrapper(random_model("llama"), **config)
-    for make in (*DECODERS, Session, lookahead_support):
+    for make in (*METHODS.values(), Session, lookahead_support):
         with pytest.raises(NotImplementedError, match="Wrapper with PREFIX_TUNING"):
             make(wrapped)
 
@@ -111,7 +101,7 @@ class TestPeft:
     }
 
     @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-    @pytest.mark.parametrize("make", DECODERS, ids=["plain", "jacobi", "lookahead"])
+    @pytest.mark.parametrize("make", METHODS.values(), ids=METHODS)
     def test_a_session_follows_its_adapters(
         self, adapted: Any, make: Callable[[Any], Decoder], change: Callable[[Any], object]
     ) -> None:

@@ -5,28 +5,25 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
 from assets.recipe.skills import (
     copying,
     counting,
-    declining,
-    echo,
-    examples,
     formats,
-    greetings,
     letters,
     measures,
     poems,
     python_code,
     stories,
     sums,
+    talk,
     word_lists,
     word_problems,
 )  # fmt: skip
-
-Compose = Callable[[Draw], list[Exchange]]
+from assets.recipe.words import read_wording
 
 
 @dataclass(frozen=True)
@@ -35,36 +32,29 @@ class Skill:
 
     name: str
     share: float
-    compose: Compose
+    compose: Callable[[Draw], list[Exchange]]
 
 
 SKILLS = (
-    Skill("greetings", 10, greetings.compose),
-    Skill("application", 12, greetings.compose_application),
+    Skill("greetings", 10, talk.greetings),
+    Skill("application", 12, talk.application),
     Skill("sums", 17, sums.compose),
     Skill("word problems", 18, word_problems.compose),
     Skill("two-step problems", 19, word_problems.compose_two_steps),
     Skill("measures", 8, measures.compose),
     Skill("counting", 11, counting.compose),
-    Skill("word lists", 44, word_lists.compose),
-    Skill("echo", 20, echo.compose),
+    Skill("word lists", 48, word_lists.compose),
+    Skill("echo", 22, copying.echo),
     Skill("copying", 52, copying.compose),
-    Skill("letters and case", 26, letters.compose),
-    Skill("formats", 26, formats.compose),
-    Skill("examples", 5, examples.compose),
-    Skill("Python", 36, python_code.compose),
-    Skill("stories", 6, stories.compose),
+    Skill("letters and case", 40, letters.compose),
+    Skill("formats", 40, formats.compose),
+    Skill("examples", 5, formats.examples),
+    Skill("Python", 26, python_code.compose),
+    Skill("stories", 10, stories.compose),
     Skill("poems", 6, poems.compose),
-    Skill("declining", 17, declining.compose),
+    Skill("declining", 17, talk.declining),
 )
-_SYSTEM = (
-    "You are a helpful assistant.", "You are the assistant in lade-chat.", "Answer briefly.",
-    "You are a [friendly|polite|helpful|patient] assistant.",
-    "Be [concise|helpful|friendly].", "You help people in a terminal chat.",
-    "You are a small demonstration model.", "Answer the user's questions.",
-    "You are a helpful, respectful and honest assistant.", "Keep your answers short and correct.",
-    "Think step by step.",
-)  # fmt: skip
+_SYSTEM = read_wording("greetings")["system"]
 _LONG_SHARE = 0.006
 _LONG_CHARACTERS = (1500, 4200)
 _SHORT_CHARACTERS = 500
@@ -80,8 +70,8 @@ def draw_for(seed: int | str, index: int, held_out: bool = False, known_phrasing
     return Draw(random.Random(f"{seed}/{index}/{held_out}"), held_out, known_phrasing)
 
 
-def _pick(draw: Draw) -> Skill:
-    return draw.rng.choices(SKILLS, [skill.share for skill in SKILLS])[0]
+def _some_skill(draw: Draw) -> list[Exchange]:
+    return draw.rng.choices(SKILLS, [skill.share for skill in SKILLS])[0].compose(draw)
 
 
 def _characters(exchanges: list[Exchange]) -> int:
@@ -90,9 +80,9 @@ def _characters(exchanges: list[Exchange]) -> int:
 
 def long_run(draw: Draw, characters: int) -> list[Exchange]:
     """Skill after skill until the exchanges hold this many characters."""
-    exchanges = _pick(draw).compose(draw)
+    exchanges = _some_skill(draw)
     while _characters(exchanges) < characters:
-        exchanges += _pick(draw).compose(draw)
+        exchanges += _some_skill(draw)
     return exchanges
 
 
@@ -100,12 +90,10 @@ def _exchanges(draw: Draw) -> list[Exchange]:
     """One to three skills in a row, or, now and then, so many that the conversation grows long."""
     if draw.chance(_LONG_SHARE):
         return long_run(draw, draw.whole(*_LONG_CHARACTERS))
-    exchanges = _pick(draw).compose(draw)
+    exchanges = _some_skill(draw)
     while draw.chance(0.35) and _characters(exchanges) < _SHORT_CHARACTERS:
-        exchanges += _pick(draw).compose(draw)
-    if draw.chance(0.06):
-        exchanges.append(greetings.closing(draw))
-    return exchanges
+        exchanges += _some_skill(draw)
+    return [*exchanges, talk.closing(draw)] if draw.chance(0.06) else exchanges
 
 
 def conversation(seed: int | str, index: int, held_out: bool = False) -> list[Message]:
@@ -117,7 +105,4 @@ def conversation(seed: int | str, index: int, held_out: bool = False) -> list[Me
 
 def conversations(seed: int | str, start: int = 0) -> Iterator[list[Message]]:
     """The conversations of this seed without end."""
-    index = start
-    while True:
-        yield conversation(seed, index)
-        index += 1
+    return (conversation(seed, index) for index in count(start))

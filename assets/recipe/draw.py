@@ -2,27 +2,38 @@
 
 Every phrasing, list of words and tuple of numbers falls on one side by a hash of its own text, so the split
 needs no lists and stays the same when pools grow.
+
+Any question is put otherwise, so that hardly two in training are alike: a greeting before, a word of thanks after,
+"can you" in front of what is wished for, a list before the task instead of after it, words of the same meaning; then
+carelessness in typing. The rules are the lines of texts/wording/constructions.txt. A question is a template; what
+stands in its `{fields}` is the user's own and never touched.
 """
 
 from __future__ import annotations
 
-import random
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from random import Random
 from typing import TypeVar
 
 from assets.recipe import words
-from assets.recipe.phrasing import rephrased, reworded, roughened
+from assets.recipe.words import read_wording
 
 T = TypeVar("T")
 
 # Names that training always says, whatever their hash.
 _FAMILIAR = frozenset(words.NAMES[:100])
-
 _ALTERNATIVES = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
 _BETWEEN_WORDS = re.compile(r"\b(?:please|pls|plz|kindly|now|for me)\b|[^a-z0-9{}+×*/÷=%-]+")
+_RULES = read_wording("constructions")
+_FIELDS = re.compile(r"(\{[^{}]*\})")
+_SAME = {first: others for first, *others in (line.split(" / ") for line in _RULES["same"])}
+_SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b", re.IGNORECASE)
+_WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b")
+_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEIGHBOURS = {row[at]: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _KEYBOARD for at in range(len(row))}
 
 
 def set_aside(text: str, one_in: int = 6) -> bool:
@@ -46,7 +57,7 @@ def _settled(template: str) -> Iterator[str]:
 
 
 @cache
-def held_out_of(pool: tuple[str, ...]) -> frozenset[str]:
+def _held_out_of(pool: tuple[str, ...]) -> frozenset[str]:
     """The plain words of every phrasing of a pool that only the evaluation asks."""
     return frozenset(plain(text) for entry in pool[1:] if set_aside(entry) for text in _settled(entry))
 
@@ -57,9 +68,8 @@ class Draw:
     The evaluation may ask about what was set aside in phrasings that were not (known_phrasing).
     """
 
-    def __init__(self, rng: random.Random, held_out: bool = False, known_phrasing: bool = False) -> None:
-        self.rng = rng
-        self.held_out = held_out
+    def __init__(self, rng: Random, held_out: bool = False, known_phrasing: bool = False) -> None:
+        self.rng, self.held_out = rng, held_out
         self.new_phrasing = held_out and not known_phrasing
 
     def side(self, pool: Sequence[str]) -> list[str]:
@@ -82,12 +92,16 @@ class Draw:
         while True:
             phrasing = self.expand(self.rng.choice(self.rng.choice(pools)))
             if not self.held_out and self.chance(0.5):
-                phrasing = reworded(self.rng, phrasing)
-            if self.held_out or plain(phrasing) not in held_out_of(tuple(pool)):
+                phrasing = _reworded(self.rng, phrasing)
+            if self.held_out or plain(phrasing) not in _held_out_of(tuple(pool)):
                 break
         if not self.held_out or self.new_phrasing:
             phrasing = rephrased(self.rng, phrasing, self.new_phrasing, self.expand)
         return roughened(self.rng, phrasing).format(**fields)
+
+    def asked(self, wording: Mapping[str, Sequence[str]], way: str, /, **fields: object) -> str:
+        """A question of the wording's pool of this name, and of its varied one if there is one."""
+        return self.ask(wording[way], wording.get(f"{way} varied", ()), **fields)
 
     def say(self, pool: Sequence[str], **fields: object) -> str:
         """A reply's wording: any of the pool, cleanly typed."""
@@ -105,9 +119,18 @@ class Draw:
 
         Not the single words: what a model has never once written, it learns never to write.
         """
+        return self._drawn(lambda: self.rng.sample(pool, count), lambda drawn: set_aside(" ".join(drawn)))
+
+    def numbers(self, *ranges: tuple[int, int]) -> list[int]:
+        """One number from each range, the tuple as a whole being of this side of the split."""
+        draw = lambda: [self.rng.randint(low, high) for low, high in ranges]  # noqa: E731
+        return self._drawn(draw, lambda drawn: set_aside(repr(drawn), 8))
+
+    def _drawn(self, draw: Callable[[], T], aside: Callable[[T], bool]) -> T:
+        """What is drawn first on this side of the split, or after many draws the last."""
         for _ in range(200):
-            drawn = self.rng.sample(pool, count)
-            if set_aside(" ".join(drawn)) == self.held_out:
+            drawn = draw()
+            if aside(drawn) == self.held_out:
                 break
         return drawn
 
@@ -123,25 +146,13 @@ class Draw:
         """True with this probability."""
         return self.rng.random() < probability
 
-    def numbers(self, *ranges: tuple[int, int]) -> list[int]:
-        """One number from each range, the tuple as a whole being of this side of the split."""
-        for _ in range(200):
-            drawn = [self.rng.randint(low, high) for low, high in ranges]
-            if set_aside(repr(drawn), 8) == self.held_out:
-                break
-        return drawn
-
     def nonsense(self, low: int = 2, high: int = 3) -> str:
         """A made-up word of this side of the split, so that copying is learnt apart from knowing."""
-        while set_aside(word := words.made_up(self.rng, low, high), 8) != self.held_out:
-            pass
-        return word
+        return self._drawn(lambda: words.made_up(self.rng, low, high), lambda word: set_aside(word, 8))
 
     def jumble(self) -> str:
         """Letters, digits and signs at random, of this side of the split."""
-        while set_aside(text := words.jumble(self.rng), 8) != self.held_out:
-            pass
-        return text
+        return self._drawn(lambda: words.jumble(self.rng), lambda text: set_aside(text, 8))
 
     def names(self, count: int) -> list[str]:
         """Different first names of this side of the split: usual ones, rare ones, and made-up ones.
@@ -158,3 +169,74 @@ class Draw:
     def name(self) -> str:
         """One first name."""
         return self.names(1)[0]
+
+
+def _reworded(rng: Random, template: str) -> str:
+    """The question with some of its words replaced by others that mean the same."""
+
+    def other(found: re.Match[str]) -> str:
+        said = found.group()
+        if rng.random() < 0.6:
+            return said
+        word = rng.choice(_SAME[said.lower()])
+        return word[0].upper() + word[1:] if said[0].isupper() else word
+
+    return _outside_fields(template, lambda text: _SAID.sub(other, text))
+
+
+def rephrased(rng: Random, template: str, new: bool, expand: Callable[[str], str]) -> str:
+    """The question put otherwise; `new` asks for constructions that training never has."""
+
+    def drawn(rule: str) -> str:
+        return expand(rng.choice(_RULES[("new " if new else "") + rule]))
+
+    task, colon, rest = template.partition(": ")
+    moved = colon and rest == "{x}" and "{" not in task and rng.random() < 0.3
+    if _WISH.match(template) is not None and rng.random() < 0.25:
+        said = (task if moved else template)[template.lower().startswith("please ") and 7 :]
+        said = drawn("wish").replace("{do}", _lower_first(said.rstrip(".?!")))
+        template = said.rstrip(".") + ": {x}" if moved else said
+    if moved:
+        task = template.removesuffix(": {x}")
+        template = drawn("moved").replace("{task}", task if rng.random() < 0.5 else _lower_first(task))
+    if rng.random() < 0.15:
+        inner = template if rng.random() < 0.5 else _lower_first(template)
+        template = drawn("before").replace("{q}", inner)
+    if rng.random() < 0.1 and not template.endswith("}"):
+        template = drawn("after").replace("{q}", template)
+    return template
+
+
+def roughened(rng: Random, template: str) -> str:
+    """The question as carelessly typed as people type: lower case, no full stop, typos; never inside a field."""
+    if rng.random() < 0.28:
+        template = _outside_fields(template, str.lower)
+    if rng.random() < 0.2:
+        template = template.rstrip(".?!")
+    if rng.random() < 0.05:
+        template = _outside_fields(template, lambda text: re.sub("[,.?!:'](?= |$)", "", text))
+    while rng.random() < 0.1:
+        parts = _FIELDS.split(template)
+        at = rng.randrange(0, len(parts), 2)
+        parts[at] = _typo(rng, parts[at])
+        template = "".join(parts)
+    return template
+
+
+def _outside_fields(template: str, change: Callable[[str], str]) -> str:
+    return "".join(part if part.startswith("{") else change(part) for part in _FIELDS.split(template))
+
+
+def _typo(rng: Random, text: str) -> str:
+    """Two neighbouring letters swapped, one left out, one twice, or a key beside the right one."""
+    places = [i for i in range(1, len(text) - 2) if text[i : i + 2].isalpha()]
+    if not places:
+        return text
+    at = rng.choice(places)
+    one, two = text[at], text[at + 1]
+    wrong = rng.choice((two + one, one, one + one + two, rng.choice(_NEIGHBOURS.get(one.lower(), one)) + two))
+    return text[:at] + wrong + text[at + 2 :]
+
+
+def _lower_first(text: str) -> str:
+    return text[:1].lower() + text[1:] if not text.startswith(("I ", "I'", "JSON", "Python", "Markdown", "{")) else text

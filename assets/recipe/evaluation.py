@@ -13,22 +13,22 @@ from rich.progress import track
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from assets.recipe import corpus, speed
-from assets.recipe.checks import thinned
-from assets.recipe.conversation import Exchange, Message, messages
-from assets.recipe.skills.declining import declines
-from assets.recipe.training import TRAINING
+from assets.recipe.conversation import Exchange, Message, messages, thinned
+from assets.recipe.model import TRAINING
+from assets.recipe.skills.talk import declines
+from assets.recipe.unseen import unseen
+from assets.recipe.words import TEXTS
 
-QUESTIONS = Path(__file__).with_name("general_questions.txt")
+QUESTIONS = TEXTS / "general_questions.txt"
 RESULTS = "evaluation.json"
-COLUMNS = KNOWN, NEW, FOLLOW_UP = ("known phrasing", "new phrasing", "follow-up")
+COLUMNS = UNSEEN, KNOWN, NEW, FOLLOW_UP = ("unseen prompts", "known phrasing", "new phrasing", "follow-up")
 GENERAL, LONG = "general questions (declined)", "any skill, after more than 1,000 tokens"
-PARSES = "Python, parses"
+PARSES, COPIES = "Python, parses", "copies the user's own words"
 ENDS, ANSWERS = "ends by itself within 300 tokens", "does not decline what it can do"
-_ENDS_WITHIN = 300
+_ENDS_WITHIN, _LONGEST_STEPPED = 300, 200
 _REFERS = "--model_path"
 _BATCH = 32
 _LONG_CHARACTERS = 3600
-_LONGEST_STEPPED = 200
 _SHOWN = 40
 
 
@@ -99,35 +99,35 @@ class Responder:
 
 
 def trials(count: int) -> list[Trial]:
-    """What was held out, in phrasings known from training and in new ones; then the general questions."""
-    found: list[Trial] = []
+    """The second generator's prompts; what was held out, in phrasings known from training and new; general questions.
+
+    Args:
+        count: how many conversations of each skill; of the prompts and general questions up to ten times as many.
+    """
+    found = [_last(skill, UNSEEN, [exchange]) for skill, exchange in thinned(unseen(), 10 * count)]
     for skill in corpus.SKILLS:
         for index in range(count):
             known, new = (corpus.draw_for(f"evaluation/{skill.name}", index, True, known) for known in (True, False))
             found += _turns(skill.name, skill.compose(known))
             found += _turns(skill.name, skill.compose(new)[:1], NEW)
-    found += [trial for index in range(count) for trial in _after_much(index)]
+    # The last question of a conversation of more than a thousand pieces.
+    draws = (corpus.draw_for("evaluation/long", index, True, True) for index in range(count))
+    found += [_last(LONG, KNOWN, corpus.long_run(draw, _LONG_CHARACTERS)) for draw in draws]
     for question in QUESTIONS.read_text(encoding="utf-8").splitlines()[: 10 * count]:
-        exchange = Exchange(question, f"A larger model can: {_REFERS}", declines())
-        found.append(Trial(GENERAL, NEW, messages([exchange])[:-1], exchange))
-    return found
+        found.append(_last(GENERAL, NEW, [Exchange(question, f"A larger model can: {_REFERS}", declines())]))
+    return [trial for trial in found if trial.exchange.check is not None]
+
+
+def _last(row: str, column: str, exchanges: list[Exchange]) -> Trial:
+    """The last of the exchanges, asked after the right history."""
+    return Trial(row, column, messages(exchanges)[:-1], exchanges[-1])
 
 
 def _turns(row: str, exchanges: list[Exchange], column: str = KNOWN) -> list[Trial]:
-    """Each turn, asked after the right history."""
     return [
-        Trial(row, FOLLOW_UP if exchange.follow_up else column, messages(exchanges[: at + 1])[:-1], exchange)
+        _last(row, FOLLOW_UP if exchange.follow_up else column, exchanges[: at + 1])
         for at, exchange in enumerate(exchanges)
-        if exchange.check is not None
     ]
-
-
-def _after_much(index: int) -> list[Trial]:
-    """The last question of a conversation of more than a thousand pieces."""
-    draw = corpus.draw_for("evaluation/long", index, True, True)
-    exchanges = corpus.long_run(draw, _LONG_CHARACTERS)
-    last = exchanges[-1]
-    return [Trial(LONG, KNOWN, messages(exchanges)[:-1], last)] if last.check else []
 
 
 def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
@@ -136,6 +136,8 @@ def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
     verdicts = {trial.row: exchange.check is not None and exchange.check(answer.text)}
     if exchange.parses:
         verdicts[PARSES] = exchange.parses(answer.text)
+    if exchange.copied:
+        verdicts[COPIES] = all(word in answer.text for word in exchange.copied)
     verdicts[ENDS] = answer.ended
     if _REFERS not in exchange.reply:
         verdicts[ANSWERS] = _REFERS not in answer.text
@@ -159,7 +161,7 @@ def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str
 
 
 def evaluate(folder: Path, count: int, longest: int = 320, stepped: int = 12) -> Scores:
-    """Examine the model in the folder, leave the figures beside it, and return the scores.
+    """Examine the model in the folder, leave the figures beside it, print them, and return the scores.
 
     Args:
         folder: an exported model.
@@ -169,22 +171,24 @@ def evaluate(folder: Path, count: int, longest: int = 320, stepped: int = 12) ->
     """
     asked, responder = trials(count), Responder(folder, longest)
     scores, wrong = examine(asked, responder)
+    for entry in thinned(wrong, _SHOWN):
+        print(f"wrong ({entry['row']}): {entry['asked']!r} -> {entry['reply']!r}")
+    # The second generator's prompts first.
+    for columns in (COLUMNS[:1], COLUMNS[1:]):
+        for row, found in scores.items():
+            told = [f"{name}: {found[name].right}/{found[name].asked}" for name in columns if found[name].asked]
+            print(*([f"{row:40}", *told] if told else ()), sep="  ", end="\n" if told else "")
     prompts: dict[str, list[list[int]]] = {}
     for trial in asked:
         prompts.setdefault(trial.row, []).append(responder.ids(trial.prompt))
     paces = speed.measure(responder.model, prompts, responder.ends, min(longest, _LONGEST_STEPPED), stepped)
-    trained = json.loads((folder / TRAINING).read_text(encoding="utf-8"))
     results = {
         # Which checkpoint the figures are of.
-        "step": trained["step"],
+        "step": json.loads((folder / TRAINING).read_text(encoding="utf-8"))["step"],
         "scores": {row: {name: asdict(score) for name, score in columns.items()} for row, columns in scores.items()},
         "speed": {row: pace.told() for row, pace in paces.items()},
     }
     (folder / RESULTS).write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    for entry in thinned(wrong, _SHOWN):
-        print(f"wrong ({entry['row']}): {entry['asked']!r} -> {entry['reply']!r}")
-    for row, columns in scores.items():
-        print(f"{row:40}", *(f"{name}: {score.right}/{score.asked}" for name, score in columns.items()), sep="  ")
     return scores
 
 

@@ -1,13 +1,26 @@
-"""The bundled model's shape: a small Llama."""
+"""The bundled model: a small Llama's shape, its weights built afresh, and the folder that ships."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
-from assets.recipe.tokenizer import BOS_ID, EOS_ID
+from assets.recipe import tokenizer
+from assets.recipe.loss import Point, read_curve
+from assets.recipe.tokenizer import BOS_ID, EOS_ID, ChatTokenizer
+
+if TYPE_CHECKING:
+    from assets.recipe.training import State
+
+LOG, TRAINING = "log.jsonl", "training.json"
 
 
 @dataclass(frozen=True)
@@ -29,9 +42,35 @@ def build(shape: Shape, vocabulary: int, end_id: int, seed: int) -> LlamaForCaus
     """A fresh model of this shape with seeded weights."""
     torch.manual_seed(seed)
     config = LlamaConfig(
-        vocab_size=vocabulary, hidden_size=shape.hidden, num_hidden_layers=shape.layers,
-        intermediate_size=shape.mlp,
+        vocab_size=vocabulary, hidden_size=shape.hidden, num_hidden_layers=shape.layers, intermediate_size=shape.mlp,
         num_attention_heads=shape.heads, num_key_value_heads=shape.kv_heads, max_position_embeddings=2048,
         tie_word_embeddings=True, bos_token_id=BOS_ID, eos_token_id=[end_id, EOS_ID], pad_token_id=EOS_ID,
     )  # fmt: skip
     return LlamaForCausalLM(config)
+
+
+def export(model: LlamaForCausalLM, state: State, work: Path, out: Path) -> None:
+    """Write the model, with tokenizer and log from `work`, as a Hugging Face folder, file by file in one move each.
+
+    Weights are stored in bfloat16, in which they lose nothing that training could see, but the configuration
+    says float32, so that they load for float32 arithmetic: on a CPU that is faster for so small a model. How the
+    training went, its loss curve thinned, is kept beside them.
+    """
+    model.generation_config = GenerationConfig(
+        bos_token_id=BOS_ID, eos_token_id=[ChatTokenizer(work).end_id, EOS_ID], pad_token_id=EOS_ID, do_sample=False
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as scratch:
+        folder = Path(scratch)
+        model.bfloat16().save_pretrained(folder)
+        configuration = json.loads((folder / "config.json").read_text(encoding="utf-8")) | {"dtype": "float32"}
+        (folder / "config.json").write_text(json.dumps(configuration, indent=2) + "\n", encoding="utf-8")
+        shutil.copy(work / "tokenizer.model", folder)
+        tokenizer.write_configuration(folder)
+        points = read_curve(work / LOG, Point(state.step, state.tokens, state.loss))
+        told = asdict(state) | {"curve": [(point.step, point.tokens, round(point.loss, 4)) for point in points]}
+        lines = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in told.items())
+        (folder / TRAINING).write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+        for file in sorted(folder.iterdir()):
+            file.chmod(0o644)
+            os.replace(file, out / file.name)

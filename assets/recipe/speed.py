@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.progress import track
 
-from assets.recipe.checks import thinned
+from assets.recipe.conversation import thinned
 from decoding import DraftTables, LookaheadConfig, LookaheadDecoder, Origin, Session, StepCost, lookahead_support
 from decoding.config import Sizes
 from decoding.drafting.context import ContextIndex
@@ -22,6 +22,7 @@ WAYS = AUTO_CPU, AUTO_GPU, WINDOW = "auto, CPU", "auto, GPU", "window alone"
 SIZES = Sizes(window_size=7, ngram_size=5, guess_set_size=7)
 
 Ids = Sequence[int]
+_Way = tuple[LookaheadDecoder, Callable[[], DraftTables]]
 
 
 @dataclass
@@ -39,19 +40,9 @@ class Pace:
 
     def told(self) -> dict[str, Any]:
         """The figures as the evaluation keeps them; None where there was no step."""
-        return {
-            "replies": self.replies,
-            "nats per token": round(self.nats / max(1, self.tokens), 4),
-            "tokens per step": {
-                way: round(self.stepped[way] / steps, 3) if steps else None for way, steps in self.steps.items()
-            },
-        }
-
-
-@dataclass(frozen=True)
-class _Way:
-    decoder: LookaheadDecoder
-    tables: Callable[[], DraftTables] = DraftTables
+        rates = {way: round(self.stepped[way] / steps, 3) if steps else None for way, steps in self.steps.items()}
+        sure = round(self.nats / max(1, self.tokens), 4)
+        return {"replies": self.replies, "nats per token": sure, "tokens per step": rates}
 
 
 class _Forgetful(ContextIndex):
@@ -80,13 +71,13 @@ def measure(model: Any, prompts: Mapping[str, Sequence[Ids]], ends: Ids, longest
     support = lookahead_support(model)
     if not support.supported:
         raise RuntimeError(f"no tokens per step: {support.reason}")
-    ways = {
-        AUTO_CPU: _Way(LookaheadDecoder(model, cost=StepCost(CPU, live=False))),
-        AUTO_GPU: _Way(LookaheadDecoder(model, cost=StepCost(GPU, live=False))),
-        WINDOW: _Way(
+    ways: dict[str, _Way] = {
+        AUTO_CPU: (LookaheadDecoder(model, cost=StepCost(CPU, live=False)), DraftTables),
+        AUTO_GPU: (LookaheadDecoder(model, cost=StepCost(GPU, live=False)), DraftTables),
+        WINDOW: (
             LookaheadDecoder(model, LookaheadConfig(*SIZES)), lambda: DraftTables({Origin.CONTEXT: _Forgetful()})
         ),
-    }
+    }  # fmt: skip
     chosen = [(row, ids) for row, found in prompts.items() for ids in thinned(found, most)]
     paces: dict[str, Pace] = {}
     for row, ids in track(chosen, "tokens per step"):
@@ -96,13 +87,13 @@ def measure(model: Any, prompts: Mapping[str, Sequence[Ids]], ends: Ids, longest
 
 def _add(pace: Pace, model: Any, ways: Mapping[str, _Way], ids: Ids, ends: Ids, longest: int) -> None:
     """One prompt more, answered in every way from a session of its own."""
-    for name, way in ways.items():
+    for name, (decoder, tables) in ways.items():
         session = Session(model)
-        session.tables = way.tables()
-        steps = list(way.decoder.generate(ids, max_new_tokens=longest, eos_token_ids=list(ends), session=session))
-        own = [step for step in steps if not step.prefill]
+        session.tables = tables()
+        steps = list(decoder.generate(ids, max_new_tokens=longest, eos_token_ids=list(ends), session=session))
+        own = [len(step.tokens) for step in steps if not step.prefill]
         pace.steps[name] += len(own)
-        pace.stepped[name] += sum(len(step.tokens) for step in own)
+        pace.stepped[name] += sum(own)
     # The text is the same whichever way, but for ties of rounding.
     reply = tuple(token for step in steps for token in step.tokens)
     nats, tokens = negative_log_likelihood(model, Task(tuple(ids), longest, reply))

@@ -27,8 +27,7 @@ CHAT_TEMPLATE = (
 
 def _texts(seed: int, conversations: int) -> Iterator[str]:
     for messages in islice(corpus.conversations(f"{seed}/tokenizer"), conversations):
-        for message in messages:
-            yield message.content
+        yield from (message.content for message in messages)
     yield from (*words.WORDS, *words.NAMES, *words.CITIES, "".join(map(chr, range(32, 127))))
 
 
@@ -36,28 +35,13 @@ def train(folder: Path, seed: int, vocabulary: int, conversations: int) -> None:
     """Train on composed conversations and write tokenizer.model and the files beside it."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=_texts(seed, conversations),
-        model_writer=model,
-        model_type="bpe",
-        vocab_size=vocabulary,
-        hard_vocab_limit=False,
-        character_coverage=1.0,
-        byte_fallback=True,
-        split_digits=True,
+        sentence_iterator=_texts(seed, conversations), model_writer=model, model_type="bpe", vocab_size=vocabulary,
+        hard_vocab_limit=False, character_coverage=1.0, byte_fallback=True, split_digits=True,
         # Nothing about the text may change on the way: no normalisation, every space kept, none added.
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
-        add_dummy_prefix=False,
-        allow_whitespace_only_pieces=True,
-        user_defined_symbols=[*ROLES.values(), END, "\n"],
-        unk_id=0,
-        bos_id=BOS_ID,
-        eos_id=EOS_ID,
-        pad_id=-1,
-        max_sentence_length=20_000,
-        num_threads=1,
-        minloglevel=2,
-    )
+        normalization_rule_name="identity", remove_extra_whitespaces=False, add_dummy_prefix=False,
+        allow_whitespace_only_pieces=True, user_defined_symbols=[*ROLES.values(), END, "\n"], unk_id=0, bos_id=BOS_ID,
+        eos_id=EOS_ID, pad_id=-1, max_sentence_length=20_000, num_threads=1, minloglevel=2,
+    )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tokenizer.model").write_bytes(model.getvalue())
     write_configuration(folder)
@@ -70,19 +54,11 @@ def write_configuration(folder: Path) -> None:
     as the end-of-sequence token.
     """
     configuration = {
-        "tokenizer_class": "LlamaTokenizer",
-        "legacy": False,
-        "add_bos_token": False,
-        "add_eos_token": False,
-        "add_prefix_space": False,
-        "clean_up_tokenization_spaces": False,
-        "bos_token": BOS,
-        "eos_token": END,
-        "unk_token": "<unk>",
-        "pad_token": EOS,
-        "additional_special_tokens": [*ROLES.values(), EOS],
+        "tokenizer_class": "LlamaTokenizer", "legacy": False, "add_bos_token": False, "add_eos_token": False,
+        "add_prefix_space": False, "clean_up_tokenization_spaces": False, "bos_token": BOS, "eos_token": END,
+        "unk_token": "<unk>", "pad_token": EOS, "additional_special_tokens": [*ROLES.values(), EOS],
         "model_max_length": 2048,
-    }
+    }  # fmt: skip
     written = json.dumps(configuration, indent=2) + "\n"
     (folder / "tokenizer_config.json").write_text(written, encoding="utf-8")
     (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE + "\n", encoding="utf-8")
@@ -99,19 +75,11 @@ class ChatTokenizer:
     def __len__(self) -> int:
         return int(self.pieces.get_piece_size())
 
-    def encode(self, text: str) -> list[int]:
-        """The text's ids, nothing added."""
-        return [int(piece) for piece in self.pieces.encode(text)]
-
-    def decode(self, ids: list[int]) -> str:
-        """The text of the ids."""
-        return str(self.pieces.decode(ids))
-
     def chat(self, messages: list[Message]) -> tuple[list[int], list[bool]]:
         """The conversation's ids, and for each whether it is the assistant's to write."""
         ids, learnt = [BOS_ID], [False]
         for message in messages:
-            content = [*self.encode(message.content.strip()), self.end_id]
+            content = [*map(int, self.pieces.encode(message.content.strip())), self.end_id]
             ids += [self._roles[message.role], *content]
             learnt += [False] + [message.role == "assistant"] * len(content)
         return ids, learnt

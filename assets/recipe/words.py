@@ -1,16 +1,31 @@
-"""The vocabulary that the skills draw on: names, things, places, plain words, and words that nobody ever said."""
+"""What the skills draw on, kept as text: names, things, plain words, words that nobody ever said, and phrases.
+
+A wording file holds one phrase a line, as `name: phrase`; the lines of one name are one pool, the most usual
+first. In a phrase `[one|other]` is a choice, `{x}` a field, and `\\n` breaks the line.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from random import Random
 
-_TEXT = Path(__file__).with_name("texts") / "words.txt"
+TEXTS = Path(__file__).with_name("texts")
+
+
+def read_wording(skill: str) -> dict[str, tuple[str, ...]]:
+    """The skill's pools of phrases by name."""
+    pools: dict[str, tuple[str, ...]] = {}
+    for line in (TEXTS / "wording" / f"{skill}.txt").read_text(encoding="utf-8").splitlines():
+        name, colon, phrase = line.partition(":")
+        if colon and not line.startswith("#"):
+            pools[name] = (*pools.get(name, ()), phrase.removeprefix(" ").replace("\\n", "\n"))
+    return pools
 
 
 def _pools() -> dict[str, tuple[str, ...]]:
-    """The pools of words.txt by name."""
-    paragraphs = (part.split(":", 1) for part in _TEXT.read_text(encoding="utf-8").split("\n\n") if ":\n" in part)
+    """The pools of words.txt by name, a paragraph each."""
+    text = (TEXTS / "words.txt").read_text(encoding="utf-8")
+    paragraphs = (part.split(":", 1) for part in text.split("\n\n") if ":\n" in part)
     return {name.strip(): tuple(words.split()) for name, words in paragraphs}
 
 
@@ -18,7 +33,6 @@ _POOLS = _pools()
 NAMES, ANIMALS, OBJECTS, CITIES, JOBS, COLOURS, FOODS, WORDS = (
     _POOLS[name] for name in ("names", "animals", "objects", "cities", "jobs", "colours", "foods", "words")
 )
-
 NUMBERS, ORDINALS = _POOLS["numbers"], _POOLS["ordinals"]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RARE = "éèüöäñçåøßłšžıðþáíóúαβγδλπωжшдюя東京水山한글🙂🚀"

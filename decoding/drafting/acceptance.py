@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
+from typing import Any
 
 from decoding.drafting.registry import DEEP, PRIORS, SOURCE_OF, SOURCES
 from decoding.drafting.source import EvidenceClass
@@ -57,6 +59,19 @@ class Acceptance:
         other._trials, other._successes = self._trials.copy(), self._successes.copy()
         other._expected, other._accepted = self._expected.copy(), self._accepted.copy()
         return other
+
+    def entries(self) -> list[list[float]]:
+        """Return the counts, to be saved."""
+        return [self._trials, self._successes, self._expected, self._accepted]
+
+    def restore(self, entries: Any) -> None:
+        """Take over what :meth:`entries` gave, unless the classes have changed since. Raises ValueError if broken."""
+        counts = [[float(count) for count in row] for row in entries]
+        if not all(0 <= count < inf for row in counts for count in row):
+            raise ValueError("a count is negative or endless")
+        if [len(row) for row in counts] == [len(row) for row in self.entries()]:
+            self._trials, self._successes, self._expected, self._accepted = counts
+            self._refresh()
 
     def _refresh(self) -> None:
         for evidence in range(2 * DEEP):

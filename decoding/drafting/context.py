@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
-from decoding.drafting.source import EvidenceClass, PathTable, Proposal, Source
+from decoding.drafting.source import SEAM, EvidenceClass, PathTable, Proposal, Source, as_tokens
 
 MATCH_CLASSES = (1, 2, 3, 4, 8)
 """The least length of the matches in each evidence class, in tokens."""
@@ -17,9 +17,8 @@ MAX_COUNTED_MATCH = 8
 MATCHES_PER_LENGTH = 3
 MAX_TOKENS = 32_768
 """Tokens indexed; past that the older half goes, so that memory is bounded (near 40 MB)."""
-SEAM = -1
-"""Stands between texts that did not follow one another. No token has this id, so no n-gram spans it."""
-
+MAX_FILLED = MAX_TOKENS * 3 // 4
+"""Tokens of earlier texts, so that there is room for the next."""
 
 Matches: TypeAlias = Sequence[tuple[int, int]]
 """Places in the text that a path leads to, each behind the number of tokens that match, the longest match first."""
@@ -51,6 +50,25 @@ class ContextIndex(PathTable):
     def begin(self, prefix: Sequence[int]) -> None:
         if self._history:
             self.extend([SEAM, *prefix[-MAX_MATCH:]])
+
+    def fill(self, texts: Iterable[Sequence[int]]) -> None:
+        """Replace everything by these texts, of which none follows another; of many the latest."""
+        kept: list[Sequence[int]] = []
+        room = MAX_FILLED
+        for text in reversed(list(texts)):
+            if room < 2:
+                break
+            kept.append(text[-(room - 1) :])
+            room -= 1 + len(kept[-1])
+        self._history, self._ends = [], {}
+        for text in reversed(kept):
+            self.extend([*text, SEAM])
+
+    def entries(self) -> list[int]:
+        return self._history
+
+    def restore(self, entries: Any, vocabulary: int) -> None:
+        self.extend(as_tokens(entries, vocabulary)[-MAX_TOKENS:])
 
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield continuations of the text's last tokens, the longest match first, the most recent of each first.

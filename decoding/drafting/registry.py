@@ -1,6 +1,7 @@
 """The registered sources of candidates, and the origins and evidence classes that follow from them.
 
-A further source is a module with a :class:`~decoding.drafting.source.Source`, and a line in each of the two lists here.
+A further source is a module with a :class:`~decoding.drafting.source.Source`, and a line in each of the two lists here;
+for the chat, another in `lade_chat/protocol/inspection.py` and its looks in `lade_chat/presentation/sources.py`.
 """
 
 from __future__ import annotations

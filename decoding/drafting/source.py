@@ -15,6 +15,8 @@ EvidenceClass: TypeAlias = int
 """The class that a candidate's acceptance is estimated by. Sources number their own classes from 0."""
 Proposal: TypeAlias = tuple[int, EvidenceClass, Any]
 """A token, its evidence class, and the state behind that token; a falsy state leads no further."""
+SEAM = -1
+"""Stands between texts that did not follow one another. No token has this id, so no n-gram spans it."""
 
 
 class DraftTable(ABC):
@@ -47,6 +49,19 @@ class DraftTable(ABC):
     def learn_logits(self, token: int, logits: torch.Tensor) -> None:
         """Take in the logits after one token, shape (vocabulary,). They may be kept and must not be written to."""
 
+    # Saving.
+
+    def entries(self) -> Any:
+        """Return the entries as lists and numbers, to be saved."""
+        return ()
+
+    def restore(self, entries: Any, vocabulary: int) -> None:
+        """Fill this empty table with what :meth:`entries` gave.
+
+        Raises:
+            ValueError, TypeError: it is something else, or holds an id beyond the vocabulary.
+        """
+
     # Proposing.
 
     def continuations(self, text: Sequence[int], longest: int) -> Iterable[tuple[EvidenceClass, Sequence[int]]]:
@@ -72,6 +87,13 @@ class TokenTable(DraftTable):
     @abstractmethod
     def after(self, token: int) -> Sequence[tuple[int, EvidenceClass]]:
         """Return what may follow a token, no token twice."""
+
+
+def as_tokens(value: Any, vocabulary: int) -> list[int]:
+    """Return a list of token ids, ``SEAM`` allowed. Raises ValueError for anything else."""
+    if not isinstance(value, list) or not all(type(token) is int and SEAM <= token < vocabulary for token in value):
+        raise ValueError(f"a list of ids below {vocabulary} is something else")
+    return value
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
-from decoding.drafting.source import EvidenceClass, Source, TokenTable
+from decoding.drafting.source import EvidenceClass, Source, TokenTable, as_tokens
+from decoding.sampling.vocabulary import largest
 
 WIDTH = 4
 """Successors kept after a token."""
@@ -79,8 +80,8 @@ class SuccessorTable(TokenTable):
         """Return the likeliest successors of a token, the likeliest first; empty if it is new."""
         unread = self._unread.get(token)
         if unread is not None:
-            values, successors = unread.float().topk(min(WIDTH, len(unread)))
-            self.learn(token, successors.tolist(), values.tolist())
+            values, successors = largest(unread[None], min(WIDTH, len(unread)))
+            self.learn(token, successors[0].tolist(), values[0].tolist())
         entry = self._entries.get(token)
         if entry is None:
             seen = self._seen.get(token)
@@ -88,6 +89,18 @@ class SuccessorTable(TokenTable):
             if entry:
                 self._entries[token] = entry
         return entry
+
+    def entries(self) -> list[tuple[int, list[int], list[float]]]:
+        for token in list(self._unread):
+            self.after(token)
+        return [(token, list(of_token), list(logits)) for token, (of_token, logits) in self._seen.items()]
+
+    def restore(self, entries: Any, vocabulary: int) -> None:
+        for token, of_token, logits in entries:
+            if not 1 <= len(of_token) == len(logits) <= WIDTH:
+                raise ValueError("successors without a logit each")
+            as_tokens([token, *of_token], vocabulary)
+            self.learn(token, of_token, [float(logit) for logit in logits])
 
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()

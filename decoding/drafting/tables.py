@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+import msgspec
 
 from decoding.drafting.acceptance import Acceptance
+from decoding.drafting.context import ContextIndex
 from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, Origin
 from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.planning.window_size import WindowChoice
+
+VERSION = 1
+MAX_FILE_BYTES = 100_000_000
+
+
+class _Saved(msgspec.Struct, forbid_unknown_fields=True, tag="lade draft tables"):
+    version: int
+    vocabulary: int
+    entries: dict[str, Any]
+    acceptance: list[list[float]]
 
 
 class DraftTables:
     """The table of each source of candidates, all bounded; ``tables[Origin.CONTEXT]`` is one of them.
 
     Attributes:
+        vocabulary: the number of ids of the model that they were learnt with; None before the first session.
         acceptance: how often each source was right.
         window_choice: what the lookahead branch has paid.
         path_tables: those that follow a path of candidates, each with the number of its first evidence class.
@@ -26,6 +44,7 @@ class DraftTables:
             tables: tables to take in place of empty ones.
         """
         given = tables or {}
+        self.vocabulary: int | None = None
         self._tables = {
             origin: given[origin] if origin in given else source.table()
             for origin, source in zip(ORIGINS, SOURCES, strict=True)
@@ -34,6 +53,65 @@ class DraftTables:
         numbered = list(zip(OFFSETS, self._tables.values(), strict=True))
         self.path_tables = [(first, table) for first, table in numbered if isinstance(table, PathTable)]
         self.token_tables = [(first, table) for first, table in numbered if isinstance(table, TokenTable)]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DraftTables:
+        """Return the tables that :meth:`save` wrote, for a session with the same model.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it holds something else, or broken tables, or those of another version.
+        """
+        try:
+            if os.path.getsize(path) > MAX_FILE_BYTES:
+                raise ValueError("it is too large")
+            saved = msgspec.msgpack.decode(Path(path).read_bytes(), type=_Saved)
+            if saved.version != VERSION:
+                raise ValueError(f"it is of version {saved.version}, and {VERSION} can be read")
+            tables = cls()
+            tables.vocabulary = saved.vocabulary
+            for origin, table in tables._tables.items():
+                table.restore(saved.entries.get(origin, []), saved.vocabulary)
+            tables.acceptance.restore(saved.acceptance)
+        except (msgspec.MsgspecError, TypeError, ValueError) as error:
+            raise ValueError(f"{os.fspath(path)!r} holds no draft tables that can be used: {error}") from error
+        return tables
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learnt to a file, all of it or nothing; a few megabytes at most.
+
+        Raises:
+            OSError: the file is as it was.
+            ValueError: no session has used the tables.
+        """
+        if self.vocabulary is None:
+            raise ValueError("draft tables without a model cannot be saved: no session has used them")
+        entries = {origin.value: table.entries() for origin, table in self._tables.items()}
+        saved = msgspec.msgpack.encode(_Saved(VERSION, self.vocabulary, entries, self.acceptance.entries()))
+        target = Path(path)
+        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as draft:
+            try:
+                draft.write(saved)
+                draft.close()
+                os.replace(draft.name, target)
+            except BaseException:
+                os.unlink(draft.name)
+                raise
+
+    def bind(self, vocabulary: int) -> None:
+        """Note the number of the model's ids. Raises ValueError if the tables were learnt with another."""
+        if self.vocabulary not in (None, vocabulary):
+            raise ValueError(f"the draft tables belong to a model of {self.vocabulary} ids, and this has {vocabulary}")
+        self.vocabulary = vocabulary
+
+    def remember(self, texts: Iterable[Sequence[int]]) -> None:
+        """Forget all text but these texts, the latest last; none continues another. Estimates of acceptance stay."""
+        fresh = DraftTables()
+        context = fresh._tables[Origin.CONTEXT]
+        assert isinstance(context, ContextIndex)
+        context.fill(texts)
+        self._tables = fresh._tables
+        self.path_tables, self.token_tables = fresh.path_tables, fresh.token_tables
 
     def __getitem__(self, origin: Origin) -> DraftTable:
         return self._tables[origin]
@@ -51,5 +129,6 @@ class DraftTables:
     def copy(self) -> DraftTables:
         """Return independent tables with the same contents."""
         other = DraftTables({origin: table.copy() for origin, table in self._tables.items()})
+        other.vocabulary = self.vocabulary
         other.acceptance, other.window_choice = self.acceptance.copy(), self.window_choice.copy()
         return other

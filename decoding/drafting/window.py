@@ -57,11 +57,11 @@ class JacobiWindow:
 
     def depths(self) -> npt.NDArray[np.int64]:
         """Each token's position, counted from the last token's. Shape (tokens,)."""
-        return _geometry(len(self.rows), self.columns)[0]
+        return geometry(len(self.rows), 0, self.columns)[0]
 
     def visibility(self) -> npt.NDArray[np.bool_]:
         """Attention mask among the window's tokens. Shape (tokens, tokens)."""
-        return _geometry(len(self.rows), self.columns)[1]
+        return geometry(len(self.rows), 0, self.columns)[1]
 
     def ngrams(self, new_row: Sequence[int]) -> list[tuple[int, ...]]:
         """Return the n-gram of each column, closed by the model's new row; none before the window is full."""
@@ -76,10 +76,12 @@ class JacobiWindow:
             del self.rows[0]
 
 
-@lru_cache(maxsize=64)
-def _geometry(row_count: int, column_count: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Depths and visibility of a window; the same for every step over as many rows."""
-    rows, columns = (index.ravel() for index in np.indices((row_count, column_count)))
+@lru_cache(maxsize=256)
+def geometry(row_count: int, start: int, stop: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return depths and visibility of a window's columns from ``start`` to ``stop``, and of all before in its row 0."""
+    places = [(0, column) for column in range(stop)]
+    places += [(row, column) for row in range(1, row_count) for column in range(start, stop)]
+    rows, columns = np.asarray(places, dtype=np.int64).T
     own_column = (columns[None, :] == columns[:, None]) & (rows[None, :] <= rows[:, None])
     first_row = (rows[None, :] == 0) & (columns[None, :] <= columns[:, None])
-    return np.asarray(1 + rows + columns, dtype=np.int64), np.asarray(own_column | first_row, dtype=np.bool_)
+    return 1 + rows + columns, own_column | first_row

@@ -2,8 +2,11 @@
 
 BLAS libraries are made for many rows or for one: `F.linear`, which computes x Wᵀ, can take three times as long for two
 rows as the same product computed as (W xᵀ)ᵀ, and for a few more both are far below the processor's peak. oneDNN comes
-near it with *prepacked* weights, a second copy of W in its own layout. The fastest kernel depends on the matrix, the
-number of rows and the machine, so all are timed.
+near it with *prepacked* weights, a second copy of W in its own layout; and, on processors that convert float16 but do
+not multiply in bfloat16, FBGEMM is several times faster with a copy in float16, which holds weights in bfloat16 without
+a loss that shows. The fastest kernel depends on the matrix, the number of rows and the machine, so all are timed.
+
+In bfloat16 one row is timed too. In float32 it is left to the default: plain decoding is `generate`'s bit for bit.
 """
 
 from __future__ import annotations
@@ -14,19 +17,27 @@ from itertools import pairwise
 from math import inf
 from statistics import median
 from time import perf_counter
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import psutil
 import torch
 from torch import nn
 from torch.nn import functional
 
-from decoding.model.torch_private import PREPACKED_ROWS, prepacked, prepacked_product
+from decoding.model.torch_private import (
+    PREPACKED_ROWS,
+    half_packed,
+    half_product,
+    multiplies_bfloat16,
+    prepacked,
+    prepacked_product,
+)
 
 DTYPES = (torch.float32, torch.bfloat16)
-ROWS = (4, 8, 2, 16, 6, 3, 5, 12, 10, 32, 24, 64)
+ROWS = (4, 1, 8, 2, 16, 6, 3, 5, 12, 10, 32, 24, 64)
 """Numbers of rows timed, the most informative first; a number between them takes the kernel of the one below."""
 MAX_ROWS = 128
+"""Larger numbers of rows take the kernel of this one."""
 SAMPLE_BYTES = 64_000_000
 """Weights multiplied in a timing: more than most processor caches hold, as in a real step."""
 MAX_ELEMENTS = 4_000_000
@@ -49,6 +60,7 @@ class LinearKernel(Enum):
     DEFAULT = "default"
     TRANSPOSED = "transposed"
     PREPACKED = "prepacked"
+    HALF = "half"
 
 
 KernelChoice: TypeAlias = Mapping[Shape, Mapping[int, LinearKernel]]
@@ -66,37 +78,42 @@ def measure(
         packable: False if there is no room for prepacked copies.
         seconds: the time to spend, about.
     """
-    kernels = [
-        LinearKernel.DEFAULT,
-        LinearKernel.TRANSPOSED,
-        *([LinearKernel.PREPACKED] if packable and _can_pack(weights[0][1]) else []),
-    ]
-    copies = [prepacked(weight) for _, weight in weights] if LinearKernel.PREPACKED in kernels else []
+    plain = [weight for _, weight in weights]
+    copies: dict[LinearKernel, Sequence[Any]] = {LinearKernel.DEFAULT: plain, LinearKernel.TRANSPOSED: plain}
+    if packable:
+        copies |= {
+            kernel: [pack(weight) for _, weight in weights]
+            for kernel, pack in PACKERS.items()
+            if _can_pack(kernel, weights[0][1])
+        }
     begun, times = perf_counter(), dict[int, _Times]()
     for repeat in range(REPEATS):
-        for rows in ROWS:
+        for rows in ROWS if plain[0].dtype is torch.bfloat16 else (rows for rows in ROWS if rows > 1):
             if perf_counter() - begun > seconds and times:
                 break
-            of_rows = times.setdefault(rows, _Times(kernels))
+            of_rows = times.setdefault(rows, _Times(copies))
             inputs = {weight.shape[1]: weight.new_ones(1, rows, weight.shape[1]) for _, weight in weights}
             for kernel in of_rows.in_play:
-                laid_out = copies if kernel is LinearKernel.PREPACKED else [weight for _, weight in weights]
+                laid_out = copies[kernel]
                 if repeat == 0:
                     # Warm up each kernel over all weights: one weight alone would stay in the caches.
                     for (_, weight), matrix in zip(weights, laid_out, strict=True):
-                        _PRODUCTS[kernel](inputs[weight.shape[1]], matrix, None)
+                        PRODUCTS[kernel](inputs[weight.shape[1]], matrix, None)
                 of_round: dict[Shape, list[float]] = {}
                 for (shape, weight), matrix in zip(weights, laid_out, strict=True):
                     started = perf_counter()
-                    _PRODUCTS[kernel](inputs[weight.shape[1]], matrix, None)
+                    PRODUCTS[kernel](inputs[weight.shape[1]], matrix, None)
                     of_round.setdefault(shape, []).append(perf_counter() - started)
                 of_rows.note(kernel, of_round)
             if repeat > 0:
                 of_rows.drop_slow()
     fastest = {rows: times[rows].fastest() for rows in sorted(times)}
     found: dict[Shape, dict[int, LinearKernel]] = {}
-    # If time was short, smaller numbers of rows take the kernel of the smallest one timed.
-    for rows, (first, following) in zip(fastest, pairwise((2, *list(fastest)[1:], MAX_ROWS + 1)), strict=True):
+    # If time was short, smaller numbers of rows take the kernel of the smallest one timed; but one row has its own.
+    several = [rows for rows in fastest if rows > 1]
+    spans = {rows: (rows, following) for rows, following in pairwise((*several, MAX_ROWS + 1))}
+    spans[several[0]] = (2, spans[several[0]][1])
+    for rows, (first, following) in {**({1: (1, 2)} if 1 in fastest else {}), **spans}.items():
         for shape, kernel in fastest[rows].items():
             found.setdefault(shape, {}).update(dict.fromkeys(range(first, following), kernel))
     return found
@@ -157,16 +174,24 @@ def is_timed(weight: torch.Tensor) -> bool:
     return weight.device.type == "cpu" and weight.dtype in DTYPES and weight.is_contiguous() and weight.numel() > 0
 
 
-def _can_pack(weight: torch.Tensor) -> bool:
-    """Return True if this build of PyTorch, on this processor, multiplies prepacked weights correctly."""
-    if not torch.backends.mkldnn.is_available():
+def _can_pack(kernel: LinearKernel, weight: torch.Tensor) -> bool:
+    """Return True if this build of PyTorch, on this processor, multiplies packed weights correctly."""
+    if kernel is LinearKernel.PREPACKED and not torch.backends.mkldnn.is_available():
+        return False
+    if kernel is LinearKernel.HALF and (weight.dtype != torch.bfloat16 or multiplies_bfloat16()):
+        # Packing takes seconds for each billion weights, which must be worth it.
         return False
     rows = weight.new_ones(1, PREPACKED_ROWS, weight.shape[1])
     try:
-        product = prepacked_product(rows, prepacked(weight), None)
+        product = PRODUCTS[kernel](rows, PACKERS[kernel](weight), None)
     except (AttributeError, RuntimeError):
         return False
     return torch.allclose(product, functional.linear(rows, weight), rtol=0.05, atol=0.05)
+
+
+def fits_half(weight: torch.Tensor) -> bool:
+    """Return True if a weight in bfloat16 is in float16's range, whose steps are finer, or at most 2⁻²⁴ near zero."""
+    return weight.dtype == torch.bfloat16 and bool(weight.abs().amax() <= torch.finfo(torch.float16).max)
 
 
 def transposed_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -177,8 +202,14 @@ def transposed_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Ten
     return product.t().contiguous()[None]
 
 
-_PRODUCTS: Mapping[LinearKernel, Callable[[torch.Tensor, torch.Tensor, torch.Tensor | None], torch.Tensor]] = {
+PACKERS: Mapping[LinearKernel, Callable[[torch.Tensor], Any]] = {
+    LinearKernel.PREPACKED: prepacked,
+    LinearKernel.HALF: half_packed,
+}
+"""Kernels that multiply by a copy of the weights, and what makes it."""
+PRODUCTS: Mapping[LinearKernel, Callable[[torch.Tensor, Any, torch.Tensor | None], torch.Tensor]] = {
     LinearKernel.DEFAULT: functional.linear,
     LinearKernel.TRANSPOSED: transposed_product,
     LinearKernel.PREPACKED: prepacked_product,
+    LinearKernel.HALF: half_product,
 }

@@ -1,13 +1,14 @@
 """LinearKernels: a model's linear layers computed by the fastest CPU kernel for a few rows.
 
 A step over several tokens multiplies a few rows by every weight, and PyTorch's default is slow at that (see
-:mod:`decoding.model.kernel_timing`). The product of one row, plain decoding's, is left as it is.
+:mod:`decoding.model.kernel_timing`). The product of one row, plain decoding's, is left as it is in float32.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeGuard
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeGuard
 
 import torch
 from torch import nn
@@ -15,14 +16,17 @@ from torch.nn import functional
 from transformers import PreTrainedModel
 
 from decoding.model.kernel_timing import (
+    MAX_ROWS,
+    PACKERS,
+    PRODUCTS,
     KernelChoice,
     LinearKernel,
     fastest_kernels,
-    transposed_product,
+    fits_half,
 )
 from decoding.model.module_view import ModuleView
 from decoding.model.state import ModelState
-from decoding.model.torch_private import has_global_hooks, prepacked, prepacked_product, version_of
+from decoding.model.torch_private import has_global_hooks, version_of
 
 _linear_forward = nn.Linear.forward
 
@@ -43,6 +47,8 @@ class LinearKernels:
         """
         self.choice, self.threads = choice, threads
         self.revision: int | None = None
+        default = LinearKernel.DEFAULT
+        self._for_one = any(kernels.get(1, default) is not default for kernels in choice.values())
         self._weights: dict[int, _Weight] = {}
         self.follow(weights)
 
@@ -56,9 +62,9 @@ class LinearKernels:
         """The memory that prepacked copies take."""
         return sum(weight.packed_bytes for weight in self._weights.values())
 
-    def enabled(self) -> bool:
-        """Return True if a step over several tokens may be computed by another kernel than the default."""
-        return bool(self.choice) and not _is_changed_globally()
+    def enabled(self, rows: int = 2) -> bool:
+        """Return True if a step over so many tokens may be computed by another kernel than the default."""
+        return bool(self.choice) and (rows > 1 or self._for_one) and not _is_changed_globally()
 
     def refresh(self, model: nn.Module, state: ModelState) -> None:
         """Bring the copies up to a model's state."""
@@ -72,12 +78,18 @@ class LinearKernels:
             weights: as they are now.
             state: the model's state, which tells unchanged contents; None to copy all.
         """
-        known, self._weights = self._weights, {}
-        for tensor in weights:
-            kernels = self.choice.get(tuple(tensor.shape))
-            if kernels and id(tensor) not in self._weights:
-                edition = None if state is None else state.edition_of(tensor)
-                self._weights[id(tensor)] = _Weight(tensor, kernels, edition, known.get(id(tensor)))
+        known, distinct = (
+            self._weights,
+            {id(tensor): tensor for tensor in weights if tuple(tensor.shape) in self.choice},
+        )
+
+        def follow_one(tensor: torch.Tensor) -> _Weight:
+            edition = None if state is None else state.edition_of(tensor)
+            return _Weight(tensor, self.choice[tuple(tensor.shape)], edition, known.get(id(tensor)))
+
+        # On all cores: FBGEMM packs a weight on one.
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+            self._weights = dict(zip(distinct, pool.map(follow_one, distinct.values()), strict=True))
         self.revision = None if state is None else state.revision
 
     def multiply(self, rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
@@ -93,12 +105,11 @@ class LinearKernels:
         """
         known, shape = self._weights.get(id(weight)), rows.shape
         if known is not None and len(shape) == 3 and shape[0] == 1:
-            kernel = known.kernels.get(shape[1])
-            if kernel is LinearKernel.PREPACKED and known.is_packed_from(weight):
-                assert known.packed is not None
-                return prepacked_product(rows, known.packed, bias)
-            if kernel is LinearKernel.TRANSPOSED:
-                return transposed_product(rows, weight, bias)
+            kernel = known.kernels.get(min(shape[1], MAX_ROWS), LinearKernel.DEFAULT)
+            if kernel not in PACKERS:
+                return PRODUCTS[kernel](rows, weight, bias)
+            if kernel in known.packed and known.is_packed_from(weight):
+                return PRODUCTS[kernel](rows, known.packed[kernel], bias)
         return functional.linear(rows, weight, bias)
 
 
@@ -111,10 +122,10 @@ class ModelWithKernels:
         self._view = ModuleView(functional.linear)
         self._revision: int | None = None
 
-    def module(self) -> nn.Module:
-        """Return the module to call for a step over several tokens; the model itself if no kernel differs."""
+    def module(self, rows: int = 2) -> nn.Module:
+        """Return the module to call for a step over so many tokens; the model itself if no kernel differs."""
         kernels = self._current_kernels()
-        if not kernels.enabled():
+        if not kernels.enabled(rows):
             return self._model
         if kernels is not self._kernels or kernels.revision != self._revision:
             self._view.clear()
@@ -123,7 +134,7 @@ class ModelWithKernels:
 
 
 class _Weight:
-    """A weight, its kernels by number of rows, and its prepacked copy where one of them takes one."""
+    """A weight, its kernels by number of rows, and the packed copies that these take."""
 
     __slots__ = ("_address", "_version", "edition", "kernels", "packed", "tensor")
 
@@ -133,14 +144,15 @@ class _Weight:
         # Keeps the tensor alive, so that its id cannot be reused.
         self.tensor, self.kernels, self.edition = tensor, kernels, edition
         self._address, self._version = tensor.data_ptr(), version_of(tensor)
-        self.packed: torch.Tensor | None = None
-        if LinearKernel.PREPACKED in kernels.values():
-            unchanged = before is not None and edition is not None and before.edition == edition
-            self.packed = before.packed if unchanged and before is not None else prepacked(tensor)
+        unchanged = before is not None and edition is not None and before.edition == edition
+        self.packed: dict[LinearKernel, Any] = before.packed if unchanged and before is not None else {}
+        for kernel in {*kernels.values()} & PACKERS.keys() - self.packed.keys():
+            if kernel is not LinearKernel.HALF or fits_half(tensor):
+                self.packed[kernel] = PACKERS[kernel](tensor)
 
     @property
     def packed_bytes(self) -> int:
-        return 0 if self.packed is None else self.tensor.nbytes
+        return len(self.packed) * self.tensor.nbytes
 
     def is_packed_from(self, weight: torch.Tensor) -> bool:
         """Return True if the weight is where and as it was copied, as far as its version counter tells."""

@@ -107,8 +107,10 @@ def _branches_match_plain(
     window.advance(guesses[1])
     inputs = StepInputs.from_branches(prefix[-1], tree, window)
 
+    # One reading of the prefix serves all texts, since every forward pass of a large model takes long.
     plain = new_prefix()
     plain.next_logits(prefix[:-1])
+    length = plain.length
     several = plain.branch_logits(inputs)
     # The last of each branch, and the window's last row: column 1 sees row 0 up to itself, then its own column.
     columns = [[guesses[0][0], guesses[1][0]], [guesses[0][0], guesses[0][1], guesses[1][1]]]
@@ -116,9 +118,11 @@ def _branches_match_plain(
     rows = [0, 2, 4, len(inputs.logit_rows) - 2, len(inputs.logit_rows) - 1]
     difference = noise = 0.0
     for text, row in zip(texts, rows, strict=True):
-        at_once, one_by_one = _plain_logits(new_prefix, [*prefix, *text])
-        difference = max(difference, _distance(several[row], at_once))
-        noise = max(noise, _distance(at_once, one_by_one))
+        plain.rewind(length)
+        continued = plain.next_logits([prefix[-1], *text])
+        difference = max(difference, _distance(several[row], continued))
+        if text in (texts[0], texts[-1]):
+            noise = max(noise, _distance(continued, new_prefix().next_logits([*prefix, *text])))
     return difference <= max(NOISE_FACTOR * noise, _min_tolerance(model))
 
 
@@ -138,17 +142,6 @@ def _prefix_length(model: PreTrainedModel, capabilities: ModelCapabilities) -> i
     window = max((w for w in windows if isinstance(w, int) and 0 < w <= MAX_CHECKED_WINDOW), default=0)
     room = (capabilities.position_limit or window + PREFIX_TOKENS) - 8
     return max(2, min(window + PREFIX_TOKENS, room))
-
-
-def _plain_logits(new_prefix: Callable[[], KVPrefix], text: list[int]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the logits after a text, from one forward pass and from one for each of its last tokens."""
-    at_once = new_prefix().next_logits(text)
-    prefix = new_prefix()
-    split = max(1, len(text) - 4)
-    one_by_one = prefix.next_logits(text[:split])
-    for token in text[split:]:
-        one_by_one = prefix.next_logits([token])
-    return at_once, one_by_one
 
 
 def _distance(left: torch.Tensor, right: torch.Tensor) -> float:

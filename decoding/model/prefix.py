@@ -79,13 +79,14 @@ class KVPrefix:
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
         # No mask: the fastest attention kernels are causal.
-        return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1])[0]
+        module = self._with_kernels.module(len(token_ids)) if self._dtype is torch.bfloat16 else None
+        return self._forward(token_ids, range(len(token_ids)), None, [len(token_ids) - 1], module)[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         """Run one forward pass over both branches; returns logits, one row for each of ``inputs.logit_rows``."""
         if len(inputs) == 1:
-            return self._forward(inputs.token_ids, inputs.depths, None, inputs.logit_rows)
-        masks, module = self._masks(inputs, self._mask), self._with_kernels.module()
+            return KVPrefix.next_logits(self, inputs.token_ids)[None]
+        masks, module = self._masks(inputs, self._mask), self._with_kernels.module(len(inputs))
         return self._forward(inputs.token_ids, inputs.depths, masks, inputs.logit_rows, module)
 
     def _masks(

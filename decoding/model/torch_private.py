@@ -5,6 +5,8 @@ Tested with torch 2.13, where the range in pyproject.toml ends; tests/test_priva
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 from torch.nn.modules import module as torch_modules
 
@@ -31,6 +33,50 @@ def prepacked_product(rows: torch.Tensor, packed: torch.Tensor, bias: torch.Tens
     """Return rows Wᵀ + b, shape (1, T, out), from a prepacked W."""
     product: torch.Tensor = torch.ops.mkldnn._linear_pointwise.default(rows, packed, bias, "none", [], "")
     return product
+
+
+def pack_int8(weight: torch.Tensor, scales: torch.Tensor) -> object:
+    """Return an int8 weight, shape (out, in), and the scales of its channels, shape (out,), in FBGEMM's layout."""
+    zeros = torch.zeros(len(scales), dtype=torch.int64)
+    with warnings.catch_warnings():
+        # Deprecated, but nothing else makes the tensor that FBGEMM packs.
+        warnings.simplefilter("ignore", UserWarning)
+        whole = torch._make_per_channel_quantized_tensor(weight, scales.double(), zeros, 0)
+    engines = torch.backends.quantized
+    before = engines.engine
+    try:
+        # The one engine whose product takes the scale of the rows from outside.
+        engines.engine = "fbgemm"
+        packed: object = torch.ops.quantized.linear_prepack(whole, None)
+    finally:
+        engines.engine = before
+    return packed
+
+
+def int8_product(rows: torch.Tensor, packed: object, scale: float) -> torch.Tensor:
+    """Return rows Wᵀ, shape (…, out), float32, with the rows, float32, rounded to whole multiples of ``scale``."""
+    product: torch.Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(rows, scale, 128, packed)
+    return product
+
+
+def multiplies_bfloat16() -> bool:
+    """Return True if the processor has instructions for products in bfloat16."""
+    queries = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
+    return any(getattr(torch.cpu, query, bool)() for query in queries)
+
+
+def half_packed(weight: torch.Tensor) -> object:
+    """Return a copy of a weight, shape (out, in), in float16, in FBGEMM's layout."""
+    packed: object = torch.ops.quantized.linear_prepack_fp16(weight.detach().float(), None)
+    return packed
+
+
+def half_product(rows: torch.Tensor, packed: object, bias: torch.Tensor | None) -> torch.Tensor:
+    """Return rows Wᵀ + b, shape (…, out), in the dtype of the rows, from a W packed in float16, summed in float32."""
+    product: torch.Tensor = torch.ops.quantized.linear_dynamic_fp16(rows.float(), packed)
+    if bias is not None:
+        product.add_(bias)
+    return product.to(rows.dtype)
 
 
 def version_of(tensor: torch.Tensor) -> int:

@@ -1,18 +1,21 @@
-"""Channel: messages of whole numbers between rank 0 and one other rank, over torch.distributed."""
+"""Channel: messages between rank 0 and one other rank, over torch.distributed.
+
+Their contents are pickled: all ranks run the same program for the same user, and trust one another.
+"""
 
 from __future__ import annotations
 
+import pickle
 from collections import deque
-from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any
 
-import numpy as np
 import torch
 import torch.distributed as dist
 
-BLOCK_WORDS = 64
+BLOCK_BYTES = 512
 """The least size of a message, so that most need no second one for the rest."""
-_HEAD_WORDS = 2
+_LENGTH_BYTES = 8
 
 
 class Kind(IntEnum):
@@ -61,34 +64,35 @@ class Channel:
         # Tensors that are still being sent have to stay in memory.
         self._sending: deque[tuple[dist.Work | None, torch.Tensor]] = deque()
 
-    def send(self, kind: Kind, words: Sequence[int] = ()) -> None:
-        """Send a message without waiting for it to arrive. Raises WorkerLostError if the peer is known to be gone."""
-        whole = torch.zeros(max(BLOCK_WORDS, _HEAD_WORDS + len(words)), dtype=torch.int64)
-        whole[:_HEAD_WORDS] = torch.tensor((int(kind), len(words)))
-        whole[_HEAD_WORDS : _HEAD_WORDS + len(words)] = torch.tensor(words, dtype=torch.int64)
+    def send(self, kind: Kind, content: object = None) -> None:
+        """Send a message without waiting for it to arrive.
+
+        Raises:
+            RankLostError: the peer is known to be gone.
+            AttributeError, TypeError, pickle.PicklingError: the content cannot be sent.
+        """
+        message = pickle.dumps((int(kind), content))
+        message = (len(message).to_bytes(_LENGTH_BYTES, "little") + message).ljust(BLOCK_BYTES, b"\0")
+        whole = torch.frombuffer(bytearray(message), dtype=torch.uint8)
         while self._sending and (self._sending[0][0] is None or self._sending[0][0].is_completed()):
             self._sending.popleft()
         try:
-            for part in whole.split([BLOCK_WORDS, len(whole) - BLOCK_WORDS]):
+            for part in whole.split([BLOCK_BYTES, len(whole) - BLOCK_BYTES]):
                 if len(part):
                     self._sending.append((dist.isend(part, self.peer, self._group), part))
         except RuntimeError as error:
             raise self._lost() from error
-        self.exchanged_bytes += whole.nbytes
+        self.exchanged_bytes += len(message)
 
-    def receive(self) -> tuple[Kind, list[int]]:
-        """Wait for the next message. Raises WorkerLostError if the peer has gone."""
-        whole = self._received(BLOCK_WORDS)
-        kind, length = whole[:_HEAD_WORDS]
-        missing = _HEAD_WORDS + length - BLOCK_WORDS
+    def receive(self) -> tuple[Kind, Any]:
+        """Wait for the next message; returns its kind and content. Raises RankLostError if the peer has gone."""
+        block = self._received(BLOCK_BYTES)
+        length = int.from_bytes(block[:_LENGTH_BYTES], "little")
+        missing = _LENGTH_BYTES + length - BLOCK_BYTES
         if missing > 0:
-            whole += self._received(missing)
-        return Kind(kind), whole[_HEAD_WORDS : _HEAD_WORDS + length]
-
-    def send_bytes(self, kind: Kind, content: bytes) -> None:
-        """As :meth:`send`, for bytes; read back by :func:`decode_bytes`."""
-        padded = content + b"\0" * (-len(content) % 8)
-        self.send(kind, [len(content), *np.frombuffer(padded, dtype=np.int64).tolist()])
+            block += self._received(missing)
+        kind, content = pickle.loads(block[_LENGTH_BYTES : _LENGTH_BYTES + length])
+        return Kind(kind), content
 
     def wait_until_sent(self) -> None:
         """Wait until the peer has received everything sent."""
@@ -100,23 +104,17 @@ class Channel:
         except RuntimeError as error:
             raise self._lost() from error
 
-    def _received(self, words: int) -> list[int]:
-        part = torch.empty(words, dtype=torch.int64)
+    def _received(self, count: int) -> bytes:
+        part = torch.empty(count, dtype=torch.uint8)
         try:
             dist.recv(part, self.peer, self._group)
         except RuntimeError as error:
             raise self._lost() from error
-        self.exchanged_bytes += part.nbytes
-        received: list[int] = part.tolist()
-        return received
+        self.exchanged_bytes += count
+        return part.numpy().tobytes()
 
     def _lost(self) -> RankLostError:
         return RankLostError(f"the process of rank {self.peer} is gone")
-
-
-def decode_bytes(words: Sequence[int]) -> bytes:
-    """Read what :meth:`Channel.send_bytes` sent."""
-    return np.asarray(words[1:], dtype=np.int64).tobytes()[: words[0]]
 
 
 def channels_to_ranks(group: dist.ProcessGroup | None = None) -> list[Channel]:

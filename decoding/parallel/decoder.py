@@ -33,7 +33,7 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
     """As :class:`LookaheadDecoder`, on rank 0 of several; the text is the same.
 
     After a step rank 0 may not have read the last accepted tokens yet: any decoder that goes on from the session reads
-    them. When a rank is lost, the step raises WorkerLostError, the session is as it was before the step, and this
+    them. When a rank is lost, the step raises RankLostError, the session is as it was before the step, and this
     decoder or another can go on from it with the remaining ranks, or alone. A model whose prompt has to be read in one
     forward pass is decoded by rank 0 alone, since ranks read in pieces of their own.
     """

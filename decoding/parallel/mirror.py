@@ -7,13 +7,12 @@ forward pass and every change to a KV cache to the others beforehand.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 from transformers import PreTrainedModel
 
@@ -105,14 +104,13 @@ class Mirror:
         strange = {name for name, value in named.items() if value is not None} - _WITHOUT_CACHE
         if positional or strange or ids is None or len(ids) != 1 or named.get("use_cache") is not False:
             raise NotImplementedError("a model split over processes can only be run by the decoders of this library")
-        rows = [keep] if isinstance(keep, int) else keep.tolist()
-        self.announce(_Action.FORWARD, 0, [isinstance(keep, int), len(rows), *rows, *ids[0].tolist()])
+        self.announce(_Action.FORWARD, 0, keep if isinstance(keep, int) else keep.cpu(), ids.cpu())
 
-    def announce(self, action: _Action, number: int, words: Sequence[int]) -> None:
+    def announce(self, action: _Action, number: int, *arguments: object) -> None:
         """Have the other ranks do the same to their part of a prefix."""
         dropped = [self._dropped.pop() for _ in range(len(self._dropped))]
         for channel in self._channels:
-            channel.send(Kind.STEP, [action, number, len(dropped), *dropped, *words])
+            channel.send(Kind.STEP, (action, number, dropped, arguments))
 
 
 class MirroredPrefix(KVPrefix):
@@ -134,24 +132,24 @@ class MirroredPrefix(KVPrefix):
         )
         self._mirror, self._number = mirror, mirror.register(self)
         if source is not None:
-            mirror.announce(_Action.COPY, self._number, [source._number])
+            mirror.announce(_Action.COPY, self._number, source._number)
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        self._mirror.announce(_Action.READ, self._number, token_ids)
+        self._mirror.announce(_Action.READ, self._number, list(token_ids))
         with self._mirror.announced():
             return super().next_logits(token_ids)
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        self._mirror.announce(_Action.BRANCH, self._number, _encode_inputs(inputs))
+        self._mirror.announce(_Action.BRANCH, self._number, inputs)
         with self._mirror.announced():
             return super().branch_logits(inputs)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
-        self._mirror.announce(_Action.KEEP, self._number, [base, *offsets])
+        self._mirror.announce(_Action.KEEP, self._number, base, list(offsets))
         super().keep(base, offsets)
 
     def rewind(self, length: int) -> None:
-        self._mirror.announce(_Action.REWIND, self._number, [length])
+        self._mirror.announce(_Action.REWIND, self._number, length)
         super().rewind(length)
 
     def copy(self) -> MirroredPrefix:
@@ -166,63 +164,44 @@ def serve_part(model: PreTrainedModel, channel: Channel) -> None:
         channel: to rank 0.
 
     Raises:
-        WorkerLostError: rank 0 is gone.
+        RankLostError: rank 0 is gone.
     """
     runner, prefixes = runner_of(model), dict[int, KVPrefix]()
     runner.current_support()
     while True:
-        kind, words = channel.receive()
+        kind, content = channel.receive()
         if kind is Kind.END:
             return
-        action, number, count = _Action(words[0]), words[1], words[2]
-        for dropped in words[3 : 3 + count]:
-            prefixes.pop(dropped, None)
-        _do(action, number, words[3 + count :], prefixes, runner)
+        action, number, dropped, arguments = content
+        for each in dropped:
+            prefixes.pop(each, None)
+        _do(action, number, arguments, prefixes, runner)
 
 
-def _do(action: _Action, number: int, words: list[int], prefixes: dict[int, KVPrefix], runner: ModelRunner) -> None:
+def _do(
+    action: _Action, number: int, arguments: tuple[Any, ...], prefixes: dict[int, KVPrefix], runner: ModelRunner
+) -> None:
     if action is _Action.COPY:
-        source = prefixes.get(words[0])
+        source = prefixes.get(arguments[0])
         prefixes[number] = _new_prefix(runner) if source is None else source.copy()
-        return
-    if action is _Action.FORWARD:
-        whole, rows = words[0], words[2 : 2 + words[1]]
-        ids = torch.tensor([words[2 + words[1] :]], device=input_device(runner.model))
-        keep = rows[0] if whole else torch.tensor(rows, device=ids.device)
+    elif action is _Action.FORWARD:
+        keep, ids = arguments
+        device = input_device(runner.model)
         with torch.inference_mode():
-            runner.model(input_ids=ids, use_cache=False, logits_to_keep=keep)
-        return
-    if number not in prefixes:
-        prefixes[number] = _new_prefix(runner)
-    prefix = prefixes[number]
-    if action is _Action.READ:
-        prefix.next_logits(words)
-    elif action is _Action.BRANCH:
-        prefix.branch_logits(_decode_inputs(words))
-    elif action is _Action.KEEP:
-        prefix.keep(words[0], words[1:])
+            keep = keep if isinstance(keep, int) else keep.to(device)
+            runner.model(input_ids=ids.to(device), use_cache=False, logits_to_keep=keep)
     else:
-        prefix.rewind(words[0])
+        prefix = prefixes.get(number) or prefixes.setdefault(number, _new_prefix(runner))
+        _ON_PREFIX[action](prefix, *arguments)
+
+
+_ON_PREFIX: Mapping[_Action, Callable[..., object]] = {
+    _Action.READ: KVPrefix.next_logits,
+    _Action.BRANCH: KVPrefix.branch_logits,
+    _Action.KEEP: KVPrefix.keep,
+    _Action.REWIND: KVPrefix.rewind,
+}
 
 
 def _new_prefix(runner: ModelRunner) -> KVPrefix:
     return KVPrefix(runner.model, runner.capabilities, runner.linear_kernels)
-
-
-def _encode_inputs(inputs: StepInputs) -> list[int]:
-    total, bits = len(inputs), np.packbits(inputs.visible)
-    packed = np.frombuffer(bits.tobytes() + b"\0" * (-len(bits) % 8), dtype=np.int64).tolist()
-    return [total, *inputs.token_ids, *inputs.depths.tolist(), len(inputs.logit_rows), *inputs.logit_rows, *packed]
-
-
-def _decode_inputs(words: Sequence[int]) -> StepInputs:
-    total = words[0]
-    reads = words[1 + 2 * total]
-    at = 2 + 2 * total
-    bits = np.asarray(words[at + reads :], dtype=np.int64).view(np.uint8)
-    return StepInputs(
-        token_ids=list(words[1 : 1 + total]),
-        depths=np.asarray(words[1 + total : 1 + 2 * total], dtype=np.int64),
-        visible=np.unpackbits(bits, count=total * total).astype(np.bool_).reshape(total, total),
-        logit_rows=list(words[at : at + reads]),
-    )

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.parallel.channel import Channel, Kind, RankError, RankLostError, decode_bytes
-from decoding.parallel.messages import Instruction, Part, decode_choices
+from decoding.parallel.channel import Channel, Kind, RankError, RankLostError
+from decoding.parallel.messages import Instruction, Part
 from decoding.parallel.replica import Replica
 from decoding.parallel.split import Share, merge, split
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
@@ -55,7 +55,7 @@ class PeerRanks:
         """Prefill on the ranks that lack more than ``max_behind`` tokens of the text, without waiting for them.
 
         Raises:
-            WorkerLostError: a rank is gone.
+            RankLostError: a rank is gone.
         """
         for rank in tuple(self._others):
             if rank.behind(text) > max_behind:
@@ -85,7 +85,7 @@ class PeerRanks:
             near tie, rank 0's choice counts and ``candidates`` is cut off there.
 
         Raises:
-            WorkerLostError: a rank is gone. WorkerError: a rank failed. The session is unchanged.
+            RankLostError: a rank is gone. RankError: a rank failed. The session is unchanged.
             ValueError: the sampler cannot be sent.
         """
         self._send_sampler(sampler)
@@ -129,24 +129,24 @@ class PeerRanks:
         ):
             return
         try:
-            content = pickle.dumps(sampler)
+            for rank in tuple(self._others):
+                self._guarded(rank, lambda channel: channel.send(Kind.SAMPLER, sampler))
         except (AttributeError, TypeError, pickle.PicklingError) as error:
             raise ValueError(f"a logits processor cannot be sent to the other ranks: {error}") from error
-        for rank in tuple(self._others):
-            self._guarded(rank, lambda channel: channel.send_bytes(Kind.SAMPLER, content))
         self._sampler = sampler
 
     def _tell(self, rank: _Rank, number: int, text: list[int], part: Part | None) -> None:
-        words = rank.instruction(number, text, part).encode()
-        self._guarded(rank, lambda channel: channel.send(Kind.PREFILL if part is None else Kind.STEP, words))
+        instruction = rank.instruction(number, text, part)
+        self._guarded(rank, lambda channel: channel.send(Kind.PREFILL if part is None else Kind.STEP, instruction))
 
     def _answer(self, rank: _Rank) -> Choices:
         while True:
-            kind, words = self._guarded(rank, lambda channel: channel.receive())
+            kind, content = self._guarded(rank, lambda channel: channel.receive())
             if kind is Kind.ERROR:
-                raise RankError(f"rank {rank.channel.peer} failed: {decode_bytes(words).decode()}")
-            if kind is Kind.ANSWER and words[0] == self._steps:
-                return decode_choices(words)
+                raise RankError(f"rank {rank.channel.peer} failed: {content}")
+            if kind is Kind.ANSWER and content[0] == self._steps:
+                choices: Choices = content[1]
+                return choices
 
     def _guarded(self, rank: _Rank, use: Callable[[Channel], _Result]) -> _Result:
         try:

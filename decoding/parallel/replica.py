@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Sequence
+from typing import Any
 
 from transformers import PreTrainedModel
 
 from decoding.decoder import PREFILL_CHUNK
 from decoding.model.prefix import KVPrefix
-from decoding.parallel.channel import Channel, Kind, decode_bytes
-from decoding.parallel.messages import Instruction, Part, encode_choices
+from decoding.parallel.channel import Channel, Kind
+from decoding.parallel.messages import Instruction, Part
 from decoding.runner import runner_of
 from decoding.sampling.sampler import Choices, GreedySampler, Sampler
 
@@ -69,17 +69,17 @@ def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = Fa
         compiled: as rank 0's session.
 
     Raises:
-        WorkerLostError: rank 0 is gone.
+        RankLostError: rank 0 is gone.
     """
     server = _Server(model, compiled)
     while True:
-        kind, words = channel.receive()
+        kind, content = channel.receive()
         if kind is Kind.END:
             return
         try:
-            answer = server.answer(kind, words)
+            answer = server.answer(kind, content)
         except Exception as error:  # rank 0 reports it
-            channel.send_bytes(Kind.ERROR, f"{type(error).__name__}: {error}".encode())
+            channel.send(Kind.ERROR, f"{type(error).__name__}: {error}")
         else:
             if answer is not None:
                 channel.send(Kind.ANSWER, answer)
@@ -94,20 +94,19 @@ class _Server:
         self._text: list[int] = []
         self._candidates: list[int] = []
 
-    def answer(self, kind: Kind, words: list[int]) -> list[int] | None:
-        """Carry out a message. Return the answer, or None where there is none."""
+    def answer(self, kind: Kind, content: Any) -> tuple[int, Choices] | None:
+        """Carry out a message. Return the step's number and choices, or None where there is no answer."""
         if kind is Kind.SAMPLER:
-            # From rank 0, which is trusted: it has loaded the model that this process runs.
-            self._sampler = pickle.loads(decode_bytes(words))
+            self._sampler = content
             return None
-        instruction = Instruction.decode(words)
+        instruction: Instruction = content
         self._follow(instruction)
         if instruction.part is None:
             self._replica.read(self._text)
             return None
         self._candidates = instruction.part.tokens
         choices = self._replica.look_ahead(self._text, instruction.part, self._sampler)
-        return encode_choices(instruction.number, choices, instruction.part.width)
+        return instruction.number, choices
 
     def _follow(self, instruction: Instruction) -> None:
         """Settle the last step, and bring the text up to date."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from decoding.drafting.expander import CandidateExpander, Node
+from decoding.drafting.expander import MAX_PROBABILITY, CandidateExpander, Node
 from decoding.drafting.tree import CandidateTree
 from decoding.planning.step_cost import CostCurve
 
+NO_CANDIDATES = CandidateTree()
+"""The tree of a step that verifies none."""
 
-def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> CandidateTree:
+
+def select(
+    expander: CandidateExpander, curve: CostCurve, max_depth: int, margin: float = 0.0, trust: float = 1.0
+) -> CandidateTree:
     """Take the likeliest candidates, as many as maximise the tokens expected for the time of the step.
 
     With candidates in order of their path's probability p, that is the count k that maximises
@@ -19,6 +24,8 @@ def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> Can
         expander: what may follow the text.
         curve: the cost of the step with 0, 1, 2 … candidates, its window included.
         max_depth: the tokens of a continuation at most.
+        margin: the least gain over a step without candidates for which any are taken, as a share.
+        trust: the share of the probabilities to count with.
 
     Returns:
         The candidates taken, likeliest first.
@@ -26,28 +33,33 @@ def select(expander: CandidateExpander, curve: CostCurve, max_depth: int) -> Can
     cost, slopes = curve.costs, curve.slopes
     most = len(cost) - 1
     taken: list[Node] = []
-    expected, best, best_count = 1.0, 1.0 / cost[0], 0
-    waiting: list[tuple[float, int, Node]] = []
-    met = 0
-    node = expander.root
+    expected, best, best_count = 1.0, (1.0 + margin) / cost[0], 0
+    # Candidates by their probability, and those taken, not expanded yet, by the most that a child's can be.
+    waiting: list[tuple[float, int, Node, bool]] = []
+    met, parent = 0, expander.root if max_depth > 0 else None
     while len(taken) < most:
-        if node.depth < max_depth:
-            for child in expander.children(node):
+        if parent is not None:
+            for child in expander.children(parent):
                 met += 1
-                heappush(waiting, (-child.probability, met, child))
-        if not waiting:
-            break
+                heappush(waiting, (-child.probability, met, child, False))
         # The next is the likeliest of all that are left, so if it cannot raise the ratio, nothing can.
-        probability = -waiting[0][0]
-        if probability <= best * slopes[len(taken)]:
+        if not waiting or -trust * waiting[0][0] <= best * slopes[len(taken)]:
             break
-        node = heappop(waiting)[2]
+        negated, _, node, is_taken = heappop(waiting)
+        parent = node if is_taken else None
+        if is_taken:
+            continue
         taken.append(node)
-        expected += probability
+        if node.depth < max_depth:
+            met += 1
+            heappush(waiting, (negated * MAX_PROBABILITY, met, node, True))
+        expected -= trust * negated
         if expected > best * cost[len(taken)]:
             best, best_count = expected / cost[len(taken)], len(taken)
-    tree = CandidateTree()
     expander.taken = taken[:best_count]
+    if not best_count:
+        return NO_CANDIDATES
+    tree = CandidateTree()
     for node in expander.taken:
         assert node.parent is not None
         node.number = tree.grow(node.parent.number, node.token, node.depth, node.origin)

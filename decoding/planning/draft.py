@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import perf_counter
 
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.tree import CandidateTree
@@ -12,7 +11,7 @@ from decoding.drafting.window import JacobiWindow
 from decoding.planning.step_cost import CostCurve, StepCost
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Draft:
     """Both branches of one step. A plan makes it and takes it back with what the step showed.
 
@@ -22,8 +21,7 @@ class Draft:
         window: the lookahead branch; it advances when the plan takes the draft back.
         rows: the window's rows as the step reads them.
         candidates: the verification branch.
-        started: when drafting began, by ``perf_counter``.
-        expander: the nodes that the candidates were selected from; None with fixed sizes, and where sources rest.
+        expander: the nodes that the candidates were selected from; None with fixed sizes.
         cost: what steps cost, for the budget; None with fixed sizes.
     """
 
@@ -32,7 +30,6 @@ class Draft:
     window: JacobiWindow
     rows: tuple[Sequence[int], ...]
     candidates: CandidateTree
-    started: float
     expander: CandidateExpander | None = None
     cost: StepCost | None = None
 
@@ -60,7 +57,3 @@ class Draft:
     def probabilities(self) -> tuple[float, ...]:
         """For each candidate, the estimate that it and all before it are accepted; empty with fixed sizes."""
         return tuple([node.probability for node in self.expander.taken]) if self.expander is not None else ()
-
-    def elapsed_seconds(self) -> float:
-        """The time since drafting began."""
-        return perf_counter() - self.started

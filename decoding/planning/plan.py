@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from time import perf_counter
 
 import torch
 
@@ -16,20 +15,24 @@ from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.planning.budget import select
 from decoding.planning.draft import Draft
+from decoding.planning.ledger import Stake
 from decoding.planning.step_cost import StepCost
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
+from decoding.step import Step
 from decoding.step_detail import Observe, StepDetail
 
 MAX_DEPTH = 12
 """Tokens of a budgeted continuation: its probability falls off long before."""
 MAX_TAILS = 15
 """N-grams of the window that a budgeted plan keeps for each first token."""
-IDLE_STEPS = 8
-"""After so many steps in which nothing was worth verifying, the sources rest."""
-MAX_REST_STEPS = 64
 MIN_GAIN = 0.03
 """A step that promises no more than this over a plain one counts as idle if it accepts nothing."""
+REFERENCE_STEPS = 24
+"""After so many steps for each plain step at stake, and as many more, the time of a plain step is measured anew, by two
+plain steps of which the second counts."""
+USUAL_CANDIDATES = 4
+"""The candidates expected in a step before any was seen."""
 PLAIN_STEPS = 8
 """The window's size is reconsidered only once in so many plain steps, to keep each of them short."""
 _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
@@ -39,25 +42,25 @@ class Plan(ABC):
     """The branches of each step, and what is learnt from them.
 
     ``draft`` begins a step. After the forward pass, once its tokens are committed, ``settle`` takes the same draft
-    back (``settle_plain`` where the step was plain); then the next step can be drafted.
+    back (``settle_plain`` where the step was plain), and ``account`` the step; then the next one can be drafted.
 
     Attributes:
         row_width: the number of each row's likeliest next tokens that the plan learns from; 0 for none.
     """
 
     row_width = 0
+    _cost: StepCost | None = None
 
     def __init__(self, session: Session, window: JacobiWindow, observe: Observe | None) -> None:
         self._session, self._window, self._observe = session, window, observe
 
     def draft(self, remaining: int) -> Draft | None:
-        """Return what the next step verifies; None where there is no room for any branch.
+        """Return what the next step verifies; None for a plain step in which nothing is looked for.
 
         Args:
             remaining: the tokens that may still be emitted.
         """
-        started = perf_counter()
-        if remaining == 1:
+        if remaining == 1 or self._rests():
             return None
         depth, ahead, window = remaining - 1, _positions_ahead(self._session), self._window
         if ahead is not None:
@@ -66,7 +69,7 @@ class Plan(ABC):
             if ahead < max(1, reach):
                 return None
             depth = min(depth, ahead)
-        return self._draft(depth, started)
+        return self._draft(depth)
 
     def settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
         """Learn from a step whose tokens are committed.
@@ -94,8 +97,19 @@ class Plan(ABC):
         if self._observe is not None and detail is not None:
             self._observe(detail)
 
+    def account(self, draft: Draft | None, step: Step) -> None:
+        """Learn from the time that a step has taken; ``draft`` is what :meth:`draft` gave for it."""
+        if draft is None and self._observe is not None:
+            ids = self._session.ids
+            bare = Draft(len(ids) - 2, ids[-2], self._window, (), CandidateTree(), cost=self._cost)
+            self._observe(StepDetail.of(bare, step.tokens, ()))
+
+    def _rests(self) -> bool:
+        """Return True if nothing is to be looked for in the next step."""
+        return False
+
     @abstractmethod
-    def _draft(self, max_depth: int, started: float) -> Draft: ...
+    def _draft(self, max_depth: int) -> Draft: ...
 
     @abstractmethod
     def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None: ...
@@ -119,11 +133,11 @@ class FixedPlan(Plan):
         super().__init__(session, JacobiWindow.drawn_from(session.ids, sizes.window_size, sizes.ngram_size), observe)
         self._sizes = sizes
 
-    def _draft(self, max_depth: int, started: float) -> Draft:
+    def _draft(self, max_depth: int) -> Draft:
         ids, window = self._session.ids, self._window
         longest = min(max_depth, self._sizes.ngram_size - 1)
         candidates = guess_set(self._session.tables, ids, longest, self._sizes.guess_set_size)
-        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, started)
+        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates)
 
     def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
         self._advance(draft, choices, self._sizes.guess_set_size)
@@ -139,20 +153,29 @@ class BudgetedPlan(Plan):
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
         # A window that the last text left behind may not fit before the end of the model's positions.
-        session.tables.window_choice.keep_within(_positions_ahead(session))
+        choice, ahead = session.tables.window_choice, _positions_ahead(session)
+        choice.begin(cost, USUAL_CANDIDATES, ahead)
+        choice.keep_within(ahead)
         super().__init__(session, _new_window(session), observe)
-        self._tables, self._cost = session.tables, cost
-        self._rest = _Rest()
-        self._usual_candidates = 4.0
+        self._tables, self._ledger = session.tables, cost.ledger
+        self._cost: StepCost = cost
+        self._stake = Stake(cost.ledger)
+        self._usual_candidates = float(USUAL_CANDIDATES)
         self._plain_steps = 0
+        # Steps since the time of a plain step was last measured, and whether the last step was plain.
+        self._unmeasured, self._after_plain = 0, False
 
-    def _draft(self, max_depth: int, started: float) -> Draft:
+    def _rests(self) -> bool:
+        if self._stake.rests(has_window=self._window.columns > 0):
+            return True
+        return self._cost.live and self._unmeasured >= REFERENCE_STEPS * (1 + self._stake.left)
+
+    def _draft(self, max_depth: int) -> Draft:
         ids, window = self._session.ids, self._window
-        expander, candidates = None, CandidateTree()
-        if not self._rest.takes_step(has_window=window.columns > 0):
-            expander = CandidateExpander(self._tables, ids)
-            candidates = select(expander, self._cost.curve(1 + len(window)), min(max_depth, MAX_DEPTH))
-        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, started, expander, self._cost)
+        expander = CandidateExpander(self._tables, ids)
+        curve = self._cost.curve(1 + len(window))
+        candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.trust)
+        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
 
     def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
         assert draft.expander is not None
@@ -165,29 +188,50 @@ class BudgetedPlan(Plan):
         for table in self._tables:
             table.learn_rows(seen, likeliest, logits)
         draft.expander.learn([choices.tokens[row] for row in true_rows])
-        if accepted:
-            self._rest.end()
-        elif not _is_promising(draft):
-            self._rest.count_idle()
+        if len(draft.candidates):
+            self._stake.count_verified(sum(draft.probabilities), len(accepted))
+        if not accepted and not _is_promising(draft):
+            self._stake.count_idle()
         self._advance(draft, choices, MAX_TAILS)
-        self._account(draft, accepted)
+        self._judge_window(draft, accepted)
 
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
         for table in self._tables:
             table.learn_logits(draft.last_token, logits)
-        if draft.expander is None:
-            self._cost.observe(1, draft.elapsed_seconds())
-            return
+        assert draft.expander is not None
         if draft.expander.root.children:
             draft.expander.learn([chosen])
             # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
-            self._rest.count_idle()
-        self._account(draft, ())
+            self._stake.count_idle()
+        self._judge_window(draft, ())
 
-    def _account(self, draft: Draft, accepted: Sequence[int]) -> None:
-        """Learn from the time of the whole step, and change the window where another one is likely to pay."""
+    def account(self, draft: Draft | None, step: Step) -> None:
+        super().account(draft, step)
+        cost, ledger, count = self._cost, self._ledger, step.forward_tokens
+        if draft is None or draft.is_plain:
+            overhead = step.seconds - step.forward_seconds
+            if draft is None:
+                ledger.note_overhead(overhead)
+                ledger.book(1, 1.0)
+            else:
+                # Its forward pass is that of any plain step; only looking was dearer.
+                more = max(0.0, overhead - ledger.overhead) / cost.seconds(1) if cost.live else 0.0
+                self._stake.book(ledger.book(1, 1.0 + more))
+            if self._after_plain and count == 1:
+                cost.observe(1, step.forward_seconds + min(overhead, ledger.overhead))
+                self._unmeasured = -1
+            self._after_plain = True
+        else:
+            expected = cost.in_plain_steps(count)
+            taken = step.seconds / cost.seconds(1) if cost.live else expected
+            self._stake.book(ledger.book(len(step.tokens), taken, expected))
+            cost.observe(count, step.seconds)
+            self._after_plain = False
+        self._unmeasured += 1
+
+    def _judge_window(self, draft: Draft, accepted: Sequence[int]) -> None:
+        """Change the window where another one is likely to pay."""
         count, total = len(draft.candidates), draft.forward_tokens
-        self._cost.observe(total, draft.elapsed_seconds())
         self._usual_candidates += 0.05 * (count - self._usual_candidates)
         choice = self._tables.window_choice
         if total == 1:
@@ -199,12 +243,12 @@ class BudgetedPlan(Plan):
         else:
             assert draft.expander is not None
             # The same step without the branch, and without the candidates that only the branch gave.
-            cost, plain = self._cost.seconds, self._cost.seconds(1)
+            cost = self._cost.in_plain_steps
             has_ngrams = any(len(self._tables[origin]) for origin in _NEED_WINDOW)
             from_branch = draft.expander.taken_only_from(_NEED_WINDOW) if has_ngrams else frozenset()
             lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
             settled, without = 1 + len(accepted), 1 + count - len(from_branch)
-            choice.note(settled, cost(total) / plain, settled - lost, cost(without) / plain)
+            choice.note(settled, cost(total), settled - lost, cost(without))
         choice.consider(self._cost, round(self._usual_candidates), _positions_ahead(self._session))
         if choice.sizes != (self._window.columns, self._window.ngram_size):
             self._window = _new_window(self._session)
@@ -226,29 +270,3 @@ def _is_promising(draft: Draft) -> bool:
     assert curve is not None
     expected = 1 + sum(draft.probabilities)
     return expected * curve.costs[0] > (1 + MIN_GAIN) * curve.costs[len(draft.candidates)]
-
-
-class _Rest:
-    """Steps in which no candidates are looked for, longer and longer while none pay."""
-
-    def __init__(self) -> None:
-        self._idle, self._left, self._next_length = 0, 0, IDLE_STEPS
-
-    def takes_step(self, *, has_window: bool) -> bool:
-        """Return True if the next step belongs to a rest; one with a window never does."""
-        if self._idle >= IDLE_STEPS:
-            # One step awake between two rests, unless it finds something.
-            self._idle, self._left = IDLE_STEPS - 1, self._next_length
-            self._next_length = min(2 * self._next_length, MAX_REST_STEPS)
-        if self._left and not has_window:
-            self._left -= 1
-            return True
-        return False
-
-    def count_idle(self) -> None:
-        """Count a step awake in which nothing was worth verifying."""
-        self._idle += 1
-
-    def end(self) -> None:
-        """Stay awake: something was accepted."""
-        self._idle, self._next_length = 0, IDLE_STEPS

@@ -1,4 +1,7 @@
-"""StepCost: the time of a step over T tokens with this model on this machine, kept up to date by live steps."""
+"""StepCost: the time of a step over T tokens with this model on this machine, kept up to date by live steps.
+
+It is kept as the time of a plain step, taught by plain steps alone, and the cost of other steps in plain steps.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from decoding.planning.ledger import Ledger
+
 MAX_CANDIDATES = 96
 """Candidates of one step, whatever they cost."""
-LEVEL_WEIGHT = 0.1
-"""Weight of one live step in the level of the whole curve: other programs come and go."""
+PLAIN_WEIGHT = 0.1
+"""Weight of one plain step in the time of plain steps: other programs come and go, and texts grow."""
 SHAPE_WEIGHT = 0.03
 """Weight of one live step in the curve near its own size."""
 EXTRA_WEIGHT = 0.01
 """Weight of one live step in the overhead of all steps over several tokens; the first count more."""
+STALE_STEPS = 16
+"""A live step counts half where the last plain step was so many steps ago: the machine may have changed since."""
 OUTLIER = 2.0
 """Slower steps count as this many times the expected time."""
 EXTRA_OUTLIER = 0.25
@@ -43,7 +50,11 @@ class CostCurve:
 
 
 class StepCost:
-    """Seconds of a whole step by the number of its tokens: probed first, then updated by live steps."""
+    """Seconds of a whole step by the number of its tokens: probed first, then updated by live steps.
+
+    Attributes:
+        ledger: what guessing has saved or lost with this model on this machine.
+    """
 
     def __init__(self, seconds: Mapping[int, float], *, live: bool = True) -> None:
         """
@@ -60,11 +71,13 @@ class StepCost:
             if size < 1 or not 0 < value < float("inf"):
                 raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
         self._sizes = sorted(seconds)
-        self._seconds = [float(seconds[size]) for size in self._sizes]
-        self._live, self._level, self._observed = live, 1.0, 0
+        self._plain = float(seconds[1])
+        self._costs = [seconds[size] / self._plain for size in self._sizes]
+        self._live, self._observed, self._plain_steps, self._since_plain = live, 0, 0, 0
         self._extra, self._several = 0.0, 0
         self._table: list[float] = []
         self._curves: dict[int, CostCurve] = {}
+        self.ledger = Ledger()
         self._draw()
 
     @classmethod
@@ -86,11 +99,15 @@ class StepCost:
 
     def seconds(self, tokens: int) -> float:
         """Return the expected time of a step over so many tokens."""
-        return self._shape(tokens) * self._level
+        return self._shape(tokens) * self._plain
+
+    def in_plain_steps(self, tokens: int) -> float:
+        """Return the cost of a step over so many tokens, in plain steps."""
+        return self._shape(tokens)
 
     def relative(self, most: int) -> npt.NDArray[np.float64]:
         """Return the cost of steps over 0 … ``most`` tokens, in plain steps. Shape (most + 1,)."""
-        return np.asarray([self._shape(tokens) / self._table[1] for tokens in range(most + 1)])
+        return np.asarray([self._shape(tokens) for tokens in range(most + 1)])
 
     def curve(self, fixed: int) -> CostCurve:
         """Return the cost with 0, 1, 2 … candidates beside ``fixed`` other tokens, the last token included."""
@@ -106,40 +123,37 @@ class StepCost:
             return
         self._observed += 1
         if tokens == 1:
-            # The most frequent case where nothing pays, so it is kept short.
-            ratio = min(seconds / (self._level * self._seconds[0]), OUTLIER) - 1
-            self._level *= 1 + LEVEL_WEIGHT * ratio
-            self._seconds[0] *= 1 + SHAPE_WEIGHT * ratio
-            if self._observed % REFRESH_STEPS == 0:
-                self._draw()
+            self._plain_steps += 1
+            self._since_plain = 0
+            weight = max(PLAIN_WEIGHT, 1 / (1 + self._plain_steps))
+            self._plain += weight * (min(seconds, OUTLIER * self._plain) - self._plain)
             return
         right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
         left = right if self._sizes[right] <= tokens else max(0, right - 1)
         # Not from the table, which may be some steps old.
-        expected = self._level * self._between(left, right, tokens)
-        ratio = min(seconds / expected, OUTLIER) - 1
-        self._level *= 1 + LEVEL_WEIGHT * ratio
-        for index in {left, right}:
-            self._seconds[index] *= 1 + SHAPE_WEIGHT * ratio
+        expected = self._between(left, right, tokens)
+        freshness = STALE_STEPS / (STALE_STEPS + self._since_plain)
+        ratio = freshness * (min(seconds / (self._plain * expected), OUTLIER) - 1)
+        self._since_plain += 1
+        for index in {left, right} - {0}:
+            self._costs[index] *= 1 + SHAPE_WEIGHT * ratio
         # Bookkeeping, masks and whatever else the probe did not see.
         self._several += 1
         weight = max(EXTRA_WEIGHT, 1 / (4 + self._several))
-        self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected / self._level
+        self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected
         if self._observed % REFRESH_STEPS == 0 or self._several in FIRST_REFRESHES:
             self._draw()
 
     def _between(self, left: int, right: int, tokens: int) -> float:
-        """The time at level 1 of a step over ``tokens``, from those of the sizes to its left and right."""
+        """The cost of a step over ``tokens``, from those of the sizes to its left and right."""
         low, high = self._sizes[left], self._sizes[right]
         share = min(1.0, (tokens - low) / (high - low)) if high > low else 0.0
         beyond = self._slope * max(0, tokens - high)
-        return (
-            self._seconds[left] + share * (self._seconds[right] - self._seconds[left]) + beyond + self._beside(tokens)
-        )
+        return self._costs[left] + share * (self._costs[right] - self._costs[left]) + beyond + self._beside(tokens)
 
     def _beside(self, tokens: int) -> float:
         """Overhead of a step over several tokens; bounded below, so that every cost stays positive."""
-        return max(self._extra, -self._seconds[0] / 2) if tokens > 1 else 0.0
+        return max(self._extra, -0.5) if tokens > 1 else 0.0
 
     def _shape(self, tokens: int) -> float:
         if tokens < len(self._table):
@@ -150,7 +164,7 @@ class StepCost:
     def _draw(self) -> None:
         """Redraw the table and drop the curves."""
         last = self._sizes[-1]
-        table = np.interp(np.arange(last + 1), self._sizes, self._seconds)
+        table = np.interp(np.arange(last + 1), self._sizes, self._costs)
         table[2:] += self._beside(2)
         self._table = table.tolist()
         # Beyond what was measured, as steep as its outer half.

@@ -16,6 +16,8 @@ FREE_TRIAL = 1.0
 """Cost allowed for the first trial before any time was spent, in plain steps."""
 HYSTERESIS = 0.02
 """Least gain for which the size changes, so that it does not oscillate."""
+NEARLY_FREE = 0.06
+"""A size that adds no more than this share to a step's cost is the first that is tried."""
 WEIGHT = 0.05
 
 
@@ -52,6 +54,17 @@ class WindowChoice:
     def sizes(self) -> tuple[int, int]:
         """W and N in force; W = 0 for no window."""
         return SIZES[self._level]
+
+    def begin(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
+        """Take the largest size that is nearly free here, if no step was seen yet; arguments as of :meth:`consider`."""
+        if self._spent == 0 and self._level == 0:
+            without = step_cost.in_plain_steps(1 + candidates)
+            for level in range(len(SIZES) - 1, 0, -1):
+                window, ngram = SIZES[level]
+                cost = step_cost.in_plain_steps(1 + candidates + window * (ngram - 1))
+                if cost <= (1 + NEARLY_FREE) * without and (ahead is None or window + ngram <= ahead):
+                    self._go(level)
+                    return
 
     def note(self, tokens: int, cost: float, tokens_without: int, cost_without: float) -> None:
         """Count the tokens and the cost of a step, in plain steps, with the branch and without it."""
@@ -111,7 +124,7 @@ class WindowChoice:
         window, ngram = SIZES[self._level + 1]
         if ahead is not None and window + ngram > ahead:
             return False
-        cost = step_cost.seconds(1 + candidates + window * (ngram - 1)) / step_cost.seconds(1)
+        cost = step_cost.in_plain_steps(1 + candidates + window * (ngram - 1))
         allowed = TRIAL_SHARE * self._spent / self._patience + (FREE_TRIAL if self._patience == 1 else 0.0)
         return TRIAL_STEPS * (cost - self._rate.cost) <= allowed
 

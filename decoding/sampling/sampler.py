@@ -12,6 +12,7 @@ from transformers.generation.logits_process import LogitsProcessor, LogitsProces
 
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.sampling.gumbel import gumbel
+from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation, argmax, largest
 
 _TEXT_FREE = (
     logits_process.TemperatureLogitsWarper,
@@ -93,13 +94,14 @@ class GreedySampler:
     """The likeliest token; the lowest id where several are equally likely."""
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
-        return _likeliest(logits[None])[0]
+        return int(argmax(logits[None]))
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         return likeliest(logits, width)
 
     def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
-        return _likeliest(logits)
+        tokens: list[int] = argmax(logits).tolist()
+        return tokens
 
 
 class ProcessorSampler:
@@ -118,6 +120,9 @@ class ProcessorSampler:
                 accepted, which is less work. None: together on an accelerator, where the processors allow it.
         """
         self._processors, self._seed, self._at_once = LogitsProcessorList(processors), seed, at_once
+        # On a CPU the last of them are not run over the whole vocabulary.
+        first, self._truncation = Truncation.ending(processors)
+        self._first = LogitsProcessorList(processors[:first])
         self._text_free = all(type(processor) in _TEXT_FREE for processor in processors)
         self._batched = all(
             type(processor) in _BATCHED
@@ -151,8 +156,7 @@ class ProcessorSampler:
 
     def _all(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
         if self._text_free:
-            scores = self._scores(logits, [[0]])
-            chosen = self._pick(scores, [len(ids) + depth for depth in (0, *candidates.depths)])
+            chosen = self._pick(logits, [[0]], [len(ids) + depth for depth in (0, *candidates.depths)])
         else:
             chosen = torch.empty(len(logits), dtype=torch.long, device=logits.device)
             for rows, texts in self._groups(ids, candidates):
@@ -174,43 +178,39 @@ class ProcessorSampler:
                 yield group, [texts[row] for row in group]
 
     def _choose(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
-        scores = self._scores(logits, [[0]] if self._text_free else texts)
-        return self._pick(scores, [len(text) for text in texts])
+        return self._pick(logits, [[0]] if self._text_free else texts, [len(text) for text in texts])
 
     @torch.no_grad()
-    def _scores(self, logits: torch.Tensor, texts: Sequence[Sequence[int]]) -> torch.Tensor:
+    def _pick(self, logits: torch.Tensor, texts: Sequence[Sequence[int]], positions: Sequence[int]) -> torch.Tensor:
+        drawn_here = self._seed is not None and logits.device.type == "cpu"
+        processors = self._first if drawn_here else self._processors
         # In float32, as in `generate`; a copy, since processors may write into their input.
-        scores = logits.to(torch.float32, copy=True)
-        seen = torch.tensor([list(text) for text in texts], device=logits.device)
-        return self._processors(cast(torch.LongTensor, seen), cast(torch.FloatTensor, scores))
+        scores = logits.to(torch.float32, copy=bool(processors))
+        if processors:
+            seen = torch.tensor([list(text) for text in texts], device=logits.device)
+            scores = processors(cast(torch.LongTensor, seen), cast(torch.FloatTensor, scores))
+        if self._seed is None:
+            return argmax(scores)
+        return draw_tokens(scores, positions, self._seed, self._truncation if drawn_here else NO_TRUNCATION)
 
-    def _pick(self, scores: torch.Tensor, positions: Sequence[int]) -> torch.Tensor:
-        return scores.argmax(dim=-1) if self._seed is None else draw_tokens(scores, positions, self._seed)
 
-
-def draw_tokens(scores: torch.Tensor, positions: Sequence[int], seed: int) -> torch.Tensor:
+def draw_tokens(
+    scores: torch.Tensor, positions: Sequence[int], seed: int, truncation: Truncation = NO_TRUNCATION
+) -> torch.Tensor:
     """Draw a token from the softmax of each row. Shape (rows,).
 
     Args:
         scores: shape (rows, vocabulary).
         positions: the place of each token in its text.
         seed: the randomness is a function of seed and position alone.
+        truncation: of the scores; on the CPU alone.
     """
-    device = scores.device
-    at = torch.tensor(positions, device=device)
-    if device.type == "cpu":
-        return torch.cat([_draw_one(row, position, seed) for row, position in zip(scores, at, strict=True)])
-    noise = gumbel(seed, at[:, None], torch.arange(scores.shape[-1], device=device))
+    if scores.device.type == "cpu":
+        rows = zip(scores, positions, strict=True)
+        return torch.tensor([truncation.draw(row, position, seed) for row, position in rows])
+    at = torch.tensor(positions, device=scores.device)
+    noise = gumbel(seed, at[:, None], torch.arange(scores.shape[-1], device=scores.device))
     return (scores.to(noise.dtype) + noise).argmax(dim=-1)
-
-
-def _draw_one(scores: torch.Tensor, position: torch.Tensor, seed: int) -> torch.Tensor:
-    """Draw a token from the softmax of one row, shape (1,); noise is computed only for tokens of some probability."""
-    left = (scores > -torch.inf).nonzero()[:, 0]
-    if not len(left):
-        return scores.argmax(dim=-1, keepdim=True)
-    noisy = scores[left].double() + gumbel(seed, position, left)
-    return left[noisy.argmax(keepdim=True)]
 
 
 def likeliest(logits: torch.Tensor, width: int) -> Choices:
@@ -221,25 +221,15 @@ def likeliest(logits: torch.Tensor, width: int) -> Choices:
         width: the number of likeliest tokens to return for each row; 0 for none.
     """
     if width == 0:
-        return Choices(_likeliest(logits), [], [])
-    # In float32, as in `generate`.
-    logits = logits.float()
-    values, tokens = logits.topk(min(width, logits.shape[-1]), dim=-1)
+        return Choices(argmax(logits).tolist(), [], [])
+    values, tokens = largest(logits, min(width, logits.shape[-1]))
     found, scores = _to_host(tokens, values)
     chosen = [row[0] for row in found]
     for row, score in enumerate(scores):
         if len(score) == 1 or score[0] == score[1]:
             # `topk` may put any of several equals first; greedy decoding takes the lowest id.
-            chosen[row] = int(logits[row].argmax())
+            chosen[row] = int(argmax(logits[row : row + 1]))
     return Choices(chosen, found, scores)
-
-
-def _likeliest(logits: torch.Tensor) -> list[int]:
-    if logits.dtype == torch.float64:
-        # `generate` compares in float32: a tie there is a tie here.
-        logits = logits.float()
-    chosen: list[int] = logits.argmax(dim=-1).tolist()
-    return chosen
 
 
 def _to_host(tokens: torch.Tensor, values: torch.Tensor) -> tuple[list[list[int]], list[list[float]]]:

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 from typing import Any, Protocol
 
 from decoding import SamplingConfig, measure_step_cost
@@ -13,7 +14,6 @@ from lade_chat.bench.measure import count, differences, measure
 from lade_chat.bench.methods.decoders import fixed_method
 from lade_chat.bench.methods.method import Method, Setup, Sizes
 from lade_chat.bench.methods.registry import make
-from lade_chat.bench.padding import Padding
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.prepare import prepare
 from lade_chat.bench.results.scaling import PROBE_SECONDS, Scaling, scaling
@@ -22,6 +22,7 @@ from lade_chat.bench.results.values import Difference, Run, SuiteTasks, SweepPoi
 from lade_chat.engine.comparison.ties import tie_of
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.errors import PromptError, beyond_context_message, is_out_of_memory, summary
+from lade_chat.loading.checkpoint import bundled_model_path, local_folder
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.quiet import quiet
 from lade_chat.protocol.values import Sampling
@@ -54,14 +55,15 @@ class Result:
     """The measurements and what they were taken with.
 
     ``sampling`` holds the first of the ``seeds``; it is None for greedy decoding, whose only seed is None. ``left_out``
-    maps methods that do not support this model to the reason; ``not_compared`` are those that sample in their own way.
+    maps methods that do not support this model to the reason; ``not_compared`` are those that sample in their own way;
+    ``grown`` describes a grown model.
     """
 
     model: LoadedModel
     plan: Plan
     sampling: Sampling | None
     seeds: tuple[int | None, ...]
-    padding: Padding | None
+    grown: str | None
     suites: list[SuiteTasks]
     runs: list[Run]
     rows: list[Row]
@@ -80,7 +82,7 @@ def benchmark(
     progress: Progress,
     *,
     assistant: LoadedModel | None = None,
-    padding: Padding | None = None,
+    grown: str | None = None,
 ) -> Result:
     """Run the benchmark. Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass."""
     for window_size, ngram_size, _ in plan.fixed_sizes if "lookahead-fixed" in plan.methods else ():
@@ -96,6 +98,9 @@ def benchmark(
         compiled=loaded.info.compiled,
         sampling=sampling,
         workers=loaded.workers,
+        checkpoint=_checkpoint(plan),
+        gguf=plan.gguf,
+        quantize=plan.model.quantize,
     )
     with quiet():
         methods = make(plan.methods, setup)
@@ -114,7 +119,7 @@ def benchmark(
         plan,
         in_force(sampling),
         seeds,
-        padding,
+        grown,
         suites,
         runs,
         rows,
@@ -126,6 +131,13 @@ def benchmark(
         _scaling(loaded, runs, rows) if broken_off is None else [],
         broken_off,
     )
+
+
+def _checkpoint(plan: Plan) -> Path | None:
+    """Return the folder of the weights that are measured; None if they are random or were downloaded."""
+    if plan.random_weights is not None:
+        return None
+    return bundled_model_path() if plan.model.path is None else local_folder(plan.model.path)
 
 
 def _measured(
@@ -224,7 +236,7 @@ def _swept(suites: Sequence[SuiteTasks], setup: Setup, progress: Progress) -> li
             for seed, tasks in groupby(suite.tasks, key=lambda task: task.seed):
                 reply = method.open(seed)
                 for task in tasks:
-                    steps_of_replies.append(reply(task.ids, task.max_new_tokens).figures)
+                    steps_of_replies.append(reply(task.ids, task.max_new_tokens).totals)
                     done += 1
                     progress.step(f"{suite.name}: W, N, G = {sizes}", done, total)
             steps = sum(each.steps for each in steps_of_replies)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from lade_chat.bench.grown.shapes import shape_named
 from lade_chat.bench.methods.method import PAPER_SIZES, Sizes
 from lade_chat.bench.methods.registry import check_names
-from lade_chat.bench.padding import parse_amount
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.suites.prompts import Suite
 
@@ -23,14 +24,15 @@ class Plan:
         assistant_model: the path or Hub id of the draft model; None for none.
         fixed_sizes: W, N and G of lookahead with fixed sizes, one or several.
         repeats: the number of measurements of everything.
-        pad_cost: the size to pad the model to, such as ``1.1B``; None for its own.
+        like: the published shape to grow the model to; None for its own.
+        gguf: a file for llama.cpp in place of one written from the checkpoint.
         system: a system message for every prompt.
         sweep: also try many sizes.
         seeds: when sampling, every prompt is answered with each of these, by default with a random one.
         random_weights: the seed of random weights in place of the model's; None for its own.
 
     Raises:
-        LadeChatError: a method or an amount is not valid.
+        LadeChatError: a method or a shape is not known.
     """
 
     suites: tuple[Suite, ...]
@@ -40,7 +42,8 @@ class Plan:
     assistant_model: str | None = None
     fixed_sizes: tuple[Sizes, ...] = (PAPER_SIZES,)
     repeats: int = 3
-    pad_cost: str | None = None
+    like: str | None = None
+    gguf: Path | None = None
     system: str | None = None
     sweep: bool = False
     seeds: tuple[int, ...] = ()
@@ -48,5 +51,5 @@ class Plan:
 
     def __post_init__(self) -> None:
         check_names(self.methods, assistant=self.assistant_model is not None)
-        if self.pad_cost is not None:
-            parse_amount(self.pad_cost)
+        if self.like is not None:
+            shape_named(self.like)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import typer
 
-from lade_chat.cli import ask, bench, chat, compare, explain, settings, tune, web
+from lade_chat.cli import ask, bench, chat, compare, explain, models, settings, tune, web
 from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED, READER_GONE, USAGE
 from lade_chat.cli.flags.arguments import with_value_of_resume
 from lade_chat.cli.flags.usage import USAGE_ERROR, usage_line
@@ -37,6 +37,7 @@ app.command(epilog=ask.EPILOG)(ask.ask)
 app.command(epilog=compare.EPILOG)(compare.compare)
 app.command(epilog=explain.EPILOG)(explain.explain)
 app.command(epilog=tune.EPILOG)(tune.tune)
+app.command(epilog=models.EPILOG)(models.models)
 app.command(epilog=settings.EPILOG)(settings.settings)
 app.command(epilog=web.EPILOG)(web.web)
 app.command(epilog=bench.EPILOG)(bench.bench)
@@ -100,7 +101,6 @@ def _reader_gone() -> int:
 
 
 def _complain(error: Exception) -> int:
-    """Write one line about the error and return the exit code for it."""
     from lade_chat.errors import LadeChatError, one_line
     from lade_chat.presentation.sanitize import printable
 

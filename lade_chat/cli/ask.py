@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING
 import typer
 
 from lade_chat.cli.exit_codes import INTERRUPTED, epilog
-from lade_chat.cli.flags.arguments import Batch, Continue, DataDir, Exports, Json, Output, Prompt, Save, ScreenReader
+from lade_chat.cli.flags.arguments import (
+    Batch,
+    Continue,
+    DataDir,
+    Exports,
+    Json,
+    Output,
+    Prompt,
+    Remember,
+    Save,
+    ScreenReader,
+)
 from lade_chat.cli.flags.settings import is_given
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
@@ -30,8 +41,9 @@ from lade_chat.cli.running.output import (
 )
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import require_output
+from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
-from lade_chat.presentation.colours import ColourView
+from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions
@@ -65,6 +77,7 @@ def ask(
     output: Output = None,
     continue_latest: Continue = False,
     save: Save = True,
+    remember: Remember = True,
     data_dir: DataDir = None,
     plain: ScreenReader = False,
 ) -> None:
@@ -92,7 +105,7 @@ def ask(
         from lade_chat.cli.running.stored_turn import StoredTurn
 
         system = options.system if not continue_latest or is_given(context, "system") else None
-        stored = StoredTurn(data_dir, question, system, latest=continue_latest)
+        stored = StoredTurn(data_dir, question, system, latest=continue_latest, remember=remember)
     error = ""
     try:
         code = run_ask(
@@ -151,6 +164,8 @@ def run_ask(
         reply = Collected()
         if stored is not None:
             stored.begin(model, model_options)
+            if (earlier := stored.earlier_replies(model)) is not None:
+                list(engine.handle(Job(earlier)))
         try:
             _answer(engine, Reply(messages, options), reply, line, writer, stored)
         finally:
@@ -171,7 +186,6 @@ def _answer(
     writer: TextWriter | LineWriter | None,
     stored: StoredTurn | None,
 ) -> None:
-    """Collect the reply, and write it as it comes."""
     for event in run(engine, command):
         if isinstance(event, Prefilling):
             line.show_event(event)
@@ -185,7 +199,6 @@ def _answer(
 
 
 def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, plain: bool) -> None:
-    """Write the metrics to stderr: on a terminal, or with ``--debug``."""
     is_terminal = sys.stderr.isatty()
     if options.debug or (is_terminal and not as_json):
         width = get_terminal_size().columns if is_terminal and not plain else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from lade_chat.bench.grown.shapes import SHAPES
 from lade_chat.bench.methods.method import PAPER_SIZES
-from lade_chat.bench.methods.registry import METHODS, default_names
+from lade_chat.bench.methods.registry import ENGINES, METHODS, default_names
 from lade_chat.bench.plan import Plan
 from lade_chat.bench.results.plots import check_plot
 from lade_chat.cli.exit_codes import INTERRUPTED, epilog
 from lade_chat.cli.flags.arguments import Json, Limit, whole
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.protocol.events import Loading
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import bundled_suites, choose
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 EPILOG = epilog("""
 lade-chat bench --suites code,math --methods lookahead,hf-generate
 lade-chat bench --fixed 15,5,15 --fixed 5,3,5 --sweep --plot speed.png
-lade-chat bench --pad-cost 1.1B --dtype bfloat16 --suites story --repeats 5
+lade-chat bench --like qwen2.5-0.5b --suites story --repeats 5
 lade-chat bench --model-path ./my-model --prompts question.jsonl --limit 20
 lade-chat bench --json | jq .overall
 """)
@@ -55,18 +56,25 @@ Methods = Annotated[
     str | None,
     typer.Option(metavar="A,B,…", help=f"Of {', '.join(METHODS)}; default all. The first is always measured."),
 ]
+Engines = Annotated[
+    str | None,
+    typer.Option(metavar="A,B,…", help=f"Other engines too, on the same weights: {', '.join(ENGINES)}."),
+]
+Gguf = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="llama.cpp's weights; by default they are written from the checkpoint."),
+]
 Fixed = Annotated[
     list[str] | None,
     typer.Option(metavar="W,N,G", help=f"Sizes of lookahead-fixed, default {_PAPER}; repeatable."),
 ]
 Assistant = Annotated[str | None, typer.Option(metavar="PATH_OR_HUB_ID", help="The draft model of hf-assisted.")]
 Repeats = Annotated[int, typer.Option(metavar="INT", parser=whole(1), help="Measure everything this often.")]
-PadCost = Annotated[
+Like = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE",
-        help="Pad the model to the cost of 400M, 1.1B, 7B … parameters with weights multiplied by zero, so that the"
-        " text stays the same.",
+        metavar="SHAPE",
+        help=f"Grow the model, its text unchanged, to the shape of {', '.join(SHAPES)}; kept in the cache folder.",
     ),
 ]
 Seeds = Annotated[
@@ -103,12 +111,14 @@ def bench(
     prompts: Prompts = None,
     limit: Limit = None,
     methods: Methods = None,
+    engines: Engines = None,
+    gguf: Gguf = None,
     fixed: Fixed = None,
     assistant_model: Assistant = None,
     repeats: Repeats = 3,
     seeds: Seeds = None,
     random_weights: RandomWeights = None,
-    pad_cost: PadCost = None,
+    like: Like = None,
     sweep: Sweep = False,
     plot: Plot = None,
     as_json: Json = False,
@@ -127,13 +137,17 @@ def bench(
     with_each = _seeds(seeds)
     plan = Plan(
         suites=_suites(prompts or [], suites, limit),
-        methods=tuple(_listed(methods, "--methods") or default_names(assistant=assistant_model is not None)),
+        methods=(
+            *(_listed(methods, "--methods") or default_names(assistant=assistant_model is not None)),
+            *_engines(engines, gguf),
+        ),
         options=replace(options, seed=next(iter(with_each), None)).decoding(),
         model=options.model(),
         assistant_model=assistant_model,
         fixed_sizes=tuple(map(_sizes, fixed or [_PAPER])),
         repeats=repeats,
-        pad_cost=pad_cost,
+        like=like,
+        gguf=gguf,
         system=None if options.raw else options.system,
         sweep=sweep,
         seeds=with_each,
@@ -149,6 +163,17 @@ def _listed(text: str | None, flag: str) -> list[str]:
     names = [name.strip() for name in (text or "").split(",") if name.strip()]
     if text is not None and not names:
         raise typer.BadParameter(f"'{text}' names nothing: leave {flag} out for the default", param_hint=flag)
+    return names
+
+
+def _engines(text: str | None, gguf: Path | None) -> list[str]:
+    names = _listed(text, "--engines")
+    wrong = next((name for name in names if name not in ENGINES), None)
+    if wrong is not None:
+        raise typer.BadParameter(f"'{wrong}' is none of {', '.join(ENGINES)}", param_hint="--engines")
+    if gguf is not None and not (gguf.is_file() and names):
+        problem = f"there is no file {gguf}" if names else "it is for --engines llama.cpp"
+        raise typer.BadParameter(problem, param_hint="--gguf")
     return names
 
 
@@ -186,25 +211,21 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
     with library_output_on_stderr() as out:
         with PassingLine(sys.stderr) as line:
             line.show("starting …")
+            plan, grown = _grown(plan, line)
             ranks = _ranks(plan)
             loaded, assistant = _loaded(plan, line)
             from lade_chat.bench.benchmark import benchmark
-            from lade_chat.bench.padding import padded
             from lade_chat.bench.random_weights import with_random_weights
 
             if plan.random_weights is not None:
                 line.show("drawing random weights …")
                 loaded = with_random_weights(loaded, plan.random_weights)
-            padding = None
-            if plan.pad_cost is not None:
-                line.show(f"padding the model to {plan.pad_cost} …")
-                loaded, padding = padded(loaded, plan.pad_cost)
             if plan.model.compiled:
                 loaded = compile_steps(loaded, line)
             line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
             loaded = ranks.attach_all(loaded)
         with bench_progress() as progress, _out_of_memory_errors():
-            result = benchmark(loaded, plan, progress, assistant=assistant, padding=padding)
+            result = benchmark(loaded, plan, progress, assistant=assistant, grown=grown)
         if as_json:
             from lade_chat.bench.results.json_report import as_json as report
 
@@ -218,6 +239,25 @@ def _run(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
     return 0 if result.broken_off is None else INTERRUPTED
 
 
+def _grown(plan: Plan, line: PassingLine) -> tuple[Plan, str | None]:
+    """Return the plan with the grown model in place of its own, if one is asked for, and that model's description."""
+    if plan.like is None:
+        return plan, None
+    import msgspec
+
+    from lade_chat.bench.grown.checkpoint import grown
+    from lade_chat.loading.model import checkpoint_folder
+    from lade_chat.loading.precision import parse_dtype
+    from lade_chat.loading.quiet import quiet
+
+    with quiet():
+        source = checkpoint_folder(plan.model, lambda *progress: line.show_event(Loading(*progress)))
+        line.show(f"growing the model to the shape of {plan.like} …")
+        wide = parse_dtype(plan.model.dtype) in (parse_dtype("float32"), parse_dtype("float64"))
+        folder, words = grown(source, plan.like, "float32" if wide else "bfloat16")
+    return replace(plan, model=msgspec.structs.replace(plan.model, path=str(folder))), words
+
+
 def _ranks(plan: Plan) -> Ranks:
     """Start the other processes, if any, on loading the same model."""
     from lade_chat.engine.ranks.group import Ranks
@@ -225,11 +265,8 @@ def _ranks(plan: Plan) -> Ranks:
 
     if plan.model.processes > 1 and plan.random_weights is not None:
         raise LadeChatError("--random-weights needs a single process.")
-    if plan.model.tensor_parallel > 1 and plan.pad_cost is not None:
-        raise LadeChatError("--pad-cost and --tensor-parallel exclude one another.")
     ranks = Ranks()
-    change = None if plan.pad_cost is None else ("lade_chat.bench.padding:padded", plan.pad_cost)
-    ranks.assign(plan.model, change)
+    ranks.assign(plan.model)
     return ranks
 
 
@@ -237,30 +274,21 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
     """Load the model and the draft model, if any, with their notices on stderr."""
     import msgspec
 
+    from lade_chat.cli.running.engine_run import load_model
     from lade_chat.loading.checkpoint import check_files
-    from lade_chat.loading.model import load
-    from lade_chat.presentation.sanitize import printable
-    from lade_chat.protocol.events import Loading
 
-    # The cost of a step is known only after padding.
+    # Steps are measured under the benchmark's own conditions.
     wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
     if plan.assistant_model is not None:
         wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
     for options in wanted:
         check_files(options.path, allow_pickle=options.allow_pickle)
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
-    models = []
-    for options in wanted:
-        models.append(load(options, lambda *progress: line.show_event(Loading(*progress))))
-        line.clear()
-        for notice in models[-1].info.notices:
-            sys.stderr.write(f"{printable(notice)}\n")
+    models = [load_model(options, line) for options in wanted]
     return models[0], models[1] if len(models) > 1 else None
 
 
 @contextmanager
 def _out_of_memory_errors() -> Iterator[None]:
-    """Turn a lack of memory into an error of one line."""
     from lade_chat.errors import OutOfMemoryError, does_not_fit_message, is_out_of_memory
 
     try:

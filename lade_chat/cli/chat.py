@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lade_chat import __version__
 from lade_chat.cli.exit_codes import FAILURE, epilog
-from lade_chat.cli.flags.arguments import Continue, DataDir, Resume, Theme
+from lade_chat.cli.flags.arguments import Continue, DataDir, Remember, Resume, Theme
 from lade_chat.cli.flags.settings import origins
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
-from lade_chat.cli.running.streams import has_terminal
+from lade_chat.cli.running.streams import require_terminal
 
 if TYPE_CHECKING:
     from lade_chat.settings.preferences import Preferences
+    from lade_chat.store.store import Store
 
 EPILOG = epilog("""
 lade-chat
@@ -48,6 +48,7 @@ def chat(
     resume: Resume = None,
     continue_latest: Continue = False,
     data_dir: DataDir = None,
+    remember: Remember = True,
     theme: Theme = None,
 ) -> None:
     """Chat with a causal language model, decoded by exact lookahead decoding.
@@ -57,17 +58,18 @@ def chat(
     if context.invoked_subcommand is None:
         if resume is not None and continue_latest:
             raise usage("--resume and --continue exclude one another")
-        if not has_terminal():
-            raise usage("the chat needs a terminal; in a pipe or a script use: lade-chat ask PROMPT")
+        require_terminal("the chat", "; in a pipe or a script use: lade-chat ask PROMPT")
         from lade_chat.settings.preferences import Preferences
+        from lade_chat.store.store import Store
 
         preferences = Preferences.of(context.obj, origins(context, context.obj), theme, options.colours.view)
-        raise typer.Exit(open_chat(options, data_dir, preferences, resume=resume, latest=continue_latest))
+        store = Store(data_dir, remember=remember)
+        raise typer.Exit(open_chat(options, store, preferences, resume=resume, latest=continue_latest))
 
 
 def open_chat(
     options: SharedOptions,
-    data_dir: Path | None,
+    store: Store,
     preferences: Preferences,
     *,
     resume: str | None,
@@ -77,11 +79,10 @@ def open_chat(
     """Open the chat and return the exit code. ``engine``: ``module:factory`` of an engine other than the chat's."""
     from lade_chat.cli.running.shutdown import end_in_time
     from lade_chat.engine.process.client import EngineClient
-    from lade_chat.store.store import Store
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.conversations.session import Start
 
-    client, store = EngineClient(engine), Store(data_dir)
+    client = EngineClient(engine)
     try:
         chat_app = ChatApp(
             client,

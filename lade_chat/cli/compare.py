@@ -31,8 +31,8 @@ from lade_chat.cli.running.race import SLOWER, Result, run_race
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.running.suite_races import compare_suites
 from lade_chat.export.content import Content
-from lade_chat.presentation.colours import ColourView
-from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, contender
+from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, parse
+from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions
 from lade_chat.suites.files import read_suites
@@ -72,7 +72,7 @@ def compare(
 
     The sides are what --left and --right say, so --no-lookahead changes nothing here.
     """
-    sides = contender(left, options.sizes()), contender(right, options.sizes())
+    sides = parse(left, options.sizes()), parse(right, options.sizes())
     suites = _suites(prompt, suite, prompts, limit)
     if suites is not None:
         if export:

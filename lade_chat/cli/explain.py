@@ -10,8 +10,7 @@ import typer
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Theme
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
-from lade_chat.cli.flags.usage import usage
-from lade_chat.cli.running.streams import has_terminal
+from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS
 
@@ -50,8 +49,7 @@ def explain(
     Three short walks, from start to end with the space bar: guesses that settle, n-grams that are collected, guesses
     that are verified; beside each step its attention mask.
     """
-    if not has_terminal():
-        raise usage("explain needs a terminal")
+    require_terminal("explain")
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.loading.checkpoint import check_files
     from lade_chat.tui.explain.app import ExplainApp

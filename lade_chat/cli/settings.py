@@ -88,6 +88,10 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
+        if name == "keys" or name.startswith("keys."):
+            raise typer.BadParameter(
+                f'keys are set in the file: a line such as help = "f1" below [keys] in {settings.path}'
+            )
         if name not in SETTINGS:
             near = nearest(name, SETTINGS)
             raise typer.BadParameter(f"there is no setting {name}{f'; did you mean {near}?' if near else ''}")

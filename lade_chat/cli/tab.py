@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.colours import ColourView
+from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.settings import Origin, load
 from lade_chat.threads import limit_spinning
@@ -28,6 +28,7 @@ class TabOptions(msgspec.Struct, frozen=True):
     debug: bool
     theme: str | None
     data_dir: str | None
+    remember: bool
     origins: dict[str, Origin]
     colours: ColourView | None = None
 
@@ -64,7 +65,7 @@ def _run(tab: TabOptions) -> int:
         tab.decoding,
         system=tab.system,
         debug=tab.debug,
-        store=Store(Path(tab.data_dir) if tab.data_dir else None),
+        store=Store(Path(tab.data_dir) if tab.data_dir else None, remember=tab.remember),
         preferences=Preferences.of(
             settings,
             tab.origins,

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
-from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
+from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr, load_model
 from lade_chat.cli.running.output import PassingLine, print_json
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError, beyond_context_message
+from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.events import Loading
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Sizes
 from lade_chat.settings.catalogue import SAMPLING_SETTINGS
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
-    from lade_chat.engine.tuning import Chain, Outcome, StepTime, Window
+    from lade_chat.engine.tuning import Chain, Outcome, StepTime, Tuning, Window
+    from lade_chat.loading.model import LoadedModel
 
 EPILOG = epilog("""
 lade-chat tune
@@ -54,75 +53,59 @@ def tune(
 
 def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: bool, as_json: bool) -> int:
     """Measure, print and return the exit code; ``more`` are further sizes for the sweep. Raises LadeChatError."""
-    from rich import filesize
-    from rich.console import Console
-
-    from lade_chat.loading.checkpoint import check_files
-    from lade_chat.loading.model import load
-
     require_output()
     check_files(model_options.path, allow_pickle=model_options.allow_pickle)
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
-        from lade_chat.engine.ranks.group import Ranks
+        loaded = _loaded(model_options, more, line)
+        from lade_chat.engine.tuning import sweep, tuning
 
-        ranks = Ranks()
-        ranks.assign(model_options)
-        loaded = load(model_options, lambda stage, done, total: line.show_event(Loading(stage, done, total)))
-        line.clear()
-        sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices))
-        if more and (problem := beyond_context_message(more.window_size, more.ngram_size, loaded.info.context_window)):
-            raise LadeChatError(problem)
-        if not loaded.info.lookahead_supported:
-            raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
-        if model_options.compiled:
-            loaded = compile_steps(loaded, line)
-        line.show("waiting for the other processes …" if model_options.processes > 1 else "")
-        loaded = ranks.attach_all(loaded)
-        from lade_chat.engine.tuning import (
-            ACCEPTANCES,
-            WINDOWS,
-            best_chain,
-            copied_bytes,
-            step_times,
-            sweep,
-            window_cost,
-        )
-        from lade_chat.loading.step_costs import measure
-
-        line.show("measuring the cost of a step …")
-        loaded = ranks.with_shared_cost(replace(loaded, step_cost=measure(loaded)))
         cost = loaded.shared_cost or loaded.step_cost
         assert cost is not None
-        times = step_times(cost)
-        relative = cost.relative(times[-1].tokens).tolist()
-        chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
-        windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
-        outcomes = None
+        report = tuning(cost, loaded)
         if with_sweep:
             outcomes = sweep(loaded, more, lambda name, done, total: line.show(f"trying {name} · {done / total:.0%}"))
+            report = report._replace(sweep=outcomes)
         line.clear()
         if as_json:
-            info = loaded.info
-            model = {"model": info.name, "device": info.device, "dtype": info.dtype, "compiled": info.compiled}
-            model |= {"lookahead_workers": info.lookahead_workers, "tensor_parallel": info.tensor_parallel}
-            model |= {"copied_weight_bytes": copied_bytes(loaded)}
-            parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
-                "steps": times,
-                "chains": chains,
-                "windows": windows,
-                "sweep": outcomes or [],
-            }
-            print_json({**model, **{name: [row._asdict() for row in rows] for name, rows in parts.items()}}, out)
+            print_json(_as_json(loaded.info, report), out)
         else:
-            console = Console(file=out, highlight=False, markup=False)
-            console.print(_heading(loaded.info))
-            _print(console, times, chains, windows, outcomes)
-            if copied := copied_bytes(loaded):
-                copies = filesize.decimal(copied)
-                console.print(f"\nCopies of the weights for steps over several tokens: {copies}.")
+            _print(loaded.info, report, out)
     return 0
+
+
+def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> LoadedModel:
+    """Load the model on all ranks and measure the cost of its steps. Raises LadeChatError."""
+    from lade_chat.engine.ranks.group import Ranks
+
+    ranks = Ranks()
+    ranks.assign(options)
+    loaded = load_model(options, line)
+    if more and (problem := beyond_context_message(more.window_size, more.ngram_size, loaded.info.context_window)):
+        raise LadeChatError(problem)
+    if not loaded.info.lookahead_supported:
+        raise LadeChatError("There is nothing to tune: lookahead cannot serve this model, it is decoded plainly.")
+    if options.compiled:
+        loaded = compile_steps(loaded, line)
+    line.show("waiting for the other processes …" if options.processes > 1 else "")
+    loaded = ranks.attach_all(loaded)
+    from lade_chat.loading.step_costs import measure
+
+    line.show("measuring the cost of a step …")
+    return ranks.with_shared_cost(replace(loaded, step_cost=measure(loaded)))
+
+
+def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
+    names = ("device", "dtype", "compiled", "lookahead_workers", "tensor_parallel")
+    model = {"model": info.name, **{name: getattr(info, name) for name in names}}
+    parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
+        "steps": report.steps,
+        "chains": report.chains,
+        "windows": report.windows,
+        "sweep": report.sweep,
+    }
+    rows = {name: [row._asdict() for row in part] for name, part in parts.items()}
+    return {**model, "copied_weight_bytes": report.copied_bytes, **rows}
 
 
 def _heading(info: ModelInfo) -> str:
@@ -134,21 +117,27 @@ def _heading(info: ModelInfo) -> str:
     return " · ".join(parts)
 
 
-def _print(
-    console: Console, times: list[StepTime], chains: list[Chain], windows: list[Window], outcomes: list[Outcome] | None
-) -> None:
-    console.print(_curve(times))
+def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
+    from rich import filesize
+    from rich.console import Console
+
+    console = Console(file=out, highlight=False, markup=False)
+    console.print(_heading(info))
+    console.print(_curve(report.steps))
     console.print("\nCandidates in a row that pay, by how often each is right:")
-    for chain in chains:
+    for chain in report.chains:
         pays = f"{chain.candidates:2} pay: {chain.speedup:.2f}x" if chain.candidates else "none pays"
         console.print(f"  {chain.acceptance:.0%}  {pays}")
     console.print("\nTokens per step that a window must gain to pay for itself:")
-    for window in windows:
+    for window in report.windows:
         size = f"W{window.window_size} N{window.ngram_size}"
         console.print(f"  {size:6}  {window.break_even:.2f}  ({window.tokens} tokens wide)")
-    if outcomes is not None:
+    if report.sweep:
         console.print()
-        console.print(_sweep(outcomes))
+        console.print(_sweep(report.sweep))
+    if report.copied_bytes:
+        copies = filesize.decimal(report.copied_bytes)
+        console.print(f"\nCopies of the weights for steps over several tokens: {copies}.")
 
 
 def _curve(times: list[StepTime]) -> Table:
@@ -161,7 +150,7 @@ def _curve(times: list[StepTime]) -> Table:
     return table
 
 
-def _sweep(outcomes: list[Outcome]) -> Table:
+def _sweep(outcomes: Sequence[Outcome]) -> Table:
     table = _table("sizes", "tokens/step", "tok/s", "against plain")
     table.columns[0].justify = "left"
     for outcome in outcomes:

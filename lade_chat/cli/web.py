@@ -17,7 +17,7 @@ from typing import Annotated
 import typer
 
 from lade_chat.cli.exit_codes import epilog
-from lade_chat.cli.flags.arguments import DataDir, Theme, whole
+from lade_chat.cli.flags.arguments import DataDir, Remember, Theme, whole
 from lade_chat.cli.flags.settings import origins
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
@@ -50,6 +50,7 @@ def web(
     open_browser: Annotated[bool, typer.Option("--open", help="Open the address in this machine's browser.")] = False,
     theme: Theme = None,
     data_dir: DataDir = None,
+    remember: Remember = True,
 ) -> None:
     """Serve the chat to a browser.
 
@@ -60,7 +61,10 @@ def web(
         raise usage("--host is empty: give an address of this machine, as 127.0.0.1")
     given = origins(context, context.obj)
     own = theme if given["theme"] == "flag" else None  # else each tab reads the settings when it is opened
-    raise typer.Exit(serve(options, host, port, theme=own, data_dir=data_dir, origins=given, open_browser=open_browser))
+    code = serve(
+        options, host, port, theme=own, data_dir=data_dir, remember=remember, origins=given, open_browser=open_browser
+    )
+    raise typer.Exit(code)
 
 
 def serve(
@@ -72,6 +76,7 @@ def serve(
     data_dir: Path | None,
     origins: Mapping[str, Origin],
     open_browser: bool,
+    remember: bool = True,
     engine: str | None = None,
 ) -> int:
     """Serve until Ctrl+C and return the exit code. Raises LadeChatError.
@@ -96,7 +101,7 @@ def serve(
     folder_name = str(data_dir.resolve()) if data_dir is not None else None
     colours = options.colours.view if origins.get("colours") == "flag" else None
     tab = TabOptions(
-        model, options.decoding(), options.system, options.debug, theme, folder_name, dict(origins), colours
+        model, options.decoding(), options.system, options.debug, theme, folder_name, remember, dict(origins), colours
     )
     token = new_secret()
     url = f"http://{_browser_host(host)}:{port}/?token={token}"
@@ -122,14 +127,12 @@ def serve(
 
 
 def _browser_host(host: str) -> str:
-    """The host as part of a URL."""
     if host in ("0.0.0.0", "::"):
         return socket.gethostname()
     return f"[{host}]" if ":" in host else host
 
 
 def _tab_command() -> str:
-    """The shell command that runs the chat of one tab."""
     words = [sys.executable, "-c", _BOOT.format(path=sys.path)]
     return subprocess.list2cmdline(words) if os.name == "nt" else shlex.join(words)
 

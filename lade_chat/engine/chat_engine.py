@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from queue import SimpleQueue
 from threading import Thread
 from time import monotonic
 from typing import TypeAlias
 
+import msgspec
+
 from decoding import Session
+from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
 from lade_chat.engine.explain import MAX_NEW_TOKENS, explain
+from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt, build_prompt
 from lade_chat.engine.ranks.group import Ranks
+from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
 from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
-from lade_chat.protocol.commands import Compare, Explain, Load, Reply
+from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, Remember, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading, ReplyFinished, ReplyStarted
-from lade_chat.protocol.values import DecodingOptions, ModelOptions, Stage, Statistics
+from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelOptions, Stage, Statistics
 
 CHECK_SECONDS = 30.0
 """Shortest time between two checks of the step cost; replies of fewer than ``LONG_REPLY`` tokens trigger none."""
@@ -43,6 +50,8 @@ class ChatEngine:
         self._loaded: LoadedModel | None = None
         self._session: Session | None = None
         self._history = SessionHistory()
+        self._earlier: tuple[EarlierReply, ...] = ()
+        """Replies of earlier conversations, of the model that is loaded."""
         self._checked = -math.inf
         self._remembered = -math.inf
         self._ranks = Ranks()
@@ -55,7 +64,7 @@ class ChatEngine:
         if self._session is None:
             return None
         present = (self._session, self._history)
-        self._session, self._history = cached or (fresh(self._session), SessionHistory())
+        self._session, self._history = cached or self._fresh(self._earlier)
         return present
 
     def handle(self, job: Job) -> Iterator[Event]:
@@ -70,6 +79,10 @@ class ChatEngine:
                     yield from self._race(with_seed(command), job)
                 case Explain() as command:
                     yield from self._explain(command, job)
+                case Remember() as command:
+                    self._remember(command)
+                case Prefill() as command:
+                    self._prefill(command, job)
         except (LadeChatError, MemoryError, RuntimeError) as error:
             if isinstance(job.command, Load):
                 raise
@@ -79,6 +92,38 @@ class ChatEngine:
                 yield Failed(one_line(error))
             else:
                 raise
+
+    def _fresh(self, earlier: Sequence[EarlierReply]) -> Cached:
+        """A session that has seen nothing but these replies."""
+        assert self._session is not None
+        session = fresh(self._session)
+        session.remember([reply.ids for reply in earlier])
+        return session, SessionHistory()
+
+    def _remember(self, command: Remember) -> None:
+        if self._loaded is None or self._session is None or self._loaded.info.fingerprint != command.fingerprint:
+            return
+        # An imported file may hold anything.
+        size = vocabulary_size(self._session.model)
+        self._earlier = tuple(
+            each for each in command.replies if each.ids and 0 <= min(each.ids) <= max(each.ids) < size
+        )
+        if command.forget:
+            self._session, self._history = self._fresh(self._earlier)
+        else:
+            texts = [reply.ids for reply in self._earlier]
+            self._session.remember(texts)
+            self._history.remember(texts)
+
+    def _prefill(self, command: Prefill, job: Job) -> None:
+        """Read ahead; nobody has asked for it, so errors are not told."""
+        *before, last = command.messages
+        with suppress(LadeChatError, MemoryError):
+            one, other = (
+                self._prepare(Reply((*before, Message(last.role, last.content + more)), command.options))
+                for more in TYPED_NEXT
+            )
+            read_ahead(one[1], one[2].ids, other[2].ids, lambda: job.stopped)
 
     def _load(self, options: ModelOptions) -> Iterator[Event]:
         """Load on a separate thread, so that progress can be reported meanwhile.
@@ -116,7 +161,7 @@ class ChatEngine:
     def _forget_model(self) -> None:
         self._remember_step_cost(after=0.0)
         self._loaded = self._session = None
-        self._history = SessionHistory()
+        self._history, self._earlier = SessionHistory(), ()
 
     def _reply(self, command: Reply, job: Job) -> Iterator[Event]:
         loaded, session, prompt = self._prepare(command)
@@ -154,7 +199,14 @@ class ChatEngine:
         loaded, session, prompt = self._prepare(command)
         check(command, loaded)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        start = fresh(session) if command.fresh else self._history.start(prompt.ids, session)
+        question = command.messages[-1].content
+        unanswered = [reply for reply in self._earlier if reply.question != question]
+        if command.fresh:
+            start = fresh(session)
+        elif len(unanswered) < len(self._earlier):  # an earlier conversation has seen the answer
+            start = self._fresh(unanswered)[0]
+        else:
+            start = self._history.start(prompt.ids, session)
         yield from compare(loaded, start, prompt, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:
@@ -185,6 +237,8 @@ def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
     """Load the model on all ranks, compile its steps if asked to, and measure their cost if lookahead needs it."""
     ranks.assign(options)
     loaded = load(options, report)
+    mark = fingerprint(loaded.model, loaded.tokenizer)
+    loaded = replace(loaded, info=msgspec.structs.replace(loaded.info, fingerprint=mark))
     if options.compiled:
         report("compile", 0, 1)
         loaded = with_compiled_steps(loaded)

@@ -107,7 +107,6 @@ class _Tutorial:
         return Convergence("".join(begun), len(self._prompt.ids), template, tuple(iterations))
 
     def _look_ahead(self) -> Iterator[None]:
-        """Decode the reply by lookahead; yields after each step."""
         session = Session(self._loaded.model)
         inspector = Inspector(self._loaded.tokenizer)
         details: list[StepDetail] = []

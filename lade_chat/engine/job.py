@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from threading import Condition
 
-from lade_chat.protocol.commands import Compare, Explain, JobCommand, Load, Reply
+from lade_chat.protocol.commands import Compare, Explain, JobCommand, Load, Prefill, Remember, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished
 from lade_chat.protocol.tutorial import ExplainFinished
 from lade_chat.protocol.values import Statistics
@@ -29,9 +29,14 @@ class Job:
         self._allowed_steps = 0
         self._on_stop: Callable[[], None] = lambda: None
 
+    @property
+    def is_background(self) -> bool:
+        """True if nobody waits for it."""
+        return isinstance(self.command, Remember | Prefill)
+
     def stop(self) -> None:
-        """End at the next step. A load goes on."""
-        if not isinstance(self.command, Load):
+        """End at the next step. A load goes on, and what is to be remembered is."""
+        if not isinstance(self.command, Load | Remember):
             self.stopped = True
             self._wake()
             self._on_stop()
@@ -92,6 +97,7 @@ class Job:
         """The events of a job that was stopped before it began."""
         if isinstance(self.command, Explain):
             yield ExplainFinished()
+        if not isinstance(self.command, Reply | Compare):
             return
         yield ReplyFinished("cancelled", Statistics(), side="left")
         if isinstance(self.command, Compare):

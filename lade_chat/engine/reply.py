@@ -31,7 +31,7 @@ from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.stop_strings import StopStrings
 from lade_chat.loading.model import LoadedModel
-from lade_chat.presentation.methods import NEED_LOOKAHEAD
+from lade_chat.presentation.methods import words_of
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import DecodingOptions, FinishReason, MethodSpec, Piece, Side, Sizes
@@ -121,9 +121,8 @@ class ReplyRun:
             self._job.wait()
 
     def _is_lookahead(self) -> bool:
-        """Return True if the next step uses lookahead."""
         if self._compared is not None:
-            return self._compared.method.name in NEED_LOOKAHEAD
+            return words_of(self._compared.method).needs_lookahead
         return self._job.lookahead and self._loaded.info.lookahead_supported
 
     def _prefill(self) -> Iterator[Event | None]:

@@ -61,9 +61,23 @@ class Outcome(NamedTuple):
     speedup: float
 
 
-def copied_bytes(loaded: LoadedModel) -> int:
-    """Memory of the weights' second copies, packed for steps over several tokens."""
-    return packed_weight_bytes(loaded.model)
+class Tuning(NamedTuple):
+    """The report. ``copied_bytes``: memory of the weights' second copies, packed for steps over several tokens."""
+
+    steps: list[StepTime]
+    chains: list[Chain]
+    windows: list[Window]
+    copied_bytes: int
+    sweep: Sequence[Outcome] = ()
+
+
+def tuning(cost: StepCost, loaded: LoadedModel) -> Tuning:
+    """Derive the report from the cost of a step; the sweep is measured apart."""
+    times = step_times(cost)
+    relative = cost.relative(times[-1].tokens).tolist()
+    chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
+    windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
+    return Tuning(times, chains, windows, packed_weight_bytes(loaded.model))
 
 
 def step_times(cost: StepCost) -> list[StepTime]:
@@ -130,7 +144,6 @@ def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, i
 
 
 def _outcomes(steps: dict[str, list[Step]]) -> list[Outcome]:
-    """Sum up each setting's steps."""
     tokens = {name: sum(len(step.tokens) for step in taken) for name, taken in steps.items()}
     speeds = {name: tokens[name] / max(sum(step.seconds for step in taken), 1e-9) for name, taken in steps.items()}
     return [

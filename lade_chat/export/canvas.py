@@ -71,7 +71,6 @@ class Canvas:
 
 
 def _shade(ink: Ink, shade: int) -> int:
-    """A colour's place in the palette."""
     return INKS.index(ink) * SHADES + shade
 
 

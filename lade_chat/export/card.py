@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lade_chat.export.content import Content, figures_of, title_of
+from lade_chat.export.content import Content, metrics_of, title_of
 from lade_chat.export.layout import Line, Stretch, rows, width_of, written
 from lade_chat.export.recording import Recording
 from lade_chat.presentation.metrics import counted, fit, pack, part, seconds
@@ -147,20 +147,19 @@ def stretches(content: Content, side: Recording) -> list[Stretch]:
 
 
 def _pane(content: Content, side: Recording, column: int, width: int) -> Pane:
-    figures = pack(figures_of(side, titled=content.is_race), width)
+    metrics = pack(metrics_of(side, titled=content.is_race), width)
     return Pane(
         column,
         width,
         written(title_of(side), "dim"),
         rows(stretches(content, side), width),
-        rows([(figures, "dim", side.seconds)], width),
+        rows([(metrics, "dim", side.seconds)], width),
         tuple(side.times),
         side.seconds,
     )
 
 
 def _question(text: str, columns: int) -> tuple[Line, ...]:
-    """Return the question's first rows."""
     found = rows([(f"> {text.strip()}", "question", 0.0)], columns) if text.strip() else ()
     if len(found) <= QUESTION_ROWS:
         return found

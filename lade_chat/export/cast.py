@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from lade_chat.export.card import REPLY_COLUMNS, Card, card_of, stretches
-from lade_chat.export.content import Content, figures_of
+from lade_chat.export.content import Content, metrics_of
 from lade_chat.export.layout import Line, runs, width_of
 from lade_chat.export.theme import Colours, Ink, Theme, fixed, rgb
 from lade_chat.export.viewport import Viewport
@@ -58,7 +58,7 @@ def _reply(content: Content, colours: Colours, columns: int) -> Iterator[tuple[f
         text = "".join(_inked(printable(part), ink, colours) for ink, part in parts)
         if text:
             yield moment, text
-    lines = pack(figures_of(side, titled=False), columns).split("\n")
+    lines = pack(metrics_of(side, titled=False), columns).split("\n")
     yield side.seconds, "\r\n\r\n" + "".join(f"{_inked(line, 'dim', colours)}\r\n" for line in lines)
 
 
@@ -87,7 +87,7 @@ def _race(card: Card, colours: Colours) -> Iterator[tuple[float, str]]:
 
 
 def _rule(card: Card, height: int, colours: Colours) -> str:
-    """The line between the two texts, from their titles to their figures."""
+    """The line between the two texts, from their titles to their metrics."""
     if card.divider is None:
         return ""
     ink = _sgr(38, colours.rule)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from lade_chat.export.recording import Recording
 from lade_chat.presentation.attachments import folded
-from lade_chat.presentation.colours import ColourView, Shown, meanings, shown_as
 from lade_chat.presentation.methods import title
 from lade_chat.presentation.metrics import lookahead_forms, reply_parts
+from lade_chat.presentation.sources import ColourView, Shown, meanings, shown_as
 from lade_chat.protocol.values import ModelInfo, Piece
 
 NAME = "lade-chat"
@@ -59,7 +59,7 @@ def title_of(side: Recording) -> str:
     return lookahead_forms(side.statistics.lookahead, side.statistics.sizes)[0]
 
 
-def figures_of(side: Recording, *, titled: bool) -> list[str]:
-    """A reply's figures with their units, all but what its title says."""
-    figures = [part.forms[0] for part in reply_parts(side.statistics, side.finish_reason) if part.forms]
-    return [figure for figure in figures if not titled or figure != title_of(side)]
+def metrics_of(side: Recording, *, titled: bool) -> list[str]:
+    """A reply's metrics with their units, all but what its title says."""
+    metrics = [part.forms[0] for part in reply_parts(side.statistics, side.finish_reason) if part.forms]
+    return [metric for metric in metrics if not titled or metric != title_of(side)]

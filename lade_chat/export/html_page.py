@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from lade_chat.export.card import RACE_COLUMNS, REPLY_COLUMNS
-from lade_chat.export.content import Content, figures_of, title_of
+from lade_chat.export.content import Content, metrics_of, title_of
 from lade_chat.export.markup import safe
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme
@@ -22,11 +22,11 @@ body { margin: 0; padding: 0 max(1rem, 50% - COLUMNSch / 2) 2rem;
 header { margin: 0 -100vw 1rem; padding: .4rem 100vw; background: var(--bar) }
 h1, h2, pre, p, dl, dd { margin: 0; font: inherit }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; tab-size: 8; unicode-bidi: plaintext }
-h2, .figures, dd { color: var(--dim) }
+h2, .metrics, dd { color: var(--dim) }
 .question { color: var(--question); margin-bottom: 1rem }
-.figures { margin: 1rem 0 0 -3ch; clip-path: inset(0 0 0 3ch) }
-.figures span { display: inline-block; white-space: pre }
-.figures span:first-child { margin-left: 3ch }
+.metrics { margin: 1rem 0 0 -3ch; clip-path: inset(0 0 0 3ch) }
+.metrics span { display: inline-block; white-space: pre }
+.metrics span:first-child { margin-left: 3ch }
 .race { display: grid; grid-template-columns: 1fr 1fr }
 .race section { display: flex; flex-direction: column; min-width: 0; padding-right: 1.5ch }
 .race section + section { padding: 0 0 0 1.5ch; border-left: 1px solid var(--rule) }
@@ -82,12 +82,12 @@ def html_page(content: Content, theme: Theme, columns: int | None) -> bytes:
 def _section(content: Content, side: Recording) -> str:
     title = f"<h2>{safe(title_of(side))}</h2>" if content.is_race else ""
     # A separator goes with what is behind it, and at the beginning of a line is out of sight.
-    figures = "".join(
-        f"<span>{SEPARATOR if number else ''}{safe(figure)}</span>"
-        for number, figure in enumerate(figures_of(side, titled=content.is_race))
+    metrics = "".join(
+        f"<span>{SEPARATOR if number else ''}{safe(metric)}</span>"
+        for number, metric in enumerate(metrics_of(side, titled=content.is_race))
     )
     text = _text(content, side)
-    return f'<section>{title}<pre class="text">\n{text}</pre><p class="figures">{figures}</p></section>'
+    return f'<section>{title}<pre class="text">\n{text}</pre><p class="metrics">{metrics}</p></section>'
 
 
 def _text(content: Content, side: Recording) -> str:

@@ -112,7 +112,6 @@ def _belongs(before: str, character: str) -> bool:
 
 
 def _is_regional(character: str) -> bool:
-    """Half a flag."""
     return "\U0001f1e6" <= character <= "\U0001f1ff"
 
 

@@ -53,7 +53,6 @@ def _divider(card: Card) -> Iterator[str]:
 
 
 def _grounds(row: int, column: int, line: Line) -> Iterator[str]:
-    """The tints behind a row."""
     for run in runs(line):
         if run.ink in DARK.tints:
             x, width = _n(_left(column + run.column)), _n(run.width * CELL)
@@ -131,5 +130,4 @@ def _rules(colours: Colours) -> str:
 
 
 def _n(value: float) -> str:
-    """A number without needless digits."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -36,7 +36,6 @@ class Viewport:
         return [(row - top, self._shown(row)) for row in range(max(first, top), self._last_shown() + 1)]
 
     def _goes_on(self, moment: float) -> bool:
-        """Tell whether anything below the current row has appeared."""
         following = next((line[0] for line in self._lines[self._row + 1 :] if line), None)
         return following is not None and following.seconds <= moment
 

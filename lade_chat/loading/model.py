@@ -95,10 +95,17 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
     from lade_chat.loading.precision import choose_device, parse_dtype
     from lade_chat.loading.tokenization import load_tokenizer
-    from lade_chat.loading.weights import dtype_for, placement, read_weights
+    from lade_chat.loading.weights import (
+        check_quantize,
+        dtype_for,
+        placement,
+        quantize,
+        read_weights,
+        stored_dtype,
+    )
 
     device, requested = choose_device(options.device), parse_dtype(options.dtype)
-    folder = _folder(options, report)
+    folder = checkpoint_folder(options, report)
     config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
     notices = [plain_attention(config)]
     check_tokenizer(folder)
@@ -110,11 +117,17 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     report("tokenizer", 1, 1)
 
     dtype = dtype_for(weights, config, requested, device, what=_what(options))
+    if options.quantize:
+        check_quantize(options, config, device)
+        dtype = requested or stored_dtype(weights, config)
     placed = placement(options, config)
     model, unused = read_weights(
         folder, config, weights, dtype, trust_remote_code=options.trust_remote_code, placement=placed
     )
-    if not placed:
+    parameters = model.num_parameters()
+    if options.quantize:
+        quantize(model, options.quantize, requested, lambda done, total: report("weights", done, total))
+    elif not placed:
         model.to(device)
     notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
 
@@ -123,11 +136,10 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     supported, reason = _lookahead(model)
     notices.append(reason)
     report("probe", 1, 1)
-    parameters = model.num_parameters()
     info = ModelInfo(
         name=_name(options.path, parameters),
         device=_devices(model),
-        dtype=str(dtype).removeprefix("torch."),
+        dtype=options.quantize or str(dtype).removeprefix("torch."),
         parameters=parameters,
         context_window=context_window(config),
         lookahead_supported=supported,
@@ -136,8 +148,8 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer))
 
 
-def _folder(options: ModelOptions, report: Report) -> Path:
-    """The checkpoint's folder, downloaded if necessary."""
+def checkpoint_folder(options: ModelOptions, report: Report) -> Path:
+    """Return the checkpoint's folder, downloaded if necessary. Raises ModelError if there is none."""
     if options.path is None:
         return bundled_model_path()
     folder = local_folder(options.path)
@@ -182,12 +194,12 @@ def _check_numbers(model: Any, tokenizer: Any, *, what: str) -> None:
 
 def _lookahead(model: Any) -> tuple[bool, str | None]:
     """Lookahead support of the model, and a notice with the reason if there is none."""
-    from decoding import lookahead_support
+    from lade_chat.loading.remembered import lookahead_support
 
-    support = lookahead_support(model)
-    if support.supported:
+    supported, reason = lookahead_support(model)
+    if supported:
         return True, None
-    return False, f"Lookahead is off: {(support.reason or 'not supported').rstrip('.')}. Decoding plainly."
+    return False, f"Lookahead is off: {(reason or 'not supported').rstrip('.')}. Decoding plainly."
 
 
 def _eos_token_ids(model: Any, tokenizer: Any) -> tuple[int, ...]:

@@ -1,31 +1,23 @@
-"""Saves the measured step cost of each model on this machine, so that it is not measured at every start.
-
-The file is in the user's cache folder. It can always be rebuilt, so errors in reading or writing it are ignored.
-"""
+"""Saves the measured step cost of each model on this machine, so that it is not measured at every start."""
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import sha256
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lade_chat.atomic_write import atomic_write
 from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.remembered import digest_of, read, write
 
 if TYPE_CHECKING:
     import torch
 
     from decoding import StepCost
 
-MAX_ENTRIES = 50
-"""Models and machines remembered; the oldest entry is dropped first."""
-_METHOD_VERSION = 4
+FILE = "step-costs"
+_METHOD_VERSION = 5
 """Increment when the implementation of steps changes, to measure again."""
-_IRRELEVANT_KEYS = ("_name_or_path", "transformers_version")
 
 
 def with_step_cost(loaded: LoadedModel) -> LoadedModel:
@@ -43,15 +35,17 @@ def with_checked_step_cost(loaded: LoadedModel) -> LoadedModel:
 
 
 def step_cost_for(loaded: LoadedModel) -> StepCost:
-    """The saved step cost if it still holds, otherwise a new measurement (half a second)."""
-    from decoding import StepCost, still_holds
+    """Return the saved step cost, otherwise a new measurement.
 
-    known = _read().get(_key(loaded))
+    A saved one is not checked here, since the first reply waits for this: live steps correct it, and
+    :func:`with_checked_step_cost` checks one by which no candidate pays.
+    """
+    from decoding import StepCost
+
+    known = read(FILE).get(_key(loaded))
     if isinstance(known, dict):
         with suppress(ValueError):
-            remembered = StepCost.from_dict(known)
-            if still_holds(loaded.model, remembered, compiled=loaded.info.compiled):
-                return remembered
+            return StepCost.from_dict(known)
     return measure(loaded)
 
 
@@ -66,38 +60,16 @@ def measure(loaded: LoadedModel) -> StepCost:
 
 def remember(loaded: LoadedModel, cost: StepCost) -> None:
     """Save the cost, which live steps may have refined, for the next start."""
-    key, entries = _key(loaded), _read()
-    entries.pop(key, None)
-    entries[key] = cost.as_dict()
-    kept = dict(list(entries.items())[-MAX_ENTRIES:])
-    with suppress(OSError):
-        atomic_write(_file(), json.dumps(kept, indent=1).encode())
-
-
-def _file() -> Path:
-    from platformdirs import user_cache_path
-
-    return user_cache_path("lade-chat", appauthor=False) / "step-costs.json"
-
-
-def _read() -> dict[str, Any]:
-    try:
-        entries = json.loads(_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return entries if isinstance(entries, dict) else {}
+    write(FILE, _key(loaded), cost.as_dict())
 
 
 def _key(loaded: LoadedModel) -> str:
     """Everything the cost depends on: the model's shape, device, dtype, threads, torch, and our own implementation."""
     import torch
 
-    config = loaded.model.config
-    shape = {name: value for name, value in config.to_dict().items() if name not in _IRRELEVANT_KEYS}
-    described = json.dumps([shape, getattr(config, "_attn_implementation", None)], sort_keys=True, default=str)
     return " | ".join(
         (
-            f"{type(loaded.model).__name__} {sha256(described.encode()).hexdigest()[:16]}",
+            digest_of(loaded.model),
             _device_name(loaded.model.device),
             loaded.info.dtype,
             f"{torch.get_num_threads()} threads",

@@ -7,7 +7,9 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from functools import lru_cache
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
@@ -54,9 +56,13 @@ def render(tokenizer: Any, conversation: list[dict[str, str]], *, generation_pro
 
 
 def prepare(path: str | None) -> None:
-    """Start the process in advance; the bundled model (None) does not need it."""
-    if path is not None:
-        _process.start()
+    """Start the process in advance, which takes as long as the weights; the bundled template does not need it."""
+    if path is None:
+        return
+    with suppress(OSError, RuntimeError, ValueError):
+        if (Path(path).expanduser() / "chat_template.jinja").read_text(encoding="utf-8") == _bundled_template():
+            return
+    _process.start()
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from pickle import UnpicklingError
@@ -24,11 +24,7 @@ def dtype_for(
     weights: Weights, config: Any, requested: torch.dtype | None, device: torch.device, *, what: str
 ) -> torch.dtype:
     """The dtype to load in (see ``choose_dtype``). Raises OutOfMemoryError if the weights exceed the memory."""
-    import torch
-
-    stored = getattr(config, "dtype", None) or _STORED.get(weights.dtype or "", "float32")
-    stored = getattr(torch, stored) if isinstance(stored, str) else stored
-    dtype = choose_dtype(requested, device, stored, weights.parameters)
+    dtype = choose_dtype(requested, device, stored_dtype(weights, config), weights.parameters)
     needed, memory = weights.parameters * dtype.itemsize, memory_bytes()
     if quantisation(config) is not None:
         # Quantised weights stay as they are stored.
@@ -40,6 +36,42 @@ def dtype_for(
         )
         raise OutOfMemoryError(f"{does_not_fit_message(what)} {figures}")
     return dtype
+
+
+def stored_dtype(weights: Weights, config: Any) -> torch.dtype:
+    """The dtype that a checkpoint's weights are stored in."""
+    import torch
+
+    stored = getattr(config, "dtype", None) or _STORED.get(weights.dtype or "", "float32")
+    found: torch.dtype = getattr(torch, stored) if isinstance(stored, str) else stored
+    return found
+
+
+def check_quantize(options: ModelOptions, config: Any, device: torch.device) -> None:
+    """Raise ModelError unless ``--quantize`` names a method that goes with everything else."""
+    problem = None
+    if options.quantize != "int8":
+        problem = "knows only int8"
+    elif device.type != "cpu":
+        problem = f"is for models on a CPU, not on {device.type}"
+    elif options.processes > 1 or options.device_map is not None or options.compiled:
+        problem = "does not go with --compile, --device-map or several processes"
+    elif (method := quantisation(config)) is not None:
+        problem = f"does not go with a checkpoint that is quantised already, with {method}"
+    if problem is not None:
+        raise ModelError(f"--quantize {problem}.")
+
+
+def quantize(model: Any, method: str, dtype: torch.dtype | None, report: Callable[[int, int], None]) -> None:
+    """Quantise a model in place; activations are of ``dtype``, float32 if None. Raises ModelError if it cannot be."""
+    import torch
+
+    import decoding
+
+    try:
+        decoding.quantize(model, method, dtype=dtype or torch.float32, on_layer=report)
+    except NotImplementedError as error:
+        raise ModelError(f"--quantize {method} cannot serve this model: {error}.") from error
 
 
 def quantisation(config: Any) -> str | None:

@@ -1,32 +1,66 @@
-"""Decoding methods by name, for races and the benchmark: how to ask for them, and their titles."""
+"""Decoding methods by name, for races and the benchmark: how to ask for them, their titles, what they need."""
 
 from __future__ import annotations
 
-from typing import get_args
+from dataclasses import dataclass
 
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.metrics import sizes_name
-from lade_chat.protocol.values import MethodName, MethodSpec, Sizes
+from lade_chat.protocol.values import MethodSpec, Sizes
 
-NAMES: tuple[MethodName, ...] = get_args(MethodName)
-PLAIN: MethodName = "plain"
-LOOKAHEAD: MethodName = "lookahead"
-FIXED: MethodName = "lookahead-fixed"
-JACOBI: MethodName = "jacobi"
-GENERATE: MethodName = "hf-generate"
-PROMPT_LOOKUP: dict[MethodName, int] = {"hf-prompt-lookup-3": 3, "hf-prompt-lookup-10": 10}
+PLAIN, LOOKAHEAD, FIXED, JACOBI, GENERATE = "plain", "lookahead", "lookahead-fixed", "jacobi", "hf-generate"
+PROMPT_LOOKUP = {"hf-prompt-lookup-3": 3, "hf-prompt-lookup-10": 10}
 """The tokens that transformers' prompt lookup guesses at once, by method."""
 PAPER_SIZES = Sizes()
 
-NEED_LOOKAHEAD = frozenset({LOOKAHEAD, FIXED, JACOBI})
-"""Methods that need a model whose steps can hold several tokens or branches."""
-WITHOUT_GUESSES = frozenset({PLAIN, GENERATE})
-"""Methods without guesses: each token takes a step."""
-OWN_SAMPLING = frozenset({GENERATE, *PROMPT_LOOKUP})
-"""Methods of transformers, which sample another text from the same seed."""
+
+@dataclass(frozen=True)
+class MethodInWords:
+    """A method as people see it.
+
+    Attributes:
+        title: its name in a sentence; lookahead's sizes follow it.
+        meaning: the method in a few words.
+        needs_lookahead: it needs a model whose steps can hold several tokens or branches.
+        guesses: its steps may yield several tokens.
+        own_sampling: it samples another text from the same seed.
+    """
+
+    title: str
+    meaning: str
+    needs_lookahead: bool = False
+    guesses: bool = True
+    own_sampling: bool = False
 
 
-def contender(text: str, sizes: Sizes | None = None) -> MethodSpec:
+METHODS: dict[str, MethodInWords] = {
+    PLAIN: MethodInWords("plain decoding", "one token a step", guesses=False),
+    LOOKAHEAD: MethodInWords("lookahead", "as many guesses as pay here, step by step", needs_lookahead=True),
+    FIXED: MethodInWords(
+        "lookahead", "the paper's algorithm: window, n-grams, guess set of these sizes", needs_lookahead=True
+    ),
+    JACOBI: MethodInWords("Jacobi decoding", "a block of 16 guesses, iterated until it is right", needs_lookahead=True),
+    GENERATE: MethodInWords("generate", "transformers' own, one token a step", guesses=False, own_sampling=True),
+    **{
+        name: MethodInWords(
+            f"prompt lookup {tokens}",
+            f"transformers: guesses {tokens} tokens from n-grams of the text",
+            own_sampling=True,
+        )
+        for name, tokens in PROMPT_LOOKUP.items()
+    },
+}
+"""All that can race. A new one is a row here and a decoder in ``lade_chat.engine.comparison.decoders``."""
+
+
+def words_of(method: MethodSpec) -> MethodInWords:
+    """Return a method's words. Raises LadeChatError if there is no such method."""
+    if method.name not in METHODS:
+        raise LadeChatError(f"There is no method '{method.name}'. Choose from: {', '.join(METHODS)}.")
+    return METHODS[method.name]
+
+
+def parse(text: str, sizes: Sizes | None = None) -> MethodSpec:
     """Parse a method's name, or ``W,N,G`` for lookahead with these sizes.
 
     Args:
@@ -42,40 +76,23 @@ def contender(text: str, sizes: Sizes | None = None) -> MethodSpec:
         if ngram < 2:
             raise LadeChatError(f"The n-grams of '{text}' are too short: N, the second number, is at least 2.")
         return MethodSpec(FIXED, Sizes(window, ngram, guesses))
-    name = next((name for name in NAMES if name == wanted), None)
-    if name is None:
-        raise LadeChatError(f"There is no method '{text}'. Choose from: {', '.join(NAMES)}; or W,N,G as in 7,5,7.")
-    return in_force(MethodSpec(name), sizes)
+    if wanted not in METHODS:
+        raise LadeChatError(f"There is no method '{text}'. Choose from: {', '.join(METHODS)}; or W,N,G as in 7,5,7.")
+    return in_force(MethodSpec(wanted), sizes)
 
 
-def in_force(contender: MethodSpec, sizes: Sizes | None) -> MethodSpec:
-    """Resolve a contender's sizes, given the general ones."""
-    if contender.name == LOOKAHEAD and sizes is not None:
+def in_force(method: MethodSpec, sizes: Sizes | None) -> MethodSpec:
+    """Resolve a method's sizes, given the general ones."""
+    if method.name == LOOKAHEAD and sizes is not None:
         return MethodSpec(FIXED, sizes)
-    if contender.name == FIXED and contender.sizes is None:
+    if method.name == FIXED and method.sizes is None:
         return MethodSpec(FIXED, sizes or PAPER_SIZES)
-    return contender
+    return method
 
 
-def title(contender: MethodSpec) -> str:
+def title(method: MethodSpec) -> str:
     """Return the method's title: ``lookahead auto``, ``plain decoding``."""
-    if contender.name == LOOKAHEAD:
-        return "lookahead auto"
-    if contender.name == FIXED:
-        return f"lookahead {sizes_name(contender.sizes or PAPER_SIZES)}"
-    if contender.name in PROMPT_LOOKUP:
-        return f"prompt lookup {PROMPT_LOOKUP[contender.name]}"
-    return {PLAIN: "plain decoding", JACOBI: "Jacobi decoding", GENERATE: "generate"}[contender.name]
-
-
-def meaning(contender: MethodSpec) -> str:
-    """Describe the method in a few words."""
-    if contender.name in PROMPT_LOOKUP:
-        return f"transformers: guesses {PROMPT_LOOKUP[contender.name]} tokens from n-grams of the text"
-    return {
-        PLAIN: "one token a step",
-        LOOKAHEAD: "as many guesses as pay here, step by step",
-        FIXED: "the paper's algorithm: window, n-grams, guess set of these sizes",
-        JACOBI: "a block of 16 guesses, iterated until it is right",
-        GENERATE: "transformers' own, one token a step",
-    }[contender.name]
+    name = words_of(method).title
+    if method.name in (LOOKAHEAD, FIXED):
+        return f"{name} {sizes_name(method.sizes or (PAPER_SIZES if method.name == FIXED else None))}"
+    return name

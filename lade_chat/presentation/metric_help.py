@@ -22,7 +22,7 @@ METRIC_HELP: dict[str, str] = {
     " tokens by steps. Time as for tok/s.",
     # Of the debug panel.
     "speed-up over plain": "how much longer plain decoding would have taken: a plain step's time for each token after"
-    " the first, over the seconds since the first. It is the next figure, times a plain step's time, by a step's.",
+    " the first, over the seconds since the first. It is the next metric, times a plain step's time, by a step's.",
     "tokens/later step": "tokens per step without the first step, which reads the prompt and yields one token.",
     "a step takes": "the mean of the reply's steps, but for the first, which reads the prompt.",
     "a plain step takes": "the mean of the reply's own plain steps, if there are eight; else of plain steps"
@@ -58,6 +58,6 @@ METRIC_HELP: dict[str, str] = {
 }
 
 
-def measured(metrics: Iterable[str]) -> list[tuple[str, str]]:
+def metric_definitions(metrics: Iterable[str]) -> list[tuple[str, str]]:
     """Return each metric with its definition. Raises KeyError for a metric without one."""
     return [(metric, METRIC_HELP[metric]) for metric in dict.fromkeys(metrics)]

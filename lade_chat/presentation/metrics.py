@@ -10,19 +10,12 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from lade_chat.presentation.sources import SOURCES
-from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import DecodingOptions, FinishReason, ModelInfo, Sampling, Sizes, Statistics
 
 SEPARATOR = " · "
 
 EXACT_DTYPES = frozenset({"float32", "float64"})
 """In these precisions, switching lookahead can change the text only at exact ties."""
-ORIGINS: dict[Origin, str] = {
-    "plain": "chosen by the model, one a step",
-    **{name: source.meaning for name, source in SOURCES.items()},
-}
-"""Origins of tokens; all but the first were guessed and verified."""
 _REASONS: dict[FinishReason, tuple[str, ...]] = {
     "eos": ("end of reply",),
     "length": ("token limit",),
@@ -48,22 +41,22 @@ class Part(NamedTuple):
     """One metric: its rank (0 is left out last) and its texts, the longest first.
 
     ``room`` is reserved for the longest text as its number grows, so that a line that is redrawn does not rearrange
-    itself. ``figure`` is its name in :mod:`metric_help`.
+    itself. ``metric`` is its name in :mod:`metric_help`.
     """
 
     rank: int
     forms: tuple[str, ...]
     room: int = 0
-    figure: str = ""
+    metric: str = ""
 
     def width(self, form: int) -> int:
         growth = max(self.room - cell_len(self.forms[0]), 0)
         return cell_len(self.forms[form]) + growth
 
 
-def part(rank: int, *forms: str, room: int = 0, figure: str = "") -> Part:
+def part(rank: int, *forms: str, room: int = 0, metric: str = "") -> Part:
     """Make a part from its rank and its forms."""
-    return Part(rank, forms, room, figure)
+    return Part(rank, forms, room, metric)
 
 
 def fit(parts: Sequence[Part], width: int) -> str:
@@ -161,15 +154,18 @@ def options_forms(options: DecodingOptions, model: ModelInfo | None = None) -> t
     return lookahead_forms(options.lookahead, options.sizes)
 
 
-def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> list[Part]:
-    """Return a reply's metrics; without a reason it is still running, and its current speed is among them."""
+def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, lookahead: bool = True) -> list[Part]:
+    """Return a reply's metrics; without a reason it is still running, and its current speed is among them.
+
+    ``lookahead``: False leaves out whether lookahead is on, where that stands elsewhere.
+    """
     s = statistics
     parts = [
-        _figure("tok/s", 0, "999.9 tok/s", speed(s.tokens_per_second)),
-        _figure("tokens/step", 3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step"),
-        _figure("verified", 4, "100% verified", f"{s.verified_share:.0%} verified"),
-        _figure("first token", 6, "first token 99.99 s", f"first token {seconds(s.time_to_first_token)}"),
-        _figure(
+        _metric("tok/s", 0, "999.9 tok/s", speed(s.tokens_per_second)),
+        _metric("tokens/step", 3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step"),
+        _metric("verified", 4, "100% verified", f"{s.verified_share:.0%} verified"),
+        _metric("first token", 6, "first token 99.99 s", f"first token {seconds(s.time_to_first_token)}"),
+        _metric(
             "tokens in seconds",
             8,
             "9999 tokens in 99.99 s",
@@ -178,11 +174,11 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     ]
     if s.context_window:
         full = f"context {s.context_window}/{s.context_window}"
-        parts.append(_figure("context", 5, full, f"context {s.context_used}/{s.context_window}"))
-    if s.method is None:  # in a race the titles say it
+        parts.append(_metric("context", 5, full, f"context {s.context_used}/{s.context_window}"))
+    if lookahead and s.method is None:  # in a race the titles say it
         parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
     if reason is None:
-        parts.insert(1, _figure("now", 7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
+        parts.insert(1, _metric("now", 7, "now 999.9 tok/s", f"now {speed(s.recent_tokens_per_second)}"))
         return parts
     settled = [each._replace(room=0) for each in parts]
     if s.sampling is not None:
@@ -191,9 +187,8 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None) -> l
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
 
 
-def _figure(figure: str, rank: int, widest: str, *forms: str) -> Part:
-    """A part that reserves the room of its ``widest`` text."""
-    return part(rank, *forms, room=len(widest), figure=figure)
+def _metric(metric: str, rank: int, widest: str, *forms: str) -> Part:
+    return part(rank, *forms, room=len(widest), metric=metric)
 
 
 def reason_forms(statistics: Statistics, reason: FinishReason) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
-"""The sources of guesses as people see them: words, colours and marks. All that names the sources follows from here."""
+"""Tokens as people see them: the words, colours and marks of each source of guesses, and the two ways to colour."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from lade_chat.protocol.inspection import Origin
 
 Shown: TypeAlias = Origin | Literal["verified"]
 """What a token is shown as: in the view ``verified`` all that were guessed are that."""
+ColourView: TypeAlias = Literal["verified", "sources"]
+VIEWS: tuple[ColourView, ...] = get_args(ColourView)
 
 
 @dataclass(frozen=True)
@@ -75,3 +77,32 @@ SOURCES: dict[Origin, SourceInWords] = {
 }
 LOOKS: dict[Shown, Look] = {"verified": VERIFIED, **{name: source.look for name, source in SOURCES.items()}}
 """Of every kind of verified token, by what it is shown as."""
+MARKS = {shown: look.marks for shown, look in LOOKS.items()}
+"""Where there are no colours: all that is verified is underlined, and the letters tell its source."""
+ORIGINS: dict[Origin, str] = {
+    "plain": "chosen by the model, one a step",
+    **{name: source.meaning for name, source in SOURCES.items()},
+}
+"""Origins of tokens; all but the first were guessed and verified."""
+
+
+def shown_as(origin: Origin, view: ColourView) -> Shown:
+    """Return the look of a token of this origin."""
+    return origin if origin == "plain" or view == "sources" else "verified"
+
+
+def meanings(view: ColourView) -> dict[Shown, str]:
+    """Return the legend: every look of a token, and its meaning."""
+    if view == "verified":
+        return {"plain": ORIGINS["plain"], "verified": "guessed before the step, and what the model chose in it"}
+    return {origin: ORIGINS[origin] for origin in ORIGINS}
+
+
+def other(view: ColourView) -> ColourView:
+    """Return the view to switch to."""
+    return VIEWS[(VIEWS.index(view) + 1) % len(VIEWS)]
+
+
+def view_named(name: object) -> ColourView:
+    """Return the view of this name; the default for any other value."""
+    return next((view for view in VIEWS if view == name), VIEWS[0])

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from lade_chat.protocol.control import Control
-from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, MethodSpec, ModelOptions
 
 
 class Load(msgspec.Struct, frozen=True, tag=True):
@@ -43,6 +43,28 @@ class Explain(msgspec.Struct, frozen=True, tag=True):
     messages: tuple[Message, ...]
 
 
-JobCommand: TypeAlias = Load | Reply | Compare | Explain
+class Remember(msgspec.Struct, frozen=True, tag=True):
+    """Guess from these earlier replies, the latest last, and from no others; not answered.
+
+    ``fingerprint``: the model that gave them; another model ignores the command. ``forget``: something was taken out
+    since, so nothing that was learnt meanwhile is kept either.
+    """
+
+    fingerprint: str
+    replies: tuple[EarlierReply, ...] = ()
+    forget: bool = False
+
+
+class Prefill(msgspec.Struct, frozen=True, tag=True):
+    """Read a conversation ahead, the last message as far as it is typed; not answered.
+
+    It ends within a step when any other job is sent, or Stop.
+    """
+
+    messages: tuple[Message, ...]
+    options: DecodingOptions = DecodingOptions()
+
+
+JobCommand: TypeAlias = Load | Reply | Compare | Explain | Remember | Prefill
 """Commands that take time, carried out one after the other."""
 Command: TypeAlias = JobCommand | Control

@@ -10,10 +10,6 @@ from lade_chat.protocol.inspection import Origin
 
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Side: TypeAlias = Literal["left", "right"]
-MethodName: TypeAlias = Literal[
-    "plain", "lookahead", "lookahead-fixed", "jacobi", "hf-generate", "hf-prompt-lookup-3", "hf-prompt-lookup-10"
-]
-"""Methods that can be compared, by the names that the benchmark uses too."""
 Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "compile", "cost"]
 
 
@@ -42,6 +38,8 @@ class ModelOptions(msgspec.Struct, frozen=True):
     """Ranks that the model is split over."""
     device_map: str | None = None
     """accelerate's placement of the model on devices: auto, balanced …"""
+    quantize: str | None = None
+    """Quantise the weights once loaded: int8."""
 
     @property
     def processes(self) -> int:
@@ -58,9 +56,9 @@ class Sizes(msgspec.Struct, frozen=True):
 
 
 class MethodSpec(msgspec.Struct, frozen=True):
-    """The method of one side of a race; ``sizes`` belong to lookahead-fixed."""
+    """The method of one side of a race, by a name of ``presentation.methods``; ``sizes`` belong to lookahead-fixed."""
 
-    name: MethodName
+    name: str
     sizes: Sizes | None = None
 
 
@@ -129,6 +127,15 @@ class ModelInfo(msgspec.Struct, frozen=True):
     """Ranks that share each lookahead step."""
     tensor_parallel: int = 1
     """Ranks that the model is split over."""
+    fingerprint: str = ""
+    """The same for the same weights and tokenizer, wherever they were loaded from; empty if unknown."""
+
+
+class EarlierReply(msgspec.Struct, frozen=True, array_like=True):
+    """A reply that the model gave in an earlier conversation: the question and the reply's token ids."""
+
+    question: str
+    ids: tuple[int, ...]
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lade_chat.presentation.colours import VIEWS
+from lade_chat.presentation.sources import VIEWS
 from lade_chat.settings.kinds import Kind, Number, Switch, Text, Texts, Value
 
 ENVIRONMENT = "LADE_CHAT_"
@@ -61,6 +61,8 @@ _SETTINGS = (
         default=False,
     ),
     Setting("save", Switch(), "whether ask saves its turn as a conversation", default=True),
+    Setting("remember", Switch(), "whether replies are guessed from earlier conversations", default=True),
+    Setting("read_ahead", Switch(), "whether the idle model reads what you type before you send it", default=True),
     Setting("data_dir", Text(), "the folder of the conversations"),
     Setting("theme", Text(), "the colours of the chat, by their name in its palette"),
     Setting("colours", Text(VIEWS), "whether verified tokens are coloured alike, or each by its source"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from lade_chat.errors import LadeChatError
 from lade_chat.settings.kinds import Value
 
 VARIABLE = "LADE_CHAT_SETTINGS"
+ALIASES = "aliases"
+"""The table of short names of models."""
 _HEADING = "Settings of lade-chat; `lade-chat settings` lists them all."
 
 
@@ -30,38 +33,35 @@ def default_path() -> Path:
 def read(path: Path) -> dict[str, Any]:
     """Return the file's content, empty without a file. Raises SettingsError if it cannot be read or is not TOML."""
     text = _text(path)
-    if not text.strip():
-        return {}
-    from tomlkit import parse
-    from tomlkit.exceptions import TOMLKitError
-
     try:
-        return parse(text).unwrap()
-    except (TOMLKitError, RecursionError) as error:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SettingsError(f"{path} is not used, because it is not TOML: {error}") from None
 
 
-def change(path: Path, values: Mapping[str, Value | None]) -> None:
+def change(path: Path, values: Mapping[str, Value | None], *, table: str | None = None) -> None:
     """Set these keys, or remove those whose value is None, and keep everything else, comments included.
 
-    The file is replaced in one step. Raises SettingsError.
+    They are those of a ``table``, if it is given. The file is replaced in one step. Raises SettingsError.
     """
     from tomlkit import comment, dumps, nl, parse
     from tomlkit.exceptions import TOMLKitError
 
     text = _text(path)
     try:
+        tomllib.loads(text)  # tells more plainly than tomlkit what is wrong
         document = parse(text)
-    except (TOMLKitError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, TOMLKitError, RecursionError) as error:
         raise SettingsError(f"Nothing was saved: {path} is not TOML ({error}). Repair it, or move it away.") from None
     if not text.strip():
         document.add(comment(_HEADING))
         document.add(nl())
+    holder: Any = document if table is None else document.setdefault(table, {})
     for name, value in values.items():
         if value is None:
-            document.pop(name, None)
+            holder.pop(name, None)
         else:
-            document[name] = list(value) if isinstance(value, tuple) else value
+            holder[name] = list(value) if isinstance(value, tuple) else value
     try:
         atomic_write(path, dumps(document).encode(), sync=True)
     except OSError as error:

@@ -9,9 +9,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rich.filesize import decimal
+
 from lade_chat.atomic_write import atomic_write
 
 MAX_RECENT = 8
+_WEIGHTS = (".safetensors", ".bin", ".pt")
 _FILE = "recent-models.json"
 MAX_FOLDERS = 200
 """Folders searched; completion of a typed path has no such limit."""
@@ -60,11 +63,17 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
             if seen > MAX_FOLDERS:
                 return tuple(found)
             if holds_model(each):
-                found.append(KnownModel(_shown(each), "folder"))
+                found.append(KnownModel(_shown(each), _size_and_format(each)))
             else:
                 below += _folders(each)
         level = below
     return tuple(found)
+
+
+def at_hand(data_folder: Path) -> tuple[KnownModel, ...]:
+    """Return the models in the working folder, the downloaded ones and the recent ones, each once."""
+    found = {each.path: each for each in reversed((*in_folder(Path.cwd()), *in_hub_cache(), *recent(data_folder)))}
+    return tuple(reversed(found.values()))
 
 
 def completions(typed: str) -> tuple[KnownModel, ...]:
@@ -107,7 +116,16 @@ def holds_model(folder: Path) -> bool:
 
 
 def _have_weights(names: Iterable[str]) -> bool:
-    return any(name.endswith((".safetensors", ".bin", ".pt")) for name in names)
+    return any(name.endswith(_WEIGHTS) for name in names)
+
+
+def _size_and_format(folder: Path) -> str:
+    """Describe a model's weights: ``1.2 GB safetensors``."""
+    with suppress(OSError):
+        weights = [each for each in folder.iterdir() if each.name.endswith(_WEIGHTS)]
+        kinds = dict.fromkeys(each.suffix[1:] for each in sorted(weights, reverse=True))
+        return f"{decimal(sum(each.stat().st_size for each in weights))} {', '.join(kinds)}"
+    return "folder"
 
 
 def _folders(folder: Path, *, hidden: bool = False) -> list[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from lade_chat.presentation.colours import ColourView, view_named
+from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.settings import file
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.settings import Origin, Settings
@@ -23,6 +23,7 @@ class Preferences:
     keys: Mapping[str, str] = field(default_factory=dict)
     theme: str | None = None
     colours: ColourView = "verified"
+    read_ahead: bool = True
     problems: tuple[str, ...] = ()
 
     @classmethod
@@ -36,7 +37,8 @@ class Preferences:
         """``theme`` and ``colours`` are the initial ones; without ``colours``, those of the settings."""
         colours = colours or view_named(settings.get("colours"))
         kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
-        return cls(settings.path, kept, origins, settings.keys, theme, colours, settings.problems)
+        ahead = settings.get("read_ahead") is not False
+        return cls(settings.path, kept, origins, settings.keys, theme, colours, ahead, settings.problems)
 
     def overruled(self, name: str) -> bool:
         """Return True if a flag or the environment overrides the file for this setting."""

@@ -29,6 +29,8 @@ class Settings:
     values: Mapping[str, tuple[Value, Origin]] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
     """The keys of actions by name, separated by commas."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Short names of models."""
     problems: tuple[str, ...] = ()
 
     def get(self, name: str) -> Value | None:
@@ -45,6 +47,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     environment = os.environ if environment is None else environment
     values: dict[str, tuple[Value, Origin]] = {}
     keys: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     problems: list[str] = []
     try:
         table = file.read(path)
@@ -54,6 +57,8 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
         try:
             if name == "keys":
                 keys.update(_keys(path, value, problems))
+            elif name == file.ALIASES:
+                aliases.update(_aliases(value))
             else:
                 values[name] = (_known(name, SETTINGS).kind.check(value), "file")
         except (ValueError, LookupError) as error:
@@ -65,7 +70,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
                 values[name] = (_known(name, SETTINGS).kind.parse(text), "environment")
             except (ValueError, LookupError) as error:
                 problems.append(f"the environment variable {variable}: {_complaint(name, text, error)}")
-    return Settings(path, values, keys, tuple(problems))
+    return Settings(path, values, keys, aliases, tuple(problems))
 
 
 def parse(name: str, text: str) -> Value | None:
@@ -76,6 +81,12 @@ def parse(name: str, text: str) -> Value | None:
         return SETTINGS[name].kind.parse(text)
     except ValueError as error:
         raise ValueError(f"{name} must be {error}, not {text.strip()}") from None
+
+
+def _aliases(table: object) -> dict[str, str]:
+    if not isinstance(table, dict) or not all(isinstance(path, str) and path for path in table.values()):
+        raise ValueError('a table, as [aliases] with lines like qwen = "Qwen/Qwen2.5-0.5B-Instruct"')
+    return table
 
 
 def _keys(path: Path, table: object, problems: list[str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 import time
 from collections.abc import Sequence
@@ -16,69 +15,53 @@ from lade_chat.store import tree
 from lade_chat.store.errors import StoreError
 from lade_chat.store.running_reply import RunningReply
 from lade_chat.store.search import index_new
+from lade_chat.store.sqlite import rows
 from lade_chat.store.sqlite.database import Database, Statement
-from lade_chat.store.sqlite.rows import (
-    Stored,
-    change,
-    put,
-    put_chunk,
-    put_record,
-    put_turn,
-    remove_if_empty,
-    remove_turn,
-)
-from lade_chat.store.values import Ending, Model, Record, Turn
+from lade_chat.store.sqlite.rows import Stored
+from lade_chat.store.values import Ending, Model, Turn
 
 
 class Conversation:
     """Made by ``Store.begin`` and ``Store.resume``; nothing is on disk before the first question.
 
-    Every verb that changes it first does so in memory, then on disk. StoreError means that the second has not
-    happened yet: the conversation goes on all the same, and every later save tries again. ``finish`` and
-    ``break_off`` return when the turn is on the disk itself.
-
-    Any method may be called from any thread; verbs wait for one another. What is only looked up (the properties,
-    ``turn``, ``siblings``) stands in memory and never waits, so a screen may ask while a worker saves.
+    Verbs change it in memory, then on disk. StoreError means that the second has not happened yet: the conversation
+    goes on all the same, and every later save tries again. ``finish`` and ``break_off`` return when the turn is on the
+    disk itself. Any method may be called from any thread; verbs wait for one another, and what is only looked up (the
+    properties, ``turn``, ``siblings``) never waits, so a screen may ask while a worker saves.
     """
 
     def __init__(self, database: Database, stored: Stored) -> None:
         self._database = database
-        self._record = stored.record
+        self.about = stored.record
+        """The attributes of the conversation as a whole."""
         self._turns = {turn.id: turn for turn in stored.turns}
         self._running: RunningReply | None = None
         self._generation = database.generation
         self._lock = threading.RLock()
 
-    # --- queries -------------------------------------------------------------------------------------
-
-    @property
-    def about(self) -> Record:
-        """The attributes of the conversation as a whole."""
-        return self._record
-
     @property
     def id(self) -> str:
-        return self._record.id
+        return self.about.id
 
     @property
     def title(self) -> str:
         """As the user named it, else the first line of the first question; empty before there is one."""
-        return self._record.title
+        return self.about.title
 
     @property
     def path(self) -> tuple[Turn, ...]:
         """The turns that led here, alternatives left out. A running reply's text is not among them yet."""
-        return tree.path_to(self._turns, self._record.leaf)
+        return tree.path_to(self._turns, self.about.leaf)
 
     @property
     def last(self) -> Turn | None:
         """The turn that the next question follows."""
-        return self._turns.get(self._record.leaf) if self._record.leaf is not None else None
+        return self._turns.get(self.about.leaf) if self.about.leaf is not None else None
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages for the model: system prompt and ``path``."""
-        return tree.messages(self.path, self._record.system)
+        return tree.messages(self.path, self.about.system)
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -87,7 +70,6 @@ class Conversation:
 
     @property
     def is_running(self) -> bool:
-        """True while a reply is running."""
         return self._running is not None
 
     def turn(self, turn: int) -> Turn:
@@ -98,38 +80,32 @@ class Conversation:
         """The alternatives to a turn (retries, edits, branches) and itself, oldest first. Raises KeyError."""
         return tree.siblings(self._turns, self._turns[turn])
 
-    # --- questions ------------------------------------------------------------------------------------------
-
     def ask(self, question: str, model: Model | None = None) -> None:
         """A new turn after the last one; its reply is now running. Raises StoreError."""
         with self._lock:
-            self._begin(question, self._record.leaf, model)
+            self._begin(question, self.about.leaf, model)
 
     def enqueue(self, question: str, turn: int) -> None:
         """A new turn after the last one, whose reply begins later (``answer``). Raises StoreError.
 
-        ``turn``: its id, from ``new_turn_id``. A reply that is running goes on meanwhile.
+        ``turn``: its id, from ``tree.new_turn_id``. A reply that is running goes on meanwhile.
         """
         with self._lock:
-            self._add(Turn(turn, self._record.leaf, time.time(), question))
+            self._add(Turn(turn, self.about.leaf, time.time(), question))
 
     def answer(self, turn: int, model: Model | None = None) -> None:
         """Begin the reply of a turn that was waiting. Raises KeyError and StoreError."""
         with self._lock:
             self._break_off_running()
-            waiting = msgspec.structs.replace(self._turns[turn], model=model or self._record.model)
-            self._turns = {**self._turns, turn: waiting}
+            waiting = msgspec.structs.replace(self._turns[turn], model=model or self.about.model)
             self._running = RunningReply(waiting)
-            self._record = msgspec.structs.replace(self._record, updated=time.time(), model=waiting.model)
-            self._write([put_record(self._record), *put_turn(self.id, waiting)], flush=False)
+            self._put(waiting, updated=time.time(), model=waiting.model)
 
     def go_on(self, model: Model | None = None) -> None:
         """Have the last reply continued, after a length stop or a kill. Raises StoreError; without a turn, nothing."""
         with self._lock:
             self._break_off_running()
-            if (last := self.last) is None:
-                return
-            if last.reply:
+            if (last := self.last) is not None and last.reply:
                 self._begin(None, last.id, model)
             else:
                 self.retry(model)
@@ -150,23 +126,18 @@ class Conversation:
         """Have the next question follow this turn, or none at all. Raises KeyError and StoreError."""
         with self._lock:
             self._break_off_running()
-            leaf = None if turn is None else self._turns[turn].id
-            self._change(leaf=leaf)
+            self._change(leaf=None if turn is None else self._turns[turn].id)
 
     def switch(self, turn: int) -> None:
         """Go to the branch of this turn, and there to what was said last. Raises KeyError and StoreError."""
         with self._lock:
             self.branch(tree.newest_leaf(self._turns, self._turns[turn].id))
 
-    # --- replies --------------------------------------------------------------------------------------
-
     def grow(self, tokens: Tokens) -> None:
         """More of the running reply; saved about once a second. Raises StoreError; without a reply, nothing."""
         with self._lock:
-            if self._running is not None:
-                self._running.take(tokens)
-                if self._running.is_due:
-                    self._save_chunk()
+            if self._running is not None and self._running.take(tokens):
+                self._save_chunk()
 
     def finish(self, finished: ReplyFinished) -> None:
         """The running reply ended. Raises StoreError; without a running reply, nothing."""
@@ -179,28 +150,27 @@ class Conversation:
     def withdraw(self, turn: int | None = None, *, back_to: int | None = None) -> str | None:
         """Take back a question whose reply is running, or never came; returns it. Raises StoreError.
 
-        An answered turn, and one that answered ones follow, stays: then None is returned.
-
-        Args:
-            turn: which one; None for the one whose reply is running, else the last.
-            back_to: the turn that questions which wait behind it, and the next one, then follow; None for its parent.
+        An answered turn, and one that answered ones follow, stays: then None is returned. ``turn`` None is the one
+        whose reply is running, else the last. What waits behind it, and the next question, then follow ``back_to``,
+        by default its parent.
         """
         with self._lock:
-            gone = self._unanswered(turn)
-            if gone is None:
+            running = self._running.turn if self._running is not None else None
+            gone = (running or self.last) if turn is None else self._turns.get(turn)
+            if gone is None or not tree.is_unanswered(self._turns, gone):
                 return None
-            if self._running is not None and self._running.turn.id == gone.id:
+            if running is not None and running.id == gone.id:
                 self._running = None
             before = gone.parent if back_to is None else back_to
-            followers = [msgspec.structs.replace(each, parent=before) for each in self._followers(gone)]
-            self._turns = {each.id: each for each in self._turns.values() if each is not gone}
-            self._turns |= {each.id: each for each in followers}
-            leaf = before if self._record.leaf == gone.id else self._record.leaf
+            followers = [msgspec.structs.replace(each, parent=before) for each in tree.children(self._turns, gone)]
+            kept = (each for each in self._turns.values() if each.id != gone.id)
+            self._turns = {each.id: each for each in (*kept, *followers)}
+            leaf = before if self.about.leaf == gone.id else self.about.leaf
             opening = next((tree.opening(each.question) for each in self.turns if each.question), "")
-            self._record = msgspec.structs.replace(self._record, leaf=leaf, opening=opening)
-            moved = [statement for each in followers for statement in put_turn(self.id, each)]
-            last_of_it = [change(self.id, leaf=leaf, opening=opening), remove_if_empty(self.id)]
-            self._write([remove_turn(gone.id), *moved, *last_of_it], flush=False)
+            self.about = msgspec.structs.replace(self.about, leaf=leaf, opening=opening)
+            moved = [statement for each in followers for statement in rows.put_turn(self.id, each)]
+            about = rows.change(self.id, leaf=leaf, opening=opening)
+            self._write([rows.remove_turn(gone.id), *moved, about, rows.remove_if_empty(self.id)])
             return gone.question
 
     def save(self) -> None:
@@ -212,8 +182,6 @@ class Conversation:
             self._save_chunk()
             self._database.save()
 
-    # --- title and system prompt ---------------------------------------------------------------------------
-
     def rename(self, title: str) -> None:
         """Give it a title; a blank one brings the first question back. Raises StoreError."""
         with self._lock:
@@ -224,49 +192,23 @@ class Conversation:
         with self._lock:
             self._change(system=system or None)
 
-    # --- implementation ----------------------------------------------------------------------------------------
-
     def _begin(self, question: str | None, parent: int | None, model: Model | None) -> None:
         self._break_off_running()
-        turn = Turn(new_turn_id(), parent, time.time(), question, model or self._record.model)
+        turn = Turn(tree.new_turn_id(), parent, time.time(), question, model or self.about.model)
         self._running = RunningReply(turn)
         self._add(turn)
 
     def _add(self, turn: Turn) -> None:
         """Keep a new turn, which the next one follows."""
-        self._turns = {**self._turns, turn.id: turn}
-        opening = self._record.opening or tree.opening(turn.question or "")
-        self._record = msgspec.structs.replace(
-            self._record,
-            updated=turn.created,
-            opening=opening,
-            model=turn.model or self._record.model,
-            leaf=turn.id,
-            deleted=None,
-        )
-        self._write([put_record(self._record, revive=True), *put_turn(self.id, turn)], flush=False)
-
-    def _unanswered(self, turn: int | None) -> Turn | None:
-        """The turn that ``withdraw`` takes back, if it may be taken back."""
-        if turn is None and self._running is not None:
-            turn = self._running.turn.id
-        found = self.last if turn is None else self._turns.get(turn)
-        if found is None or found.reply or any(each.reply or each.ending for each in self._followers(found)):
-            return None
-        return found
-
-    def _followers(self, turn: Turn) -> list[Turn]:
-        return [each for each in self._turns.values() if each.parent == turn.id]
+        opening, model = self.about.opening or tree.opening(turn.question or ""), turn.model or self.about.model
+        self._put(turn, updated=turn.created, opening=opening, model=model, leaf=turn.id, deleted=None, revive=True)
 
     def _end(self, ending: Ending, error: str, statistics: Statistics | None) -> None:
         with self._lock:
             running, self._running = self._running, None
             if running is None:
                 return
-            turn = running.ended(ending, error, statistics)
-            self._turns = {**self._turns, turn.id: turn}
-            self._record = msgspec.structs.replace(self._record, updated=time.time())
-            self._write([put_record(self._record), *put_turn(self.id, turn)], flush=True)
+            self._put(running.ended(ending, error, statistics), updated=time.time(), flush=True)
             with suppress(StoreError):  # all that matters is saved
                 self._database.run(index_new)
 
@@ -277,18 +219,23 @@ class Conversation:
 
     def _change(self, **values: str | int | None) -> None:
         """Change the record; where nothing was asked yet there is none on disk."""
-        self._record = msgspec.structs.replace(self._record, **values)
+        self.about = msgspec.structs.replace(self.about, **values)
         if self._turns:
-            self._write([change(self.id, **values)], flush=False)
+            self._write([rows.change(self.id, **values)])
 
     def _save_chunk(self) -> None:
-        running = self._running
-        if running is not None and (chunk := running.chunk()) is not None:
-            self._database.add([put_chunk(running.turn.id, chunk)])
-            running.mark_saved()
+        if self._running is not None and (chunk := self._running.chunk()) is not None:
+            self._database.add([rows.put_chunk(self._running.turn.id, chunk)])
+            self._running.mark_saved()
             self._rewrite_if_lost()
 
-    def _write(self, statements: Sequence[Statement], *, flush: bool) -> None:
+    def _put(self, turn: Turn, *, flush: bool = False, revive: bool = False, **about: object) -> None:
+        """Keep a turn, and attributes of the conversation that change with it."""
+        self._turns = {**self._turns, turn.id: turn}
+        self.about = msgspec.structs.replace(self.about, **about)
+        self._write([rows.put_record(self.about, revive=revive), *rows.put_turn(self.id, turn)], flush=flush)
+
+    def _write(self, statements: Sequence[Statement], *, flush: bool = False) -> None:
         self._database.write(statements, flush=flush)
         self._rewrite_if_lost()
 
@@ -297,12 +244,7 @@ class Conversation:
         if self._generation == self._database.generation:
             return
         self._generation = self._database.generation
-        self._database.write(put(Stored(self._record, self.turns)))
+        self._database.write(rows.put(Stored(self.about, self.turns)))
         if self._running is not None:
             self._running.mark_lost()
             self._save_chunk()
-
-
-def new_turn_id() -> int:
-    """An id for a turn, unlike any other's."""
-    return secrets.randbits(53)

@@ -66,5 +66,4 @@ def _room(folder: Path) -> int:
 
 
 def _nearest(folder: Path) -> Path:
-    """The folder, or its nearest existing parent."""
     return next((each for each in (folder, *folder.parents) if each.is_dir()), folder)

@@ -28,15 +28,11 @@ class RunningReply:
         self._saved = (0, 0)
         self._tried = time.monotonic()
 
-    def take(self, tokens: Tokens) -> None:
-        """Append tokens to the reply."""
+    def take(self, tokens: Tokens) -> bool:
+        """Append tokens to the reply; returns True when the next save is due."""
         self._pieces.extend(tokens.pieces)
         self._moments.extend(tokens.step_seconds)
         self._statistics = tokens.statistics
-
-    @property
-    def is_due(self) -> bool:
-        """True when the next save is due."""
         return time.monotonic() - self._tried >= SAVE_SECONDS
 
     def chunk(self) -> Chunk | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from lade_chat.protocol.values import EarlierReply
 from lade_chat.store import search
 from lade_chat.store.cleanup import RESTORABLE_SECONDS, clean_up, purge
 from lade_chat.store.conversation import Conversation
@@ -22,6 +23,8 @@ from lade_chat.store.values import Record, Summary
 
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 """No i, l, o and u: an identifier may be read aloud."""
+MAX_REMEMBERED_TOKENS = 32_768
+"""As many as the source of guesses from the text holds."""
 
 
 class Store:
@@ -32,8 +35,9 @@ class Store:
     most some seconds where another program writes. ``notices`` and ``unsaved`` never wait.
     """
 
-    def __init__(self, data_dir: Path | None = None) -> None:
-        """``data_dir`` None means the platform's folder for user data."""
+    def __init__(self, data_dir: Path | None = None, *, remember: bool = True) -> None:
+        """``data_dir`` None means the platform's folder for user data. ``remember``: let replies be guessed from."""
+        self.remembers = remember
         self._indexed = False
         self._database = Database(data_dir or default_folder(), self._prepare)
 
@@ -81,7 +85,10 @@ class Store:
         def read(connection: sqlite3.Connection, indexed: bool) -> tuple[Summary, ...]:
             found, values = search.condition(matching, indexed=indexed)
             before = (after.record.updated, after.id) if after is not None else ()
-            query = f"""SELECT {RECORD_COLUMNS}, (SELECT count(*) FROM turns WHERE conversation = conversations.id)
+            query = f"""SELECT {RECORD_COLUMNS}, (
+                WITH RECURSIVE path(id) AS (
+                    SELECT conversations.leaf UNION SELECT parent FROM turns JOIN path ON turns.id = path.id)
+                SELECT count(question) FROM turns WHERE id IN path)
                 FROM conversations WHERE deleted IS {"NOT NULL" if deleted else "NULL"}
                 AND {"(updated, id) < (?, ?)" if before else "TRUE"} AND {found}
                 ORDER BY updated DESC, id DESC LIMIT ?"""
@@ -100,6 +107,15 @@ class Store:
     def prompts(self, limit: int = 1000) -> tuple[str, ...]:
         """Return the distinct questions of all undeleted conversations, newest first. Raises StoreError."""
         return self._database.run(lambda connection: rows.prompts(connection, limit))
+
+    def earlier_replies(self, fingerprint: str, max_tokens: int = MAX_REMEMBERED_TOKENS) -> tuple[EarlierReply, ...]:
+        """Return the latest replies of this very model, the latest last. Raises StoreError.
+
+        None of a deleted conversation, and none at all where ``remember`` is off or the model is not known.
+        """
+        if not (self.remembers and fingerprint):
+            return ()
+        return self._database.run(lambda connection: rows.earlier_replies(connection, fingerprint, max_tokens))
 
     def rename(self, conversation: str, title: str) -> None:
         """Set the title; a blank one restores the first question. Raises StoreError."""

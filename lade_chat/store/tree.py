@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from lade_chat.protocol.values import Message
 from lade_chat.store.values import Turn
+
+
+def new_turn_id() -> int:
+    """An id for a turn, unlike any other's."""
+    return secrets.randbits(53)
 
 
 def path_to(turns: Mapping[int, Turn], leaf: int | None) -> tuple[Turn, ...]:
@@ -24,6 +30,16 @@ def siblings(turns: Mapping[int, Turn], turn: Turn) -> tuple[Turn, ...]:
     """The turns that have the parent of ``turn``, itself among them, oldest first."""
     parent = _parent(turns, turn)
     return _in_order(each for each in turns.values() if _parent(turns, each) == parent)
+
+
+def children(turns: Mapping[int, Turn], turn: Turn) -> list[Turn]:
+    """The turns that follow ``turn``."""
+    return [each for each in turns.values() if each.parent == turn.id]
+
+
+def is_unanswered(turns: Mapping[int, Turn], turn: Turn) -> bool:
+    """True if neither the turn nor one that follows it has an answer."""
+    return not turn.reply and not any(each.reply or each.ending for each in children(turns, turn))
 
 
 def newest_leaf(turns: Mapping[int, Turn], turn: int) -> int:

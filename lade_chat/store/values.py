@@ -22,11 +22,13 @@ class Model(msgspec.Struct, frozen=True):
     """In the sense of ``ModelOptions.path``: None means the model that ships with the application."""
     device: str = ""
     dtype: str = ""
+    fingerprint: str = ""
+    """That of ``ModelInfo``."""
 
     @classmethod
     def of(cls, model: ModelInfo, path: str | None) -> Model:
         """The model as it is kept; the path of a folder means the same in other working directories."""
-        return cls(model.name, _lasting(path), model.device, model.dtype)
+        return cls(model.name, _lasting(path), model.device, model.dtype, model.fingerprint)
 
     def is_same(self, other: Model) -> bool:
         """True if both are one model, wherever and however precisely it runs."""
@@ -87,7 +89,7 @@ class Summary(msgspec.Struct, frozen=True):
 
     record: Record
     turns: int
-    """The number of turns, alternatives included."""
+    """The questions on the path to the last turn; alternatives do not count."""
 
     @property
     def id(self) -> str:

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
-from lade_chat.protocol.commands import Compare, Load
-from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import ModelInfo, Piece, Side, Statistics
+from tests.engines import ScriptedEngine, sides
 
 MODEL = ModelInfo("tiny-12M", "cpu", "float32", 12_000_000, 2048, lookahead_supported=True)
 QUESTION = "Write a function."
@@ -72,20 +73,18 @@ def race() -> Content:
     return Content(QUESTION, MODEL, (recorded(), recorded(one_a_step, lookahead=False)), verdict)
 
 
-class Engine:
-    """Answers everything with ``STEPS``: the engine of pictures that need no model."""
+def _answer(job: Job) -> Iterator[Event]:
+    yield ReplyStarted(prompt_tokens=9)
+    time.sleep(0.3)  # no model answers at once
+    for side in sides(job):
+        told = recorded(lookahead=side == "left")
+        ends = tuple(FIRST_STEP_SECONDS + STEP_SECONDS * number for number in range(len(STEPS)))
+        yield Tokens(tuple(told.pieces), told.statistics, side, ends)
+        yield ReplyFinished("eos", told.statistics, side)
+    if isinstance(job.command, Compare):
+        yield ComparisonFinished(1.0, identical=True)
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        if isinstance(command, Load):
-            yield Loaded(MODEL)
-            return
-        yield ReplyStarted(prompt_tokens=9)
-        time.sleep(0.3)  # no model answers at once
-        for side in ("left", "right") if isinstance(command, Compare) else ("left",):
-            told = recorded(lookahead=side == "left")
-            ends = tuple(FIRST_STEP_SECONDS + STEP_SECONDS * number for number in range(len(STEPS)))
-            yield Tokens(tuple(told.pieces), told.statistics, side, ends)
-            yield ReplyFinished("eos", told.statistics, side)
-        if isinstance(command, Compare):
-            yield ComparisonFinished(1.0, identical=True)
+
+def engine() -> ScriptedEngine:
+    """An engine that answers everything with ``STEPS``: that of pictures that need no model."""
+    return ScriptedEngine(_answer)

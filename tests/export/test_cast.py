@@ -37,7 +37,7 @@ def test_time_never_goes_back_and_ends_with_the_reply(content: Content) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "a\tb\n\n  好 👍🏽\x1b[2J end"])
-def test_what_is_written_is_the_question_the_text_and_the_figures(text: str | None) -> None:
+def test_what_is_written_is_the_question_the_text_and_the_metrics(text: str | None) -> None:
     _, events = played(reply(text))
     written = SEQUENCE.sub("", "".join(text for _, text in events)).replace("\r\n", "\n")
     expected = TEXT if text is None else text.replace("\x1b", "␛")

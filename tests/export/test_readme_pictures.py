@@ -8,9 +8,9 @@ import pytest
 
 from assets.pictures import __main__ as pictures
 from assets.pictures.drawing import draw
-from tests.export.samples import Engine
+from tests.export import samples
 
-ENGINE = f"{Engine.__module__}:{Engine.__name__}"
+ENGINE = f"{samples.__name__}:{samples.engine.__name__}"
 
 
 def test_the_screen_stays_svg_where_nothing_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from lade_chat.export.picture import Writer
 from lade_chat.export.raster import gif, png
 from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import DARK, LIGHT, Colours, Theme, fixed, rgb
-from lade_chat.presentation.colours import VIEWS, ColourView, Shown
+from lade_chat.presentation.sources import VIEWS, ColourView, Shown
 from tests.export.samples import race, reply
 
 SOURCES: tuple[Shown, ...] = ("trajectory", "context", "successor")

@@ -16,7 +16,7 @@ from lade_chat.errors import LadeChatError
 from lade_chat.export.picture import WRITERS, check_picture, write_picture
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from tests.export.samples import reply
-from tests.test_ask import PIECES, QUESTION, ScriptedEngine
+from tests.test_ask import PIECES, QUESTION, scripted
 
 BEGINNINGS = {
     ".html": b"<!DOCTYPE html>",
@@ -102,10 +102,7 @@ def test_text_pictures_do_without_pillow_torch_and_textual() -> None:
 @pytest.mark.parametrize("as_json", [False, True])
 def test_ask_keeps_its_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
     paths = [tmp_path / "reply.html", tmp_path / "reply.cast"]
-    assert (
-        run_ask(QUESTION, ModelOptions(), DecodingOptions(), as_json=as_json, exports=paths, engine=ScriptedEngine())
-        == 0
-    )
+    assert run_ask(QUESTION, ModelOptions(), DecodingOptions(), as_json=as_json, exports=paths, engine=scripted()) == 0
     out = capsys.readouterr().out
     text = json.loads(out)["text"] if as_json else out
     assert text == "".join(piece.text for piece in PIECES)
@@ -116,8 +113,7 @@ def test_ask_keeps_its_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str],
 def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "race.html"
     assert (
-        run_compare(QUESTION, ModelOptions(), DecodingOptions(), as_json=True, exports=[path], engine=ScriptedEngine())
-        == 0
+        run_compare(QUESTION, ModelOptions(), DecodingOptions(), as_json=True, exports=[path], engine=scripted()) == 0
     )
     assert list(json.loads(capsys.readouterr().out))[:2] == ["left", "right"]
     page = path.read_text(encoding="utf-8")
@@ -127,7 +123,7 @@ def test_compare_keeps_its_race(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_a_bad_export_is_told_before_a_model_is_loaded(tmp_path: Path) -> None:
-    engine = ScriptedEngine()
+    engine = scripted()
     for run in (run_ask, run_compare):
         with pytest.raises(USAGE_ERROR, match="none of these"):
             run(QUESTION, ModelOptions(), DecodingOptions(), exports=[tmp_path / "reply.bmp"], engine=engine)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import sqlite3
+from contextlib import closing
+from typing import Any, get_args
 
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import FinishReason, Piece, Sampling, Sizes, Statistics
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.store import Store
 from lade_chat.store.values import Model
 
 MODEL = Model("tiny", "/models/tiny", "cpu", "float32")
@@ -22,6 +25,12 @@ STATISTICS = Statistics(
     sampling=Sampling(temperature=0.7, seed=3),
 )
 _ORIGINS: tuple[Origin, ...] = get_args(Origin)
+
+
+def sql(store: Store, statement: str) -> list[tuple[Any, ...]]:
+    """Run a statement on the store's file, as another program would."""
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        return connection.execute(statement).fetchall()
 
 
 def tokens(text: str, first: int = 0) -> Tokens:

@@ -9,7 +9,7 @@ from lade_chat.protocol.values import Message
 from lade_chat.store import tree
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.store import Store
-from tests.store.replies import MODEL, STATISTICS, answer, finished, say, tokens
+from tests.store.replies import MODEL, STATISTICS, answer, finished, say, sql, tokens
 
 
 def questions(conversation: Conversation) -> list[str | None]:
@@ -203,7 +203,7 @@ def test_any_text_is_kept(store: Store, text: str) -> None:
 def test_figures_of_another_make_cost_no_text(store: Store) -> None:
     conversation = store.begin()
     say(conversation, "one", "1")
-    store._database.write([("UPDATE turns SET statistics = '{\"steps\": \"many\"}', pieces = x'00', model = '['", ())])
+    sql(store, "UPDATE turns SET statistics = '{\"steps\": \"many\"}', pieces = x'00', model = '['")
     (turn,) = store.resume(conversation.id).path
     assert (turn.reply, turn.statistics, turn.model) == ("1", None, None)
     assert [piece.text for piece in turn.pieces()] == ["1"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -12,7 +13,7 @@ from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite.rows import Stored, put
 from lade_chat.store.store import Store
 from lade_chat.store.values import Record, Turn
-from tests.store.replies import MODEL, finished, say, tokens
+from tests.store.replies import MODEL, answer, finished, say, sql, tokens
 
 
 @pytest.fixture(params=["indexed", "without an index"])
@@ -36,11 +37,20 @@ def titles(store: Store, matching: str = "", *, deleted: bool = False) -> list[s
 
 def fill(store: Store, count: int) -> None:
     """Conversations of one turn, a second apart."""
-    for number in range(count):
-        record = Record(f"c{number:05}", number, number, f"title {number}", model=MODEL, leaf=number + 1)
-        turn = Turn(number + 1, None, number, f"question {number % 700}", MODEL, f"answer {number * 7919}", "eos")
-        store._database._queue.append(put(Stored(record, (turn,))))
-    store.save()
+    store.page()  # the file is there
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        for number in range(count):
+            record = Record(f"c{number:05}", number, number, f"title {number}", model=MODEL, leaf=number + 1)
+            turn = Turn(number + 1, None, number, f"question {number % 700}", MODEL, f"answer {number * 7919}", "eos")
+            for statement, values in put(Stored(record, (turn,))):
+                connection.execute(statement, values)
+
+
+def index(store: Store) -> None:
+    """Index what is not indexed yet."""
+    with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        assert search.prepare(connection)
+        search.index_new(connection)
 
 
 def test_a_thousand_conversations_are_paged_without_gap_or_double(store: Store) -> None:
@@ -133,19 +143,19 @@ def test_a_reply_that_is_still_written_is_found_when_it_has_ended(either: Store)
 def test_what_the_index_lacks_is_found_all_the_same(store: Store) -> None:
     fill(store, 3)
     assert titles(store, "answer 15838") == ["title 2"]
-    store._database.run(search.index_new)
+    index(store)
     assert titles(store, "answer 15838") == ["title 2"]
-    assert store._database.run(lambda c: c.execute("SELECT count(*) FROM turns WHERE indexed").fetchone()) == (3,)
+    assert sql(store, "SELECT count(*) FROM turns WHERE indexed") == [(3,)]
 
 
 def test_a_broken_index_is_made_anew(store: Store) -> None:
     fill(store, 5)
-    store._database.run(search.index_new)
-    store._database.write([("UPDATE grams_data SET block = x'00000004ffffffff'", ())])
+    index(store)
+    sql(store, "UPDATE grams_data SET block = x'00000004ffffffff'")
     assert titles(store, "answer 15838") == ["title 2"]
     assert store.notices == ()
     say(store.begin(), "new", "needle")
-    assert store._database.run(lambda c: c.execute("SELECT count(*) FROM turns WHERE indexed").fetchone()) == (6,)
+    assert sql(store, "SELECT count(*) FROM turns WHERE indexed") == [(6,)]
     assert titles(store, "needle") == ["new"]
     store.delete("c00002")
     store.purge(kept_seconds=0)
@@ -176,9 +186,9 @@ def test_deleted_conversations_come_back_until_they_are_purged(store: Store) -> 
     assert titles(store, deleted=True) == ["gone"]
     store.purge(kept_seconds=0)
     assert titles(store, deleted=True) == []
-    assert store._database.run(lambda c: c.execute("SELECT count(*) FROM turns").fetchone()) == (1,)
-    assert store._database.run(lambda c: c.execute("SELECT rowid FROM grams WHERE grams MATCH 'sec'").fetchall()) == []
-    store._database.run(lambda c: c.execute("INSERT INTO grams (grams) VALUES ('integrity-check')"))
+    assert sql(store, "SELECT count(*) FROM turns") == [(1,)]
+    assert sql(store, "SELECT rowid FROM grams WHERE grams MATCH 'sec'") == []
+    sql(store, "INSERT INTO grams (grams) VALUES ('integrity-check')")
 
 
 def test_long_deleted_conversations_go_when_the_file_is_opened(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,3 +262,17 @@ def test_replies_of_killed_programs_are_folded_after_a_day(store: Store, monkeyp
     )
     conversation.break_off()
     assert store.resume(conversation.id).turns == conversation.turns
+
+
+def test_a_list_counts_the_turns_of_the_path_and_neither_alternatives_nor_continuations(store: Store) -> None:
+    conversation = store.begin()
+    say(conversation, "one", "1")
+    say(conversation, "two", "2")
+    conversation.retry()
+    answer(conversation, "three", "length")
+    conversation.go_on()
+    answer(conversation, "four")
+    assert len(conversation.turns) == 4
+    assert store.page()[0].turns == 2
+    conversation.branch(None)
+    assert store.page()[0].turns == 0

@@ -13,11 +13,11 @@ from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite import schema
 from lade_chat.store.sqlite.files import default_folder
 from lade_chat.store.store import Store
-from tests.store.replies import say
+from tests.store.replies import say, sql
 
 
 def version(store: Store) -> int:
-    return store._database.run(schema.version)
+    return int(sql(store, "PRAGMA user_version")[0][0])
 
 
 def test_an_earlier_file_is_brought_forward(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,7 +35,7 @@ def test_an_earlier_file_is_brought_forward(store: Store, folder: Path, monkeypa
     monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, second, third])
     assert store.resume(conversation.id).turns == conversation.turns
     assert version(store) == 3
-    assert store._database.run(lambda c: c.execute("SELECT pinned FROM conversations").fetchall()) == [(1,)]
+    assert sql(store, "SELECT pinned FROM conversations") == [(1,)]
     assert store.notices == ()
 
 

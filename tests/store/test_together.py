@@ -45,7 +45,7 @@ def test_two_stores_see_each_other(folder: Path) -> None:
     third = one.resume(conversation.id)
     assert {turn.question for turn in third.turns} == {"one", "from one", "from two"}
     assert [turn.question for turn in third.path] == ["one", "from one"]
-    assert two.page()[0].turns == 3
+    assert two.page()[0].turns == 2  # the alternative does not count
     one.close()
     say(again, "still here", "4")
     assert len(one.resume(conversation.id).turns) == 4

@@ -102,9 +102,8 @@ def burst(app: App[None], *keys: str | Paste) -> None:
             app.post_message(Key(_character_to_key(key) if len(key) == 1 else key, character))
 
 
-def screen_text(app: object) -> str:
+def screen_text(app: App[None]) -> str:
     """Return the screen's text, line by line."""
-    assert isinstance(app, ChatApp)
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -14,9 +13,8 @@ from lade_chat.protocol.events import Event
 from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.tui.explain.app import ExplainApp
 from lade_chat.tui.explain.screen import ExplainScreen
+from tests.tui.driving import screen_text, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
-
-PATIENCE = 20.0
 
 
 def walks() -> list[Event]:
@@ -38,32 +36,24 @@ async def explaining(
     app = ExplainApp(engine, ModelOptions(), "Which is it?", theme)
     app.animation_level = "none"
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: engine.sent)
+        await wait_until(pilot, lambda: engine.sent)
         if model is not None:
             engine.load(model)
-            await until(pilot, lambda: isinstance(app.screen, ExplainScreen) or not app.is_running)
+            await wait_until(pilot, lambda: isinstance(app.screen, ExplainScreen) or not app.is_running)
         engine.tell(*(walks() if events is None else events))
         if app.is_running:
             await pilot.pause()
         yield app, pilot
 
 
-async def until(pilot: Pilot[None], predicate: Callable[[], object]) -> None:
-    """Let the application run until ``predicate`` holds."""
-    deadline = time.monotonic() + PATIENCE
-    while not predicate():
-        assert time.monotonic() < deadline, f"this never came true; on the screen:\n{shown(pilot)}"
-        await pilot.pause(0.01)
-
-
 async def sees(pilot: Pilot[None], *texts: str) -> None:
     """Wait until all of ``texts`` stand on the screen, whatever lines they are broken into."""
-    await until(pilot, lambda: all(text in " ".join(shown(pilot).split()) for text in texts))
+    await wait_until(pilot, lambda: all(text in one_line(pilot) for text in texts))
 
 
-def shown(pilot: Pilot[None]) -> str:
-    """What stands on the screen, line by line."""
-    return "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
+def one_line(pilot: Pilot[None]) -> str:
+    """What stands on the screen, in one line."""
+    return " ".join(screen_text(pilot.app).split())
 
 
 async def pages(pilot: Pilot[None], most: int = 60) -> list[str]:
@@ -71,7 +61,7 @@ async def pages(pilot: Pilot[None], most: int = 60) -> list[str]:
     found = list[str]()
     for _ in range(most):
         await pilot.pause()
-        found.append(shown(pilot))
+        found.append(screen_text(pilot.app))
         await pilot.press("space")
         if not pilot.app.is_running or not isinstance(pilot.app.screen, ExplainScreen):
             return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
@@ -55,9 +55,19 @@ INSPECTED_STEP = Inspection(
 
 
 class ScriptedEngine:
-    """Keeps the commands in ``sent``; ``tell`` is how the test speaks for the engine."""
+    """Keeps the commands in ``sent``; ``tell`` is how the test speaks for the engine.
 
-    def __init__(self) -> None:
+    Args:
+        answer: what to tell at once of each command.
+        on_start: called as the engine is started, right after the first picture.
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[Command], Iterable[Event]] = lambda command: (),
+        on_start: Callable[[], object] = lambda: None,
+    ) -> None:
+        self._answer, self.on_start = answer, on_start
         self.sent: list[Command] = []
         self.started = self.restarts = 0
         self.closed = False
@@ -65,9 +75,11 @@ class ScriptedEngine:
 
     async def start(self) -> None:
         self.started += 1
+        self.on_start()
 
     def send(self, command: Command) -> None:
         self.sent.append(command)
+        self.tell(*self._answer(command))
 
     async def events(self) -> AsyncIterator[Event]:
         while (event := await self._events.get()) is not None:
@@ -103,7 +115,7 @@ def pieces(script: Script, start: int = 0) -> tuple[Piece, ...]:
 def statistics(
     script: Script, *, lookahead: bool = True, debug: bool = False, sizes: Sizes | None = None
 ) -> Statistics:
-    """The figures after ``script``, at 50 ms a step."""
+    """The metrics after ``script``, at 50 ms a step."""
     tokens = sum(len(step) for step in script)
     runs = [0] * 5
     for step in script:

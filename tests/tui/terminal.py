@@ -16,11 +16,12 @@ from pathlib import Path
 from lade_chat.cli.chat import open_chat
 from lade_chat.cli.flags.shared import SharedOptions
 from lade_chat.engine.job import Job
-from lade_chat.protocol.commands import Compare, Load, Reply
-from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
-from lade_chat.protocol.values import ModelInfo, Piece, Statistics
+from lade_chat.protocol.events import Event, Loaded, ReplyStarted, Tokens
+from lade_chat.protocol.values import Piece, Statistics
 from lade_chat.settings.preferences import NOTHING_KEPT
 from lade_chat.store import running_reply as running
+from lade_chat.store.store import Store
+from tests.engines import MODEL, ScriptedEngine, ending, question
 
 PATIENCE = 90.0
 PID_FILE = "TALKING_ENGINE_PID_FILE"
@@ -28,25 +29,26 @@ PID_FILE = "TALKING_ENGINE_PID_FILE"
 _ROOT = Path(__file__).resolve().parents[2]
 
 
-class TalkingEngine:
-    """Answers ``short`` with a word; anything else with words until it is stopped."""
+def load(job: Job) -> Iterator[Event]:
+    Path(os.environ[PID_FILE]).write_text(str(os.getpid()))
+    yield Loaded(MODEL)
 
-    def handle(self, job: Job) -> Iterator[Event]:
-        command = job.command
-        if isinstance(command, Load):
-            Path(os.environ[PID_FILE]).write_text(str(os.getpid()))
-            yield Loaded(ModelInfo("talker", "cpu", "float32", 1, 2048, lookahead_supported=True))
-            return
-        assert isinstance(command, Reply | Compare)
-        yield ReplyStarted(3)
-        words = 0
-        while not job.stopped and (words == 0 or command.messages[-1].content != "short"):
-            words += 1
-            time.sleep(0.005)
-            statistics = Statistics(generated_tokens=words, steps=words, seconds=0.01 * words, context_used=3 + words)
-            ending = "\n" if words % 8 == 0 else ""
-            yield Tokens((Piece(f" word-{words}{ending}", "plain", words, words),), statistics)
-        yield ReplyFinished("cancelled" if job.stopped else "eos", statistics)
+
+def talk(job: Job) -> Iterator[Event]:
+    """Answer ``short`` with a word; anything else with words until it is stopped."""
+    yield ReplyStarted(3)
+    words = 0
+    while not job.stopped and (words == 0 or question(job) != "short"):
+        words += 1
+        time.sleep(0.005)
+        statistics = Statistics(generated_tokens=words, steps=words, seconds=0.01 * words, context_used=3 + words)
+        end = "\n" if words % 8 == 0 else ""
+        yield Tokens((Piece(f" word-{words}{end}", "plain", words, words),), statistics)
+    yield ending(job, statistics)
+
+
+def talking() -> ScriptedEngine:
+    return ScriptedEngine(talk, load)
 
 
 class Terminal:
@@ -111,7 +113,7 @@ def terminal(folder: Path) -> Iterator[Terminal]:
         opened.sees("ready")
         opened.say("short\r")
         # A question is taken only then.
-        opened.sees("word-1", "end of reply", "ready")
+        opened.sees("word-1", "tok/s", "ready")
         opened.say("go on\r")
         opened.sees("word-40")
         yield opened
@@ -140,10 +142,10 @@ if __name__ == "__main__":
     sys.exit(
         open_chat(
             SharedOptions(),
-            Path(sys.argv[1]),
+            Store(Path(sys.argv[1])),
             NOTHING_KEPT,
             resume=None,
             latest=False,
-            engine="tests.tui.terminal:TalkingEngine",
+            engine="tests.tui.terminal:talking",
         )
     )

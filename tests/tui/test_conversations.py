@@ -101,14 +101,14 @@ async def test_a_turn_is_on_disk_before_the_next_question(engine: ScriptedEngine
         assert turn.model.name == "tiny-12M"
 
 
-async def test_a_conversation_comes_back_with_its_colours_and_figures(engine: ScriptedEngine, folder: Path) -> None:
+async def test_a_conversation_comes_back_with_its_colours_and_metrics(engine: ScriptedEngine, folder: Path) -> None:
     async with opened(engine, store=Store(folder)) as (app, pilot):
         await talked(app, pilot, engine, "17 + 25?")
-        figures = "26.7 tok/s" if "26.7 tok/s" in screen_text(app) else "tok/s"
+        metrics = "26.7 tok/s" if "26.7 tok/s" in screen_text(app) else "tok/s"
         spans = app.screen.query_one(Chunk).visual.spans  # type: ignore[attr-defined]
     again = ScriptedEngine()
     async with opened(again, store=Store(folder), start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "17 + 25?", "It is 42.", figures, "end of reply")
+        await sees(pilot, "17 + 25?", "It is 42.", metrics)
         assert app.screen.query_one(Chunk).visual.spans == spans  # type: ignore[attr-defined]
         assert spans
         await say(app, pilot, "Why?")
@@ -169,7 +169,7 @@ async def test_a_stopped_reply_stays_in_the_conversation_that_is_left(engine: Sc
         await pilot.press("ctrl+n")
         assert engine.sent_of(Stop)
         engine.tell(finished(FUNCTION[:4], "cancelled"))
-        await sees(pilot, "Who are you?")
+        await sees(pilot, "How does this work?")
         latest = Store(folder).latest()
         assert latest is not None
         assert latest.messages[-1] == assistant(text_of(FUNCTION[:4]))
@@ -254,7 +254,7 @@ async def test_deleting_the_conversation_on_the_screen_begins_a_new_one(engine: 
         await pilot.press("ctrl+d")
         await wait_until(pilot, lambda: not Store(folder).page())
         await pilot.press("escape")
-        await sees(pilot, "Who are you?")
+        await sees(pilot, "How does this work?")
         await pilot.press("ctrl+t", "ctrl+z")
         await sees(pilot, "apples")
 
@@ -313,31 +313,18 @@ async def test_retry_keeps_the_reply_so_far_as_an_alternative(engine: ScriptedEn
         await wait_until(pilot, lambda: app.chat_screen.chat.conversation.messages[-1] == assistant("It is 42."))
 
 
-class WatchingEngine(ScriptedEngine):
-    """Notes what is on the screen when it is started: right after the first picture."""
-
-    app: ChatApp | None = None
-    first_screen: object = None
-    first_text = ""
-
-    async def start(self) -> None:
-        assert self.app is not None
-        self.first_screen, self.first_text = self.app.screen, screen_text(self.app)
-        await super().start()
-
-
-def opening(engine: WatchingEngine, store: Store, wanted: str | None, latest: bool = False) -> ChatApp:
-    engine.app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=store, start=Start(latest, wanted))
-    return engine.app
+def opening(engine: ScriptedEngine, store: Store, wanted: str | None, latest: bool = False) -> ChatApp:
+    return ChatApp(engine, ModelOptions(), DecodingOptions(), store=store, start=Start(latest, wanted))
 
 
 @pytest.mark.parametrize("wanted", ["p", ""])
 async def test_the_list_is_the_first_thing_seen_where_several_are_meant(folder: Path, wanted: str) -> None:
     kept(folder, "apple", "pear").close()
-    engine = WatchingEngine()
+    engine, first = ScriptedEngine(), list[object]()
     app = opening(engine, Store(folder), wanted)
+    engine.on_start = lambda: first.append(app.screen)
     async with driven(app, (80, 24), None, engine) as pilot:
-        assert engine.first_screen is app.screen
+        assert first == [app.screen]
         assert isinstance(app.screen, ConversationList)
         burst(app, *"ear")
         await wait_until(pilot, lambda: app.screen.query_one("#search", Input).value == "ear")
@@ -350,10 +337,11 @@ async def test_the_conversation_is_the_first_thing_seen_where_one_is_meant(
     folder: Path, wanted: str | None, latest: bool
 ) -> None:
     kept(folder, "apple", "pear").close()
-    engine = WatchingEngine()
+    engine, first = ScriptedEngine(), list[str]()
     app = opening(engine, Store(folder), wanted, latest)
+    engine.on_start = lambda: first.append(screen_text(app))
     async with driven(app, (80, 24), None, engine) as pilot:
-        assert "Who are you?" not in engine.first_text
+        assert "How does this work?" not in first[0]
         await sees(pilot, "about pear")
         burst(app, *"Why?", "enter")
         await sees(pilot, "Why?", "waits for the model")
@@ -364,7 +352,7 @@ async def test_a_late_list_does_not_take_the_prompt_from_someone_typing(
 ) -> None:
     monkeypatch.setattr("lade_chat.tui.chat.conversation_actions.FIRST_SECONDS", 0.0)
     kept(folder, "apple", "pear").close()
-    store, engine, found = Store(folder), WatchingEngine(), threading.Event()
+    store, engine, found = Store(folder), ScriptedEngine(), threading.Event()
     resume = store.resume
 
     def slow(conversation: str) -> Conversation:

@@ -64,7 +64,7 @@ async def test_a_setting_is_declared_in_one_place(
     app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store(tmp_path), preferences=preferences)
     async with driven(app, (120, 60), MODEL, engine) as pilot:
         await pilot.press("ctrl+s")
-        await sees(pilot, "a thing to play with")
+        await sees(pilot, "A thing to play with.")
         app.screen.query_one("#toy", Select).value = "false"
         await pilot.press("ctrl+s")
         await wait_until(pilot, lambda: app.screen is app.chat_screen)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -15,8 +17,9 @@ import pytest
 
 from lade_chat.store.store import Store
 from lade_chat.store.values import Turn
+from lade_chat.tui.terminal import output
 from lade_chat.tui.terminal.output import Output, is_picture
-from tests.tui.terminal import terminal, wait_for
+from tests.tui.terminal import PATIENCE, terminal, wait_for
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
 CTRL_Q = "\x11"
@@ -114,19 +117,29 @@ class Pipe:
         self.caught_up, self.lost = threading.Event(), threading.Event()
         self.output = Output(self.writer, self.caught_up.set, self.lost.set)
 
-    def read(self) -> bytes:
-        """All that was written, once the output is closed."""
+    def read(self, *, until: Callable[[bytes], bool] = lambda data: False) -> bytes:
+        """All that is written until the condition holds or the output's end is closed."""
         data = b""
-        while chunk := os.read(self.reader, 1 << 20):
+        while not until(data):
+            assert select.select([self.reader], [], [], PATIENCE)[0], f"nothing came after {len(data)} bytes"
+            if not (chunk := os.read(self.reader, 1 << 20)):
+                break
             data += chunk
         return data
+
+    def close(self) -> None:
+        """Close the output in a thread, so that a close that never returns fails instead of hanging."""
+        closing = threading.Thread(target=self.output.close, daemon=True)
+        closing.start()
+        closing.join(PATIENCE)
+        assert not closing.is_alive()
 
 
 def test_all_is_written_in_order() -> None:
     pipe = Pipe()
     for number in range(100):
         pipe.output.write(b"%d," % number, picture=True)
-    pipe.output.close()
+    pipe.close()
     os.close(pipe.writer)
     assert pipe.read() == b"".join(b"%d," % number for number in range(100))
 
@@ -137,31 +150,33 @@ def test_pictures_are_left_out_while_nobody_reads_and_asked_for_again() -> None:
     for _ in range(1000):
         pipe.output.write(picture, picture=True)
     pipe.output.write(b"mode")
-    read = b""
-    while not read.endswith(b"mode"):
-        read += os.read(pipe.reader, 1 << 20)
-    assert pipe.caught_up.wait(90)
+    read = pipe.read(until=lambda data: data.endswith(b"mode"))
+    assert pipe.caught_up.wait(PATIENCE)
     assert read.removesuffix(b"mode").strip(b"p") == b""
     assert len(read) % len(picture) == len(b"mode")  # each as a whole
     assert len(read) < 40 * len(picture)
     pipe.output.write(picture, picture=True)
-    assert os.read(pipe.reader, 1 << 20) == picture
+    assert pipe.read(until=lambda data: len(data) >= len(picture)) == picture
 
 
 def test_what_nobody_will_read_is_forgotten() -> None:
     pipe = Pipe()
     os.close(pipe.reader)
     pipe.output.write(b"x")
-    assert pipe.lost.wait(90)
+    assert pipe.lost.wait(PATIENCE)
     for _ in range(1000):
         pipe.output.write(b"p" * 10_000)
-    pipe.output.close()
+    pipe.close()
 
 
-def test_a_close_does_not_wait_for_ever() -> None:
+def test_a_close_waits_for_no_reader_and_cuts_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "CLOSING_SECONDS", 0.05)
     pipe = Pipe()
-    pipe.output.write(b"p" * 10_000_000)
-    pipe.output.close()
+    pipe.output.write(b"p" * 1_000_000)
+    pipe.close()
+    assert not pipe.lost.is_set()
+    pipe.output.write(b"more")  # comes too late
+    assert pipe.read(until=lambda data: len(data) >= 1_000_000) == b"p" * 1_000_000
 
 
 @pytest.mark.parametrize(

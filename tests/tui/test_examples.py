@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from assets.recipe.skills.topics import read_topics
+from assets.recipe.skills.talk import read_topics
 from assets.recipe.skills.word_problems import _PROBLEMS
-from assets.recipe.wording import read_wording
-from lade_chat.protocol.commands import Reply
+from assets.recipe.words import read_wording
+from lade_chat.protocol.commands import Explain, Reply
 from lade_chat.tui.transcript.welcome import EXAMPLES
 from tests.tui.driving import opened, screen_text, sees, wait_until
 from tests.tui.scripted import ScriptedEngine
@@ -59,4 +59,12 @@ async def test_the_last_one_is_sent_whole_from_a_small_screen(engine: ScriptedEn
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         command = engine.sent_of(Reply)[0]
         assert isinstance(command, Reply)
-        assert command.messages[-1].content == EXAMPLES[-1]
+        assert command.messages[-1].content == [*EXAMPLES][-1]
+
+
+async def test_the_first_one_explains_how_it_works(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.screen.query_one("Welcome OptionList").focus()
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: engine.sent_of(Explain))
+        assert not engine.sent_of(Reply)

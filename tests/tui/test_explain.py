@@ -27,16 +27,16 @@ from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.view import Phase
 from lade_chat.tui.explain import screen as explain_screen
-from lade_chat.tui.explain.comparison import comparison_pages
 from lade_chat.tui.explain.jacobi import jacobi_pages
 from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask_width
 from lade_chat.tui.explain.ngrams import ngram_pages
+from lade_chat.tui.explain.overview import comparison_pages
 from lade_chat.tui.explain.page import Page, Room
 from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.screens.manual import HelpScreen
-from tests.tui.driving import opened, say, status, wait_until
-from tests.tui.explained import explaining, pages, said, sees, shown, until, walks
+from tests.tui.driving import opened, say, screen_text, status, wait_until
+from tests.tui.explained import explaining, one_line, pages, said, sees, walks
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 SIZES = ((60, 18), (80, 24), (160, 50))
@@ -50,7 +50,7 @@ def walk_of(kind: type[Chapter]) -> Chapter:
 async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matters(engine: ScriptedEngine) -> None:
     async with explaining(engine) as (app, pilot):
         told = list(said(await pages(pilot)))
-        await until(pilot, lambda: not app.is_running)
+        await wait_until(pilot, lambda: not app.is_running)
     assert app.trouble == ""
     whole = " ".join(told)
     for words in (
@@ -86,7 +86,7 @@ async def test_every_page_fits(engine: ScriptedEngine, size: tuple[int, int]) ->
     async with explaining(engine, size=size) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, ExplainScreen)
-        for _ in screen._pages[1:]:
+        while "space Close" not in one_line(pilot):
             await pilot.press("space")
             await pilot.pause()
             for name in ("says", "picture", "mask"):
@@ -94,7 +94,7 @@ async def test_every_page_fits(engine: ScriptedEngine, size: tuple[int, int]) ->
                 if not part.display or not part.visible:
                     continue
                 content = part.content_size
-                assert part.visual.get_height(part.styles, content.width) <= content.height, (name, shown(pilot))
+                assert part.visual.get_height(part.styles, content.width) <= content.height, name
                 assert part.region.right <= size[0]
 
 
@@ -102,11 +102,11 @@ async def test_the_last_page_says_that_space_closes(engine: ScriptedEngine) -> N
     async with explaining(engine) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, ExplainScreen)
-        assert "space Next" in " ".join(shown(pilot).split())
-        for _ in screen._pages[1:]:
+        assert "space Next" in one_line(pilot)
+        while "space Close" not in one_line(pilot):
             await pilot.press("space")
-        await sees(pilot, "space Close")
-        assert "Next" not in shown(pilot).splitlines()[-1]
+            await pilot.pause()
+        assert "Next" not in screen_text(pilot.app).splitlines()[-1]
         await pilot.press("backspace")
         await sees(pilot, "space Next")
 
@@ -132,7 +132,7 @@ async def test_played_the_pages_turn_by_themselves_and_stay_at_the_end(
         await sees(pilot, "That is all of it.")
         await pilot.pause(0.05)
         assert isinstance(app.screen, ExplainScreen)
-        assert "playing" not in shown(pilot)
+        assert "playing" not in screen_text(pilot.app)
 
 
 async def test_any_step_by_hand_ends_the_playing(engine: ScriptedEngine) -> None:
@@ -141,7 +141,7 @@ async def test_any_step_by_hand_ends_the_playing(engine: ScriptedEngine) -> None
         await sees(pilot, "playing")
         await pilot.press("space")
         await sees(pilot, "2 / ")
-        assert "playing" not in shown(pilot)
+        assert "playing" not in screen_text(pilot.app)
 
 
 async def test_who_is_faster_than_the_model_waits_for_it(engine: ScriptedEngine) -> None:
@@ -151,13 +151,13 @@ async def test_who_is_faster_than_the_model_waits_for_it(engine: ScriptedEngine)
         await sees(pilot, MOMENT)
         engine.tell(events[1])
         await sees(pilot, "1 of 3", "guesses for the next six")
-        assert MOMENT not in shown(pilot)
+        assert MOMENT not in screen_text(pilot.app)
 
 
 async def test_esc_leaves_and_stops_the_steps_that_are_being_taken(engine: ScriptedEngine) -> None:
     async with explaining(engine, events=walks()[:2]) as (app, pilot):
         await pilot.press("escape")
-        await until(pilot, lambda: not app.is_running)
+        await wait_until(pilot, lambda: not app.is_running)
     assert engine.sent_of(Stop) == [Stop()]
 
 
@@ -175,7 +175,7 @@ async def test_what_breaks_off_is_told_and_what_was_told_stays(
 async def test_a_model_that_lookahead_cannot_serve_ends_it_with_one_line(engine: ScriptedEngine) -> None:
     model = msgspec.structs.replace(MODEL, lookahead_supported=False)
     async with explaining(engine, events=[], model=model) as (app, pilot):
-        await until(pilot, lambda: not app.is_running)
+        await wait_until(pilot, lambda: not app.is_running)
     assert "lookahead cannot serve this model" in app.trouble
     assert not engine.sent_of(Explain)
 
@@ -183,7 +183,7 @@ async def test_a_model_that_lookahead_cannot_serve_ends_it_with_one_line(engine:
 async def test_a_model_that_cannot_be_loaded_ends_it_with_one_line(engine: ScriptedEngine) -> None:
     failed = LoadFailed("there is no config.json in this folder")
     async with explaining(engine, events=[failed], model=None) as (app, pilot):
-        await until(pilot, lambda: not app.is_running)
+        await wait_until(pilot, lambda: not app.is_running)
     assert app.trouble == "there is no config.json in this folder"
 
 
@@ -260,7 +260,7 @@ class TestOtherReplies:
             ("pgg", 2, False, "2 of the 3 tokens were | one a step, but in the last a guess was already the last"),
         ],
     )
-    def test_the_figures_of_the_whole_reply_add_up(self, origins: str, steps: int, ended: bool, words: str) -> None:
+    def test_the_metrics_of_the_whole_reply_add_up(self, origins: str, steps: int, ended: bool, words: str) -> None:
         said = tuple(ReplyToken("a", "plain" if origin == "p" else "context") for origin in origins)
         page = comparison_pages(Comparison(said, said, 3, steps, True, ended))[0]
         share, own = words.split(" | ")

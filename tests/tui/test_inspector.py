@@ -21,7 +21,7 @@ from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, w
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
 
 PAGE_TEXTS = {
-    "figures": ("speed-up over plain", "guesses kept", "tok/s"),
+    "metrics": ("speed-up over plain", "guesses kept", "tok/s"),
     "window": ("+1", "+5", "-2", "new", "eight", "3 n-grams", "one four seven"),
     "candidates": ("·the", "✓ ·numbers : trajectory  50%", "· ·list context  10%", "settled ·numbers : ↵"),
     "sources": ("7/12 58%", "75%", "25%", "0/2 0%", "never asked", "412 n-grams"),
@@ -51,7 +51,7 @@ async def test_a_page_at_a_time_where_there_is_little_room(engine: ScriptedEngin
         await pilot.press("f4")
         assert not app.screen.query_one(DebugPanel).display
         await pilot.press("f4")
-        await sees(pilot, *PAGE_TEXTS["figures"])
+        await sees(pilot, *PAGE_TEXTS["metrics"])
 
 
 async def test_opened_after_a_reply_it_shows_its_last_step(engine: ScriptedEngine) -> None:
@@ -67,14 +67,14 @@ async def test_opened_after_a_reply_it_shows_its_last_step(engine: ScriptedEngin
 async def test_it_says_which_sources_the_verified_tokens_came_from(engine: ScriptedEngine) -> None:
     async with opened(engine, debug=True) as (app, pilot):
         await say(app, pilot, "Write a function.")
-        figures = msgspec.structs.replace(
+        metrics = msgspec.structs.replace(
             statistics(FUNCTION, debug=True),
             verified_from=(("context", 31), ("successor", 4)),
             window_size=0,
             ngram_size=0,
             pool_size=0,
         )
-        engine.tell(*streamed(FUNCTION, debug=True), ReplyFinished("eos", figures))
+        engine.tell(*streamed(FUNCTION, debug=True), ReplyFinished("eos", metrics))
         await sees(pilot, "no window", "context 31, successor 4")
 
 
@@ -84,8 +84,8 @@ async def test_what_the_speed_up_follows_from_stands_below_it(engine: ScriptedEn
         await say(app, pilot, "Write a function.")
         engine.tell(*streamed(script, debug=True), finished(script, debug=True))
         await sees(pilot, "SUMMARY")
-        figures = str(app.screen.query_one("#debug-figures").render())
-        rows = {line[:21].rstrip(): line[21:] for line in figures.splitlines()}
+        metrics = str(app.screen.query_one("#debug-metrics").render())
+        rows = {line[:21].rstrip(): line[21:] for line in metrics.splitlines()}
         assert rows["tokens per step"] == "2.75"
         speedup, later, plain, step = (
             float(re.sub("[^0-9.]", "", rows[name]))
@@ -174,7 +174,7 @@ async def test_opened_in_mid_reply_it_asks_for_what_the_steps_do(engine: Scripte
         await sees(pilot, "nothing yet")
         engine.tell(Tokens((), statistics(FUNCTION[:8]), inspection=INSPECTED_STEP))
         await sees(pilot, *PAGE_TEXTS["window"])
-        await pilot.press("ctrl+d")
+        await pilot.press(*["ctrl+d"] * (len(PAGES) - 1))
         assert engine.sent[-1] == Inspect(False)
         assert app.chat_screen.chat.state.paused
 

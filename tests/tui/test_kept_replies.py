@@ -11,9 +11,9 @@ from textual.widgets import Label
 
 from lade_chat.protocol.inspection import Origin
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.reply.markdown_check import is_markdown
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.overlay import Run, TintedSource, guessed_runs
+from lade_chat.tui.reply.text import is_markdown
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.terminal import clipboard as copying
 from lade_chat.tui.terminal.clipboard import code_blocks

@@ -12,8 +12,7 @@ from textual.app import App
 from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
-from lade_chat.protocol.control import Inspect, SetLookahead, Stop
-from lade_chat.protocol.events import ComparisonFinished, Loaded
+from lade_chat.protocol.events import ComparisonFinished, Event, Loaded
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.view import Phase
@@ -45,25 +44,24 @@ WAYS = {
 """The keys that lead to each screen."""
 
 
-class AnsweringEngine(ScriptedEngine):
-    """Answers at once; but does not load while it is ``loading``."""
+def answering(*, loading: bool) -> ScriptedEngine:
+    """An engine that answers at once; but does not load while it is ``loading``."""
 
-    loading = False
-
-    def send(self, command: Command) -> None:
-        super().send(command)
+    def answer(command: Command) -> list[Event]:
         match command:
-            case Load() if not self.loading:
-                self.tell(Loaded(MODEL))
+            case Load() if not loading:
+                return [Loaded(MODEL)]
             case Reply():
-                self.tell(*streamed(REPLY), finished(REPLY))
+                return [*streamed(REPLY), finished(REPLY)]
             case Compare():
                 sides = [finished(REPLY, side=side) for side in ("left", "right")]
-                self.tell(*streamed(REPLY), *streamed(REPLY, side="right"), *sides, ComparisonFinished(2.0, True))
+                return [*streamed(REPLY), *streamed(REPLY, side="right"), *sides, ComparisonFinished(2.0, True)]
             case Explain():
-                self.tell(*walks())
-            case Load() | Stop() | SetLookahead() | Inspect() | _:
-                pass
+                return walks()
+            case _:
+                return []
+
+    return ScriptedEngine(answer)
 
 
 @pytest.fixture(autouse=True)
@@ -81,8 +79,7 @@ def _harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("loading", [False, True], ids=["loaded", "loading"])
 async def test_a_key_burst_walks_every_screen(tmp_path: Path, loading: bool) -> None:
-    chance, engine = random.Random(7), AnsweringEngine()
-    engine.loading = loading
+    chance, engine = random.Random(7), answering(loading=loading)
     store = Store(tmp_path)
     for number in range(3):
         store.begin().ask(f"Question {number}")
@@ -100,8 +97,7 @@ async def test_a_key_burst_walks_every_screen(tmp_path: Path, loading: bool) -> 
 
 @pytest.mark.parametrize("loading", [False, True], ids=["loaded", "loading"])
 async def test_two_keys_before_a_dialog_has_closed_close_nothing_else(tmp_path: Path, loading: bool) -> None:
-    engine = AnsweringEngine()
-    engine.loading = loading
+    engine = answering(loading=loading)
     store = Store(tmp_path)
     store.begin().ask("Who are you?")
     async with opened(engine, model=None, store=store, start=Start(latest=True)) as (app, pilot):
@@ -155,7 +151,7 @@ async def test_a_dialog_closes_once_and_calls_back_once() -> None:
 async def _settled(app: ChatApp, pilot: Pilot[None]) -> None:
     await pilot.pause()  # until the application has taken them
     await wait_until(pilot, lambda: app.key_order.is_idle and not app.chat_screen.store_worker.busy)
-    assert app._exception is None
+    assert app.return_code is None
     assert app.screen_stack[0] is app.chat_screen
 
 

@@ -124,22 +124,6 @@ async def test_screens_open_and_close_in_order(engine: ScriptedEngine) -> None:
         await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
 
 
-def test_what_is_typed_before_the_first_frame_is_whole_and_sent(tmp_path: Path) -> None:
-    """Until the driver starts the terminal makes a line feed of Enter, and no field takes keys yet."""
-    folder = tmp_path / "data"
-    folder.mkdir()
-    terminal = Terminal(folder)
-    try:
-        terminal.say("What is 17 plus 25?\r")
-        terminal.sees("word-5")
-        latest = Store(folder).latest()
-        assert latest is not None
-        assert latest.path[0].question == "What is 17 plus 25?"
-    finally:
-        terminal.process.kill()
-        terminal.process.wait()
-
-
 async def test_keys_wait_for_the_prompt(engine: ScriptedEngine, tmp_path: Path) -> None:
     class TypedAhead(ChatApp):
         def on_load(self) -> None:
@@ -165,17 +149,28 @@ async def test_a_key_that_is_held_stops_at_the_screen_that_it_closed(
         assert app.chat_screen.prompt.text == "a b"
 
 
-def test_a_burst_arrives_in_order_through_a_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shown", "keys", "question"),
+    [
+        # Until the driver starts the terminal makes a line feed of Enter, and no field takes keys yet.
+        ((), "What is 17 plus 25?\r", "What is 17 plus 25?"),
+        (("Say something",), "abcdef\x7f\x7f\x7fXYZ\x1b[D\x1b[Dx\r", "abcXxYZ"),
+    ],
+    ids=["before the first frame", "in a burst"],
+)
+def test_what_is_typed_into_a_terminal_is_whole_in_order_and_sent(
+    tmp_path: Path, shown: tuple[str, ...], keys: str, question: str
+) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     terminal = Terminal(folder)
     try:
-        terminal.sees("Say something")
-        terminal.say("abcdef\x7f\x7f\x7fXYZ\x1b[D\x1b[Dx\r")
+        terminal.sees(*shown)
+        terminal.say(keys)
         terminal.sees("word-5")
         latest = Store(folder).latest()
         assert latest is not None
-        assert latest.path[0].question == "abcXxYZ"
+        assert latest.path[0].question == question
     finally:
         terminal.process.kill()
         terminal.process.wait()

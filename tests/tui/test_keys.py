@@ -11,7 +11,7 @@ from textual.events import Paste
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import SetLookahead
 from lade_chat.tui.chat.view import Phase
-from lade_chat.tui.inspector.panel import DebugPanel
+from lade_chat.tui.inspector.panel import PAGES, DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
@@ -19,7 +19,7 @@ from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 async def test_the_first_screen_says_what_this_is(engine: ScriptedEngine) -> None:
     async with opened(engine, model=None) as (_app, pilot):
-        await sees(pilot, "guesses several tokens ahead", "verified", "Who are you?", "Ctrl+L", "Quit")
+        await sees(pilot, "guesses several tokens ahead", "verified", "How does this work?", "Ctrl+L", "Quit")
         assert isinstance(engine.sent[0], Load)
 
 
@@ -78,7 +78,7 @@ async def test_an_example_is_sent_when_picked(engine: ScriptedEngine) -> None:
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         command = engine.sent_of(Reply)[0]
         assert isinstance(command, Reply)
-        assert command.messages[-1].content == "What do the colours mean?"
+        assert command.messages[-1].content == "Count from 3 to 30."
         assert app.screen.focused is app.chat_screen.prompt
 
 
@@ -86,7 +86,7 @@ async def test_lookahead_is_switched_at_rest_and_shown(engine: ScriptedEngine) -
     async with opened(engine) as (app, pilot):
         await pilot.press("ctrl+l")
         assert engine.sent[-1] == SetLookahead(False)
-        await wait_until(pilot, lambda: screen_text(app).count("lookahead OFF") == 2)
+        await wait_until(pilot, lambda: screen_text(app).count("lookahead OFF") == 1)
         await pilot.press("f2")
         assert engine.sent[-1] == SetLookahead(True)
         await sees_no(pilot, "lookahead OFF")
@@ -105,7 +105,7 @@ async def test_ctrl_q_quits_at_once_from_everywhere(engine: ScriptedEngine, scre
             await wait_until(pilot, lambda: app.screen is not app.chat_screen)
         await pilot.press("ctrl+q")
         assert engine.closed
-        assert not app.is_running or app._exit
+    assert app.return_code == 0
 
 
 async def test_another_model_is_opened(engine: ScriptedEngine) -> None:
@@ -140,7 +140,7 @@ async def test_the_debug_panel_shows_the_speed_up_and_the_summary(engine: Script
         await sees(pilot, "measuring…")
         engine.tell(*streamed(FUNCTION, debug=True), finished(FUNCTION, debug=True))
         await sees(pilot, "SUMMARY input 23 tokens", "3.00x", "50.0 ms", "45.0 ms", "412", "2  ████████████ 6")
-        await pilot.press("ctrl+d")
+        await pilot.press(*["ctrl+d"] * len(PAGES))
         assert not app.screen.query_one(DebugPanel).display
 
 
@@ -155,8 +155,8 @@ async def test_the_debug_panel_shows_the_last_reply_at_once(engine: ScriptedEngi
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         last = finished(FUNCTION, debug=True)
-        figures = msgspec.structs.replace(last.statistics, plain_step_seconds=None)
-        engine.tell(*streamed(FUNCTION), msgspec.structs.replace(last, statistics=figures))
+        metrics = msgspec.structs.replace(last.statistics, plain_step_seconds=None)
+        engine.tell(*streamed(FUNCTION), msgspec.structs.replace(last, statistics=metrics))
         await wait_until(pilot, lambda: "ready" in status(app))
         await pilot.press("ctrl+d")
         await sees(pilot, "not measured", "50.0 ms", "412", "2  ████████████ 6")
@@ -166,12 +166,35 @@ async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit
     async with opened(engine) as (app, pilot):
         app.chat_screen.prompt.put("two words")
         await pilot.press("ctrl+c")
-        assert status(app).startswith("Esc stops · Ctrl+Q quits  │  ready")
-        assert not app._notifications
+        assert status(app).startswith("Ctrl+C again quits · Esc stops a reply  │  ready")
+        assert not app.screen.query("Toast")
         app.chat_screen.prompt.select_all()
         await pilot.press("ctrl+c")
         assert app.clipboard == "two words"
         assert app.is_running
+
+
+async def test_ctrl_c_twice_quits(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.tui.app.application.INTERRUPT_SECONDS", 3600.0)
+    async with opened(engine) as (app, pilot):
+        await pilot.press("ctrl+c", "ctrl+c")
+        await wait_until(pilot, lambda: app._exit)
+        assert engine.closed
+
+
+async def test_words_are_edited_as_in_a_shell(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        for keys, left in (
+            (("ctrl+w",), "one two "),
+            (("alt+left", "ctrl+u"), "three"),
+            (("alt+b", "alt+b", "ctrl+k"), "one "),
+            (("alt+b", "alt+b", "alt+d"), "one  three"),
+            (("ctrl+a", "alt+f", "alt+right", "ctrl+k"), "one two"),
+        ):
+            prompt.put("one two three")
+            await pilot.press(*keys)
+            assert prompt.text == left, keys
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

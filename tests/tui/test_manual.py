@@ -39,7 +39,7 @@ def shown_page(app: ChatApp) -> str:
 def test_every_action_that_has_keys_is_told_with_them() -> None:
     told = PAGES[NAMES.index("keys")].text
     for action in USUAL:
-        assert f"| **{KeyNames(USUAL).all(action)}** |" in told, action
+        assert f"| **{KeyNames(USUAL).first(action)}** |" in told, action
 
 
 def test_every_slash_command_that_a_page_names_is_one() -> None:
@@ -58,7 +58,7 @@ def test_every_flag_that_a_page_names_is_one() -> None:
 
 
 def test_no_page_names_a_key_that_can_be_another() -> None:
-    fixed = {"Ctrl+C", "Ctrl+J", "Ctrl+D", "Ctrl+E", "Ctrl+Z", "Ctrl+N", "F2"}  # of one screen
+    fixed = {"Ctrl+C", "Ctrl+J", "Ctrl+U", "Ctrl+D", "Ctrl+E", "Ctrl+Z", "Ctrl+N", "F2"}  # of one screen
     for name in NAMES:
         folder = Path(lade_chat.tui.__file__).parent / "screens" / "manual_text"
         raw = (folder / f"{name}.md").read_text(encoding="utf-8")
@@ -108,7 +108,7 @@ async def test_typing_searches_all_pages(engine: ScriptedEngine) -> None:
         assert len(app.screen.query_one("PageList").options) == len(NAMES)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("term", "heading"), [("verified", "Lookahead decoding"), ("tok/s", "Colours and figures")])
+@pytest.mark.parametrize(("term", "heading"), [("verified", "Lookahead decoding"), ("tok/s", "Colours and metrics")])
 async def test_a_term_is_found_where_it_is_defined(engine: ScriptedEngine, term: str, heading: str) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("f1", *term)
@@ -141,8 +141,8 @@ async def test_other_keys_are_named_wherever_the_usual_ones_were(engine: Scripte
     async with driven(app, (80, 24), MODEL, engine) as pilot:
         await sees(pilot, "F11 lookahead on or off")
         await say(app, pilot, "Hello")
-        await say(app, pilot, "Again")
+        await pilot.press("ctrl+r")
         assert "F12 stops it" in status(app)
         await pilot.press("f1")
-        await wait_until(pilot, lambda: "F11, Ctrl+Y" in shown_page(app))
+        await wait_until(pilot, lambda: "F11" in shown_page(app))
         assert "Ctrl+L" not in shown_page(app)

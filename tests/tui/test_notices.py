@@ -19,7 +19,7 @@ async def test_that_the_model_answers_is_told_until_it_is_stopped(engine: Script
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         engine.tell(*streamed(FUNCTION))
-        await say(app, pilot, "And?")
+        await pilot.press("ctrl+r")
         assert "The model is still answering. Esc stops it." in status(app)
         await pilot.press("escape")
         assert status(app) == "stopping"
@@ -49,7 +49,7 @@ async def test_a_hint_stands_beside_the_state_and_not_in_its_place(engine: Scrip
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
         engine.tell(*streamed(FUNCTION))
-        await say(app, pilot, "And?")
+        await pilot.press("ctrl+r")
         await sees(pilot, "The model is still answering. Esc stops it.", "tok/s")
         await pilot.resize_terminal(50, 24)
         await wait_until(pilot, lambda: "tok/s" not in status(app))

@@ -1,4 +1,4 @@
-"""The parts that need no screen: figures, thoughts, reply text."""
+"""The parts that need no screen: metrics, thoughts, reply text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import get_args
 import pytest
 
 from lade_chat.presentation.metrics import (
-    ORIGINS,
     Part,
     exactness,
     fit,
@@ -19,11 +18,12 @@ from lade_chat.presentation.metrics import (
     summary,
     window,
 )
+from lade_chat.presentation.sources import ORIGINS
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import FinishReason, Piece, Sizes, Statistics
 from lade_chat.tui.prompt.editor import without_controls
 from lade_chat.tui.reply.text import ReplyText
-from lade_chat.tui.reply.thought_splitter import Section, ThoughtSplitter
+from lade_chat.tui.reply.thoughts import Section, ThoughtSplitter
 from tests.tui.scripted import FUNCTION, pieces, statistics, text_of
 
 
@@ -39,23 +39,23 @@ def test_a_reply_keeps_where_each_token_stands_and_where_it_came_from() -> None:
 
 
 @pytest.mark.parametrize("width", [10, 20, 30, 48, 60, 80, 120, 200])
-def test_figures_fit_any_width_and_speed_is_the_last_to_go(width: int) -> None:
+def test_metrics_fit_any_width_and_speed_is_the_last_to_go(width: int) -> None:
     line = fit(reply_parts(statistics(FUNCTION), "eos"), width)
     assert len(line) <= width
     assert line.startswith("56.7 tok/s")
 
 
 @pytest.mark.parametrize("reason", ["eos", "length", "stop", "cancelled"])
-def test_a_figure_has_the_same_words_at_every_width(reason: FinishReason) -> None:
+def test_a_metric_has_the_same_words_at_every_width(reason: FinishReason) -> None:
     parts = reply_parts(statistics(FUNCTION), reason)
     everything = fit(parts, 200).split(" · ")
     for width in range(12, 200):
         shown = fit(parts, width).split(" · ")
-        assert all(any(whole.startswith(figure) for whole in everything) for figure in shown), width
+        assert all(any(whole.startswith(metric) for whole in everything) for metric in shown), width
     assert everything[-1] == reason_forms(statistics(FUNCTION), reason)[0]
 
 
-def test_all_figures_are_shown_where_there_is_room() -> None:
+def test_all_metrics_are_shown_where_there_is_room() -> None:
     assert fit(reply_parts(statistics(FUNCTION), "eos"), 200) == (
         "56.7 tok/s · 3.2 tokens/step · 69% verified · first token 0.15 s · 51 tokens in 0.90 s"
         " · context 74/2048 · lookahead ON auto · end of reply"
@@ -86,7 +86,7 @@ def test_the_least_important_goes_first_and_longer_forms_return_where_there_is_r
     assert fit(parts, 4) == "aaaa"
 
 
-def test_packed_figures_break_only_between_them() -> None:
+def test_packed_metrics_break_only_between_them() -> None:
     assert pack(summary(statistics(FUNCTION)), 45).splitlines() == [
         "SUMMARY input 23 tokens · generated 51 tokens",
         "time 0.90 s · throughput 56.7 tok/s",
@@ -144,11 +144,11 @@ def test_the_script_reads_as_it_should() -> None:
     assert "".join(piece.text for piece in pieces(FUNCTION)) == text_of(FUNCTION)
 
 
-def test_a_live_line_keeps_its_figures_while_they_grow() -> None:
+def test_a_live_line_keeps_its_metrics_while_they_grow() -> None:
     def names(tokens: int) -> list[str]:
-        figures = Statistics(
+        metrics = Statistics(
             generated_tokens=tokens, steps=tokens, seconds=tokens / 37, context_used=tokens, context_window=2048
         )
-        return [part.split()[-1] for part in fit(reply_parts(figures), 76).split(" · ") if "context" not in part]
+        return [part.split()[-1] for part in fit(reply_parts(metrics), 76).split(" · ") if "context" not in part]
 
     assert names(1) == names(9) == names(99) == names(999)

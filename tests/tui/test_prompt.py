@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from textual.app import App
+from textual.events import Paste
 
 from lade_chat.presentation.attachments import MAX_BYTES, AttachmentError, attach, parted
 from lade_chat.protocol.commands import Compare, Load, Reply
@@ -391,3 +392,36 @@ async def test_a_command_behind_blanks_is_completed_and_run(engine: ScriptedEngi
         await pilot.press("enter")
         await wait_until(pilot, lambda: engine.sent[-1] == SetLookahead(False))
         assert not app.chat_screen.prompt.text
+
+
+# --- long pastes --------------------------------------------------------------------------------------------------
+
+LONG = "\n".join(f"line {number}" for number in range(60))
+
+
+async def test_a_long_paste_is_folded_and_sent_whole(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        await pilot.press(*"see ")
+        prompt.post_message(Paste(LONG))
+        await wait_until(pilot, lambda: prompt.text == "see [60 lines pasted]")
+        await sees(pilot, "Tab opens a folded paste")
+        prompt.post_message(Paste(LONG.upper()))
+        await wait_until(pilot, lambda: prompt.text == "see [60 lines pasted][60 lines pasted, 2]")
+        await pilot.press("backspace", "enter")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        (command,) = engine.sent_of(Reply)
+        assert isinstance(command, Reply)
+        assert command.messages[-1].content == f"see {LONG}"
+
+
+async def test_a_folded_paste_can_be_opened(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        prompt.post_message(Paste(LONG))
+        await wait_until(pilot, lambda: prompt.text == "[60 lines pasted]")
+        await pilot.press("tab")
+        assert prompt.text == LONG
+        prompt.clear_all()
+        prompt.post_message(Paste("\n".join("0123456789")))
+        await wait_until(pilot, lambda: prompt.text == "\n".join("0123456789"))

@@ -1,4 +1,4 @@
-"""The race: two panes, each with its own figures, and a verdict at the end."""
+"""The race: two panes, each with its own metrics, and a verdict at the end."""
 
 from __future__ import annotations
 

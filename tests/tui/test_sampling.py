@@ -53,8 +53,10 @@ async def test_a_drawn_seed_shows_and_lasts_as_long_as_its_conversation(engine: 
         assert "temperature 0.8" in header(app)
         assert "seed" not in header(app)
         await answered(app, pilot, engine, "one", *reply(drawn()))
-        # In the header, and below the reply.
+        # In the header, and below the reply that one looks at.
+        await pilot.press("shift+tab")
         await wait_until(pilot, lambda: screen_text(app).count(f"seed {SEED}") == 2)
+        await pilot.press("escape")
         assert f"seed {SEED}" in header(app)
         assert "lookahead ON auto" in header(app)
         await answered(app, pilot, engine, "two", *reply(drawn()))
@@ -80,6 +82,7 @@ async def test_the_seed_is_on_the_screen_at_every_size(engine: ScriptedEngine, s
     long_name = ModelInfo("some-maker/some-large-instruct-model", "cuda:0", "bfloat16", 1, 2048, True)
     async with opened(engine, size=size, model=long_name, options=DecodingOptions(sampling=ASKED)) as (app, pilot):
         await answered(app, pilot, engine, "one", *reply(drawn()))
+        await pilot.press("shift+tab")
         await sees(pilot, f"seed {SEED}")
 
 

@@ -13,27 +13,36 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
-from lade_chat.protocol.events import ComparisonFinished, LoadFailed, Loading, Tokens
+from lade_chat.protocol.events import ComparisonFinished, LoadFailed, Tokens
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.race.screen import RaceScreen
+from lade_chat.tui.screens.manual_pages import ManualPage
 from tests.tui.driving import opened, say, sees, status, wait_until
+from tests.tui.explained import explaining
+from tests.tui.explained import sees as explained
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 
 SNAPSHOTS = Path(__file__).parent.parent / "snapshots"
 PLAIN = tuple((token,) for step in FUNCTION for token in step)
 QUESTION = "Write a Python function that returns the sum of a list."
 
+MANUAL = (
+    ManualPage("keys", "# Keys\n\nPress one."),
+    ManualPage(
+        "figures",
+        "# Colours and figures\n\nA *table* of `words`:\n\n| figure | meaning |\n| --- | --- |\n"
+        "| tok/s | tokens a second |\n| **verified** | guessed and found right |\n\n- one\n- two\n",
+    ),
+)
+"""Pages of its own, so that the picture is of the manual's looks and not of its words."""
+
 Scene = Callable[[ChatApp, Pilot[None], ScriptedEngine], Awaitable[None]]
 
 
 async def empty(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
     await sees(pilot, "ready")
-
-
-async def loading(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
-    engine.tell(Loading("configuration"), Loading("tokenizer"), Loading("weights", 62, 100))
-    await sees(pilot, "62%")
 
 
 async def streaming(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
@@ -50,13 +59,6 @@ async def done(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None
     await sees(pilot, "one by one.", "switched OFF")
 
 
-async def debug(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
-    await pilot.press("f4")
-    await say(app, pilot, QUESTION)
-    engine.tell(*streamed(FUNCTION, debug=True), finished(FUNCTION, debug=True))
-    await sees(pilot, "SUMMARY", "3.00x")
-
-
 async def inspected(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
     """Paused at its twelfth step; where a page is shown at a time, that of the window."""
     await pilot.press("ctrl+d")
@@ -67,13 +69,7 @@ async def inspected(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) ->
     await pilot.press("f9")
     if app.size.width < 120:
         await pilot.press("f4")
-    await sees(pilot, "one four seven")
-
-
-async def race_menu(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
-    await race(app, pilot, engine)
-    await pilot.press("m")
-    await sees(pilot, "prompt lookup 10")
+    await sees(pilot, "seven    eight    nine")
 
 
 async def error(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
@@ -92,6 +88,12 @@ async def race(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None
     await sees(pilot, "identical", "51 steps")
 
 
+async def manual(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    await pilot.press("f1", "down")
+    app.screen.query_one(Input).cursor_blink = False
+    await sees(pilot, "guessed and found right")
+
+
 def normalised(svg: str) -> str:
     """The picture without the ids that Rich makes up for each drawing, and without the fonts that it names."""
     without_fonts = re.sub(r"@font-face \{.*?\n\s*\}\n", "", svg, flags=re.DOTALL)
@@ -99,46 +101,57 @@ def normalised(svg: str) -> str:
 
 
 PICTURES: list[tuple[Scene, tuple[int, int], str]] = [
-    (empty, (80, 24), "dark"),
-    (empty, (160, 50), "light"),
-    (empty, (60, 18), "light"),
-    (loading, (80, 24), "light"),
+    (empty, (80, 24), "light"),
     (streaming, (80, 24), "dark"),
-    (streaming, (160, 50), "dark"),
-    (done, (80, 24), "light"),
     (done, (60, 18), "dark"),
-    (debug, (80, 24), "dark"),
-    (debug, (160, 50), "light"),
-    (inspected, (80, 24), "light"),
     (inspected, (160, 50), "dark"),
-    (race_menu, (80, 24), "dark"),
-    (error, (80, 24), "dark"),
     (race, (80, 24), "light"),
-    (race, (160, 50), "dark"),
+    (manual, (80, 24), "light"),
+    (error, (80, 24), "dark"),
 ]
 
 
 @pytest.mark.parametrize(("scene", "size", "look"), PICTURES)
 async def test_the_screen_looks_as_it_did(
-    engine: ScriptedEngine, scene: Scene, size: tuple[int, int], look: str
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, scene: Scene, size: tuple[int, int], look: str
 ) -> None:
-    name = f"{scene.__name__}-{size[0]}x{size[1]}-{look}.svg"
-    async with opened(engine, size=size, model=None if scene in (loading, error) else MODEL) as (app, pilot):
+    monkeypatch.setattr("lade_chat.tui.screens.manual.manual_pages", lambda *_: MANUAL)
+    async with opened(engine, size=size, model=None if scene is error else MODEL) as (app, pilot):
         app.theme = f"textual-{look}"
         await scene(app, pilot, engine)
-        await settled(app, pilot)
-        compare(SNAPSHOTS / name, normalised(app.export_screenshot(title="lade-chat")))
+        await compare(scene.__name__, pilot, look)
 
 
-async def settled(app: ChatApp, pilot: Pilot[None]) -> None:
-    """Wait until nothing changes any more."""
-    before, now = "", normalised(app.export_screenshot())
-    while before != now:
+async def test_the_explanation_looks_as_it_did(engine: ScriptedEngine) -> None:
+    async with explaining(engine, size=(80, 24), theme="textual-dark") as (_app, pilot):
+        await pilot.press(*["space"] * 24)
+        await explained(pilot, "One step has written four tokens")
+        await compare("explain_verifying", pilot, "dark")
+
+
+@pytest.mark.parametrize("scene", [empty, streaming, done, inspected, error])
+@pytest.mark.parametrize("size", [(60, 18), (160, 50)])
+async def test_a_screen_of_any_size_keeps_its_parts_in_sight(
+    engine: ScriptedEngine, scene: Scene, size: tuple[int, int]
+) -> None:
+    async with opened(engine, size=size, model=None if scene is error else MODEL) as (app, pilot):
+        await scene(app, pilot, engine)
+        screen = app.chat_screen
+        assert screen.max_scroll_x == screen.max_scroll_y == 0
+        for part in (screen.status, screen.prompt, screen.query_one("HeaderBar"), screen.query_one("KeyFooter")):
+            assert part.region.area
+            assert part.region in screen.region
+        assert screen.prompt.has_focus
+
+
+async def compare(scene: str, pilot: Pilot[None], look: str) -> None:
+    """Compare what is on the screen, once nothing changes any more, with the picture that is kept of it."""
+    before, svg = "", normalised(pilot.app.export_screenshot(title="lade-chat"))
+    while before != svg:
         await pilot.pause(0.05)
-        before, now = now, normalised(app.export_screenshot())
-
-
-def compare(path: Path, svg: str) -> None:
+        before, svg = svg, normalised(pilot.app.export_screenshot(title="lade-chat"))
+    width, height = pilot.app.size
+    path = SNAPSHOTS / f"{scene}-{width}x{height}-{look}.svg"
     if os.environ.get("UPDATE_SNAPSHOTS"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(svg, encoding="utf-8")

@@ -166,6 +166,18 @@ async def test_the_next_message_starts_a_lost_engine_too(engine: ScriptedEngine)
         await wait_until(pilot, lambda: engine.sent_of(Reply))
 
 
+async def test_asking_again_starts_a_lost_engine_too(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION[:4]), EngineLost("killed"))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.LOST)
+        await say(app, pilot, "/retry")
+        await wait_until(pilot, lambda: engine.restarts == 1 and len(engine.sent_of(Load)) == 2)
+        engine.load()
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
+        assert [command.messages for command in engine.sent_of(Reply)] == [(Message("user", "Hello"),)] * 2  # type: ignore[union-attr]
+
+
 async def test_a_question_without_an_answer_goes_back_to_the_prompt(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "A very long question")

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 
 from assets.recipe.draw import Draw, set_aside
-from assets.recipe.wording import read_wording
+from assets.recipe.words import read_wording
 
 _WORDING = read_wording("clauses")
 _VERB = re.compile(r"<([^<>|]*)\|([^<>|]*)\|([^<>|]*)>")
@@ -19,7 +19,7 @@ _OWNED = ("things", "things", "things", "kitchen", "fruit", "glass", "money", "m
 _UNOWNED = ("people", "place", "traffic", "swarm")
 _SHARED = ("things", "kitchen", "fruit", "money", "stuff")
 ONE_STEP = ("+", "-", "×", "/")
-TWO_STEPS = ("++", "+-", "-+", "--", "×+", "×-", "+×", "-×", "+/", "-/", "/+", "/-")
+TWO_STEPS = ("++", "+-", "-+", "--", "×+", "×-", "+/", "-/")
 _LETTERS = "abc"
 _TWO_OWNERS = 0.15
 _BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
@@ -44,17 +44,14 @@ class _Scene:
         return text.replace("{x}", x)
 
 
-def _capital(text: str) -> str:
-    return "{H}" + text[3:] if text.startswith("{h}") else text[:1].upper() + text[1:]
-
-
 def _sentences(text: str) -> str:
     """The text with every sentence begun by a capital."""
-    return " ".join(_capital(part) for part in re.split(r"(?<=[.?!]) +", text))
+    parts = re.split(r"(?<=[.?!]) +", text)
+    return " ".join("{H}" + part[3:] if part.startswith("{h}") else part[:1].upper() + part[1:] for part in parts)
 
 
-def _scene(draw: Draw, domains: tuple[str, ...], who: str | None = None) -> _Scene:
-    named, pronoun, him, form = draw.expand(who or draw.any(_WORDING["who"])).split("/")
+def _scene(draw: Draw, domains: tuple[str, ...]) -> _Scene:
+    named, pronoun, him, form = draw.expand(draw.any(_WORDING["who"])).split("/")
     domain = draw.any(domains)
     noun = draw.expand(draw.any(_WORDING[f"{domain}.noun"]))
     return _Scene(named, pronoun, him, 1 if form == "base" else 2, draw.chance(0.45), domain, noun)
@@ -131,36 +128,6 @@ def _two_owners(draw: Draw, scene: _Scene, story: str, signs: str) -> tuple[str,
     return f"{story}. {_question(draw, replace(both, who='they'), signs)}", scene
 
 
-def _asked_first(draw: Draw, signs: str) -> tuple[str, _Scene]:
-    """The question first: how many there are if this and that happens."""
-    scene = _scene(draw, _OWNED)
-    scene = _Scene(scene.who, scene.pronoun, scene.him, scene.form, False, scene.domain, scene.noun)
-    does = "do" if scene.form == 1 else "does"
-    end = draw.any((" have left", " still have", " have") if signs[-1] == "-" else (" have", " have now", " have then"))
-    many = draw.any(("How much money", "How many euros")) if scene.domain == "money" else f"How many {scene.noun}"
-    have = "have" if scene.form == 1 else "has"
-    clauses = [f"{have} {{a}}" + (" euros" if scene.domain == "money" else "")]
-    for sign, letter in zip(signs, "bc", strict=False):
-        pool = _WORDING[f"{scene.domain}.{'gain' if sign == '+' else 'lose'}"]
-        clauses.append(scene.fill(draw.any(pool), f"{{{letter}}}"))
-    told = ", ".join(clauses[:-1]) + f" and {clauses[-1]}"
-    return f"{many} {does} {scene.who}{end} {draw.any(('if', 'when', 'if'))} {scene.pronoun} {told}?", scene
-
-
-def _short(draw: Draw, signs: str) -> tuple[str, _Scene]:
-    """In telegraphic style."""
-    scene = _scene(draw, ("things", "things", "fruit", "glass"))
-    gains = ("{x} more bought", "{x} more", "{x} added", "plus {x}", "{x} more found", "got {x} more", "bought {x}")
-    losses = ("{x} sold", "{x} lost", "{x} gone", "minus {x}", "{x} given away", "{x} used", "lost {x}")
-    told = [f"{{a}} {scene.noun}"]
-    for sign, letter in zip(signs, "bc", strict=False):
-        told.append(draw.any(gains if sign == "+" else losses).replace("{x}", f"{{{letter}}}"))
-    ends: tuple[str, ...] = ("left?", "How many left?", "how many are left?", "What is left?", "how many now?")
-    if signs[-1] == "+":
-        ends = ("how many now?", "How many?", "how many is that?", "total?" if "-" not in signs else "now?")
-    return ", ".join(told) + draw.any((". ", ", ", ": ", " - ")) + draw.any(ends), scene
-
-
 def _divided(draw: Draw, signs: str) -> tuple[str, _Scene]:
     """A number of things that is shared at the end, perhaps after a gain or a loss."""
     scene = _scene(draw, _SHARED)
@@ -178,63 +145,16 @@ def _divided(draw: Draw, signs: str) -> tuple[str, _Scene]:
     return f"{story}{again} {scene.fill(clause, '{' + _LETTERS[len(signs)] + '}')}", scene
 
 
-def _shared_first(draw: Draw, signs: str) -> tuple[str, _Scene]:
-    """A share of something, and what comes to it or goes."""
-    scene = _scene(draw, _SHARED, "{n}/{h}/{him}/third")
-    scene = _Scene(scene.who, "{n}", scene.him, scene.form, False, scene.domain, scene.noun)
-    story = scene.fill(draw.any(_WORDING["sharing"]))
-    clause = scene.fill(draw.any(_WORDING[f"{scene.domain}.{'gain' if signs[1] == '+' else 'lose'}"]), "{c}")
-    story += f"{draw.any(('. Then {n}', '. Later {n}', '. {n}', '. After that {n}', '. The next day {n}'))} {clause}"
-    ends = ("have", "have now") if signs[1] == "+" else ("have left", "still have", "have now")
-    many = "How much" if scene.domain == "money" else f"How many{draw.any(('', ' ' + scene.noun))}"
-    return f"{story}. {many} does {{n}} {draw.any(ends)}?", scene
-
-
-def _daily(draw: Draw, signs: str) -> tuple[str, _Scene]:
-    """The same gain and loss, or two gains, day after day."""
-    scene = _scene(draw, ("things", "kitchen", "fruit", "money", "points"))
-    period = draw.any(("day", "week"))
-    openings = {
-        "things": "<get|gets|got>", "kitchen": "<bake|bakes|baked>", "fruit": "<pick|picks|picked>",
-        "money": "<earn|earns|earned>", "points": "<win|wins|won>",
-    }  # fmt: skip
-    scene = _Scene(scene.who, scene.pronoun, scene.him, scene.form, False, scene.domain, scene.noun)
-    story = f"{draw.any(('every', 'each'))} {period} {scene.who} {openings[scene.domain]} {{a}} NOUN"
-    if signs[0] == "+":
-        times = ("in the morning", "in the evening") if period == "day" else ("on Monday", "on Friday")
-        story += f" {times[0]} and {{b}}{draw.any((' more', ''))} {times[1]}"
-    else:
-        story += " and " + draw.any(_WORDING[f"{scene.domain}.lose"]).replace("{x}", "{b}")
-    many = "How much" if scene.domain == "money" else "How many[ NOUN|]"
-    asked = draw.any((f"{many} is that in {{c}} {period}s?", f"{many} is that after {{c}} {period}s?"))
-    return scene.fill(f"{story}. {asked}"), scene
-
-
-def _answer(scene: _Scene, signs: str) -> str:
-    if signs[-1] == "/":
-        return f"is {scene.noun} each"
-    return f"{'leaves' if signs[-1] == '-' else 'makes'} {scene.noun}"
-
-
 def composed(draw: Draw, signs: str) -> tuple[str, str]:
     """A story of these signs, and what its result is, as in skills/word_problems.py.
 
     Never the very words of a phrasing that the split sets aside.
     """
     while True:
-        if signs[-1] == "/":
-            way = _divided
-        elif signs[0] == "/":
-            way = _shared_first
-        elif signs[-1] == "×" and len(signs) > 1:
-            way = _daily
-        elif "×" in signs or draw.chance(0.7):
-            way = _told
-        else:
-            way = draw.any((_asked_first, _short))
-        told, scene = way(draw, signs)
+        told, scene = (_divided if signs[-1] == "/" else _told)(draw, signs)
         story = " ".join(_sentences(draw.expand(told)).split())
         if draw.chance(0.1):
             story = f"{draw.expand(draw.any(_WORDING['before']))} {story}"
         if not set_aside(story):
-            return story, _answer(scene, signs)
+            each = f"is {scene.noun} each" if signs[-1] == "/" else ""
+            return story, each or f"{'leaves' if signs[-1] == '-' else 'makes'} {scene.noun}"

@@ -7,43 +7,91 @@ from __future__ import annotations
 
 import json
 
-from assets.recipe.checks import contains, exactly_in
-from assets.recipe.conversation import Exchange
-from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import any_words, handed_back, typed, word
-from assets.recipe.wording import read_wording
+from assets.recipe import words
+from assets.recipe.conversation import Exchange, exact, mentions
+from assets.recipe.draw import Draw, set_aside
+from assets.recipe.skills.user_words import any_words, few, handed_back, marked, quoted, typed, word
+from assets.recipe.words import read_wording
 
-_WORDING = read_wording("copying")
-_SMALL = (
-    "the",
-    "a",
-    "and",
-    "of",
-    "in",
-    "to",
-    "with",
-    "at",
-    "is",
-    "on",
-    "for",
-    "by",
-    "who",
-    "then",
-    "I",
-    "my",
-    "7",
-    "12",
-)
+_ECHO, _WORDING = read_wording("echo"), read_wording("copying")
+_SMALL = tuple(_WORDING["small"][0].split())
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
+
+
+def _sentence(draw: Draw) -> str:
+    """A plain sentence, of this side of the split."""
+    for _ in range(50):
+        name, other = draw.names(2)
+        job, second = draw.rng.sample(words.JOBS, 2)
+        noun, place = draw.rng.sample(words.WORDS, 2)
+        fields = {"n": name, "m": other, "j": job, "i": second, "o": noun, "q": place, "k": draw.whole(2, 60)}
+        text = draw.say(_ECHO["sentence"], t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS),
+                        f=draw.any(words.FOODS), c=draw.any(words.CITIES), **fields)  # fmt: skip
+        if set_aside(text) == draw.held_out:
+            break
+    return text
+
+
+def _some_text(draw: Draw) -> str:
+    """A few words, a sentence, or what people first try; sometimes with a number, sometimes in quotes."""
+    style = draw.rng.random()
+    if style < 0.3:
+        text = draw.any((" ", " ", ", ")).join(any_words(draw, 1, 3))
+    elif style < 0.6:
+        pieces = [piece for _ in range(draw.any((1, 2))) for piece in any_words(draw, 2, 6)]
+        if draw.chance(0.25):
+            pieces.insert(draw.whole(0, len(pieces)), str(draw.whole(1, 9999)))
+        text = draw.any((", ", " ")).join(pieces)
+    else:
+        text = _sentence(draw) if style < 0.92 else draw.any(_ECHO["everyday"])
+    return f'"{text}"' if draw.chance(0.27) else text
+
+
+def _ask(draw: Draw, text: str) -> str:
+    """Only what has no full stop of its own fits inside a sentence."""
+    way = "echo_words" if text[-1] not in ".!?" and draw.chance(0.3) else "echo"
+    return draw.asked(_ECHO, way, x=text)
+
+
+def _echo(draw: Draw) -> list[Exchange]:
+    text = _some_text(draw)
+    exchanges = [handed_back(draw, _ask(draw, text), text)]
+    while draw.chance(0.48) and len(exchanges) < 3:
+        way = draw.any(("again", "again", "now_say", "again" if "," in text else "twice"))
+        fields = {"x": (text := _some_text(draw))} if way == "now_say" else {}
+        again = f"{text} {text}" if way == "twice" else text
+        exchanges.append(handed_back(draw, draw.ask(_ECHO[way], **fields), again, True))
+        if way == "twice":
+            break
+    return exchanges
+
+
+def _list(draw: Draw) -> list[Exchange]:
+    text = draw.any((", ", " ")).join(draw.words(words.WORDS, few(draw)))
+    return [handed_back(draw, _ask(draw, text), text)]
+
+
+def _times(draw: Draw) -> list[Exchange]:
+    (said,), count = any_words(draw, 1, 1), draw.whole(2, 6)
+    ask = draw.ask(_ECHO["times"], x=said, k=draw.any((words.spelled(count), count)))
+    return [handed_back(draw, ask, ", ".join([said] * count))]
+
+
+def echo(draw: Draw) -> list[Exchange]:
+    """The user's text once more: words, made-up words, numbers, short sentences, quoted text."""
+    return draw.any((*[_echo] * 7, _list, _times))(draw)
+
+
+def _asked(draw: Draw, way: str, done: str, **fields: object) -> list[Exchange]:
+    return [handed_back(draw, draw.ask(_WORDING[way], **fields), done)]
 
 
 def _long(draw: Draw) -> list[Exchange]:
     """Many words of all sorts, some of them several times."""
     items = [draw.any(_SMALL) if draw.chance(0.25) else word(draw) for _ in range(draw.any((6, 8, 10, 12, 16, 20, 26)))]
     between = draw.any((_GAPS, (" ",), (", ",), ("\n",)))
-    text = items[0] + "".join(draw.any(between) + item for item in items[1:])
-    text += draw.any(("", "", "", "!", "?"))
-    exchanges = [handed_back(draw, draw.ask(_WORDING["repeat"], x=text), text)]
+    text = items[0] + "".join(draw.any(between) + item for item in items[1:]) + draw.any(("", "", "", "!", "?"))
+    exchanges = _asked(draw, "repeat", text, x=text)
     if len(text) < 120 and draw.chance(0.3):
         exchanges.append(handed_back(draw, draw.ask(_WORDING["again"]), text, True))
     return exchanges
@@ -52,40 +100,41 @@ def _long(draw: Draw) -> list[Exchange]:
 def _jumbled(draw: Draw) -> list[Exchange]:
     """Letters, digits and signs without any sense."""
     text = draw.any((" ", "", ", ", ": ")).join(draw.jumble() for _ in range(draw.whole(1, 8)))
-    return [handed_back(draw, draw.ask(_WORDING["repeat"], x=text), text)]
+    return _asked(draw, "repeat", text, x=text)
 
 
 def _shaped(draw: Draw) -> list[Exchange]:
     """The words in lines, in quotes, as a list in code, joined by a sign."""
-    items = any_words(draw, 2, 8)
-    shape = draw.any(("quoted", "bullets", "numbered", "code", "lines", "json", "brackets", "dashes"))
-    done = {
-        "quoted": ", ".join(f'"{item}"' for item in items),
-        "bullets": "\n".join(f"- {item}" for item in items),
-        "numbered": "\n".join(f"{at}. {item}" for at, item in enumerate(items, 1)),
-        "code": "```python\nwords = " + json.dumps(items, ensure_ascii=False) + "\n```",
-        "lines": "\n".join(items),
-        "json": "```json\n" + json.dumps(items, ensure_ascii=False) + "\n```",
-        "brackets": " ".join(f"({item})" for item in items),
-        "dashes": " - ".join(items),
-    }[shape]
-    ask = draw.ask(_WORDING[shape], x=typed(draw, items))
-    if shape in ("bullets", "numbered", "code", "json"):
-        return [Exchange(ask, done, exactly_in(done))]
-    return [handed_back(draw, ask, done)]
+    items, shape = any_words(draw, 2, 8), draw.any(
+        ("quoted", "bullets", "numbered", "code", "lines", "json", "brackets", "dashes")
+    )  # fmt: skip
+    listed = json.dumps(items, ensure_ascii=False)
+    blocks = {"bullets": marked(items), "numbered": marked(items, "1."),
+              "code": f"```python\nwords = {listed}\n```", "json": f"```json\n{listed}\n```"}  # fmt: skip
+    if shape in blocks:
+        return [exact(draw.ask(_WORDING[shape], x=typed(draw, items)), blocks[shape])]
+    done = {"quoted": quoted(items), "lines": marked(items, ""), "dashes": " - ".join(items),
+            "brackets": " ".join(f"({item})" for item in items)}[shape]  # fmt: skip
+    return _asked(draw, shape, done, x=typed(draw, items))
 
 
 def _kept(draw: Draw) -> list[Exchange]:
-    """Those words of a list that are asked for: with a letter at the start, with a digit, in capitals, in places."""
+    """Those words of a list that are asked for: by a letter, without one of them or with one more, by their places."""
     items = any_words(draw, 3, 8)
-    way = draw.any(("starting", "starting", "without", "firsts", "lasts", "every_second", "between"))
+    way = draw.any(
+        ("starting", "starting", "ending", "without", "more", "firsts", "lasts", "every_second", "after")
+    )  # fmt: skip
     fields: dict[str, object] = {}
-    if way == "starting":
-        letter = draw.any(items)[0]
-        fields, kept = {"y": letter}, [item for item in items if item[0].lower() == letter.lower()]
+    if way in ("starting", "ending"):
+        at = 0 if way == "starting" else -1
+        letter = draw.any(items)[at]
+        fields, kept = {"y": letter}, [item for item in items if item[at].lower() == letter.lower()]
+    elif way == "more":
+        fields = {"y": (new := word(draw))}
+        kept = [*items, new]
     elif way == "without":
-        gone = draw.any(items)
-        fields, kept = {"y": gone}, [item for item in items if item != gone]
+        fields = {"y": (gone := draw.any(items))}
+        kept = [item for item in items if item != gone]
     elif way in ("firsts", "lasts"):
         count = draw.whole(2, len(items) - 1)
         fields, kept = {"k": count}, items[:count] if way == "firsts" else items[-count:]
@@ -93,32 +142,28 @@ def _kept(draw: Draw) -> list[Exchange]:
         kept = items[1::2]
     else:
         low = draw.whole(0, len(items) - 2)
-        kept = [items[low], items[low + 1]]
-        fields = {"y": items[low + 1], "z": items[low]}
-        return [handed_back(draw, draw.ask(_WORDING["after"], x=typed(draw, items), **fields), items[low + 1])]
-    return [handed_back(draw, draw.ask(_WORDING[way], x=typed(draw, items), **fields), ", ".join(kept))]
+        fields, kept = {"y": items[low + 1], "z": items[low]}, [items[low + 1]]
+    return _asked(draw, way, ", ".join(kept), x=typed(draw, items), **fields)
 
 
 def _swapped(draw: Draw) -> list[Exchange]:
     """One word of a text for another."""
     items = [*any_words(draw, 2, 6), *([draw.any(_SMALL)] if draw.chance(0.5) else [])]
     items += draw.rng.sample(items, draw.whole(0, 2))
-    gone, new = draw.any(items), word(draw)
-    text = draw.any((" ", ", ")).join(items)
-    done = (", " if ", " in text else " ").join(new if item == gone else item for item in items)
-    return [handed_back(draw, draw.ask(_WORDING["swap"], x=text, y=gone, z=new), done)]
+    gone, new, between = draw.any(items), word(draw), draw.any((" ", ", "))
+    done = between.join(new if item == gone else item for item in items)
+    return _asked(draw, "swap", done, x=between.join(items), y=gone, z=new)
 
 
 def _remembered(draw: Draw) -> list[Exchange]:
     """Facts told first and asked for later."""
     facts = {key: word(draw) for key in draw.rng.sample(_WORDING["facts"], draw.whole(1, 3))}
     told = draw.any((". ", ", ", " and ")).join(f"my {key} is {value}" for key, value in facts.items())
-    exchanges = [
-        Exchange(draw.ask(_WORDING["told"], x=told), draw.say(_WORDING["noted"], x=told.replace("my ", "your ")))
+    noted = draw.ask(_WORDING["told"], x=told), draw.say(_WORDING["noted"], x=told.replace("my ", "your "))
+    return [Exchange(*noted)] + [
+        Exchange(draw.ask(_WORDING["fact"], y=key), f"Your {key} is {value}.", mentions(value), True)
+        for key, value in draw.rng.sample(list(facts.items()), draw.whole(1, len(facts)))
     ]
-    for key, value in draw.rng.sample(list(facts.items()), draw.whole(1, len(facts))):
-        exchanges.append(Exchange(draw.ask(_WORDING["fact"], y=key), f"Your {key} is {value}.", contains(value), True))
-    return exchanges
 
 
 def compose(draw: Draw) -> list[Exchange]:

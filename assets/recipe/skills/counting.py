@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from assets.recipe.checks import number_list
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, number_list
 from assets.recipe.draw import Draw
-from assets.recipe.wording import read_wording
-from assets.recipe.words import ORDINALS, spelled
+from assets.recipe.words import ORDINALS, read_wording, spelled
 
 _WORDING = read_wording("counting")
-
 _OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Counting: ", "Here they are: ")
 _PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 10: "tens"}
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
@@ -59,14 +56,10 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
     return _listing(draw, values, draw.ask(_WORDING[way], **fields), True), values, step
 
 
-def _ask(draw: Draw, way: str, **fields: object) -> str:
-    return draw.ask(_WORDING[way], _WORDING[f"{way} varied"], **fields)
-
-
-def _then(draw: Draw, values: list[int], step: int) -> list[Exchange]:
-    """No follow-up, or one, or two."""
-    exchanges: list[Exchange] = []
-    while draw.chance(0.42) and len(exchanges) < 2:
+def _listed(draw: Draw, way: str, values: list[int], step: int, **fields: object) -> list[Exchange]:
+    """The values asked for in this way, and no follow-up, or one, or two; `step` 0 if there is no steady one."""
+    exchanges = [_listing(draw, values, draw.asked(_WORDING, way, **fields))]
+    while draw.chance(0.42) and len(exchanges) < 3:
         ways = [way for way in _FOLLOW_UPS if _fits(way, values, step)]
         if not ways:
             break
@@ -77,21 +70,17 @@ def _then(draw: Draw, values: list[int], step: int) -> list[Exchange]:
 
 def _run(draw: Draw) -> list[Exchange]:
     a, length = draw.numbers((0, draw.any((1, 20, 20, 90))), (4, draw.any((9, 15, 30))))
-    b = a + length
-    values = list(range(a, b + 1))
-    fields = {"a": _told(draw, a), "b": _told(draw, b)}
+    values, fields = list(range(a, a + length + 1)), {"a": _told(draw, a), "b": _told(draw, a + length)}
     if draw.chance(0.35):
-        return [_listing(draw, values[::-1], _ask(draw, "down", **fields)), *_then(draw, values[::-1], 0)]
-    return [_listing(draw, values, _ask(draw, "up", **fields)), *_then(draw, values, 1)]
+        return _listed(draw, "down", values[::-1], 0, **fields)
+    return _listed(draw, "up", values, 1, **fields)
 
 
 def _from_one(draw: Draw) -> list[Exchange]:
     (b,) = draw.numbers((5, draw.any((12, 30, 35))))
-    values = list(range(1, b + 1))
-    if draw.chance(0.3):
-        ask = _ask(draw, "down_to_one", b=_told(draw, b))
-        return [_listing(draw, values[::-1], ask), *_then(draw, values[::-1], 0)]
-    return [_listing(draw, values, _ask(draw, "to", b=_told(draw, b))), *_then(draw, values, 1)]
+    values, down = list(range(1, b + 1)), draw.chance(0.3)
+    told = _told(draw, b)
+    return _listed(draw, "down_to_one", values[::-1], 0, b=told) if down else _listed(draw, "to", values, 1, b=told)
 
 
 def _steps(draw: Draw) -> list[Exchange]:
@@ -100,35 +89,32 @@ def _steps(draw: Draw) -> list[Exchange]:
         step = draw.any((2, 5, 10))
         start = step * draw.whole(0, 4)
     values = list(range(start, start + step * count + 1, step))
-    ask = _ask(draw, "step", a=start, b=values[-1], s=step, o=ORDINALS[step])
-    return [_listing(draw, values, ask), *_then(draw, values, step)]
+    return _listed(draw, "step", values, step, a=start, b=values[-1], s=step, o=ORDINALS[step])
 
 
 def _parity(draw: Draw) -> list[Exchange]:
     a, length = draw.numbers((0, 60), (8, 30))
     kind = draw.any(("even", "odd"))
     values = [n for n in range(a, a + length + 1) if n % 2 == (kind == "odd")]
-    ask = _ask(draw, "even", kind=kind, a=a, b=a + length)
-    return [_listing(draw, values, ask), *_then(draw, values, 2)]
+    return _listed(draw, "even", values, 2, kind=kind, a=a, b=a + length)
 
 
 def _next(draw: Draw) -> list[Exchange]:
     a, count = draw.numbers((1, draw.any((20, 99, 300))), (2, 8))
     values = list(range(a + 1, a + count + 1))
-    ask = _ask(draw, "next", a=_told(draw, a), k=draw.any((spelled(count), count)))
-    return [_listing(draw, values, ask), *_then(draw, values, 1)]
+    return _listed(draw, "next", values, 1, a=_told(draw, a), k=draw.any((spelled(count), count)))
 
 
 def _multiples(draw: Draw) -> list[Exchange]:
     n, count = draw.numbers((2, 15), (3, 10))
     values = [n * at for at in range(1, count + 1)]
-    ask = _ask(draw, "multiples", n=n, k=draw.any((spelled(count), count)))
-    return [_listing(draw, values, ask), *_then(draw, values, n)]
+    return _listed(draw, "multiples", values, n, n=n, k=draw.any((spelled(count), count)))
 
 
 def _squares(draw: Draw) -> list[Exchange]:
     count = draw.whole(3, 12)
-    return [_listing(draw, [at * at for at in range(1, count + 1)], _ask(draw, "squares", k=count))]
+    values = [at * at for at in range(1, count + 1)]
+    return [_listing(draw, values, draw.asked(_WORDING, "squares", k=count))]
 
 
 def _table(draw: Draw) -> list[Exchange]:
@@ -136,7 +122,7 @@ def _table(draw: Draw) -> list[Exchange]:
     lines = "\n".join(f"{n} × {k} = {n * k}" for k in range(1, 11))
     wanted = [value for k in range(1, 11) for value in (n, k, n * k)]
     reply = draw.any(("", "", "Here it is:\n\n")) + lines
-    return [Exchange(_ask(draw, "table", n=n), reply, number_list(wanted))]
+    return [Exchange(draw.asked(_WORDING, "table", n=n), reply, number_list(wanted))]
 
 
 _WAYS = (*[_run] * 7, *[_from_one] * 4, *[_steps] * 4, _parity, _parity, _table, _table, _next, _next, _multiples,

@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assets.recipe import words
-from assets.recipe.checks import exactly_in
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
 from assets.recipe.draw import Draw, set_aside
 from assets.recipe.skills.user_words import enumerated, handed_back
-from assets.recipe.wording import read_wording
+from assets.recipe.words import read_wording
 
 _WORDING = read_wording("letters")
-
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 _EVERYDAY = words.WORDS[:420]
 _SHORT_WORDS = tuple(word for word in _EVERYDAY if len(word) <= 5)
 _PRACTICE_SHARE = 0.5
 _CASES: dict[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.lower, "title": str.title}
-_OTHERS = tuple(dict.fromkeys((*words.ANIMALS, *words.FOODS, *words.OBJECTS, *words.JOBS)))
+_THINGS = (words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS)
+_OTHERS = tuple(dict.fromkeys(thing for things in _THINGS for thing in things))
 
 
 def spaced(word: str) -> str:
@@ -31,37 +30,28 @@ def spaced(word: str) -> str:
 
 
 def _word(draw: Draw) -> str:
-    pool = (
-        _EVERYDAY
-        if draw.chance(0.5)
-        else words.WORDS
-        if draw.chance(0.4)
-        else draw.any((words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS))
-    )
+    pool = _EVERYDAY if draw.chance(0.5) else words.WORDS if draw.chance(0.4) else draw.any(_THINGS)
     return draw.any(pool) if draw.chance(0.9) else draw.nonsense(1, 2)
 
 
 def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
-    answer = f"{spaced(word)} has {len(word)} letters."
-    return Exchange(ask, answer, exactly_in(answer), follow_up)
+    return exact(ask, f"{spaced(word)} has {len(word)} letters.", follow_up)
 
 
 def _spell(draw: Draw) -> list[Exchange]:
     word = _word(draw)
-    ask = draw.ask(_WORDING["spell"], _WORDING["spell varied"], x=word)
-    exchanges = [Exchange(ask, spaced(word), exactly_in(spaced(word)))]
+    exchanges = [exact(draw.asked(_WORDING, "spell", x=word), spaced(word))]
     if draw.chance(0.2):
         word = _word(draw)
-        ask = draw.ask(_WORDING["then_spell"], x=word)
-        exchanges.append(Exchange(ask, spaced(word), exactly_in(spaced(word)), True))
+        exchanges.append(exact(draw.asked(_WORDING, "then_spell", x=word), spaced(word), True))
     if draw.chance(0.3):
-        exchanges.append(_counted(draw.ask(_WORDING["then_letters"]), word, True))
+        exchanges.append(_counted(draw.asked(_WORDING, "then_letters"), word, True))
     return exchanges
 
 
 def _how_many(draw: Draw) -> list[Exchange]:
     word = _word(draw)
-    return [_counted(draw.ask(_WORDING["letters"], _WORDING["letters varied"], x=word), word)]
+    return [_counted(draw.asked(_WORDING, "letters", x=word), word)]
 
 
 def _case(draw: Draw) -> list[Exchange]:
@@ -69,10 +59,10 @@ def _case(draw: Draw) -> list[Exchange]:
     way = draw.any(("upper", "upper", "lower", "title"))
     text = " ".join(draw.words(_SHORT_WORDS, draw.any((1, 1, 2, 2, 3, 4)) if way != "title" else draw.whole(2, 4)))
     shown = text.upper() if way == "lower" and draw.chance(0.7) else text.title() if way == "lower" else text
-    exchanges = [handed_back(draw, draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=shown), _CASES[way](text))]
+    exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=shown), _CASES[way](text))]
     if draw.chance(0.35):
         way = draw.any(tuple(case for case in _CASES if case != way))
-        exchanges.append(handed_back(draw, draw.ask(_WORDING[f"then_{way}"]), _CASES[way](text), True))
+        exchanges.append(handed_back(draw, draw.asked(_WORDING, f"then_{way}"), _CASES[way](text), True))
     return exchanges
 
 
@@ -83,7 +73,26 @@ def _sentence(draw: Draw) -> list[Exchange]:
         plain = draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other)
         if set_aside(plain) == draw.held_out:
             break
-    return [handed_back(draw, draw.ask(_WORDING["sentence"], x=plain), plain[0].upper() + plain[1:] + ".")]
+    return [handed_back(draw, draw.asked(_WORDING, "sentence", x=plain), plain[0].upper() + plain[1:] + ".")]
+
+
+def _one(draw: Draw) -> list[Exchange]:
+    """One question about one word's letters, answered from the word spelled out."""
+    word = _word(draw)
+    way = draw.any(("backwards", "backwards", "backwards", "first", "last", "occurs", "vowels", "contains"))
+    letter = draw.any(word) if draw.chance(0.7) else draw.any("aeiourstlnmpd")
+    ask = draw.asked(_WORDING, f"one {way}", x=word, y=letter)
+    if way in ("first", "last"):
+        return [exact(ask, f"The {way} letter of {word} is {word[0 if way == 'first' else -1]}.")]
+    if way == "contains":
+        answer = "Yes:" if letter in word else "No:"
+        return [Exchange(ask, f"{answer} {spaced(word)}.", mentions(answer))]
+    if way == "backwards":
+        turned = word[::-1]
+        return [Exchange(ask, f"{spaced(word)}, {spaced(turned)}: {turned}", exactly_in(turned))]
+    found = [one for one in word if one in ("aeiou" if way == "vowels" else letter)]
+    told = f"{spaced(word)}: {', '.join(found) or 'none'}. That makes {len(found)}."
+    return [Exchange(ask, told, ends_with_numbers(len(found)))]
 
 
 def _some(draw: Draw, low: int, high: int) -> list[str]:
@@ -95,33 +104,22 @@ def _some(draw: Draw, low: int, high: int) -> list[str]:
     return list(dict.fromkeys(items))
 
 
-def _typed(draw: Draw, items: list[str]) -> str:
-    return draw.any((", ".join(items), " ".join(items), enumerated(items)))
-
-
-def _spell_some(draw: Draw) -> Exchange:
-    items = _some(draw, 2, 6)
-    told = ", ".join(f"{item} {spaced(item)}" for item in items)
-    return handed_back(draw, draw.ask(_WORDING["many spell"], x=_typed(draw, items)), told)
-
-
-def _count_some(draw: Draw) -> Exchange:
-    items = _some(draw, 2, 5)
-    told = ", ".join(f"{item} {spaced(item)} {len(item)}" for item in items)
-    return handed_back(draw, draw.ask(_WORDING["many count"], x=_typed(draw, items)), told)
-
-
-def _backwards(draw: Draw) -> Exchange:
-    items = _some(draw, 1, 3)
-    told = ", ".join(f"{item} {spaced(item)} {spaced(item[::-1])}" for item in items)
-    return handed_back(draw, draw.ask(_WORDING["many backwards"], x=_typed(draw, items)), told)
-
-
-def _ends(draw: Draw) -> Exchange:
-    items = _some(draw, 2, 6)
-    way, at = draw.any((("first", 0), ("last", -1)))
-    told = ", ".join(f"{item} {item[at]}" for item in items)
-    return handed_back(draw, draw.ask(_WORDING[f"many {way}"], x=_typed(draw, items)), told)
+def _many(draw: Draw) -> Exchange:
+    """The letters of several words at once."""
+    way = draw.any((*["spell"] * 8, *["case"] * 6, "count", "backwards", "ends"))
+    if way == "case":
+        return _cases_of_some(draw)
+    items = _some(draw, 1 if way == "backwards" else 2, {"backwards": 3, "count": 5}.get(way, 6))
+    if way == "ends":
+        way = draw.any(("first", "last"))
+    told: dict[str, Callable[[str], str]] = {
+        "spell": spaced, "first": lambda word: word[0], "last": lambda word: word[-1],
+        "count": lambda word: f"{spaced(word)} {len(word)}",
+        "backwards": lambda word: f"{spaced(word)} {spaced(word[::-1])}",
+    }  # fmt: skip
+    typed = draw.any((", ".join(items), " ".join(items), enumerated(items)))
+    answer = ", ".join(f"{item} {told[way](item)}" for item in items)
+    return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed), answer)
 
 
 def _cases_of_some(draw: Draw) -> Exchange:
@@ -129,19 +127,17 @@ def _cases_of_some(draw: Draw) -> Exchange:
     items = draw.words(_SHORT_WORDS if draw.chance(0.7) else words.WORDS, draw.whole(3, 7))
     way = draw.any(("upper", "upper", "upper", "lower", "lower", "title"))
     shown = [item.upper() for item in items] if way == "lower" else items
-    done = _CASES[way]
-    told = ", ".join(done(item) for item in items)
     if way == "upper" and draw.chance(0.3):
-        told = ", ".join(f"{item} {item.upper()}" for item in items)
-        return handed_back(draw, draw.ask(_WORDING["many beside"], x=_typed(draw, items)), told)
-    return handed_back(draw, draw.ask(_WORDING[f"many {way}"], x=", ".join(shown)), told)
-
-
-_PRACTICE = (*[_spell_some] * 8, *[_cases_of_some] * 6, _count_some, _backwards, _ends)
+        typed = draw.any((", ".join(items), " ".join(items), enumerated(items)))
+        answer = ", ".join(f"{item} {item.upper()}" for item in items)
+        return handed_back(draw, draw.asked(_WORDING, "many beside", x=typed), answer)
+    return handed_back(
+        draw, draw.asked(_WORDING, f"many {way}", x=", ".join(shown)), ", ".join(map(_CASES[way], items))
+    )
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One look at letters; in training, half of the time, at those of several words."""
     if not draw.held_out and draw.chance(_PRACTICE_SHARE):
-        return [draw.any(_PRACTICE)(draw)]
-    return draw.any((*[_spell] * 4, *[_how_many] * 2, *[_case] * 7, _sentence))(draw)
+        return [_many(draw)]
+    return draw.any((*[_spell] * 4, *[_how_many] * 2, *[_case] * 7, *[_one] * 7, _sentence))(draw)

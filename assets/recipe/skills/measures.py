@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assets.recipe.checks import ends_with_numbers
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.sums import worked_product, worked_quotient, worked_sum
-from assets.recipe.wording import read_wording
+from assets.recipe.words import read_wording
 
 _WORDING = read_wording("measures")
 
@@ -28,31 +27,10 @@ def _unit(text: str) -> tuple[str, str, str]:
 
 
 _PAIRS = tuple(
-    Pair(_unit(big), _unit(small), factor)
-    for big, small, factor in (
-        ("metre/metres/m", "centimetre/centimetres/cm", 100),
-        ("kilometre/kilometres/km", "metre/metres/m", 1000),
-        ("metre/metres/m", "millimetre/millimetres/mm", 1000),
-        ("centimetre/centimetres/cm", "millimetre/millimetres/mm", 10),
-        ("kilogram/kilograms/kg", "gram/grams/g", 1000),
-        ("tonne/tonnes/", "kilogram/kilograms/kg", 1000),
-        ("litre/litres/l", "millilitre/millilitres/ml", 1000),
-        ("hour/hours/h", "minute/minutes/min", 60),
-        ("minute/minutes/min", "second/seconds/s", 60),
-        ("day/days/", "hour/hours/h", 24),
-        ("week/weeks/", "day/days/", 7),
-        ("year/years/", "month/months/", 12),
-        ("foot/feet/", "inch/inches/", 12),
-        ("yard/yards/", "foot/feet/", 3),
-        ("dozen/dozens/", "piece/pieces/", 12),
-        ("pound/pounds/", "ounce/ounces/", 16),
-        ("euro/euros/", "cent/cents/", 100),
-    )
+    Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in (line.split() for line in _WORDING["pair"])
 )
 _TENS = (10, 100, 1000)
-_THINGS = (
-    "coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera",
-)  # fmt: skip
+_THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera")
 # Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
 _PERCENTS = (
     ((10, 20, 30, 40, 60, 70, 80, 90), 10, 500), ((10, 20, 30, 40, 60, 70, 80, 90), 100, 900), ((50,), 2, 400),
@@ -101,40 +79,24 @@ def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[
 
 
 def _conversion(draw: Draw) -> list[Exchange]:
+    """A quantity in another unit, and perhaps another amount of it, or the same in a third unit where it has one."""
     which = draw.whole(0, len(_PAIRS) - 1)
     pair, down, form = _PAIRS[which], draw.chance(0.55), draw.any((1, 1, 2))
-    _, _, number = draw.numbers((which, which), (down, down), (2, _top(pair)))
-    quantity, unit = _asked(draw, pair, number, down, form)
-    reply = _converted(pair, number, down, form)
-    result = number * pair.factor if down else number
-    asked = draw.ask(_WORDING["convert"], _WORDING["convert varied"], x=quantity, to=unit)
-    exchanges = [Exchange(asked, reply, ends_with_numbers(result))]
-    turn = draw.rng.random()
-    if turn < 0.25:
-        exchanges += _another_amount(draw, which, down, form, number)
-    elif turn < 0.45 and down:
-        exchanges += _another_unit(draw, pair, number, form)
+
+    def asked(way: str, pair: Pair, number: int, later: bool) -> Exchange:
+        quantity, unit = _asked(draw, pair, number, down, form)
+        ask = draw.asked(_WORDING, way, x=quantity, to=unit)
+        result = number * pair.factor if down else number
+        return Exchange(ask, _converted(pair, number, down, form), ends_with_numbers(result), later)
+
+    number, other = (draw.numbers((which, which), (down, down), (2, _top(pair)))[2] for _ in range(2))
+    exchanges, turn = [asked("convert", pair, number, False)], draw.rng.random()
+    thirds = [third for third in _PAIRS if third.big == pair.big and third.small != pair.small]
+    if turn < 0.25 and other != number:
+        exchanges.append(asked("amount", pair, other, True))
+    elif 0.25 <= turn < 0.45 and down and thirds:
+        exchanges.append(asked("unit", draw.any(thirds), number, True))
     return exchanges
-
-
-def _another_amount(draw: Draw, which: int, down: bool, form: int, before: int) -> list[Exchange]:
-    pair = _PAIRS[which]
-    _, _, number = draw.numbers((which, which), (down, down), (2, _top(pair)))
-    if number == before:
-        return []
-    quantity, _ = _asked(draw, pair, number, down, form)
-    reply, result = _converted(pair, number, down, form), number * pair.factor if down else number
-    return [Exchange(draw.ask(_WORDING["amount"], x=quantity), reply, ends_with_numbers(result), True)]
-
-
-def _another_unit(draw: Draw, asked: Pair, number: int, form: int) -> list[Exchange]:
-    """The same quantity in a third unit, where it has one."""
-    others = [pair for pair in _PAIRS if pair.big == asked.big and pair.small != asked.small]
-    if not others:
-        return []
-    pair = draw.any(others)
-    ask = draw.ask(_WORDING["unit"], to=pair.small[form])
-    return [Exchange(ask, _converted(pair, number, True, form), ends_with_numbers(number * pair.factor), True)]
 
 
 def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
@@ -151,41 +113,31 @@ def _shown(draw: Draw, percent: int) -> str:
     return f"{percent}{draw.any(('%', '%', '%', '%', ' percent', ' %'))}"
 
 
-def _share(draw: Draw, percent: int, amount: int, ask: str, later: bool = False) -> Exchange:
-    return Exchange(ask, f"{worked_percentage(percent, amount)}.", ends_with_numbers(amount * percent // 100), later)
-
-
-def _change(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:
-    share = amount * percent // 100
+def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:
+    """The percentage of the amount, or, with a sign, the amount with that added to it or taken off."""
+    share, line = amount * percent // 100, f"{worked_percentage(percent, amount)}."
+    if not sign:
+        return Exchange(ask, line, ends_with_numbers(share), later)
     result = amount + share if sign == "+" else amount - share
-    reply = f"{worked_percentage(percent, amount)}. {worked_sum(amount, share, sign)}."
-    return Exchange(ask, reply, ends_with_numbers(result), later)
+    return Exchange(ask, f"{line} {worked_sum(amount, share, sign)}.", ends_with_numbers(result), later)
 
 
 def _percentage(draw: Draw) -> list[Exchange]:
+    """A percentage, and perhaps another one of the amount, or the same of another amount."""
     kind = draw.any(("percent", "percent", "part", "discount", "increase"))
-    fields = {"thing": draw.any(_THINGS), "n": draw.name()}
+    sign = {"discount": "-", "increase": "+"}.get(kind, "")
     percent, amount = _percent_and_amount(draw, kind != "percent")
-    ask = draw.ask(_WORDING[kind], _WORDING[f"{kind} varied"], p=_shown(draw, percent), a=amount, **fields)
-    if kind in ("discount", "increase"):
-        sign = "-" if kind == "discount" else "+"
-        exchanges = [_change(percent, amount, sign, ask)]
-        if draw.chance(0.25):
-            other = draw.any(tuple(n for n in (10, 20, 50) if n != percent and amount % 10 == 0) or (percent,))
-            if other != percent:
-                ask = draw.ask(_WORDING["with"], p=_shown(draw, other))
-                exchanges.append(_change(other, amount, sign, ask, True))
-        return exchanges
-    exchanges = [_share(draw, percent, amount, ask)]
-    turn = draw.rng.random()
-    if turn < 0.2 and amount % 20 == 0:
-        other = draw.any((5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))
+    fields = {"thing": draw.any(_THINGS), "n": draw.name(), "p": _shown(draw, percent), "a": amount}
+    exchanges, turn = [_share(percent, amount, sign, draw.asked(_WORDING, kind, **fields))], draw.rng.random()
+    if turn < 0.22 and amount % 20 == 0:
+        other = draw.any((10, 20, 50) if sign else (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))
         if other != percent:
-            exchanges.append(_share(draw, other, amount, draw.ask(_WORDING["with"], p=_shown(draw, other)), True))
-    elif turn < 0.4:
+            ask = draw.ask(_WORDING["with"], p=_shown(draw, other))
+            exchanges.append(_share(other, amount, sign, ask, True))
+    elif turn < 0.4 and not sign:
         _, tens = draw.numbers((percent, percent), (1, 20))
-        other = tens * (100 if percent < 10 and percent != 5 else 20)
-        exchanges.append(_share(draw, percent, other, draw.ask(_WORDING["of"], a=other), True))
+        another = tens * (100 if percent < 10 and percent != 5 else 20)
+        exchanges.append(_share(percent, another, "", draw.ask(_WORDING["of"], a=another), True))
     return exchanges
 
 

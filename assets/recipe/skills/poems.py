@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.wording import read_wording
+from assets.recipe.words import read_wording
 
 _WORDING = read_wording("poems")
 # The stages of a poem of so many couplets; what is added to it later are the stages after its last, from _LATE on.
@@ -16,13 +16,9 @@ _LATE = (5, 6)
 _LINES = {2: ("four", "4", "four"), 3: ("six", "6"), 4: ("eight", "8")}
 
 
-def _listed(name: str) -> tuple[str, ...]:
-    return tuple(_WORDING[name][0].split(" / "))
-
-
-# Subjects by how they are asked for: "the sea", "winter", "a lamp", and creatures.
-_WITH_THE, _BARE, _WITH_A = _listed("things"), _listed("things_bare"), _listed("things_a")
-_CREATURES = words.ANIMALS + _listed("creatures")
+# Subjects as they are asked for: "the sea", "winter", "a lamp"; and creatures.
+_THINGS = [_WORDING[name][0].split(" / ") for name in ("things", "things_bare", "things_a")]
+_CREATURES = (*words.ANIMALS, *_WORDING["creatures"][0].split(" / "))
 
 
 @dataclass(frozen=True)
@@ -46,18 +42,12 @@ def _upper(text: str) -> str:
 
 
 def _subject(draw: Draw, kind: str) -> Subject:
-    if kind == "creature":
-        noun = draw.any(_CREATURES)
+    style = 1.0 if kind == "creature" else draw.rng.random()
+    if style >= 0.6:
+        noun = draw.any(_CREATURES if kind == "creature" else _THINGS[2])
         return Subject(noun, words.article(noun), f"the {noun}", kind)
-    style = draw.rng.random()
-    if style < 0.3:
-        asked = draw.any(_WITH_THE)
-        return Subject(asked.removeprefix("the "), asked, asked, kind)
-    if style < 0.6:
-        noun = draw.any(_BARE)
-        return Subject(noun, noun, noun, kind)
-    noun = draw.any(_WITH_A)
-    return Subject(noun, words.article(noun), f"the {noun}", kind)
+    asked = draw.any(_THINGS[0 if style < 0.3 else 1])
+    return Subject(asked.removeprefix("the "), asked, asked, kind)
 
 
 def rhymes(lines: int | None = None, about: str = "", before: str = "") -> Check:
@@ -76,12 +66,12 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
     """The poem asked for: any, of so many lines, or just about its subject."""
     style = draw.rng.random()
     if style < 0.06:
-        return draw.ask(_WORDING["asks_any"], _WORDING["asks_any varied"]), rhymes()
+        return draw.asked(_WORDING, "asks_any"), rhymes()
     if style < 0.35:
         fields = {"a": subject.asked, "lines": draw.any(_LINES[couplets])}
-        ask = draw.ask(_WORDING["asks_lines"], _WORDING["asks_lines varied"], **fields)
+        ask = draw.asked(_WORDING, "asks_lines", **fields)
         return ask, rhymes(2 * couplets, subject.noun)
-    return draw.ask(_WORDING["asks"], _WORDING["asks varied"], a=subject.asked), rhymes(None, subject.noun)
+    return draw.asked(_WORDING, "asks", a=subject.asked), rhymes(None, subject.noun)
 
 
 def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> list[Exchange]:

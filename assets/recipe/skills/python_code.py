@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from assets.recipe.checks import code_block, contains
-from assets.recipe.conversation import Check, Exchange
+from assets.recipe.conversation import Check, Exchange, code_block, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.skills.python_shown import Shown, meaning
-from assets.recipe.skills.python_task import Task, parses, read_tasks, solves
-from assets.recipe.wording import read_wording
-from assets.recipe.words import ORDINALS
+from assets.recipe.python_task import Case, Task, fill, parses, read_tasks, solves
+from assets.recipe.words import ORDINALS, read_wording
 
 _WORDING = read_wording("python_code")
-
 TASKS = read_tasks()
 # Tasks that are asked for again and again have many names.
 _FAMOUS = tuple(task for task in TASKS if len(task.about) >= 4)
@@ -22,12 +18,7 @@ _EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|P
 _FRAMES = ("asks", "asks", "asks", "asks_to", "asks_to", "asks_about")
 # Of several wordings and names the first is by far the most usual: a small model is spared the choice.
 _OPEN = ("", "", "", "", "Here is a function that {does}:\n\n", "Here is a function that {does}:\n\n", "Sure:\n\n")
-_PAIRS = (
-    *(("numbers", "number"),) * 6,
-    ("values", "value"),
-    ("items", "item"),
-    ("elements", "element"),
-)
+_PAIRS = (*(("numbers", "number"),) * 6, ("values", "value"), ("items", "item"), ("elements", "element"))
 _CLASH = {"value": "item", "values": "items"}
 # What each addition leaves in the code.
 _MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
@@ -35,6 +26,87 @@ _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 
             "line": 8}  # fmt: skip
 _FIRST_LINES = 5
 _ONLY_WAY = "I know only this way:\n\n"
+# A line of code, and a sentence about it.
+_MEANINGS = tuple(line.split(" => ") for line in _WORDING["meaning"])
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A function as a conversation shows it: one way under its names, with its additions ("document", "typed" …)."""
+
+    task: Task
+    way: int
+    names: dict[str, str]
+    does: str
+    additions: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return self.names["f"]
+
+    @property
+    def why(self) -> str:
+        return fill(self.task.ways[self.way].why, self.names)
+
+    @property
+    def code(self) -> str:
+        """The function with all its additions."""
+        head, body = fill(self.task.ways[self.way].code, self.names).split("\n", 1)
+        lines = [_typed(head, self.task.cases[0]) if "typed" in self.additions else head]
+        if "document" in self.additions:
+            lines.append(f'    """{self.does[0].upper()}{self.does[1:]}."""')
+        if "comment" in self.additions:
+            lines.append(f"    # {self.why}")
+        lines.append(body)
+        if "example" in self.additions:
+            lines += ["", "", _called(self.name, self.task.cases[0])]
+        return "\n".join(lines)
+
+    @property
+    def has_case(self) -> bool:
+        """Whether the task has a case that gives each parameter its value, from which types and a call follow."""
+        head = self.task.ways[self.way].code.partition("\n")[0]
+        given = self.task.cases[0][0] if self.task.cases else None
+        plain = given is not None and '"' not in given and "=" not in head and "*" not in head
+        return plain and len(_arguments(given or "")) == len(_parameters(head))
+
+    @property
+    def block(self) -> str:
+        return f"```python\n{self.code}\n```"
+
+
+def _parameters(head: str) -> list[str]:
+    return [name for name in head.partition("(")[2].removesuffix("):").split(", ") if name]
+
+
+def _arguments(given: str) -> tuple[object, ...]:
+    return tuple(eval(f"({given},)")) if given else ()
+
+
+def _called(name: str, case: Case) -> str:
+    """A line that calls the function and says in a comment what it prints."""
+    given, expected = (text.replace("'", '"') for text in case)
+    return f"{name}({given})" if expected == "None" else f"print({name}({given}))  # {expected}"
+
+
+def _typed(head: str, case: Case) -> str:
+    """The line that begins a function with the types of the case's arguments and value."""
+    given, expected = case
+    returned = "None" if expected == "None" else type(eval(expected)).__name__
+    types = [type(value).__name__ for value in _arguments(given)]
+    if returned == "float":
+        types = ["float" if kind == "int" else kind for kind in types]
+    typed = ", ".join(f"{name}: {kind}" for name, kind in zip(_parameters(head), types, strict=True))
+    return f"{head.partition('(')[0]}({typed}) -> {returned}:"
+
+
+def _meaning(line: str) -> str | None:
+    """A sentence about the line, which it quotes; None for lines of other kinds."""
+    line = line.strip()
+    for pattern, said in _MEANINGS:
+        if found := re.fullmatch(pattern, line):
+            return f"`{line}` {said.format(*found.groups())}"
+    return None
 
 
 def _names(draw: Draw, task: Task) -> dict[str, str]:
@@ -42,39 +114,24 @@ def _names(draw: Draw, task: Task) -> dict[str, str]:
     if "value" in task.ways[0].code:
         sequence, element = _CLASH.get(sequence, sequence), _CLASH.get(element, element)
     return {
-        "f": task.names[0] if draw.chance(0.6) else draw.any(task.names),
-        "xs": sequence,
-        "x": element,
+        "f": task.names[0] if draw.chance(0.6) else draw.any(task.names), "xs": sequence, "x": element,
         "s": draw.any(("text", "text", "text", "text", "string", "s")),
         "n": draw.any(("n", "n", "n", "n", "number", "num")),
-    }
+    }  # fmt: skip
 
 
 def _descriptions(draw: Draw, task: Task) -> list[str]:
     """What the task does in words of this side of the split; in new phrasings, any, for some tasks have none new."""
-    if draw.new_phrasing:
-        return list(task.does)
-    return [task.does[0]] * 3 + draw.side(task.does)
+    return list(task.does) if draw.new_phrasing else [task.does[0]] * 3 + draw.side(task.does)
 
 
 def to_infinitive(does: str) -> str:
     """What a function does as what somebody wants to do: "sums a list" as "sum a list"."""
     verb, space, rest = does.partition(" ")
-    ends = ("ches", "shes", "sses", "does")
-    return (verb[:-2] if verb.endswith(ends) else verb.removesuffix("s")) + space + rest
+    return (verb[:-2] if verb.endswith(("ches", "shes", "sses", "does")) else verb.removesuffix("s")) + space + rest
 
 
-def _marked(check: Check, mark: str) -> Check:
-    """The check, and the reply's code has the mark."""
-    return lambda reply: check(reply) and mark in (code_block(reply) or "")
-
-
-def _unlike(check: Check, code: str) -> Check:
-    """The check, and the reply's code is not this code once more."""
-    return lambda reply: check(reply) and (code_block(reply) or "").strip() != code
-
-
-def _renamed(draw: Draw, shown: Shown) -> Shown:
+def _renamed(draw: Draw, shown: _Shown) -> _Shown:
     """The function under a name that nothing else in it has."""
     taken = set(re.findall(r"\w+", shown.code))
     while True:
@@ -84,24 +141,24 @@ def _renamed(draw: Draw, shown: Shown) -> Shown:
             return replace(shown, names={**shown.names, "f": name})
 
 
-def _line_explained(draw: Draw, shown: Shown) -> Exchange | None:
+def _line_explained(draw: Draw, shown: _Shown) -> Exchange | None:
     """One of the first lines explained, if there is one that can be."""
     lines = shown.code.split("\n")[:_FIRST_LINES]
-    places = [at for at, line in enumerate(lines) if meaning(line)]
+    places = [at for at, line in enumerate(lines) if _meaning(line)]
     if not places:
         return None
     at = draw.any(places)
-    reply = meaning(lines[at]) or ""
-    return Exchange(draw.ask(_WORDING["line"], nth=ORDINALS[at + 1], no=at + 1), reply, contains(reply), True)
+    reply = _meaning(lines[at]) or ""
+    return Exchange(draw.ask(_WORDING["line"], nth=ORDINALS[at + 1], no=at + 1), reply, mentions(reply), True)
 
 
-def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
+def _follow_up(draw: Draw, shown: _Shown) -> tuple[Exchange | None, _Shown]:
     """The next wish about the function, and the function after it; None if it cannot be met."""
     kind = draw.rng.choices(list(_CHANGES), list(_CHANGES.values()))[0]
     if kind == "line":
         return _line_explained(draw, shown), shown
     if kind == "explain":
-        return Exchange(draw.ask(_WORDING["explain"]), shown.why, contains(shown.why), True), shown
+        return Exchange(draw.ask(_WORDING["explain"]), shown.why, mentions(shown.why), True), shown
     if kind in shown.additions or (kind in ("example", "typed") and not shown.has_case):
         return None, shown
     fields, opening, closing, before = {}, "", "", shown.code
@@ -114,16 +171,23 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
         closing = "" if opening else f"\n\n{shown.why}"
     else:
         shown = replace(shown, additions=shown.additions | {kind})
-    check = solves(shown.task, shown.name)
-    if kind in _MARKS:
-        check = _marked(check, _MARKS[kind])
-    elif kind == "other_way" and not opening:
-        check = _unlike(check, before)
+    unlike = before if kind == "other_way" and not opening else None
+    check = _changed(solves(shown.task, shown.name), _MARKS.get(kind, ""), unlike)
     reply = opening + shown.block + closing
     return Exchange(draw.ask(_WORDING[kind], **fields), reply, check, True, parses), shown
 
 
-def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
+def _changed(check: Check, mark: str, before: str | None) -> Check:
+    """The check, and the reply's code has the mark and is not the code before once more."""
+
+    def changed(reply: str) -> bool:
+        code = code_block(reply) or ""
+        return check(reply) and mark in code and code.strip() != before
+
+    return changed
+
+
+def _question(draw: Draw, shown: _Shown, named: bool) -> tuple[str, Check]:
     """The task asked for: under a name, in the everyday form, in any other, or no task in particular."""
     does, do = shown.does, to_infinitive(shown.does)
     if named:
@@ -132,10 +196,8 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
         return draw.expand(_EVERYDAY).format(does=does), solves(shown.task)
     if draw.chance(0.03):
         return draw.ask(_WORDING["asks_any"]), parses
-    frame = draw.any(_FRAMES)
-    return draw.ask(
-        _WORDING[frame], _WORDING[f"{frame} varied"], does=does, do=do, about=draw.any(shown.task.about)
-    ), solves(shown.task)
+    frame, fields = draw.any(_FRAMES), {"does": does, "do": do, "about": draw.any(shown.task.about)}
+    return draw.asked(_WORDING, frame, **fields), solves(shown.task)
 
 
 def compose(draw: Draw) -> list[Exchange]:
@@ -146,7 +208,7 @@ def compose(draw: Draw) -> list[Exchange]:
     named = draw.chance(0.2)
     if named and draw.chance(0.4):
         names["f"] = draw.nonsense()
-    shown = Shown(task, 0 if len(task.ways) == 1 or draw.chance(0.75) else 1, names, does)
+    shown = _Shown(task, 0 if len(task.ways) == 1 or draw.chance(0.75) else 1, names, does)
     ask, check = _question(draw, shown, named)
     reply = draw.say(_OPEN, does=does) + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
     exchanges = [Exchange(ask, reply, check, parses=parses)]

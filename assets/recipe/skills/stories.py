@@ -1,36 +1,81 @@
-"""Short stories on request: about a hero, a name, two things or a theme; then changed, continued, asked about."""
+"""Short stories on request: about a hero, a name, two things or a theme; then changed, continued, asked about.
+
+A story's grammar: somebody wants something, meets trouble, finds help, and it ends; then more may follow. Each stage
+has sentences of its own, so that no sentence can come twice.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assets.recipe import words
-from assets.recipe.checks import contains
-from assets.recipe.conversation import Check, Exchange
+from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw, set_aside
-from assets.recipe.skills.plots import Plot, Wish, draw_plot
-from assets.recipe.wording import read_wording
+from assets.recipe.words import read_wording
 
 _WORDING = read_wording("stories")
 _HEROES, _SITES, _FINDS, _THEMES = (
     tuple(_WORDING[name][0].split(" / ")) for name in ("heroes", "sites", "finds", "themes")
 )
-_THEME_WISHES = (
-    ("to know everything about {t}", "knew all about it"),
-    ("to find out more about {t}", "found it out"),
-    ("to write a book about {t}", "wrote it"),
-    ("to sing a song about {t}", "sang it"),
-)
+_STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
+_MORE = ("more_1", "more_2", "more_3", "more_4")
 
 
 @dataclass(frozen=True)
-class Told:
-    """A story as it was told: its plot, and its hero's kind and name."""
+class Plot:
+    """A story's texts, its places for hero {x} and name {n} still open, and what is asked about it later.
 
-    plot: Plot
+    `texts` are the story itself, and what makes it "shorter", "longer" or "happy"; `want` is "to see the sea".
+    """
+
+    texts: dict[str, str]
+    helper: str
+    want: str
+    place: str
     kind: str
     name: str
+
+    def told(self, way: str = "story") -> str:
+        """The text about this hero."""
+        return self.texts[way].format(x=words.article(self.kind), n=self.name)
+
+
+def _wish(draw: Draw, pool: str) -> tuple[str, str]:
+    """What is wanted, and how it is told once it is done."""
+    want, _, done = draw.any(_WORDING[pool]).partition(" => ")
+    return want, done
+
+
+def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, str] | None = None,
+          place: str = "") -> Plot:  # fmt: skip
+    """A plot of chance, but for what is given."""
+    helper = helper or f"old {draw.any(words.ANIMALS)}"
+    want, done = _wish(draw, "wants")
+    want, done = wish or (draw.expand(want), done)
+    place = place or draw.expand(draw.any(_WORDING["places"]))
+    one, the = words.article(helper), f"the {helper.removeprefix('old ')}"
+    fields = {
+        "x": "{x}", "n": "{n}", "place": place, "place_up": _upper(place),
+        "a_trait": draw.any(_WORDING["traits"]), "o": draw.any(words.ANIMALS),
+        "want": want, "done": done, "morning": draw.expand(draw.any(_WORDING["mornings"])),
+        "advice": draw.any(_WORDING["advice"]), "h": one, "h_up": _upper(one), "h_the": the, "h_the_up": _upper(the),
+    }  # fmt: skip
+    said = {stage: draw.expand(draw.any(_WORDING[stage])).format(**fields) for stage in (*_STAGES, *_MORE)}
+    parts = (
+        " ".join(said[stage] for stage in part if said[stage]) for part in (_STAGES[:2], _STAGES[2:5], _STAGES[5:])
+    )
+    happily, joint = draw.any(_WORDING["happily"]), "\n\n" if draw.chance(0.6) else " "
+    texts = {
+        "story": joint.join(parts), "longer": " ".join(said[stage] for stage in _MORE),
+        "shorter": f"{{n}}, {{x}}, wanted {want}. It was hard, but with the help of {one}, {{n}} {done}.",
+        "happy": f"In the end {{n}} {done}. {happily}",
+    }  # fmt: skip
+    return Plot(texts, helper, want, place, *hero)
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def well_formed(*subjects: str, least: int = 150, before: str = "") -> Check:
@@ -39,9 +84,8 @@ def well_formed(*subjects: str, least: int = 150, before: str = "") -> Check:
     def check(reply: str) -> bool:
         sentences = _sentences(reply)
         ended = reply.rstrip().endswith((".", "!", "?", '"'))
-        about = all(subject.lower() in reply.lower() for subject in subjects)
         fresh = len(set(sentences)) == len(sentences) and not set(sentences) & set(_sentences(before))
-        return len(reply) >= least and ended and about and fresh
+        return len(reply) >= least and ended and mentions(*subjects)(reply) and fresh
 
     return check
 
@@ -50,93 +94,80 @@ def _sentences(text: str) -> list[str]:
     return [part for part in re.split(r"[.!?\"]\s+|\n+", text) if len(part) > 20]
 
 
-def _two(draw: Draw, kind: str, name: str) -> tuple[str, Told, Check]:
+def _two(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """A hero and a second thing: a helper, a place, or something to find."""
-    style = draw.rng.random()
+    kind, style = hero[0], draw.rng.random()
     if style < 0.35:
         second = draw.any([animal for animal in words.ANIMALS if animal != kind])
-        plot = draw_plot(draw, helper=second)
+        plot = _plot(draw, hero, helper=second)
     elif style < 0.7:
         second = draw.any(_SITES)
-        plot = draw_plot(draw, place=draw.any(("near", "not far from", "next to")) + f" {words.article(second)}")
+        plot = _plot(draw, hero, place=draw.any(("near", "not far from", "next to")) + f" {words.article(second)}")
     else:
         second = draw.any(_FINDS)
-        plot = draw_plot(draw, wish=Wish(f"to find a lost {second}", "found it"))
+        plot = _plot(draw, hero, wish=(f"to find a lost {second}", "found it"))
     ask = draw.ask(_WORDING["asks_two"], x=words.article(kind), y=words.article(second))
-    return ask, Told(plot, kind, name), well_formed(kind, second)
+    return ask, plot, well_formed(kind, second)
 
 
-def _theme(draw: Draw, kind: str, name: str) -> tuple[str, Told, Check]:
+def _theme(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """A theme: what the hero wants has to do with it."""
     theme = draw.any(_THEMES)
-    to, done = draw.any(_THEME_WISHES)
-    plot = draw_plot(draw, wish=Wish(to.format(t=theme), done))
-    return draw.ask(_WORDING["asks_theme"], t=theme), Told(plot, kind, name), well_formed(theme)
+    to, done = _wish(draw, "theme_wants")
+    plot = _plot(draw, hero, wish=(to.format(t=theme), done))
+    return draw.ask(_WORDING["asks_theme"], t=theme), plot, well_formed(theme)
 
 
-def _question(draw: Draw, kind: str, name: str) -> tuple[str, Told, Check]:
+def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """What is asked for, the story, and what it has to be."""
-    style = draw.rng.random()
-    if style < 0.2:
-        return _two(draw, kind, name)
+    style, (kind, name) = draw.rng.random(), hero
     if style < 0.3:
-        return _theme(draw, kind, name)
-    told = Told(draw_plot(draw), kind, name)
+        return _two(draw, hero) if style < 0.2 else _theme(draw, hero)
+    plot = _plot(draw, hero)
     if style < 0.36:
-        return draw.ask(_WORDING["asks_any"]), told, well_formed()
+        return draw.ask(_WORDING["asks_any"]), plot, well_formed()
     if style < 0.66:
-        return draw.ask(_WORDING["asks_animal"], x=words.article(kind)), told, well_formed(kind)
+        return draw.ask(_WORDING["asks_animal"], x=words.article(kind)), plot, well_formed(kind)
     if style < 0.84:
-        ask = draw.ask(_WORDING["asks_named"], x=words.article(kind), k=kind, n=name)
-        return ask, told, well_formed(kind, name)
-    told = Told(told.plot, draw.any(("girl", "boy", *words.JOBS)), name)
-    return draw.ask(_WORDING["asks_person"], n=name), told, well_formed(name)
+        return draw.ask(_WORDING["asks_named"], x=words.article(kind), k=kind, n=name), plot, well_formed(kind, name)
+    plot = replace(plot, kind=draw.any(("girl", "boy", *words.JOBS)))
+    return draw.ask(_WORDING["asks_person"], n=name), plot, well_formed(name)
 
 
-def _retold(draw: Draw, told: Told) -> tuple[Exchange, Told]:
+def _retold(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
     """The whole story again, with another hero or another name."""
     if draw.chance(0.5):
-        kind = draw.any([animal for animal in words.ANIMALS if animal != told.kind])
-        reply = told.plot.told(kind, told.name)
-        ask = draw.ask(_WORDING["make_it"], x=words.article(kind))
-        return Exchange(ask, reply, well_formed(kind), True), Told(told.plot, kind, told.name)
-    name = next(name for name in draw.names(2) if name != told.name)
-    reply = told.plot.told(told.kind, name)
-    ask = draw.ask(_WORDING["rename"], m=name, k=f"the {told.kind}")
-    return Exchange(ask, reply, well_formed(name), True), Told(told.plot, told.kind, name)
+        changed = replace(plot, kind=draw.any([animal for animal in words.ANIMALS if animal != plot.kind]))
+        ask, needed = draw.ask(_WORDING["make_it"], x=words.article(changed.kind)), changed.kind
+    else:
+        changed = replace(plot, name=next(name for name in draw.names(2) if name != plot.name))
+        ask, needed = draw.ask(_WORDING["rename"], m=changed.name, k=f"the {plot.kind}"), changed.name
+    return Exchange(ask, changed.told(), well_formed(needed), True), changed
 
 
-def _asked_about(draw: Draw, told: Told) -> Exchange:
+def _asked_about(draw: Draw, plot: Plot) -> Exchange:
     """A short question about the story, which the story answers."""
-    plot, name = told.plot, told.name
-    helper = words.article(plot.helper)
-    answers = {
-        "who": (helper[0].upper() + helper[1:] + ".", plot.helper),
-        "what": (f"{name} wanted {plot.wish.to}.", plot.wish.to),
-        "where": (f"{name} lived {plot.place}.", plot.place),
-        "title": (f"**{name} and the {plot.helper.title()}**", name),
-    }
+    name, answers = plot.name, {
+        "who": (_upper(words.article(plot.helper)) + ".", plot.helper),
+        "what": (f"{plot.name} wanted {plot.want}.", plot.want),
+        "where": (f"{plot.name} lived {plot.place}.", plot.place),
+        "title": (f"**{plot.name} and the {plot.helper.title()}**", plot.name),
+    }  # fmt: skip
     kind = draw.any(("who", "what", "where", "title", "title"))
     reply, needed = answers[kind]
-    return Exchange(draw.ask(_WORDING[kind], n=name), reply, contains(needed), True)
+    return Exchange(draw.ask(_WORDING[kind], n=name), reply, mentions(needed), True)
 
 
-def _follow_up(draw: Draw, told: Told) -> tuple[Exchange, Told]:
+def _follow_up(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
     """The next wish about the story."""
     style = draw.rng.random()
-    plot, kind, name = told.plot, told.kind, told.name
     if style < 0.35:
-        return _retold(draw, told)
+        return _retold(draw, plot)
     if style < 0.6:
-        return _asked_about(draw, told), told
-    if style < 0.72:
-        check = well_formed(name, least=30)
-        return Exchange(draw.ask(_WORDING["shorter"]), plot.shortened(kind, name), check, True), told
-    if style < 0.86:
-        check = well_formed(name, least=60, before=plot.told(kind, name))
-        return Exchange(draw.ask(_WORDING["longer"]), plot.continued(kind, name), check, True), told
-    check = well_formed(name, least=40)
-    return Exchange(draw.ask(_WORDING["happy"]), plot.ended_happily(kind, name), check, True), told
+        return _asked_about(draw, plot), plot
+    way, least = ("shorter", 30) if style < 0.72 else ("longer", 60) if style < 0.86 else ("happy", 40)
+    check = well_formed(plot.name, least=least, before=plot.told() if way == "longer" else "")
+    return Exchange(draw.ask(_WORDING[way]), plot.told(way), check, True), plot
 
 
 def _hero(draw: Draw) -> tuple[str, str]:
@@ -150,11 +181,11 @@ def _hero(draw: Draw) -> tuple[str, str]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A story, perhaps told again with another hero, continued, shortened, or asked about."""
-    ask, told, check = _question(draw, *_hero(draw))
-    exchanges = [Exchange(ask, told.plot.told(told.kind, told.name), check)]
+    ask, plot, check = _question(draw, _hero(draw))
+    exchanges = [Exchange(ask, plot.told(), check)]
     if draw.chance(0.5):
-        exchange, told = _follow_up(draw, told)
+        exchange, plot = _follow_up(draw, plot)
         exchanges.append(exchange)
         if draw.chance(0.25):
-            exchanges.append(_asked_about(draw, told))
+            exchanges.append(_asked_about(draw, plot))
     return exchanges

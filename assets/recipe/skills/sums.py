@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from assets.recipe.checks import ends_with_numbers
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.wording import read_wording
-from assets.recipe.words import spelled
+from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
@@ -130,7 +128,7 @@ def _row(draw: Draw) -> list[Exchange]:
             return _row(draw)
         steps = [(a, b, shape[0]), (between, c, shape[1])]
     (first, _), (last, result) = (work(*step) for step in steps)
-    ask = draw.ask(_WORDING["row"], _WORDING["row varied"], x=_typed(draw, [a, b, c], list(shape)))
+    ask = draw.asked(_WORDING, "row", x=_typed(draw, [a, b, c], list(shape)))
     return [Exchange(ask, f"{first}. Then {last}.", ends_with_numbers(result))]
 
 
@@ -138,7 +136,7 @@ def _with_remainder(draw: Draw) -> list[Exchange]:
     b, whole, left = draw.numbers((2, 10), (1, draw.any((9, 9, 15))), (1, 9))
     a = b * whole + 1 + left % (b - 1)
     name = draw.any(("divide", "remainder"))
-    ask = draw.ask(_WORDING[name], _WORDING[f"{name} varied"], a=a, b=b)
+    ask = draw.asked(_WORDING, name, a=a, b=b)
     return [Exchange(ask, worked_division(a, b) + ".", ends_with_numbers(a // b, a % b))]
 
 
@@ -148,7 +146,7 @@ def _fixed(draw: Draw) -> list[Exchange]:
     sign, b = _FIXED[name]
     _, n = draw.numbers((b, b), (2, draw.any((12, 50))))
     a = n * b if sign == "/" else n
-    return [_answer(a, b, sign, draw.ask(_WORDING[name], _WORDING[f"{name} varied"], a=a))]
+    return [_answer(a, b, sign, draw.asked(_WORDING, name, a=a))]
 
 
 def _in_words(draw: Draw) -> list[Exchange]:
@@ -157,35 +155,15 @@ def _in_words(draw: Draw) -> list[Exchange]:
     a, b = draw.numbers((2, 19 if sign != "×" else 10), (2, 12 if sign != "×" else 10))
     a, b = (max(a, b), min(a, b)) if sign == "-" else (a, b)
     typed = _typed(draw, [a, b], [sign], in_words=True)
-    return [_answer(a, b, sign, draw.ask(_WORDING["row"], _WORDING["row varied"], x=typed))]
+    return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=typed))]
 
 
-def _following(draw: Draw, so_far: int) -> Exchange | None:
-    """What is to be done with the result."""
-    sign = draw.any(("+", "-", "×", "/") if 10 < so_far < 100 else ("+", "-"))
+def _second(draw: Draw, a: int, sign: str) -> int | None:
+    """A second number that suits the first and the sign, if there is one."""
     if sign == "/":
-        divisors = [n for n in range(2, 11) if so_far % n == 0 and so_far > n]
-        if not divisors:
-            return None
-        n = draw.any(divisors)
-    else:
-        _, n = draw.numbers((so_far, so_far), (2, 9) if sign == "×" else (1, max(2, min(99, so_far))))
-    if so_far < 2:
-        return None
-    return _answer(so_far, n, sign, draw.ask(_WORDING[f"again_{_NAMES[sign]}"], n=n), True)
-
-
-def _instead(draw: Draw, a: int, b: int, sign: str) -> Exchange | None:
-    """The same sum with another second number."""
-    if sign == "/":
-        others = [n for n in range(2, 13) if a % n == 0 and n not in (a, b)]
-        if not others:
-            return None
-        n = draw.any(others)
-    else:
-        top = {"×": 12, "+": 99, "-": max(2, min(a, 99))}[sign]
-        _, n = draw.numbers((a, a), (2, top))
-    return _answer(a, n, sign, draw.ask(_WORDING["with"], n=n), True)
+        divisors = [n for n in range(2, 13) if a % n == 0 and n < a]
+        return draw.any(divisors) if divisors else None
+    return draw.numbers((a, a), (2, {"×": 12, "+": 99, "-": max(2, min(a, 99))}[sign]))[1]
 
 
 def compose(draw: Draw) -> list[Exchange]:
@@ -197,15 +175,20 @@ def compose(draw: Draw) -> list[Exchange]:
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
     if draw.chance(0.12):
-        ask = draw.ask(_WORDING["row"], _WORDING["row varied"], x=_typed(draw, [a, b], [sign]))
+        ask = draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign]))
     else:
         name = _NAMES[sign]
-        ask = draw.ask(_WORDING[name], _WORDING[f"{name} varied"], a=a, b=b)
-    exchanges = [_answer(a, b, sign, ask)]
-    result = work(a, b, sign)[1]
-    following = None
-    if draw.chance(0.3):
-        following = _following(draw, result)
-    elif draw.chance(0.3):
-        following = _instead(draw, a, b, sign)
-    return [*exchanges, following] if following else exchanges
+        ask = draw.asked(_WORDING, name, a=a, b=b)
+    exchanges, result = [_answer(a, b, sign, ask)], work(a, b, sign)[1]
+    turn = draw.rng.random()
+    if turn < 0.3 and result > 1:
+        # What is to be done with the result.
+        sign = draw.any(("+", "-", "×", "/") if 10 < result < 100 else ("+", "-"))
+        a, way = result, f"again_{_NAMES[sign]}"
+    elif turn < 0.5:
+        # The same sum with another second number.
+        way = "with"
+    else:
+        return exchanges
+    n = _second(draw, a, sign)
+    return [*exchanges, _answer(a, n, sign, draw.ask(_WORDING[way], n=n), True)] if n else exchanges

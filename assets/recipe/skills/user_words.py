@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from assets.recipe import words
-from assets.recipe.checks import exactly_in
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, exactly_in
 from assets.recipe.draw import Draw
 
 _THINGS = (words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS, words.COLOURS, words.JOBS)
@@ -29,32 +28,25 @@ def word(draw: Draw) -> str:
 
 def any_words(draw: Draw, low: int, high: int) -> list[str]:
     """Different words of one sort, or of several, sometimes in a case of their own."""
-    count = draw.whole(low, high)
-    style = draw.rng.random()
-    if style < 0.4:
-        items = draw.words(words.WORDS, count)
-    elif style < 0.52:
-        items = draw.names(count)
-    elif style < 0.64:
-        items = draw.words(draw.any(_THINGS), count)
-    else:
-        make = (lambda: draw.nonsense(1, 3)) if style < 0.76 else draw.jumble if style < 0.84 else lambda: word(draw)
-        items = _different(make, count)
-    return _cased(draw, items)
+    count, style = draw.whole(low, high), draw.rng.random()
+    if style < 0.64:
+        return _cased(draw, _of_a_kind(draw, count, 0 if style < 0.4 else 1 if style < 0.52 else 2))
+    make = (lambda: draw.nonsense(1, 3)) if style < 0.76 else draw.jumble if style < 0.84 else lambda: word(draw)
+    return _cased(draw, _different(make, count))
 
 
 def words_in_order(draw: Draw, count: int) -> list[str]:
     """Different words to put in order: of letters alone."""
     style = draw.rng.random()
-    if style < 0.5:
-        items = draw.words(words.WORDS, count)
-    elif style < 0.66:
-        items = draw.names(count)
-    elif style < 0.82:
-        items = draw.words(draw.any(_THINGS), count)
-    else:
-        items = _different(lambda: draw.nonsense(1, 3) if draw.chance(0.6) else draw.any(words.WORDS), count)
-    return _cased(draw, items)
+    if style < 0.82:
+        return _cased(draw, _of_a_kind(draw, count, 0 if style < 0.5 else 1 if style < 0.66 else 2))
+    make = lambda: draw.nonsense(1, 3) if draw.chance(0.6) else draw.any(words.WORDS)  # noqa: E731
+    return _cased(draw, _different(make, count))
+
+
+def _of_a_kind(draw: Draw, count: int, kind: int) -> list[str]:
+    """Plain words (0), names (1), or things of one kind (2)."""
+    return draw.names(count) if kind == 1 else draw.words(draw.any(_THINGS) if kind else words.WORDS, count)
 
 
 def _different(make: Callable[[], str], count: int) -> list[str]:
@@ -70,8 +62,7 @@ def _cased(draw: Draw, items: list[str]) -> list[str]:
     """Mostly as they are; else all in one case, or each in any."""
     if draw.chance(0.85):
         return items
-    case = draw.any(_CASES)
-    mixed = draw.chance(0.25)
+    case, mixed = draw.any(_CASES), draw.chance(0.25)
     return [(draw.any(_CASES) if mixed else case)(item) for item in items]
 
 
@@ -88,21 +79,28 @@ def enumerated(items: list[str]) -> str:
 def typed(draw: Draw, items: list[str]) -> str:
     """The items as users type them in one line."""
     style = draw.rng.random()
-    if style < 0.55:
-        return ", ".join(items)
     if style < 0.75:
-        return " ".join(items)
+        return (", " if style < 0.55 else " ").join(items)
     if style < 0.86:
         return enumerated(items)
     if style < 0.92:
         return draw.any(("; ", ",", " / ", " , ", " - ")).join(items)
-    return ", ".join(f'"{item}"' for item in items) if style < 0.97 else f'"{", ".join(items)}"'
+    return quoted(items) if style < 0.97 else f'"{", ".join(items)}"'
+
+
+def quoted(items: list[str]) -> str:
+    """The items in quotes, with commas between them."""
+    return ", ".join(f'"{item}"' for item in items)
+
+
+def marked(items: list[str], mark: str = "- ") -> str:
+    """The items on lines of their own, each after the mark; after its number where the mark is `1.`."""
+    return "\n".join((f"{at}. " if mark == "1." else mark) + item for at, item in enumerate(items, 1))
 
 
 def in_lines(draw: Draw, items: list[str]) -> str:
     """The items on lines of their own, with bullets or without."""
-    mark = draw.any(("- ", "- ", "* ", ""))
-    return "\n".join(mark + item for item in items)
+    return marked(items, draw.any(("- ", "- ", "* ", "")))
 
 
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from assets.recipe import words
-from assets.recipe.checks import exactly_in
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import any_words, few, handed_back, in_lines, typed, words_in_order
-from assets.recipe.wording import read_wording
+from assets.recipe.skills.user_words import any_words, few, handed_back, in_lines, marked, typed, words_in_order
+from assets.recipe.words import read_wording
 
 _WORDING = read_wording("word_lists")
-
 _PLACES = {"first": 0, "last": -1, "second": 1, "third": 2}
 _JOINED = (("commas", ", "), ('"and"', " and "), ("slashes", " / "), ("plus signs", " + "), ("semicolons", "; "))
 _QUESTIONS = ("then_nth", "then_how_many")
@@ -19,42 +17,39 @@ _LAYOUTS = ("list", "then_numbered")
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
 
 
+def _sentence(ask: str, answer: str, follow_up: bool = False) -> Exchange:
+    return Exchange(ask, answer + ".", exactly_in(answer), follow_up)
+
+
 def _counted(items: list[str]) -> str:
     return ", ".join(f"{at} {item}" for at, item in enumerate(items, 1)) + f": {len(items)} words"
 
 
-def _place(draw: Draw, items: list[str]) -> str:
-    places = [place for place, at in _PLACES.items() if at < len(items)]
-    return draw.any((*places, "first", "last"))
-
-
-def _one_line(draw: Draw, way: str, items: list[str]) -> Exchange:
-    return handed_back(draw, draw.ask(_WORDING[way]), ", ".join(items), True)
+def _placed(draw: Draw, items: list[str]) -> tuple[str, str]:
+    """A place in the list, and the sentence that tells what stands there."""
+    place = draw.any((*[place for place, at in _PLACES.items() if at < len(items)], "first", "last"))
+    return place, f"The {place} word is {items[_PLACES[place]]}"
 
 
 def _changed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[str]]:
     """The list of the last reply changed in this way, and what it is then."""
-    if way in ("list", "then_numbered"):
-        marks = ["-" if way == "list" else f"{at}." for at in range(1, len(items) + 1)]
-        lines = "\n".join(f"{mark} {item}" for mark, item in zip(marks, items, strict=True))
-        return Exchange(draw.ask(_WORDING[way]), lines, exactly_in(lines), True), items
+    fields = {}
+    if way in _LAYOUTS:
+        return exact(draw.ask(_WORDING[way]), marked(items, "- " if way == "list" else "1."), True), items
     if way == "then_nth":
-        place = _place(draw, items)
-        answer = f"The {place} word is {items[_PLACES[place]]}"
-        return Exchange(draw.ask(_WORDING[way], p=place), answer + ".", exactly_in(answer), True), items
+        place, answer = _placed(draw, items)
+        return _sentence(draw.ask(_WORDING[way], p=place), answer, True), items
     if way == "then_how_many":
-        answer = _counted(items)
-        return Exchange(draw.ask(_WORDING[way]), answer + ".", exactly_in(answer), True), items
+        return _sentence(draw.ask(_WORDING[way]), _counted(items), True), items
     if way == "without":
-        gone = draw.any(items)
+        fields = {"y": (gone := draw.any(items))}
         items = [item for item in items if item != gone]
-        return handed_back(draw, draw.ask(_WORDING[way], y=gone), ", ".join(items), True), items
-    if way == "with_more":
-        extra = next(word for word in draw.words(words.WORDS, len(items) + 1) if word not in items)
-        items = [*items, extra]
-        return handed_back(draw, draw.ask(_WORDING[way], y=extra), ", ".join(items), True), items
-    items = items[::-1] if way == "back" else sorted(items, key=str.lower)
-    return _one_line(draw, way, items), items
+    elif way == "with_more":
+        fields = {"y": (new := next(word for word in draw.words(words.WORDS, len(items) + 1) if word not in items))}
+        items = [*items, new]
+    else:
+        items = items[::-1] if way == "back" else sorted(items, key=str.lower)
+    return handed_back(draw, draw.ask(_WORDING[way], **fields), ", ".join(items), True), items
 
 
 def _then(draw: Draw, items: list[str], ordered: bool) -> list[Exchange]:
@@ -69,58 +64,39 @@ def _then(draw: Draw, items: list[str], ordered: bool) -> list[Exchange]:
     return exchanges
 
 
-def _which(draw: Draw, items: list[str]) -> list[Exchange]:
-    """Sometimes: which word is first, or last."""
-    return [_changed(draw, "then_nth", items)[0]] if draw.chance(0.4) else []
-
-
-def _asked(draw: Draw, way: str, items: list[str]) -> str:
+def _put(draw: Draw, way: str, items: list[str], done: list[str], ordered: bool) -> list[Exchange]:
+    """The list typed, in lines or in one, and handed back in another order."""
     if draw.chance(0.12):
-        return draw.ask(_WORDING[f"{way}_lines"], x=in_lines(draw, items))
-    return draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=typed(draw, items))
+        ask = draw.ask(_WORDING[f"{way}_lines"], x=in_lines(draw, items))
+    else:
+        ask = draw.asked(_WORDING, way, x=typed(draw, items))
+    return [handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered)]
 
 
 def _sort(draw: Draw) -> list[Exchange]:
     items = words_in_order(draw, few(draw))
-    done = sorted(items, key=str.lower)
-    return [handed_back(draw, _asked(draw, "sort", items), ", ".join(done)), *_then(draw, done, False)]
+    return _put(draw, "sort", items, sorted(items, key=str.lower), False)
 
 
 def _reverse(draw: Draw) -> list[Exchange]:
     ordered = draw.chance(0.5)
     items = words_in_order(draw, few(draw)) if ordered else any_words(draw, 2, 6)
-    done = items[::-1]
-    return [handed_back(draw, _asked(draw, "reverse", items), ", ".join(done)), *_then(draw, done, ordered)]
+    return _put(draw, "reverse", items, items[::-1], ordered)
 
 
-def _how_many(draw: Draw) -> list[Exchange]:
-    items = any_words(draw, 2, 8)
-    answer = _counted(items)
-    ask = draw.ask(_WORDING["how_many"], _WORDING["how_many varied"], x=typed(draw, items))
-    return [Exchange(ask, answer + ".", exactly_in(answer)), *_which(draw, items)]
+def _falling(draw: Draw) -> list[Exchange]:
+    items = words_in_order(draw, few(draw))
+    done = sorted(items, key=str.lower, reverse=True)
+    return [handed_back(draw, draw.asked(_WORDING, "from_z", x=typed(draw, items)), ", ".join(done))]
 
 
-def _numbers(draw: Draw) -> list[Exchange]:
-    values = draw.numbers(*[(1, draw.any((20, 99, 99, 300)))] * draw.any((2, 3, 3, 4, 4, 5, 6, 7)))
-    values = list(dict.fromkeys(values))
-    shown = draw.any((", ", ", ", " ")).join(map(str, values))
-    way = draw.any(("numbers", "numbers", "numbers", "falling", "largest", "smallest"))
-    if way in ("largest", "smallest"):
-        found = max(values) if way == "largest" else min(values)
-        return [handed_back(draw, draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=shown), str(found))]
-    done = [str(value) for value in sorted(values, reverse=way == "falling")]
-    exchanges = [handed_back(draw, draw.ask(_WORDING[way], _WORDING[f"{way} varied"], x=shown), ", ".join(done))]
-    if draw.chance(0.3):
-        exchanges.append(_one_line(draw, "back", done[::-1]))
-    return exchanges
-
-
-def _nth(draw: Draw) -> list[Exchange]:
-    items = any_words(draw, 2, 6)
-    place = _place(draw, items)
-    answer = f"The {place} word is {items[_PLACES[place]]}"
-    ask = draw.ask(_WORDING["nth"], _WORDING["nth varied"], x=typed(draw, items), p=place)
-    return [Exchange(ask, answer + ".", exactly_in(answer)), *_which(draw, items)]
+def _by_length(draw: Draw) -> list[Exchange]:
+    """The lengths side by side, then the words by length; no two of one length."""
+    items = list({len(item): item for item in words_in_order(draw, draw.whole(3, 5))}.values())
+    falling = draw.chance(0.3)
+    ask = draw.asked(_WORDING, "long_first" if falling else "by_length", x=typed(draw, items))
+    done = ", ".join(sorted(items, key=len, reverse=falling))
+    return [Exchange(ask, f"Letters: {_lengths(items)}. So {done}", exactly_in(done))]
 
 
 def _longest(draw: Draw) -> list[Exchange]:
@@ -130,19 +106,47 @@ def _longest(draw: Draw) -> list[Exchange]:
         best = max(items, key=len)
         if [len(item) for item in items].count(len(best)) == 1:
             break
-    told = ", ".join(f"{item} {len(item)}" for item in items)
     answer = f"the longest is {best}"
-    reply = f"Letters: {told}. So {answer}."
-    ask = draw.ask(_WORDING["longest"], _WORDING["longest varied"], x=typed(draw, items))
-    return [Exchange(ask, reply, exactly_in(answer))]
+    ask = draw.asked(_WORDING, "longest", x=typed(draw, items))
+    return [Exchange(ask, f"Letters: {_lengths(items)}. So {answer}.", exactly_in(answer))]
+
+
+def _lengths(items: list[str]) -> str:
+    return ", ".join(f"{item} {len(item)}" for item in items)
+
+
+def _which(draw: Draw, items: list[str]) -> list[Exchange]:
+    """Sometimes: which word is first, or last."""
+    return [_changed(draw, "then_nth", items)[0]] if draw.chance(0.4) else []
+
+
+def _how_many(draw: Draw) -> list[Exchange]:
+    items = any_words(draw, 2, 8)
+    return [_sentence(draw.asked(_WORDING, "how_many", x=typed(draw, items)), _counted(items)), *_which(draw, items)]
+
+
+def _nth(draw: Draw) -> list[Exchange]:
+    items = any_words(draw, 2, 6)
+    place, answer = _placed(draw, items)
+    return [_sentence(draw.asked(_WORDING, "nth", x=typed(draw, items), p=place), answer), *_which(draw, items)]
+
+
+def _numbers(draw: Draw) -> list[Exchange]:
+    values = draw.numbers(*[(1, draw.any((20, 99, 99, 300)))] * draw.any((2, 3, 3, 4, 4, 5, 6, 7)))
+    values = list(dict.fromkeys(values))
+    shown = draw.any((", ", ", ", " ")).join(map(str, values))
+    way = draw.any(("numbers", "numbers", "numbers", "falling", "largest", "smallest"))
+    if way in ("largest", "smallest"):
+        return [handed_back(draw, draw.asked(_WORDING, way, x=shown), str((max if way == "largest" else min)(values)))]
+    done = [str(value) for value in sorted(values, reverse=way == "falling")]
+    exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=shown), ", ".join(done))]
+    return [*exchanges, _changed(draw, "back", done)[0]] if draw.chance(0.3) else exchanges
 
 
 def _join(draw: Draw) -> list[Exchange]:
-    items = any_words(draw, 2, 6)
-    name, sign = draw.any(_JOINED)
+    items, (name, sign) = any_words(draw, 2, 6), draw.any(_JOINED)
     shown = (" " if sign == ", " or draw.chance(0.6) else ", ").join(items)
-    ask = draw.ask(_WORDING["join"], _WORDING["join varied"], x=shown, s=name)
-    return [handed_back(draw, ask, sign.join(items))]
+    return [handed_back(draw, draw.asked(_WORDING, "join", x=shown, s=name), sign.join(items))]
 
 
 def _unique(draw: Draw) -> list[Exchange]:
@@ -151,12 +155,12 @@ def _unique(draw: Draw) -> list[Exchange]:
     for _ in range(draw.whole(1, 3)):
         again = draw.any(items)
         told.insert(draw.whole(told.index(again) + 1, len(told)), again)
-    ask = draw.ask(_WORDING["unique"], _WORDING["unique varied"], x=draw.any((", ", ", ", " ")).join(told))
+    ask = draw.asked(_WORDING, "unique", x=draw.any((", ", ", ", " ")).join(told))
     return [handed_back(draw, ask, ", ".join(items)), *_then(draw, items, True)]
 
 
-_WAYS = (*[_sort] * 8, *[_reverse] * 5, *[_numbers] * 4, _how_many, _how_many, _nth, _nth, _longest, _join,
-         _unique, _unique)  # fmt: skip
+_WAYS = (*[_sort] * 8, *[_reverse] * 5, *[_numbers] * 4, _falling, _falling, _by_length, _how_many, _how_many,
+         _nth, _nth, _longest, _join, _unique, _unique)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

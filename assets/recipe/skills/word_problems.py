@@ -14,22 +14,17 @@ import re
 from dataclasses import dataclass, replace
 
 from assets.recipe import words
-from assets.recipe.checks import ends_with_numbers
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.clauses import ONE_STEP, TWO_STEPS, composed
 from assets.recipe.skills.sums import work
-from assets.recipe.wording import read_wording
-from assets.recipe.words import spelled
+from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("follow_ups")
 _STEP = re.compile(r"([-+×/])(\d*)")
 _TOPS = (20, 60, 99)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
-_FOOD = (
-    "apples", "pears", "plums", "lemons", "oranges", "cookies", "muffins", "eggs", "nuts", "carrots",
-    "potatoes", "onions", "tomatoes", "cakes", "sandwiches",
-)  # fmt: skip
+_FOOD = tuple(_WORDING["food"][0].split())
 _WOMEN = {"Ruth", "Grace", "Ines", "Iris", "Kate", "Lily", "Lucy", "Zoe"} | {
     name for name in words.NAMES[:100] if name.endswith("a")
 }
@@ -96,28 +91,26 @@ def _ranges(draw: Draw, problem: Problem) -> list[tuple[int, int]]:
 
 
 def _numbers(draw: Draw, problem: Problem) -> list[int]:
-    """Numbers for which every step stays whole and nothing comes to less than two."""
+    """Numbers for which the sum comes out."""
     ranges = _ranges(draw, problem)
     while True:
         drawn = draw.numbers(*ranges)
         if problem.signs[0] == "/":
             # Drawn the other way round, from what each part is.
             drawn[0] = drawn[1] * (2 + drawn[0] % (19 if len(drawn) == 2 and drawn[1] < 10 else 11))
-        so_far = drawn[0]
-        for sign, number in zip(problem.signs, drawn[1:], strict=True):
-            if sign == "/" and so_far % number:
-                break
-            so_far = work(so_far, number, sign)[1]
-            if so_far < 2:
-                break
-        else:
+        if _worked(drawn, problem.signs):
             return drawn
 
 
-def _worked(drawn: list[int], signs: str) -> tuple[str, int]:
+def _worked(drawn: list[int], signs: str) -> tuple[str, int] | None:
+    """The steps and what they come to; None if one does not stay whole or comes to less than two."""
     lines, so_far = [], drawn[0]
     for sign, number in zip(signs, drawn[1:], strict=True):
+        if sign == "/" and so_far % number:
+            return None
         line, so_far = work(so_far, number, sign)
+        if so_far < 2:
+            return None
         lines.append(line)
     return ". Then ".join(lines), so_far
 
@@ -177,35 +170,27 @@ def _compose(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, .
 
 
 def _exchange(problem: Problem, drawn: list[int], fields: dict[str, object], ask: str, later: bool = False) -> Exchange:
-    worked, result = _worked(drawn, problem.signs)
+    worked, result = _worked(drawn, problem.signs) or ("", 0)
     verb, _, what = problem.answer.format(**fields).partition(" ")
     return Exchange(ask, f"{worked}. That {verb} {result} {what}.", ends_with_numbers(result), later)
 
 
 def _with_another(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object]) -> list[Exchange]:
-    """The same story, one of its numbers changed."""
+    """The same story, one of its numbers changed, if the sum comes out."""
     at = draw.any(_told(problem))
     other = _numbers(draw, problem)[at]
     changed = [*drawn[:at], other, *drawn[at + 1 :]]
-    so_far = changed[0]
-    for sign, number in zip(problem.signs, changed[1:], strict=True):
-        if sign == "/" and so_far % number:
-            return []
-        so_far = work(so_far, number, sign)[1]
-        if so_far < 2:
-            return []
-    if other == drawn[at] or drawn.count(drawn[at]) > 1:
+    if not _worked(changed, problem.signs) or other == drawn[at] or drawn.count(drawn[at]) > 1:
         return []
-    ask = draw.ask(_WORDING["with"], x=other, a=drawn[at])
-    return [_exchange(problem, changed, fields, ask, True)]
+    return [_exchange(problem, changed, fields, draw.ask(_WORDING["with"], x=other, a=drawn[at]), True)]
 
 
 def _after_that(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object]) -> list[Exchange]:
     """A few more, or fewer, than the story came to."""
-    result = _worked(drawn, problem.signs)[1]
+    result = (_worked(drawn, problem.signs) or ("", 0))[1]
     sign, name, verb = draw.any((("+", "more", "makes"), ("-", "fewer", "leaves")))
     _, x = draw.numbers((result, result), (2, 20))
-    if sign == "-" and x > result - 2:
-        return []
     after = Problem("", sign, f"{verb} {problem.answer.partition(' ')[2]}")
+    if not _worked([result, x], sign):
+        return []
     return [_exchange(after, [result, x], fields, draw.ask(_WORDING[name], x=x), True)]

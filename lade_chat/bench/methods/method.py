@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lade_chat.bench.results.values import Reply, TablesKept, seed_of_draws
@@ -60,6 +61,12 @@ class Setup:
     """None for greedy decoding."""
     workers: Any = None
     """The other processes that steps are shared with; None for none."""
+    checkpoint: Path | None = None
+    """The folder of the model's weights, for other engines; None if they are not as they lie there."""
+    gguf: Path | None = None
+    """A file for llama.cpp in place of one written from the checkpoint."""
+    quantize: str | None = None
+    """The weights' form in memory, if not the model's dtype."""
 
     def sampling_of(self, ids: Sequence[int], seed: int | None) -> SamplingConfig | None:
         """Return the sampling of a prompt's reply under one of the benchmark's seeds."""

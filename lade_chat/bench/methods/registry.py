@@ -25,6 +25,7 @@ def deferred(reference: str, **settings: Any) -> MethodFactory:
 
 ASSISTED = "hf-assisted"
 _DECODERS, _TRANSFORMERS = "lade_chat.bench.methods.decoders", "lade_chat.bench.methods.transformers"
+_PEERS = "lade_chat.bench.methods.peers"
 METHODS: dict[str, MethodFactory] = {
     PLAIN: deferred(f"{_DECODERS}:plain"),
     LOOKAHEAD: deferred(f"{_DECODERS}:lookahead"),
@@ -35,20 +36,26 @@ METHODS: dict[str, MethodFactory] = {
         name: deferred(f"{_TRANSFORMERS}:generate", name=name, prompt_lookup_num_tokens=tokens)
         for name, tokens in PROMPT_LOOKUP.items()
     },
+    "token-recycling": deferred(f"{_PEERS}:token_recycling"),
+    "suffix-decoding": deferred(f"{_PEERS}:suffix_decoding"),
     ASSISTED: deferred(f"{_TRANSFORMERS}:assisted", name=ASSISTED),
 }
 """Every method by its name in ``--methods``."""
+ENGINES: dict[str, MethodFactory] = {
+    "llama.cpp": deferred("lade_chat.bench.engines.llama_cpp:llama_cpp", name="llama.cpp"),
+}
+"""Other engines by their names in ``--engines``."""
 
 
 def make(names: Sequence[str], setup: Setup) -> list[Method]:
     """Make the methods of these names, plain decoding always among them."""
     wanted = dict.fromkeys([PLAIN, *names])
-    return [method for name in wanted for method in METHODS[name](setup)]
+    return [method for name in wanted for method in (METHODS | ENGINES)[name](setup)]
 
 
 def check_names(names: Sequence[str], *, assistant: bool) -> None:
     """Raise LadeChatError for an unknown name, or for a method that lacks its draft model."""
-    unknown = [name for name in names if name not in METHODS]
+    unknown = [name for name in names if name not in METHODS and name not in ENGINES]
     if unknown:
         raise LadeChatError(f"There is no method '{unknown[0]}'. Choose from: {', '.join(METHODS)}.")
     if ASSISTED in names and not assistant:

@@ -13,11 +13,11 @@ from lade_chat.protocol.values import Sampling
 
 
 def as_json(result: Result) -> dict[str, Any]:
-    """Everything that the tables and the plots show, and each single run's figures."""
+    """Everything that the tables and the plots show, and each single run's totals."""
     import torch
     import transformers
 
-    info, plan, padding = result.model.info, result.plan, result.padding
+    info, plan = result.model.info, result.plan
     return {
         "model": {
             "name": info.name,
@@ -25,7 +25,7 @@ def as_json(result: Result) -> dict[str, Any]:
             "dtype": info.dtype,
             "compiled": info.compiled,
             "parameters": info.parameters,
-            "padding": None if padding is None else {**asdict(padding), "meaning": padding.meaning},
+            "grown": result.grown,
         },
         "settings": {
             "repeats": plan.repeats,
@@ -59,7 +59,7 @@ def as_json(result: Result) -> dict[str, Any]:
                 "repeat": run.repeat,
                 "tokens": len(run.reply.ids),
                 "seconds": run.reply.seconds,
-                "steps": None if run.reply.figures is None else asdict(run.reply.figures),
+                "steps": None if run.reply.totals is None else asdict(run.reply.totals),
             }
             for run in result.runs
         ],

@@ -177,23 +177,23 @@ def _speedups(rates: Rates, suite: str, entry: Entry) -> dict[int, float]:
 
 def _plain_step(runs: Sequence[Run]) -> float:
     """The median time of plain decoding's steps."""
-    figures = [run.reply.figures for run in runs if run.method == PLAIN]
-    return median([each.median_seconds for each in figures if each is not None and each.steps] or [0.0])
+    totals = [run.reply.totals for run in runs if run.method == PLAIN]
+    return median([each.median_seconds for each in totals if each is not None and each.steps] or [0.0])
 
 
 def _steps(runs: Sequence[Run], plain_step: float) -> StepSummary | None:
-    figures = [run.reply.figures for run in runs if run.reply.figures is not None and run.reply.figures.steps]
-    if not figures:
+    totals = [run.reply.totals for run in runs if run.reply.totals is not None and run.reply.totals.steps]
+    if not totals:
         return None
-    steps, tokens = sum(each.steps for each in figures), sum(each.tokens for each in figures)
-    outside = sum(each.seconds - each.forward_seconds for each in figures) / steps
+    steps, tokens = sum(each.steps for each in totals), sum(each.tokens for each in totals)
+    outside = sum(each.seconds - each.forward_seconds for each in totals) / steps
     return StepSummary(
         tokens_per_step=tokens / steps,
-        tokens_per_forward=sum(each.forward_tokens for each in figures) / steps,
-        verified_share=sum(each.verified for each in figures) / tokens,
+        tokens_per_forward=sum(each.forward_tokens for each in totals) / steps,
+        verified_share=sum(each.verified for each in totals) / tokens,
         bookkeeping_share=outside / plain_step if plain_step > 0 else 0.0,
-        table_entries=max(each.table_entries for each in figures),
-        table_bytes=max(each.table_bytes for each in figures),
-        tokens_per_share=sum(each.share_tokens for each in figures) / steps,
-        bytes_per_step=sum(each.exchanged_bytes for each in figures) / steps,
+        table_entries=max(each.table_entries for each in totals),
+        table_bytes=max(each.table_bytes for each in totals),
+        tokens_per_share=sum(each.share_tokens for each in totals) / steps,
+        bytes_per_step=sum(each.exchanged_bytes for each in totals) / steps,
     )

@@ -101,7 +101,7 @@ class Reply:
 
     ids: tuple[int, ...]
     seconds: float
-    figures: StepTotals | None = None
+    totals: StepTotals | None = None
 
 
 @dataclass(frozen=True, slots=True)

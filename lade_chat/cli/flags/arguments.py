@@ -10,21 +10,23 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from lade_chat.presentation.colours import ColourView, view_named
-from lade_chat.presentation.methods import NAMES
+from lade_chat.presentation.methods import METHODS
+from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import Kind, Number
 from lade_chat.suites.prompts import BUNDLED
 
 
-def setting(name: str) -> Callable[[Any], Any]:
-    """Return a typer parser that accepts the values of this setting."""
-    return _parser(SETTINGS[name].kind)
-
-
 def whole(low: int, high: float = math.inf) -> Callable[[Any], Any]:
     """Return a typer parser for a whole number from ``low`` to ``high``."""
     return _parser(Number(low, high, whole=True))
+
+
+def valued(setting: str, help_text: str, *names: str) -> Any:
+    """Return a flag that accepts the numbers of this setting."""
+    kind = SETTINGS[setting].kind
+    metavar = "INT" if isinstance(kind, Number) and kind.whole else "FLOAT"
+    return typer.Option(*names, metavar=metavar, parser=_parser(kind), help=help_text)
 
 
 def _parser(kind: Kind) -> Callable[[Any], Any]:
@@ -39,7 +41,7 @@ def _parser(kind: Kind) -> Callable[[Any], Any]:
 
 
 class ColourChoice(StrEnum):
-    """The views of ``lade_chat.presentation.colours`` as choices of a flag."""
+    """The views of ``lade_chat.presentation.sources`` as choices of a flag."""
 
     VERIFIED = "verified"
     SOURCES = "sources"
@@ -55,44 +57,23 @@ Prompt: TypeAlias = Annotated[
         metavar="PROMPT",
         help="The question; @notes.txt in it attaches that text file (@@ for a plain @; not with --raw)."
         " Piped text follows it after an empty line, or is the question.",
-        show_default=False,
     ),
 ]
 ScreenReader: TypeAlias = Annotated[
     bool, typer.Option("--screen-reader", help="On a terminal: whole lines, no colours, nothing redrawn.")
 ]
-Batch: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--batch",
-        metavar="FILE",
-        help="Answer each line of FILE (- for stdin), a prompt or an object with prompt or messages, with a JSON line.",
-        show_default=False,
-    ),
-]
-Output: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="With --batch: write the answers here. Answers already in it are kept, not asked for again.",
-        show_default=False,
-    ),
-]
+_ANSWERS = "Answer each line of FILE (- for stdin), a prompt or an object with prompt or messages, with a JSON line."
+Batch: TypeAlias = Annotated[Path | None, typer.Option(metavar="FILE", help=_ANSWERS)]
+_KEPT = "With --batch: write the answers here. Answers already in it are kept, not asked for again."
+Output: TypeAlias = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help=_KEPT)]
 Save: TypeAlias = Annotated[
     bool, typer.Option("--save/--no-save", help="Save the turn as a conversation (never with --raw or --batch).")
 ]
+_REMEMBERED = "Guess from what this model said in earlier conversations: faster, and the text is the same."
+Remember: TypeAlias = Annotated[bool, typer.Option("--remember/--no-remember", help=_REMEMBERED)]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else, on stdout.")]
-Exports: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--export",
-        metavar="FILE",
-        help="Also save a picture: .html, .svg, .cast, .gif or .png; repeatable.",
-        show_default=False,
-    ),
-]
+_PICTURES = "Also save a picture: .html, .svg, .cast, .gif or .png; repeatable."
+Exports: TypeAlias = Annotated[list[Path] | None, typer.Option("--export", metavar="FILE", help=_PICTURES)]
 Colours: TypeAlias = Annotated[
     ColourChoice,
     typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source."),
@@ -103,27 +84,18 @@ Theme: TypeAlias = Annotated[
 
 # --- conversations
 
-Resume: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--resume",
-        metavar="[ID_OR_TEXT]",
-        help="Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list.",
-        show_default=False,
-    ),
-]
+_RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
+Resume: TypeAlias = Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)]
 Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help="Continue the latest conversation.")]
-DataDir: TypeAlias = Annotated[
-    Path | None,
-    typer.Option(
-        "--data-dir",
-        metavar="FOLDER",
-        file_okay=False,
-        help="Keep conversations here; by default, in the platform's folder for user data.",
-        show_default=False,
-    ),
-]
-CHAT_FLAGS = {"resume": "--resume", "continue_latest": "--continue", "data_dir": "--data-dir", "theme": "--theme"}
+_FOLDER = "Keep conversations here; by default, in the platform's folder for user data."
+DataDir: TypeAlias = Annotated[Path | None, typer.Option(metavar="FOLDER", file_okay=False, help=_FOLDER)]
+CHAT_FLAGS = {
+    "resume": "--resume",
+    "continue_latest": "--continue",
+    "data_dir": "--data-dir",
+    "remember": "--remember",
+    "theme": "--theme",
+}
 """The chat's own parameters and their flags. A command that has one too accepts it in front of its name."""
 
 
@@ -146,34 +118,12 @@ def with_value_of_resume(arguments: Sequence[str], commands: Collection[str] = (
 
 # --- compare and bench
 
-Left: TypeAlias = Annotated[
-    str,
-    typer.Option(
-        "--left",
-        metavar="METHOD",
-        help=f"How the left side decodes: {', '.join(NAMES)}; or W,N,G, as 7,5,7.",
-        show_default=True,
-    ),
-]
-Right: TypeAlias = Annotated[
-    str, typer.Option("--right", metavar="METHOD", help="How the right side decodes.", show_default=True)
-]
-SuiteNames: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--suite",
-        metavar="A,B,…",
-        help=f"Race over suites of prompts: {', '.join(BUNDLED)}, or those of --prompts.",
-        show_default=False,
-    ),
-]
+_SIDE = f"How the left side decodes: {', '.join(METHODS)}; or W,N,G, as 7,5,7."
+Left: TypeAlias = Annotated[str, typer.Option(metavar="METHOD", help=_SIDE)]
+Right: TypeAlias = Annotated[str, typer.Option(metavar="METHOD", help="How the right side decodes.")]
+_SUITES = f"Race over suites of prompts: {', '.join(BUNDLED)}, or those of --prompts."
+SuiteNames: TypeAlias = Annotated[str | None, typer.Option(metavar="A,B,…", help=_SUITES)]
 PromptFiles: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--prompts", metavar="FILE", help="Race over the prompts of FILE, as bench reads it.", show_default=False
-    ),
+    list[Path] | None, typer.Option(metavar="FILE", help="Race over the prompts of FILE, as bench reads it.")
 ]
-Limit: TypeAlias = Annotated[
-    int | None,
-    typer.Option("--limit", metavar="INT", parser=whole(1), help="Most prompts of a suite.", show_default=False),
-]
+Limit: TypeAlias = Annotated[int | None, typer.Option(metavar="INT", parser=whole(1), help="Most prompts of a suite.")]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lade_chat.cli.flags.arguments import setting, whole
+from lade_chat.cli.flags.arguments import valued, whole
 from lade_chat.engine.ranks import torchrun
 from lade_chat.protocol.values import ModelOptions, Sizes
 
@@ -20,25 +20,24 @@ class ModelFlags:
         str | None,
         typer.Option(
             "--model-path",
+            "-m",
             metavar="PATH_OR_HUB_ID",
-            help="A model's folder or its Hugging Face id; by default, the small bundled model.",
+            help="A model's folder, its Hugging Face id, or a short name (lade-chat models); by default, the small"
+            " bundled model.",
         ),
     ] = None
     device: Annotated[
-        str | None,
-        typer.Option(metavar="DEVICE", help="cpu, cuda, cuda:1, mps …; by default, the best."),
+        str | None, typer.Option(metavar="DEVICE", help="cpu, cuda, cuda:1, mps …; by default, the best.")
     ] = None
     dtype: Annotated[
         str | None,
         typer.Option(metavar="DTYPE", help="float32, bfloat16 …; by default, whichever suits the device."),
     ] = None
     trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that ships with a model."),
+        bool, typer.Option("--trust-remote-code", help="Run Python code that ships with a model.")
     ] = False
     allow_pickle: Annotated[
-        bool,
-        typer.Option("--allow-pickle", help="Load pickled weights, which can run any code."),
+        bool, typer.Option("--allow-pickle", help="Load pickled weights, which can run any code.")
     ] = False
     compiled: Annotated[
         bool,
@@ -51,7 +50,6 @@ class ModelFlags:
     lookahead_workers: Annotated[
         int | None,
         typer.Option(
-            "--lookahead-workers",
             metavar="INT",
             parser=whole(1),
             help="Processes that share each lookahead step, each with the whole model: one per GPU.",
@@ -70,9 +68,15 @@ class ModelFlags:
     device_map: Annotated[
         str | None,
         typer.Option(
-            "--device-map",
             metavar="MAP",
             help="Spread the model's layers over all devices: auto, balanced … (needs lade-chat[devices]).",
+        ),
+    ] = None
+    quantize: Annotated[
+        str | None,
+        typer.Option(
+            metavar="METHOD",
+            help="int8: eight-bit weights and activations on a CPU, with lookahead on and off alike.",
         ),
     ] = None
     lookahead: Annotated[
@@ -86,40 +90,18 @@ class ModelFlags:
     ] = True
     window_size: Annotated[
         int | None,
-        typer.Option(
-            "--window-size",
-            "-W",
-            metavar="INT",
-            parser=setting("window_size"),
-            help="Columns of the lookahead window (W)."
+        valued(
+            "window_size",
+            "Columns of the lookahead window (W)."
             " Without -W, -N, -G the sizes follow from the measured cost of a step; with one, the others are 7, 5, 7.",
+            *("--window-size", "-W"),
         ),
     ] = None
-    ngram_size: Annotated[
-        int | None,
-        typer.Option(
-            "--ngram-size", "-N", metavar="INT", parser=setting("ngram_size"), help="Length of the n-grams (N)."
-        ),
-    ] = None
+    ngram_size: Annotated[int | None, valued("ngram_size", "Length of the n-grams (N).", "--ngram-size", "-N")] = None
     guess_set_size: Annotated[
-        int | None,
-        typer.Option(
-            "--guess-set-size",
-            "-G",
-            metavar="INT",
-            parser=setting("guess_set_size"),
-            help="Most n-grams that a step verifies (G).",
-        ),
+        int | None, valued("guess_set_size", "Most n-grams that a step verifies (G).", "--guess-set-size", "-G")
     ] = None
-    max_new_tokens: Annotated[
-        int,
-        typer.Option(
-            "--max-new-tokens",
-            metavar="INT",
-            parser=setting("max_new_tokens"),
-            help="Most tokens of a reply.",
-        ),
-    ] = 1024
+    max_new_tokens: Annotated[int, valued("max_new_tokens", "Most tokens of a reply.")] = 1024
 
     def model(self) -> ModelOptions:
         return ModelOptions(
@@ -133,6 +115,7 @@ class ModelFlags:
             lookahead_workers=1 if self.tensor_parallel else self.processes(),
             tensor_parallel=self.processes() if self.tensor_parallel else 1,
             device_map=self.device_map,
+            quantize=self.quantize,
         )
 
     def processes(self) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from lade_chat.cli.flags.arguments import setting
+from lade_chat.cli.flags.arguments import valued
 from lade_chat.protocol.values import Sampling
 
 
@@ -42,54 +42,33 @@ class SamplingFlags:
     ] = Base.GREEDY
     temperature: Annotated[
         float | None,
-        typer.Option(
-            metavar="FLOAT",
-            parser=setting("temperature"),
-            help="Divide the logits: higher is more varied, 0 is greedy. 1 if only other flags are given.",
+        valued(
+            "temperature", "Divide the logits: higher is more varied, 0 is greedy. 1 if only other flags are given."
         ),
     ] = None
-    top_p: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FLOAT",
-            parser=setting("top_p"),
-            help="Sample from the likeliest tokens with this total probability.",
-        ),
-    ] = None
-    top_k: Annotated[
-        int | None,
-        typer.Option(metavar="INT", parser=setting("top_k"), help="Sample from this many likeliest tokens; 0 for all."),
-    ] = None
+    top_p: Annotated[float | None, valued("top_p", "Sample from the likeliest tokens with this total probability.")] = (
+        None
+    )
+    top_k: Annotated[int | None, valued("top_k", "Sample from this many likeliest tokens; 0 for all.")] = None
     min_p: Annotated[
         float | None,
-        typer.Option(
-            metavar="FLOAT",
-            parser=setting("min_p"),
-            help="Sample from tokens with at least this share of the likeliest one's probability.",
-        ),
+        valued("min_p", "Sample from tokens with at least this share of the likeliest one's probability."),
     ] = None
     typical_p: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FLOAT",
-            parser=setting("typical_p"),
-            help="Sample from the most typical tokens with this total probability.",
-        ),
+        float | None, valued("typical_p", "Sample from the most typical tokens with this total probability.")
     ] = None
     repetition_penalty: Annotated[
         float | None,
-        typer.Option(
-            metavar="FLOAT",
-            parser=setting("repetition_penalty"),
-            help="Above 1, tokens already in the text become less likely, in greedy decoding too.",
+        valued(
+            "repetition_penalty",
+            "Above 1, tokens already in the text become less likely, in greedy decoding too.",
         ),
     ] = None
     seed: Annotated[
         int | None,
-        typer.Option(
-            metavar="INT",
-            parser=setting("seed"),
-            help="The same seed gives the same text, with lookahead or without; by default one is drawn and shown.",
+        valued(
+            "seed",
+            "The same seed gives the same text, with lookahead or without; by default one is drawn and shown.",
         ),
     ] = None
     stop: Annotated[

@@ -28,6 +28,8 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
         given = settings.get(name)
         if name in counted and setting.field in values and given is not None and not is_given(context, setting.field):
             values[setting.field] = _converted(name, given)
+    if (alias := settings.aliases.get(values.get("model_path") or "")) and not Path(values["model_path"]).exists():
+        values["model_path"] = str(Path(alias).expanduser()) if alias.startswith("~") else alias
     if context.parent is not None:
         sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in settings.problems))
     return settings
@@ -51,7 +53,6 @@ def _origin(context: typer.Context, name: str, settings: Settings) -> Origin:
 
 
 def _sources(context: typer.Context, parameter: str) -> set[str]:
-    """Return the parser's sources of a value, before the command and behind it."""
     contexts = [each for each in (context, context.parent) if each is not None]
     found = [each.get_parameter_source(parameter) for each in contexts]
     return {source.name for source in found if source is not None}

@@ -46,7 +46,6 @@ def _flags(command: Any) -> list[str]:
 
 
 def _near(name: str, flags: Iterable[str]) -> list[str]:
-    """The flags that begin like ``name`` or are spelt nearly the same."""
     bare = {flag.strip("-"): flag for flag in flags if flag.startswith("--")}
     typed = name.strip("-").replace("_", "-").lower()
     begun = [each for each in bare if len(typed) >= MIN_PREFIX_LETTERS and each.startswith(typed)]

@@ -106,7 +106,6 @@ def run_batch(
 def _answer(
     engine: Engine, item: Item, model: ModelInfo, options: DecodingOptions, *, all_tokens: bool
 ) -> dict[str, Any] | None:
-    """The answer's keys, or its error; None after Ctrl+C."""
     reply = Collected()
     try:
         for event in run(engine, Reply(item.messages, options)):
@@ -132,7 +131,8 @@ def _item(number: int, line: str, system: str | None) -> Item:
         )
         own = msgspec.convert(record.get("system", system), str | None)
     except msgspec.ValidationError as error:
-        raise ValueError(f"this is not a conversation ({error})") from None
+        key = "messages" if "messages" in record else "prompt" if not isinstance(record["prompt"], str) else "system"
+        raise ValueError(f"{key} is not valid ({error})") from None
     if not messages or not messages[-1].content.strip():
         raise ValueError("the prompt is empty")
     if own and messages[0].role != "system":

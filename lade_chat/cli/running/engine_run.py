@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
@@ -58,10 +58,21 @@ def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
             raise LadeChatError(event.message)
         elif isinstance(event, Loaded):
             line.clear()
-            for notice in event.model.notices:
-                sys.stderr.write(f"{printable(notice)}\n")
+            _write_notices(event.model.notices)
             return event.model
     raise LadeChatError("the model was not loaded, and the engine does not say why")
+
+
+def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
+    """Load a model without an engine, with its notices on stderr. Raises ModelError."""
+    check_files(options.path, allow_pickle=options.allow_pickle)
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
+    from lade_chat.loading import model
+
+    loaded = model.load(options, lambda *progress: line.show_event(Loading(*progress)))
+    line.clear()
+    _write_notices(loaded.info.notices)
+    return loaded
 
 
 def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
@@ -72,8 +83,12 @@ def compile_steps(loaded: LoadedModel, line: PassingLine) -> LoadedModel:
     known = len(loaded.info.notices)
     loaded = with_compiled_steps(loaded)
     line.clear()
-    sys.stderr.write("".join(f"{printable(notice)}\n" for notice in loaded.info.notices[known:]))
+    _write_notices(loaded.info.notices[known:])
     return loaded
+
+
+def _write_notices(notices: Sequence[str]) -> None:
+    sys.stderr.write("".join(f"{printable(notice)}\n" for notice in notices))
 
 
 def run(engine: Engine, command: Reply | Compare) -> Iterator[Event]:

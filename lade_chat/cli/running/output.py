@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.style import Style
 
 from lade_chat.export.recording import Recording
-from lade_chat.presentation.colours import ColourView, shown_as
 from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, summary, window
 from lade_chat.presentation.sanitize import printable
-from lade_chat.presentation.sources import LOOKS
+from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.stages import PREFILL, STAGES
 from lade_chat.protocol.events import Loading, Prefilling
 from lade_chat.protocol.inspection import Origin
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _COLOURED = {shown: Style(color=look.terminal[0], bgcolor=look.terminal[1]) for shown, look in LOOKS.items()}
-_MARKED = {shown: Style.parse(look.marks) for shown, look in LOOKS.items()}
+_MARKED = {shown: Style.parse(marks) for shown, marks in MARKS.items()}
 
 
 class Collected(Recording):
@@ -61,7 +60,6 @@ class Collected(Recording):
 
 
 def _values(sampling: Sampling) -> dict[str, float]:
-    """The values in force, without the seed."""
     return {name: getattr(sampling, name) for name in sampling.__struct_fields__ if name not in ("seed", "from_model")}
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lade_chat.cli.running.engine_run import run
 from lade_chat.cli.running.output import Collected, PassingLine, style_of
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.colours import ColourView
 from lade_chat.presentation.comparison import outcome, sameness
 from lade_chat.presentation.methods import in_force, title
 from lade_chat.presentation.metrics import reason_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, MethodSpec, ModelInfo, Side

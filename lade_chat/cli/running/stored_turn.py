@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.commands import Remember
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
 from lade_chat.store.conversation import Conversation
@@ -19,12 +21,14 @@ from lade_chat.store.values import Model
 class StoredTurn:
     """One question and its reply in a conversation. A failure to save is reported once on stderr and ends nothing."""
 
-    def __init__(self, data_dir: Path | None, question: str, system: str | None, *, latest: bool) -> None:
+    def __init__(
+        self, data_dir: Path | None, question: str, system: str | None, *, latest: bool, remember: bool = True
+    ) -> None:
         """Begin a conversation, or with ``latest`` open the latest one. Raises LadeChatError if it cannot be read.
 
         ``system`` None leaves a conversation's system prompt as it is.
         """
-        self._store = Store(data_dir)
+        self._store = Store(data_dir, remember=remember)
         found = self._latest() if latest else None
         if latest and found is None:
             sys.stderr.write("There is no conversation to continue yet: this begins one.\n")
@@ -54,6 +58,13 @@ class StoredTurn:
                 f"The conversation was held with {printable(before.name)}; {printable(about.name)} answers.\n"
             )
         self._try(lambda: self._conversation.ask(self._question, about))
+
+    def earlier_replies(self, model: ModelInfo) -> Remember | None:
+        """Return the command that lets the engine guess from what this model said before; None if there is nothing."""
+        with suppress(StoreError):  # it would only have been faster
+            if replies := self._store.earlier_replies(model.fingerprint):
+                return Remember(model.fingerprint, replies)
+        return None
 
     def take(self, event: Tokens | ReplyFinished) -> None:
         if isinstance(event, Tokens):

@@ -8,6 +8,7 @@ import os
 import sys
 from contextlib import suppress
 
+from lade_chat.cli.flags.usage import usage
 from lade_chat.errors import LadeChatError
 
 _FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
@@ -59,7 +60,12 @@ def discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
 
 
-def has_terminal() -> bool:
-    """Tell whether the screen can run: Textual reads stdin, measures stdout and draws on stderr."""
+def require_terminal(name: str, otherwise: str = "") -> None:
+    """Raise a usage error unless the screen can run: Textual reads stdin, measures stdout and draws on stderr."""
+    streams = {"input": sys.stdin, "output": sys.stdout, "error": sys.stderr}
     # A closed stream is None.
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    missing = [each for each, stream in streams.items() if stream is None or not stream.isatty()]
+    if missing == ["error"]:
+        raise usage(f"{name} draws on standard error, which is redirected: leave it on the terminal")
+    if missing:
+        raise usage(f"{name} needs a terminal{otherwise}")

@@ -90,7 +90,6 @@ def _print(out: TextIO, name: str, question: str, result: Result, model: ModelIn
 
 
 def _without_texts(result: Result, model: ModelInfo, options: DecodingOptions) -> dict[str, Any]:
-    """The race as in ``compare --json``, without the tokens."""
     race = result.as_json(model, options)
     for side in result.sides:
         del race[side]["tokens"]

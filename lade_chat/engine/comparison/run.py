@@ -5,27 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 
-from decoding import AutoregressiveDecoder, Decoder, JacobiDecoder, Session
+from decoding import AutoregressiveDecoder, Session
+from lade_chat.engine.comparison.decoders import DECODERS
 from lade_chat.engine.comparison.ties import first_difference, tie_of
-from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder, override_generation_config
+from lade_chat.engine.comparison.transformers_decoder import override_generation_config
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt
-from lade_chat.engine.reply import ComparisonSide, ReplyRun, lookahead_config, lookahead_decoder
+from lade_chat.engine.reply import ComparisonSide, ReplyRun
 from lade_chat.engine.sampling import in_force as sampling_in_force
 from lade_chat.engine.sampling import sampling_config
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.presentation.methods import (
-    FIXED,
-    GENERATE,
-    JACOBI,
-    LOOKAHEAD,
-    NEED_LOOKAHEAD,
-    OWN_SAMPLING,
-    PROMPT_LOOKUP,
-    in_force,
-    title,
-)
+from lade_chat.presentation.methods import in_force, title, words_of
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event
 from lade_chat.protocol.values import DecodingOptions, Difference, MethodSpec, Side
@@ -46,11 +37,11 @@ def compare(loaded: LoadedModel, session: Session, prompt: Prompt, command: Comp
 
     def run(method: MethodSpec, side: Side) -> ReplyRun:
         method = in_force(method, command.options.sizes)
-        compared = ComparisonSide(side, method, decoder_for(method, loaded))
+        compared = ComparisonSide(side, method, DECODERS[method.name](loaded, method))
         return ReplyRun(loaded, session.copy(), prompt, command.options, job, compared)
 
     left, right = run(command.left, "left"), run(command.right, "right")
-    foreign = any(method.name in OWN_SAMPLING for method in (command.left, command.right))
+    foreign = any(words_of(method).own_sampling for method in (command.left, command.right))
     with override_generation_config(loaded.model) if foreign else nullcontext():
         yield from _alternate(left, right)
     difference = _difference(loaded, prompt, command.options, left.ids, right.ids)
@@ -61,24 +52,11 @@ def compare(loaded: LoadedModel, session: Session, prompt: Prompt, command: Comp
 def check(command: Compare, loaded: LoadedModel) -> None:
     """Raise LadeChatError for a method that cannot race with this model and these options."""
     for method in (command.left, command.right):
-        if method.name in NEED_LOOKAHEAD and not loaded.info.lookahead_supported:
+        if words_of(method).needs_lookahead and not loaded.info.lookahead_supported:
             raise LadeChatError(f"{title(method)} cannot race: lookahead cannot serve this model.")
         sampling = sampling_in_force(sampling_config(command.options.sampling, loaded.model))
-        if method.name in OWN_SAMPLING and sampling is not None and sampling.seed is not None:
+        if words_of(method).own_sampling and sampling is not None and sampling.seed is not None:
             raise LadeChatError(f"{title(method)} draws tokens in another way, so there is no race with sampling.")
-
-
-def decoder_for(method: MethodSpec, loaded: LoadedModel) -> Decoder:
-    """The decoder that implements a method."""
-    if method.name in (LOOKAHEAD, FIXED):
-        return lookahead_decoder(loaded, lookahead_config(method.sizes))
-    if method.name == JACOBI:
-        return JacobiDecoder(loaded.model)
-    if method.name == GENERATE:
-        return TransformersDecoder(loaded.model)
-    if method.name in PROMPT_LOOKUP:
-        return TransformersDecoder(loaded.model, prompt_lookup_num_tokens=PROMPT_LOOKUP[method.name])
-    return AutoregressiveDecoder(loaded.model)
 
 
 def _alternate(left: ReplyRun, right: ReplyRun) -> Iterator[Event]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from decoding import DraftTables, Session
 
 
@@ -21,13 +23,21 @@ class SessionHistory:
             self._ids, self._tables, self._cached = ids, None if seen else session.tables.copy(), session.cached
         self._answered.add(hash(ids))
 
+    def remember(self, texts: Sequence[Sequence[int]]) -> None:
+        """Let the tables before the last answer hold these earlier texts and that turn's prompt, and no other text."""
+        if self._tables is not None:
+            self._tables.remember(texts)
+            for table in self._tables:
+                table.extend(self._ids)
+
     def start(self, ids: tuple[int, ...], session: Session) -> Session:
         """The session that a race over this prompt starts from; to be copied, not changed.
 
         The present one if it has not seen an answer; as it was before the last turn if that was the answer; else fresh.
         """
         if ids == self._ids and self._tables is not None:
-            return session.copy_as_of(ids, self._tables, self._cached)
+            # Reading ahead may have changed the text since.
+            return session.copy_as_of(ids, self._tables, min(self._cached, session.reusable(ids)))
         read_on = len(session.ids) > len(ids) and tuple(session.ids[: len(ids)]) == ids
         if hash(ids) in self._answered or read_on:
             return fresh(session)

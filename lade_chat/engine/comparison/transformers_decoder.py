@@ -174,7 +174,6 @@ class _Run(BaseStreamer):
 
 
 def _cut(tokens: list[int], room: int, eos_token_ids: Sequence[int]) -> tuple[list[int], FinishReason | None]:
-    """The tokens up to the end of the text, and its reason."""
     for index, token in enumerate(tokens[:room]):
         if token in eos_token_ids:
             return tokens[: index + 1], FinishReason.EOS

@@ -195,7 +195,6 @@ def _deliverer(
 
 
 def _ending(code: int) -> str:
-    """The end of a process with this return code, in words."""
     if code >= 0:
         return f"the engine process ended with exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"

@@ -22,7 +22,7 @@ import msgspec
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
 from lade_chat.protocol.codec import decode_command, encode
-from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
+from lade_chat.protocol.commands import Command, Compare, Explain, Load, Prefill, Remember, Reply
 from lade_chat.protocol.control import Inspect, Pause, Quit, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.protocol.events import Event, Failed, LoadFailed
 from lade_chat.threads import limit_spinning
@@ -73,7 +73,8 @@ class EngineServer:
                     self._running.step_once()
                 case Resume() if self._running is not None:
                     self._running.resume()
-                case Load() | Reply() | Compare() | Explain():
+                case Load() | Reply() | Compare() | Explain() | Remember() | Prefill():
+                    stop_reading_ahead(jobs)
                     self._waiting.append(Job(command, inspecting=self._inspecting))
                     self._changed.notify()
 
@@ -113,6 +114,13 @@ class EngineServer:
         if self._engine is None:
             return [Failed("no model is loaded")]
         return self._engine.handle(job)
+
+
+def stop_reading_ahead(jobs: Iterable[Job]) -> None:
+    """End what reads ahead, since something else is asked."""
+    for job in jobs:
+        if isinstance(job.command, Prefill):
+            job.stop()
 
 
 def load_engine(name: str) -> Engine:

@@ -44,14 +44,10 @@ class Ranks:
         self._workers: PeerRanks | None = None
         self._split = False
 
-    def assign(self, options: ModelOptions, change: tuple[str, str] | None = None) -> None:
+    def assign(self, options: ModelOptions) -> None:
         """Start the ranks that the options ask for, and make them load the model in the background.
 
-        Args:
-            change: a change to the loaded model: see :class:`Assignment`.
-
-        Raises:
-            LadeChatError: there cannot be so many; the line says why.
+        Raises LadeChatError if there cannot be so many; the line says why.
         """
         self._wait_until_assigned()
         size = self._asked = options.processes
@@ -59,7 +55,7 @@ class Ranks:
         if size != self._size or self._split or self._is_incomplete():
             self.close()
         if size > 1:
-            assignment = msgspec.json.encode(Assignment(options, self._share_threads(size), change))
+            assignment = msgspec.json.encode(Assignment(options, self._share_threads(size)))
             # Starting them takes seconds, in which this process loads the model too.
             self._assigning = Thread(target=self._assign, args=(size, assignment), name="ranks", daemon=True)
             self._assigning.start()
@@ -214,7 +210,6 @@ class Ranks:
         return (telling or ["they ended without an error message"])[-1]
 
     def _release(self) -> None:
-        """Release the ranks from the previous model."""
         from decoding.parallel import RankLostError
         from decoding.parallel.channel import Kind
 
@@ -231,7 +226,7 @@ class Ranks:
 
         for channel in tuple(self._channels):
             try:
-                channel.send_bytes(Kind.NOTE, assignment)
+                channel.send(Kind.NOTE, assignment)
                 self._loading.append(channel)
             except RankLostError as error:
                 self._channels.remove(channel)
@@ -240,7 +235,7 @@ class Ranks:
     def _problem(self, channel: Channel) -> str | None:
         """Wait until a rank has loaded the model; returns a line that says why it could not."""
         from decoding.parallel import RankLostError
-        from decoding.parallel.channel import Kind, decode_bytes
+        from decoding.parallel.channel import Kind
 
         try:
             while (message := channel.receive())[0] is not Kind.NOTE:
@@ -248,7 +243,7 @@ class Ranks:
         except RankLostError as error:
             self._channels.remove(channel)
             return f"A lookahead worker is missing: {error}."
-        problem = msgspec.json.decode(decode_bytes(message[1]), type=Answer).problem
+        problem = msgspec.json.decode(message[1], type=Answer).problem
         if problem is None:
             self._serving.append(channel)
             return None
@@ -265,7 +260,6 @@ class Ranks:
 
 
 def _check_devices(options: ModelOptions, size: int) -> None:
-    """Raise DeviceError if several ranks would have to share a GPU."""
     if size == 1:
         return
     import torch

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import threading
@@ -29,8 +28,6 @@ class Assignment(msgspec.Struct, frozen=True):
 
     options: ModelOptions
     threads: int = 1
-    change: tuple[str, str] | None = None
-    """A change to the loaded model: ``module:function``, and its argument."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -122,16 +119,16 @@ def _serve(store: torchrun.Store, rank: int, ranks: int) -> None:
     """Join, and carry out assignments until rank 0 releases this rank or ends."""
     join(store, rank, ranks)
     from decoding.parallel import Channel, RankLostError
-    from decoding.parallel.channel import Kind, decode_bytes
+    from decoding.parallel.channel import Kind
 
     channel = Channel(0)
     with suppress(RankLostError):
         while True:
-            kind, words = channel.receive()
+            kind, content = channel.receive()
             if kind is Kind.END:
                 return
             if kind is Kind.NOTE:
-                _carry_out(msgspec.json.decode(decode_bytes(words), type=Assignment), channel, rank)
+                _carry_out(msgspec.json.decode(content, type=Assignment), channel, rank)
 
 
 def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
@@ -141,9 +138,9 @@ def _carry_out(assignment: Assignment, channel: Channel, rank: int) -> None:
     try:
         loaded = _load(assignment, rank)
     except Exception as error:  # rank 0 reports it
-        channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer(one_line(error))))
+        channel.send(Kind.NOTE, msgspec.json.encode(Answer(one_line(error))))
         return
-    channel.send_bytes(Kind.NOTE, msgspec.json.encode(Answer()))
+    channel.send(Kind.NOTE, msgspec.json.encode(Answer()))
     if assignment.options.tensor_parallel > 1:
         serve_part(loaded.model, channel)
     else:
@@ -161,10 +158,6 @@ def _load(assignment: Assignment, rank: int) -> LoadedModel:
     if replicas and torch.cuda.is_available() and (options.device or "cuda").startswith("cuda"):
         options = msgspec.structs.replace(options, device=f"cuda:{rank % torch.cuda.device_count()}")
     loaded = load(options, lambda *progress: None)
-    if assignment.change is not None:
-        name, argument = assignment.change
-        module, _, function = name.partition(":")
-        loaded, _ = getattr(importlib.import_module(module), function)(loaded, argument)
     return with_compiled_steps(loaded) if options.compiled else loaded
 
 

@@ -49,7 +49,6 @@ class Hub:
                 self._places.release()
 
     def _serve(self, connection: socket.socket) -> None:
-        """Take the tab's commands until it disconnects."""
         tab = self._shared.open_tab()
         gone = threading.Event()
 

@@ -13,9 +13,9 @@ from threading import Condition
 from typing import Any, Protocol
 
 from lade_chat.engine.job import Job
-from lade_chat.engine.process.server import Engine
+from lade_chat.engine.process.server import Engine, stop_reading_ahead
 from lade_chat.errors import one_line
-from lade_chat.protocol.commands import Load
+from lade_chat.protocol.commands import Load, Remember
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Waiting
 from lade_chat.protocol.values import ModelInfo
 
@@ -95,9 +95,11 @@ class SharedEngine:
         """Queue a tab's job; returns the queue of its events."""
         request = _Request(tab, job)
         with self._changed:
+            stop_reading_ahead([each.job for each in (*self._waiting, *([self._running] if self._running else []))])
             self._waiting.append(request)
             if self._running is not None:
-                request.events.put(Waiting(len(self._waiting)))
+                if not job.is_background:
+                    request.events.put(Waiting(len(self._waiting)))
                 self._running.job.allow_pause(False)
             self._changed.notify()
         job.on_stop(lambda: self._withdraw(request))
@@ -122,11 +124,15 @@ class SharedEngine:
             yield Failed("no model is loaded")
         else:
             self._restore_cache(self._engine, request.tab)
+            if isinstance(request.job.command, Remember) and request.job.command.forget:
+                self._cached.clear()
             yield from self._engine.handle(request.job)
 
     def _report_queue(self) -> None:
         """Tell waiting tabs how many jobs come before theirs; the running one may be paused if none wait."""
         for ahead, request in enumerate(self._waiting, start=1):
+            if request.job.is_background:
+                continue
             request.events.put(Waiting(ahead))
         if self._running is not None:
             self._running.job.allow_pause(not self._waiting)

@@ -6,7 +6,6 @@ are numbered from 1, moments are seconds since 1970, and each piece is its text,
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
@@ -113,7 +112,7 @@ class _Reader:
         # The text is what people see and may have changed; the pieces only colour it.
         fitting = "".join(piece.text for piece in line.pieces) == line.reply
         self._turns[line.number] = Turn(
-            id=secrets.randbits(53),
+            id=tree.new_turn_id(),
             parent=None if line.parent is None else self._turns[line.parent].id,
             created=line.created,
             question=line.question,

@@ -169,7 +169,6 @@ class Database:
 
 
 def _apply(connection: sqlite3.Connection, changes: Sequence[Sequence[Statement]], *, flush: bool) -> None:
-    """Apply all changes or none; with ``flush`` sync them to disk."""
     if flush:
         connection.execute("PRAGMA synchronous = FULL")
     try:

@@ -71,6 +71,14 @@ def unpack(text: str, packed: Iterable[bytes]) -> Unpacked:
     return Unpacked(tuple(pieces), tuple(moment / _MICRO for moment in moments))
 
 
+def token_ids(packed: bytes) -> list[int]:
+    """Decode the token ids of one part alone; empty if it is broken."""
+    try:
+        return _decoder.decode(zlib.decompress(packed)).ids
+    except (zlib.error, msgspec.MsgspecError):
+        return []
+
+
 def _differences(values: Iterable[int]) -> list[int]:
     before, differences = 0, []
     for value in values:

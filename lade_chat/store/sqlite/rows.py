@@ -11,9 +11,9 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from lade_chat.protocol.values import Statistics
+from lade_chat.protocol.values import EarlierReply, Statistics
 from lade_chat.store.sqlite.database import Statement
-from lade_chat.store.sqlite.piece_codec import pack
+from lade_chat.store.sqlite.piece_codec import pack, token_ids
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.values import Model, Record, Summary, Turn
 
@@ -54,15 +54,8 @@ def put_record(record: Record, *, revive: bool = False) -> Statement:
         system = excluded.system, model = excluded.model, leaf = excluded.leaf,
         deleted = {"NULL" if revive else "deleted"}""",
         (
-            record.id,
-            record.created,
-            record.updated,
-            record.opening,
-            record.name,
-            record.system,
-            _json(record.model),
-            record.leaf,
-            record.deleted,
+            *(record.id, record.created, record.updated, record.opening, record.name, record.system),
+            *(_json(record.model), record.leaf, record.deleted),
         ),
     )
 
@@ -78,17 +71,8 @@ def put_turn(conversation: str, turn: Turn) -> list[Statement]:
             statistics = excluded.statistics, pieces = excluded.pieces, indexed = 0
             WHERE excluded.ending IS NOT NULL OR turns.ending IS NULL""",
             (
-                turn.id,
-                conversation,
-                turn.parent,
-                turn.created,
-                turn.ending,
-                _json(turn.model),
-                turn.error,
-                turn.question,
-                turn.reply,
-                _json(turn.statistics),
-                _one_part(turn),
+                *(turn.id, conversation, turn.parent, turn.created, turn.ending, _json(turn.model), turn.error),
+                *(turn.question, turn.reply, _json(turn.statistics), _one_part(turn)),
             ),
         ),
     ]
@@ -159,6 +143,24 @@ def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:
             break
         found.setdefault(question)
     return tuple(found)
+
+
+def earlier_replies(connection: sqlite3.Connection, fingerprint: str, max_tokens: int) -> tuple[EarlierReply, ...]:
+    """The latest replies of the model, ``max_tokens`` at most and the latest last, none of a deleted conversation."""
+    found: list[EarlierReply] = []
+    for question, packed in connection.execute(
+        """SELECT coalesce(question, ''), pieces FROM turns JOIN conversations ON conversations.id = conversation
+        WHERE deleted IS NULL AND ending IS NOT NULL AND pieces IS NOT NULL AND instr(turns.model, ?)
+        ORDER BY turns.created DESC, turns.id DESC""",
+        (f'"fingerprint":{msgspec.json.encode(fingerprint).decode()}',),
+    ):
+        ids = token_ids(packed)
+        max_tokens -= len(ids)
+        if max_tokens < 0:
+            break
+        if ids and min(ids) >= 0:
+            found.append(EarlierReply(question, tuple(ids)))
+    return tuple(reversed(found))
 
 
 def turns(connection: sqlite3.Connection, conversation: str) -> Iterator[Turn]:

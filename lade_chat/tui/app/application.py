@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,8 +19,8 @@ from textual.driver import Driver
 from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 
-from lade_chat.presentation.colours import view_named
 from lade_chat.presentation.metrics import part
+from lade_chat.presentation.sources import view_named
 from lade_chat.protocol.events import Loaded, Waiting
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import models
@@ -29,10 +30,10 @@ from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.settings.settings import nearest
 from lade_chat.store.store import Store
 from lade_chat.tui.app.engine_link import Engine
-from lade_chat.tui.chat.commands import palette_lines, run
+from lade_chat.tui.chat.commands import palette_lines
+from lade_chat.tui.chat.sampling import NAMES as OPTIONS
+from lade_chat.tui.chat.sampling import SAMPLING_FIELDS, with_option
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.chat.set_option import NAMES as OPTIONS
-from lade_chat.tui.chat.set_option import with_option
 from lade_chat.tui.chat.view import Phase
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.screens.model import ModelScreen
@@ -41,6 +42,9 @@ from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for,
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.palettes import THEMES
 from lade_chat.tui.widgets.dialog import Palette
+
+INTERRUPT_SECONDS = 2.0
+"""Within so long a second Ctrl+C quits."""
 
 
 class ChatApp(Colouring):
@@ -76,6 +80,7 @@ class ChatApp(Colouring):
     ) -> None:
         super().__init__()
         self.engine = engine
+        self._interrupted = -INTERRUPT_SECONDS
         self.ending = threading.Event()
         """Set when the application has been asked to end."""
         self.preferences = preferences
@@ -141,6 +146,7 @@ class ChatApp(Colouring):
 
     def _apply_preferences(self) -> None:
         """Apply the user's theme and keys, and report what is wrong with the settings."""
+        self.chat_screen.chat.ahead.enabled = self.preferences.read_ahead
         problems = [*self.preferences.problems]
         theme = self.preferences.theme
         if theme is not None and theme in self.available_themes:
@@ -158,6 +164,8 @@ class ChatApp(Colouring):
             self.chat_screen.transcript.note(f"Settings: {trouble}", "error")
 
     def _keep_theme(self, theme: Theme) -> None:
+        if isinstance(self.screen, SettingsScreen):  # only previewed there
+            return
         if theme.name != self.preferences.file_values.get("theme", self.preferences.theme):
             self.keep({"theme": theme.name})
 
@@ -187,7 +195,25 @@ class ChatApp(Colouring):
         if self.screen is not self.chat_screen:
             return
         themes = sorted(self.available_themes, key=lambda name: (not name.startswith("lade-"), name))
-        self.push_screen(SettingsScreen(self.preferences, themes), self._settings_changed)
+        self.push_screen(SettingsScreen(self.preferences, themes, self._in_force()), self._settings_changed)
+
+    def _in_force(self) -> dict[str, str]:
+        """Return each setting's present value, as the settings screen shows it."""
+        chat = self.chat_screen.chat
+        options, sampling = chat.options, chat.state.sampling
+        values: dict[str, Value | None] = {
+            "theme": self.theme,
+            "colours": self.colours,
+            "system": chat.conversation.system,
+            "max_new_tokens": options.max_new_tokens,
+            "lookahead": options.lookahead,
+            "debug": options.debug,
+            "read_ahead": chat.ahead.enabled,
+            "sampling": "greedy" if sampling is None else "model" if sampling.from_model else None,
+        }
+        if sampling is not None:
+            values |= {name: getattr(sampling, name) for name in SAMPLING_FIELDS}
+        return {name: as_text(value).replace("\n", " | ") for name, value in values.items() if value is not None}
 
     def _settings_changed(self, changes: Changes | None) -> None:
         if not changes or not self.keep(changes):
@@ -213,7 +239,9 @@ class ChatApp(Colouring):
             chat.set_options(options)
         lookahead = changes.get("lookahead", options.lookahead)
         if (DecodingOptions().lookahead if lookahead is None else lookahead) is not options.lookahead:
-            chat.toggle_lookahead()
+            chat.controls.toggle_lookahead()
+        if "read_ahead" in changes:
+            chat.ahead.enabled = changes["read_ahead"] is not False
         if "system" in changes:
             system = changes["system"]
             chat.conversation.system = system if isinstance(system, str) else None
@@ -222,8 +250,12 @@ class ChatApp(Colouring):
         return action != "settings" or self.screen is self.chat_screen
 
     def action_help_quit(self) -> None:
-        """Point to the keys that stop and quit, on Ctrl+C with nothing to copy."""
-        self.chat_screen.ui.hint(self.key_names.put_into("{stop} stops · {quit} quits"))
+        """Quit on the second Ctrl+C in a row, where there is nothing to copy; the first says so."""
+        before, self._interrupted = self._interrupted, time.monotonic()
+        if self._interrupted - before < INTERRUPT_SECONDS:
+            self.call_later(self.action_quit)
+        else:
+            self.chat_screen.ui.hint(self.key_names.put_into("Ctrl+C again quits · {stop} stops a reply"))
 
     def action_help(self) -> None:
         self.chat_screen.action_help()
@@ -235,15 +267,8 @@ class ChatApp(Colouring):
         yield from super().get_system_commands(screen)
         if screen is not self.chat_screen:
             return
-        chat_screen = self.chat_screen
-        keys_only: list[tuple[str, str, Callable[[], object]]] = [
-            ("Race", "Lookahead on against off, side by side ({race})", chat_screen.action_race),
-            ("Copy its code", "Of the last reply (/copy code)", partial(run, chat_screen.actions, "/copy code")),
-            ("Stop the reply", "What was said is kept ({stop})", chat_screen.action_stop),
-            ("Write in your editor", "The message in $EDITOR ({edit_outside})", chat_screen.action_edit_outside),
-            ("Thoughts", "Open or fold them ({toggle_thoughts})", chat_screen.action_toggle_thoughts),
-        ]
-        for title, about, callback in (*palette_lines(chat_screen.actions), *keys_only):
+        stop = ("Stop the reply", "What was said is kept ({stop})", self.chat_screen.action_stop)
+        for title, about, callback in (*palette_lines(self.chat_screen.actions), stop):
             yield SystemCommand(title, self.key_names.put_into(about), callback)
 
     async def _run_engine(self) -> None:

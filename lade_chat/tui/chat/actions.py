@@ -23,7 +23,7 @@ from lade_chat.tui.prompt.external_editor import edit, editor_command
 from lade_chat.tui.screens.manual import HelpScreen
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.terminal.clipboard import code_blocks, to_system_clipboard
-from lade_chat.tui.theme.legend import view_of
+from lade_chat.tui.theme.colouring import view_of
 from lade_chat.tui.transcript.turn import Turn
 from lade_chat.tui.transcript.turn_menu import TurnAction, TurnMenu
 
@@ -82,6 +82,8 @@ class ChatActions:
 
     def edit(self, turn: int | None = None) -> None:
         """Put a question, by default the last, into the prompt: the next message replaces it."""
+        if turn is None and self.chat.take_back():  # it was not asked yet
+            return
         path = self.chat.conversation.current.path
         asked = [(each.id, each.question) for each in path if each.question is not None and turn in (None, each.id)]
         if not asked:
@@ -130,7 +132,7 @@ class ChatActions:
         try:
             command = editor_command()
             with screen.app.suspend():
-                text = edit(prompt.text, command)
+                text = edit(prompt.message, command)
         except LadeChatError as error:
             self.ui.hint(str(error))
         except SuspendNotSupported:
@@ -154,9 +156,9 @@ class ChatActions:
 
     def toggle_debug(self) -> None:
         """Open or close the debug panel."""
-        self.chat.set_debug(not self.chat.options.debug)
+        self.chat.controls.set_debug(not self.chat.options.debug)
 
-    def toggle_view(self) -> None:
+    def toggle_view(self, _: str = "") -> None:
         """Show replies as rendered Markdown, or token by token."""
         self.ui.hint(self.ui.transcript.toggle_view())
 

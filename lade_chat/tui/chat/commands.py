@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from functools import partial
 
 import msgspec
@@ -12,8 +12,8 @@ import msgspec
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.settings import nearest
 from lade_chat.tui.chat.actions import ChatActions
-from lade_chat.tui.chat.set_option import NAMES as OPTIONS
-from lade_chat.tui.chat.set_option import current_options, with_option
+from lade_chat.tui.chat.sampling import NAMES as OPTIONS
+from lade_chat.tui.chat.sampling import current_options, with_option
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
 from lade_chat.tui.theme.palettes import NAMES as THEMES
@@ -24,11 +24,14 @@ class SlashCommand(CompletableCommand):
     """``action`` gets what was typed after the name; it raises ValueError or LadeChatError with a line for the user."""
 
     action: Callable[[ChatActions, str], object]
-    _: KW_ONLY
     title: str = ""
     """Its title in the command palette; empty if it is not offered there."""
     key: str = ""
     """The action of a key that does the same without an argument."""
+
+
+def _new(actions: ChatActions, _: str) -> None:
+    actions.chat.navigation.new_conversation()
 
 
 def _rename(actions: ChatActions, title: str) -> None:
@@ -68,7 +71,7 @@ def _lookahead(actions: ChatActions, argument: str) -> None:
     if wanted is None:
         raise ValueError("Use /lookahead, /lookahead on, or /lookahead off.")
     if wanted is not enabled:
-        actions.chat.toggle_lookahead()
+        actions.chat.controls.toggle_lookahead()
 
 
 def _model(actions: ChatActions, path: str) -> None:
@@ -96,104 +99,45 @@ def _resume(actions: ChatActions, wanted: str) -> None:
         actions.conversations.open_list()
 
 
+def _forget(actions: ChatActions, _argument: str) -> None:
+    actions.chat.earlier.turn_off()
+    actions.ui.hint("Forgotten: replies are guessed from this conversation alone until the chat is opened again.")
+
+
 COMMANDS = [
+    SlashCommand("help", "[TOPIC]", "the manual, or a page of it", ChatActions.help, "Help", "help", words=TOPICS),
+    SlashCommand("new", "", "begin a new conversation; this one is kept", _new, "New conversation", "new_conversation"),
     SlashCommand(
-        "help", "[TOPIC]", "the manual, or a page of it", ChatActions.help, words=TOPICS, title="Help", key="help"
-    ),
-    SlashCommand(
-        "new",
-        "",
-        "begin a new conversation; this one is kept",
-        lambda do, _: do.chat.navigation.new_conversation(),
-        title="New conversation",
-        key="new_conversation",
-    ),
-    SlashCommand(
-        "resume",
-        "[ID or words]",
-        "go on with an earlier conversation",
-        _resume,
-        title="Conversations",
-        key="list_conversations",
+        "resume", "[ID or words]", "go on with an earlier conversation", _resume, "Conversations", "list_conversations"
     ),
     SlashCommand("rename", "[TITLE]", "give the conversation a title", _rename),
-    SlashCommand(
-        "delete",
-        "",
-        "delete it; the list brings it back",
-        lambda do, _: do.conversations.delete(),
-        title="Delete the conversation",
-    ),
-    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.chat.retry(), title="Ask again"),
-    SlashCommand(
-        "edit", "", "edit the last question, and ask that", lambda do, _: do.edit(), title="Edit the last question"
-    ),
-    SlashCommand(
-        "continue",
-        "",
-        "have the last reply go on",
-        lambda do, _: do.chat.continue_reply(),
-        title="Go on with the reply",
-    ),
+    SlashCommand("delete", "", "delete it; the list brings it back", lambda do, _: do.conversations.delete()),
+    SlashCommand("forget", "", "guess from nothing that was said in other conversations", _forget),
+    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.chat.retry()),
+    SlashCommand("edit", "", "edit the last question, and ask that", lambda do, _: do.edit()),
+    SlashCommand("continue", "", "have the last reply go on", lambda do, _: do.chat.continue_reply()),
     SlashCommand(
         "copy",
         "[code|all]",
         "copy the reply, its code, or all",
         ChatActions.copy_last,
+        "Copy the reply",
         words=("code", "all"),
-        title="Copy the reply",
     ),
     SlashCommand(
-        "view",
-        "",
-        "rendered Markdown, or token by token",
-        lambda do, _: do.toggle_view(),
-        title="Markdown or tokens",
-        key="toggle_view",
+        "view", "", "rendered Markdown, or token by token", ChatActions.toggle_view, "Markdown or tokens", "toggle_view"
     ),
+    SlashCommand("colours", "", "verified tokens alike, or by source", lambda do, _: do.run("app.toggle_colours")),
     SlashCommand(
-        "colours",
-        "",
-        "verified tokens alike, or by source",
-        lambda do, _: do.run("app.toggle_colours"),
-        title="Colours by source, or alike",
-        key="toggle_colours",
+        "export", "[FILE]", "the reply: .html .svg .cast .gif .png", lambda do, name: do.save(name, ".html"), "Export"
     ),
-    SlashCommand(
-        "export",
-        "[FILE]",
-        "the reply: .html .svg .cast .gif .png",
-        lambda do, name: do.save(name, ".html"),
-        title="Export a picture",
-    ),
-    SlashCommand(
-        "save",
-        "[FILE]",
-        "the conversation as .md or .jsonl",
-        lambda do, name: do.save(name, ".md"),
-        title="Save the conversation",
-    ),
-    SlashCommand(
-        "model", "[PATH or id]", "open another model", _model, takes_path=True, title="Open a model", key="open_model"
-    ),
-    SlashCommand(
-        "reopen",
-        "",
-        "open the conversation's own model",
-        lambda do, _: do.chat.navigation.reopen_model(),
-        title="Its own model",
-    ),
+    SlashCommand("save", "[FILE]", "the conversation as .md or .jsonl", lambda do, name: do.save(name, ".md"), "Save"),
+    SlashCommand("model", "[PATH or id]", "open another model", _model, "Open a model", "open_model", takes_path=True),
+    SlashCommand("reopen", "", "open the conversation's own model", lambda do, _: do.chat.navigation.reopen_model()),
     SlashCommand("system", "[TEXT|off]", "show or change the system prompt", _system, words=("off",)),
+    SlashCommand("set", "[NAME VALUE]", "temperature, seed, max_new_tokens …", _set, words=OPTIONS),
     SlashCommand(
-        "set", "[NAME VALUE]", "temperature, seed, max_new_tokens …", _set, words=OPTIONS, title="Options of decoding"
-    ),
-    SlashCommand(
-        "settings",
-        "",
-        "what is kept for next time",
-        lambda do, _: do.run("app.settings"),
-        title="Settings",
-        key="settings",
+        "settings", "", "what is kept for next time", lambda do, _: do.run("app.settings"), "Settings", "settings"
     ),
     SlashCommand("theme", "[NAME]", "choose the colours of the screen", _theme, words=THEMES),
     SlashCommand(
@@ -201,21 +145,14 @@ COMMANDS = [
         "[on|off]",
         "switch lookahead",
         _lookahead,
+        "Lookahead on or off",
+        "toggle_lookahead",
         words=("on", "off"),
-        title="Lookahead on or off",
-        key="toggle_lookahead",
     ),
-    SlashCommand("compare", "[TEXT]", "race lookahead on against off", lambda do, text: do.race(text)),
+    SlashCommand("compare", "[TEXT]", "race lookahead on against off", ChatActions.race, "Race", "race"),
+    SlashCommand("explain", "", "how it works, on steps of this model", lambda do, _: do.explain(), "How it works"),
     SlashCommand(
-        "explain", "", "how it works, on steps of this model", lambda do, _: do.explain(), title="How it works"
-    ),
-    SlashCommand(
-        "debug",
-        "",
-        "open or close the debug panel",
-        lambda do, _: do.toggle_debug(),
-        title="Debug panel",
-        key="toggle_debug",
+        "debug", "", "open or close the debug panel", lambda do, _: do.toggle_debug(), "Debug panel", "toggle_debug"
     ),
     SlashCommand("quit", "", "quit", lambda do, _: do.run("app.quit")),
 ]

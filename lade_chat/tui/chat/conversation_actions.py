@@ -36,7 +36,14 @@ class ConversationActions:
         self._next_search = ("", None)
         chat = self._chat
         model = chat.model.name if chat.model is not None else ""
-        listed = ConversationList(self._worker, chat.conversation, self._deleted, search, model)
+        listed = ConversationList(
+            self._worker,
+            chat.conversation,
+            self._deleted,
+            search,
+            model,
+            changed=lambda: chat.earlier.send(forget=True),
+        )
 
         def left(chosen: str | None) -> None:
             if chat.conversation.current.id in self._deleted:
@@ -54,6 +61,7 @@ class ConversationActions:
 
         def deleted() -> None:
             self._deleted.append(current.id)
+            self._chat.earlier.send(forget=True)
             key = self._ui.key_names.first("list_conversations")
             # The title is last: a narrow line cuts its end, not the remedy.
             self._ui.hint(f"Deleted; {key}, then Ctrl+Z, brings it back: “{printable(current.title)}”")

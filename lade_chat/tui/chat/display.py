@@ -9,7 +9,7 @@ from textual.screen import Screen
 
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
-from lade_chat.presentation.metrics import Part, options_forms, part, promise, reply_parts
+from lade_chat.presentation.metrics import Part, part, promise, reply_parts
 from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import ModelInfo, Statistics
@@ -25,7 +25,7 @@ from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.picture_name import PictureName
 from lade_chat.tui.terminal.key_names import KeyNames, keys_of
-from lade_chat.tui.theme.legend import view_of
+from lade_chat.tui.theme.colouring import view_of
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import Notice
 from lade_chat.tui.widgets.header_bar import HeaderBar
@@ -115,11 +115,17 @@ class ChatDisplay:
     """Set before the screen is composed; the controller updates it."""
 
     def __init__(
-        self, ui: ChatWidgets, stop: Job, race_again: Callable[..., None], open_model: Callable[[str], None]
+        self,
+        ui: ChatWidgets,
+        stop: Job,
+        race_again: Callable[..., None],
+        open_model: Callable[[str], None],
+        read_ahead: Job,
     ) -> None:
         self._ui = ui
         self._stop = stop
         self._open_model = open_model
+        self._read_ahead = read_ahead
         self._race = RaceView(ui.screen, stop, race_again)
         self._explanation: ExplainScreen | None = None
         self._statistics: Statistics | None = None
@@ -138,11 +144,14 @@ class ChatDisplay:
             self._ui.screen.refresh_bindings()
         if state.phase is Phase.READY:
             self._ui.status.show(self._ready_parts())
+            if state.phase is not before.phase or state.conversation != before.conversation:
+                self._read_ahead()
         elif state.stopping and not before.stopping:
             self._ui.status.show([part(0, "stopping")])
         elif state.phase is Phase.REPLYING and state.paused is not before.paused:
             self._ui.status.show(self._running_parts())
         self._ui.screen.query_one(DebugPanel).display = state.options.debug
+        self._ui.transcript.set_debug(state.options.debug)
         self._show_debug()
 
     def refuse(self, text: str) -> None:
@@ -209,7 +218,7 @@ class ChatDisplay:
 
     def reply_ended(self, finished: ReplyFinished) -> None:
         self._statistics, self._measuring = finished.statistics, False
-        self._ui.transcript.end_reply(finished, debug=self.state.options.debug)
+        self._ui.transcript.end_reply(finished)
         self._show_debug()
 
     def reply_failed(self, message: str | None) -> None:
@@ -220,6 +229,10 @@ class ChatDisplay:
     def turn_kept(self, turn: ShownTurn, conversation: OpenConversation) -> None:
         self._ui.transcript.keep_last(turn)
         self._ui.transcript.fold(conversation.turns, conversation.shown)
+
+    def taken_back(self, question: str) -> None:
+        self._ui.transcript.unsay()
+        self._ui.prompt.take_back(question)
 
     def give_back(self, question: str) -> None:
         if question and not self._ui.prompt.text:
@@ -266,25 +279,22 @@ class ChatDisplay:
     def _show_debug(self) -> None:
         if self.state.options.debug:
             self._ui.screen.query_one(DebugPanel).show(
-                self._statistics,
-                measuring=self._measuring,
-                inspection=self._inspection,
-                paused=self.state.paused,
+                self._statistics, measuring=self._measuring, inspection=self._inspection, paused=self.state.paused
             )
 
     def _running_parts(self) -> list[Part]:
-        """Return the figures of a reply in progress, or paused."""
-        parts = reply_parts(self._statistics) if self._statistics is not None else []
+        """Return the metrics of a reply in progress, or paused."""
+        parts = reply_parts(self._statistics, lookahead=False) if self._statistics is not None else []
         if self.state.paused:
             return [part(0, self._ui.key_names.put_into("paused: {pause} goes on, {step_once} takes one step")), *parts]
         return parts or [part(0, "reading the prompt")]
 
     def _ready_parts(self) -> list[Part]:
         state = self.state
-        parts = [part(0, "ready"), part(2, *options_forms(state.options, state.model))]
+        parts = [part(0, "ready")]
         if self._statistics is not None and self._statistics.context_window:
             full = f"context {self._statistics.context_used}/{self._statistics.context_window}"
-            parts.append(part(3, full, figure="context"))
+            parts.append(part(3, full, metric="context"))
         if state.model is not None and state.model.lookahead_supported:
             parts.append(part(1, *promise(state.model.dtype)))
         return parts

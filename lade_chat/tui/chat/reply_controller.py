@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.store.values import Model
 from lade_chat.tui.chat.view import ChatView
 from lade_chat.tui.conversations.session import Asked, ConversationSession
@@ -15,7 +15,7 @@ LOST = "The engine was lost."
 
 
 class ReplyController:
-    """One reply at a time: ``begin``, then ``grow``, then ``finish`` or ``fail``."""
+    """One reply at a time: ``begin``, then its events, or ``lose``."""
 
     def __init__(self, view: ChatView, session: ConversationSession, show_conversation: Job) -> None:
         self._view = view
@@ -26,6 +26,7 @@ class ReplyController:
         self._model = Model("")
         self._returned: tuple[Asked, Model] | None = None
         """The question that was given back last, until the next message."""
+        self._dropped = 0
         self._leaf: int | None = None
         """The leaf of the conversation before the question."""
 
@@ -41,17 +42,35 @@ class ReplyController:
         self._view.reply_began()
         self._session.ask(asked, model)
 
-    def grow(self, tokens: Tokens) -> None:
-        self._text.append(tokens.pieces)
-        self._session.grow(tokens)
-        self._view.reply_grew(tokens)
+    def handle(self, event: Event, then: Job) -> None:
+        """Take in an event of the reply; ``then`` is called once its end is stored, unless the engine is lost."""
+        match event:
+            case ReplyStarted():
+                self._report_dropped(event.dropped_messages)
+                self._view.reading(event.reused_tokens, event.prompt_tokens)
+            case Prefilling():
+                self._view.reading(event.done, event.total)
+            case Tokens():
+                self._text.append(event.pieces)
+                self._session.grow(event)
+                self._view.reply_grew(event)
+            case ReplyFinished():
+                self._view.reply_ended(event)
+                self._session.finish(event, self._unless_lost(self._report_kept, then))
+            case Failed(message):
+                self._fail(message, then)
 
-    def finish(self, finished: ReplyFinished, then: Job) -> None:
-        """End the reply; ``then`` is called once it is stored, unless the engine is lost before."""
-        self._view.reply_ended(finished)
-        self._session.finish(finished, self._unless_lost(self._report_kept, then))
+    def forget_dropped(self) -> None:
+        """Report messages that no longer fit anew: another conversation is open."""
+        self._dropped = 0
 
-    def fail(self, message: str, then: Job) -> None:
+    def _report_dropped(self, count: int) -> None:
+        if count > self._dropped:
+            messages = "message no longer fits" if count == 1 else f"{count} messages no longer fit"
+            self._view.notice(f"The oldest {messages} and {'was' if count == 1 else 'were'} left out.")
+        self._dropped = count
+
+    def _fail(self, message: str, then: Job) -> None:
         """Keep a partial reply; without any, give the question back to the prompt."""
         if self.text:
             self._view.reply_failed(message)
@@ -60,7 +79,7 @@ class ReplyController:
             self._give_back(message, self._unless_lost(then))
 
     def lose(self) -> None:
-        """As ``fail``, when the reason is shown elsewhere and nothing continues by itself."""
+        """End the reply as a failure does, when the reason is shown elsewhere and nothing continues by itself."""
         if self._asked is None:
             return
         if self.text:

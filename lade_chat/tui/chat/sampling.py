@@ -1,4 +1,4 @@
-"""Sampling within one conversation: what was asked for, with one seed throughout."""
+"""Sampling and other options: changed by name, and one seed throughout a conversation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from lade_chat.protocol.values import DecodingOptions, Sampling, Statistics
+from lade_chat.presentation.metrics import SEPARATOR, lookahead_forms, sampling_forms
+from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes, Statistics
+from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.settings import nearest, parse
 from lade_chat.store.values import Turn
+from lade_chat.tui.chat.view import StatePublisher
 
 SEEDS = 2**64
 """The number of distinct seeds."""
@@ -16,9 +20,8 @@ SEEDS = 2**64
 class ConversationSampling:
     """Keeps the seed that the engine drew for the first reply, as if it had been given at the start."""
 
-    def __init__(self, requested: Sampling | None) -> None:
-        self.current = requested
-        """As the engine reported it with the last reply; as asked for before the first."""
+    def __init__(self, publisher: StatePublisher) -> None:
+        self._publisher = publisher
         self._seed: int | None = None
         self._requested_seed: int | None = None
 
@@ -27,12 +30,13 @@ class ConversationSampling:
         sampling = last.sampling if last is not None else None
         self._seed = sampling.seed if sampling is not None else None
 
-    def applied_to(self, options: DecodingOptions, used: Collection[int] = ()) -> DecodingOptions:
-        """Return the options with the conversation's seed where none was asked for.
+    def effective(self, used: Collection[int] = ()) -> DecodingOptions:
+        """Return the present options, with the conversation's seed where none was asked for.
 
         ``used``: seeds of other replies to the same question. As the next reply is to differ from those, it gets the
         first seed from its own on that is not among them.
         """
+        options = self._publisher.state.options
         sampling = options.sampling
         self._requested_seed = sampling.seed if sampling is not None else None
         if sampling is None:
@@ -42,9 +46,13 @@ class ConversationSampling:
             seed = (seed + 1) % SEEDS
         return msgspec.structs.replace(options, sampling=msgspec.structs.replace(sampling, seed=seed))
 
+    def reset(self) -> None:
+        """Publish what the next reply is sampled with, as far as that is known before it."""
+        self._publisher.change(sampling=self.effective().sampling)
+
     def is_greedy(self, options: DecodingOptions) -> bool:
         """Return True if decoding is greedy as far as known: a model's own sampling shows with its first reply."""
-        requested, current = options.sampling, self.current
+        requested, current = options.sampling, self._publisher.state.sampling
         if requested is not None and requested.from_model:
             return current is None or not (current.from_model or current.seed is not None)
         return requested is None or requested.temperature == 0
@@ -58,10 +66,62 @@ class ConversationSampling:
             self._seed = sampling.seed
             if self._requested_seed is not None:  # a reply to a repeated question used a later one
                 sampling = msgspec.structs.replace(sampling, seed=self._requested_seed)
-        self.current = sampling
+        self._publisher.change(sampling=sampling)
 
 
 def seeds_of(turns: Iterable[Turn]) -> frozenset[int]:
     """Return the seeds that the replies were sampled with."""
     samplings = (turn.statistics.sampling for turn in turns if turn.statistics is not None)
     return frozenset(sampling.seed for sampling in samplings if sampling is not None and sampling.seed is not None)
+
+
+_SIZES = Sizes.__struct_fields__
+SAMPLING_FIELDS = tuple(name for name in SETTINGS if name in Sampling.__struct_fields__)
+NAMES = (*SAMPLING_FIELDS, "sampling", "max_new_tokens", "stop", *_SIZES, "sizes")
+
+
+def current_options(options: DecodingOptions) -> str:
+    """Return the present options in one line."""
+    sampling = sampling_forms(options.sampling) if options.sampling is not None else ()
+    parts = [
+        sampling[0] if sampling else "greedy",
+        f"max_new_tokens {options.max_new_tokens}",
+        lookahead_forms(options.lookahead, options.sizes)[0],
+    ]
+    if options.stop:
+        parts.append(f"stop {', '.join(map(repr, options.stop))}")
+    return f"{SEPARATOR.join(parts)}. /set NAME VALUE changes: {', '.join(NAMES)}."
+
+
+def with_option(options: DecodingOptions, name: str, text: str) -> tuple[DecodingOptions, str]:
+    """Return the options with one value changed (a blank text: the default), and a line that reports it.
+
+    Raises ValueError with a line for the user.
+    """
+    name = name.lower().replace("-", "_")
+    if name not in NAMES:
+        near = nearest(name, NAMES)
+        raise ValueError(f"There is no option {name}. {f'Did you mean {near}?' if near else '/set lists all.'}")
+    report = f"{name} is {text} now." if text else f"{name} is the default again."
+    if name == "sizes":
+        if text not in ("", "auto"):
+            raise ValueError("sizes can be auto; window_size, ngram_size and guess_set_size fix them.")
+        return msgspec.structs.replace(options, sizes=None), "The sizes of a step are automatic now."
+    value = parse(name, text)
+    if name in _SIZES:
+        sizes = options.sizes or Sizes()
+        value = getattr(Sizes(), name) if value is None else value
+        return msgspec.structs.replace(options, sizes=msgspec.structs.replace(sizes, **{name: value})), report
+    if name == "max_new_tokens":
+        value = DecodingOptions().max_new_tokens if value is None else value
+        return msgspec.structs.replace(options, max_new_tokens=value), report
+    if name == "stop":
+        return msgspec.structs.replace(options, stop=value or ()), report
+    return msgspec.structs.replace(options, sampling=_sampling(options.sampling, name, value)), report
+
+
+def _sampling(sampling: Sampling | None, name: str, value: object) -> Sampling | None:
+    """Return the sampling with one value changed; None for greedy decoding."""
+    if name == "sampling":
+        return Sampling(from_model=True) if value == "model" else None
+    return msgspec.structs.replace(sampling or Sampling(), **{name: value}).normalized()

@@ -14,8 +14,8 @@ from lade_chat.errors import LadeChatError
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
-from lade_chat.presentation.colours import ColourView
 from lade_chat.presentation.sanitize import printable
+from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import ModelInfo, Statistics
 from lade_chat.store.conversation import Conversation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -11,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.events import Resize
 from textual.screen import Screen
+from textual.timer import Timer
 
 from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.presentation.metrics import part
@@ -22,22 +24,25 @@ from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.chat.commands import COMMANDS, run
 from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.chat.view import Phase, footer_actions
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.editor import Prompt
+from lade_chat.tui.prompt.read_ahead import PAUSE_SECONDS
 from lade_chat.tui.terminal.key_names import named
-from lade_chat.tui.transcript.alternatives import Alternatives
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
-from lade_chat.tui.transcript.turn import Turn
+from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.status_bar import StatusBar
+
+TWICE_SECONDS = 1.0
+"""Within so long a key counts as pressed twice in a row."""
 
 
 class ChatScreen(Screen[None]):
@@ -51,8 +56,7 @@ class ChatScreen(Screen[None]):
             Binding("f6", "restart", "Restart", priority=True),
             Binding("f1", "help", "Help", priority=True),
             Binding("ctrl+q", "app.quit", "Quit", priority=True),
-            Binding("ctrl+d", "toggle_debug", "Debug", priority=True),
-            Binding("f4", "turn_debug", "Debug page", priority=True, show=False),
+            Binding("ctrl+d,f4", "toggle_debug", "Debug", priority=True),
             Binding("ctrl+n", "new_conversation", "New", priority=True),
             Binding("ctrl+t,f8", "list_conversations", "Chats", priority=True),
             Binding("ctrl+o", "open_model", "Model", priority=True),
@@ -84,14 +88,17 @@ class ChatScreen(Screen[None]):
         options = msgspec.structs.replace(decoding_options, debug=debug)
         self.view = ChatDisplay(
             self.ui,
-            stop=lambda: self.chat.stop(),
+            stop=lambda: self.chat.controls.stop(),
             race_again=lambda *methods: self.chat.races.again(*methods),
             open_model=lambda error: self.actions.open_model(error),
+            read_ahead=self.read_ahead,
         )
         self.chat = Chat(self.view, self.store_worker, send, restart, model_options, options, system)
         self.view.state = self.chat.state
         self.actions = ChatActions(self.ui, self.chat, self.store_worker, COMMANDS)
         self._start = start
+        self._escaped = -TWICE_SECONDS
+        self._pause: Timer | None = None
         self._unsaved: Notice | None = None
         """Stands in the transcript as long as it is true."""
 
@@ -103,11 +110,13 @@ class ChatScreen(Screen[None]):
         yield StatusBar()
         yield CompletionList()
         yield Prompt(COMMANDS)
-        yield KeyFooter()
+        yield KeyFooter(lambda: footer_actions(self.chat.phase))
 
     def on_mount(self) -> None:
         self.query_one(DebugPanel).display = self.chat.state.options.debug
+        self.transcript.set_debug(self.chat.state.options.debug)
         self.prompt.completions = self.query_one(CompletionList)
+        self.prompt.has_waiting = lambda: self.chat.has_waiting
         self.prompt.focus()
         self.status.show([part(0, "starting")])
         self.set_interval(SAVE_SECONDS, self.chat.tick)
@@ -155,17 +164,29 @@ class ChatScreen(Screen[None]):
         self.prompt.limit_height(event.size.height)
 
     def on_text_area_changed(self) -> None:
+        self.read_ahead()
         self.prompt.offer_completions()
         self.status.review()
+
+    def on_prompt_folded(self) -> None:
+        self.ui.hint("Tab opens a folded paste; it is sent whole.")
+
+    def on_prompt_take_back_wanted(self) -> None:
+        self.chat.take_back()
+
+    def read_ahead(self) -> None:
+        """Have the model read the conversation and the draft, once nothing has been typed for a moment."""
+        if self._pause is not None:
+            self._pause.stop()
+        self._pause = self.set_timer(PAUSE_SECONDS, lambda: self.chat.ahead.read(self.prompt.message))
 
     def on_completion_list_chosen(self) -> None:
         self.prompt.complete()
         self.prompt.focus()
 
     def on_welcome_picked(self, event: Welcome.Picked) -> None:
-        if self.chat.submit(event.text):
-            self.prompt.remember(event.text)
         self.prompt.focus()
+        self.on_prompt_submitted(Prompt.Submitted(event.text))
 
     def on_alternatives_wanted(self, event: Alternatives.Wanted) -> None:
         self.chat.navigation.switch(event.turn, event.direction)
@@ -194,21 +215,28 @@ class ChatScreen(Screen[None]):
     # --- keys --------------------------------------------------------------------------------------------------
 
     def action_stop(self) -> None:
-        """Close the completions, else cancel an edit, else stop the reply."""
+        """Close the completions, else cancel an edit, else take a waiting message back, else stop the reply.
+
+        Twice in a row it stops the reply and forgets all messages that wait.
+        """
         if self.query_one(CompletionList).close():
             return
         if self.focused is self.prompt and self.prompt.editing is not None:
             self.prompt.clear_all()
             return
+        before, self._escaped = self._escaped, time.monotonic()
         self.prompt.focus()
-        self.chat.stop()
+        if self._escaped - before < TWICE_SECONDS:
+            self.chat.stop_all()
+        elif not self.chat.take_back():
+            self.chat.controls.stop()
 
     def action_toggle_lookahead(self) -> None:
-        self.chat.toggle_lookahead()
+        self.chat.controls.toggle_lookahead()
 
     def action_race(self) -> None:
         """Race over the question that is being typed; a command is none."""
-        text = self.prompt.text
+        text = self.prompt.message
         self.actions.race("" if is_command(text) else text)
 
     def action_restart(self) -> None:
@@ -218,9 +246,6 @@ class ChatScreen(Screen[None]):
         self.actions.help()
 
     def action_toggle_debug(self) -> None:
-        self.actions.toggle_debug()
-
-    def action_turn_debug(self) -> None:
         """Open the debug panel, turn its page, or close it after the last."""
         if not self.chat.state.options.debug or not self.query_one(DebugPanel).turn_page():
             self.actions.toggle_debug()
@@ -238,10 +263,10 @@ class ChatScreen(Screen[None]):
         self.actions.edit_outside()
 
     def action_pause(self) -> None:
-        self.chat.pause()
+        self.chat.controls.pause()
 
     def action_step_once(self) -> None:
-        self.chat.pause(step=True)
+        self.chat.controls.pause(step=True)
 
     def action_toggle_view(self) -> None:
         self.actions.toggle_view()
@@ -251,6 +276,13 @@ class ChatScreen(Screen[None]):
 
     def action_page(self, direction: int) -> None:
         self.actions.page(direction)
+
+    def on_screen_suspend(self) -> None:
+        """A dialog tells its own keys."""
+        self.query_one(KeyFooter).visible = False
+
+    def on_screen_resume(self) -> None:
+        self.query_one(KeyFooter).visible = True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any, Protocol
@@ -28,6 +28,21 @@ class Phase(Enum):
     RACING = auto()
     EXPLAINING = auto()
     LOST = auto()
+
+
+IDLE_FOOTER = ("toggle_lookahead", "race", "command_palette", "settings", "help", "list_conversations", "quit")
+_NO_MODEL_FOOTER = ("open_model", "command_palette", "settings", "help", "list_conversations", "quit")
+FOOTERS: Mapping[Phase, Sequence[str]] = {
+    Phase.REPLYING: ("stop", "pause", "step_once", "toggle_lookahead", "command_palette", "help", "quit"),
+    Phase.UNLOADED: _NO_MODEL_FOOTER,
+    Phase.LOST: ("restart", *_NO_MODEL_FOOTER),
+}
+"""Actions in the footer while the chat is not idle."""
+
+
+def footer_actions(phase: Phase) -> Sequence[str]:
+    """Return the actions that the footer offers, the most important first."""
+    return FOOTERS.get(phase, IDLE_FOOTER)
 
 
 @dataclass(frozen=True)
@@ -58,10 +73,8 @@ class ChatState:
         return self.phase, self.stopping, self.model, self.conversation
 
     def refusal_to_ask(self) -> str:
-        """Empty also while a model loads: the question then waits."""
-        if self.phase is Phase.UNLOADED:
-            return NO_MODEL
-        return STILL_ANSWERING if self.phase is Phase.REPLYING and not self.stopping else ""
+        """Empty also while a model loads or answers: the question then waits."""
+        return NO_MODEL if self.phase is Phase.UNLOADED else ""
 
     def refusal_to_change(self) -> str:
         """For asking a question again, and for leaving the current branch."""
@@ -144,6 +157,9 @@ class ChatView(Protocol):
 
     def turn_kept(self, turn: ShownTurn, conversation: OpenConversation) -> None:
         """The reply that ended last has been stored."""
+
+    def taken_back(self, question: str) -> None:
+        """The question that was said last waits no longer; the prompt gets it, unless that holds something else."""
 
     def give_back(self, question: str) -> None:
         """A question got no answer: the user may want to send it again."""

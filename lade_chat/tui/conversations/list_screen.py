@@ -53,14 +53,16 @@ class ConversationList(Dialog[str | None]):
         deleted: list[str],
         search: str = "",
         model: str = "",
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
-        """``model``: the name of the loaded model."""
+        """``model``: the name of the loaded model. ``changed`` is called when one was deleted or brought back."""
         super().__init__()
         self._deleted = deleted
         self._worker = worker
         self._session = session
         self._search = search
         self._model = model
+        self._changed = changed
         self._shown: list[Summary] = []
         self._asked = 0
         self._complete = False
@@ -174,7 +176,7 @@ class ConversationList(Dialog[str | None]):
             return
         self._deleted.append(chosen.id)
         self._waiting = True
-        self._worker.change(lambda: self._worker.store.delete(chosen.id), self._look)
+        self._worker.change(lambda: self._worker.store.delete(chosen.id), self._look_again)
         self._reported = True
         self._say(f"“{printable(chosen.title)}” is deleted. Ctrl+Z brings it back.")
 
@@ -183,7 +185,7 @@ class ConversationList(Dialog[str | None]):
             self._say("There is nothing to bring back.")
             return
         back = self._deleted.pop()
-        self._worker.change(lambda: self._worker.store.restore(back), self._look)
+        self._worker.change(lambda: self._worker.store.restore(back), self._look_again)
         self._say("Restored.")
 
     def _rename(self) -> None:
@@ -213,6 +215,10 @@ class ConversationList(Dialog[str | None]):
             self._search, self._reported = text, False
             self._say("")
             self._look()
+
+    def _look_again(self) -> None:
+        self._changed()
+        self._look()
 
     def _look(self, after: Summary | None = None) -> None:
         """Look up the matches; results of an earlier search are discarded."""

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Statistics
 from lade_chat.store import tree
-from lade_chat.store.conversation import new_turn_id
 from lade_chat.store.values import Model, Turn
 from lade_chat.tui.conversations.store_worker import Job, StoreWorker
 
@@ -180,7 +179,7 @@ class ConversationSession:
 
     def enqueue(self, question: str, draft: str | None = None) -> Asked:
         """Store a question that has to wait, as a turn without an answer."""
-        turn = new_turn_id()
+        turn = tree.new_turn_id()
         self._worker.change(partial(self.current.enqueue, question, turn))
         return Asked(question, turn=turn, draft=draft)
 

@@ -39,7 +39,7 @@ class ExplainApp(Colouring):
         Binding("escape", "quit", "Leave", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True, show=False),
     ]
-    CSS_PATH: ClassVar = Path(__file__).parents[1] / "widgets" / "status_bar.tcss"
+    CSS_PATH: ClassVar = Path(__file__).parents[1] / "widgets" / "metric_lines.tcss"
 
     def __init__(self, engine: Engine, model_options: ModelOptions, question: str, theme: str | None = None) -> None:
         super().__init__()

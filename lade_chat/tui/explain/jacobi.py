@@ -9,19 +9,7 @@ from textual.content import Content
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.tutorial import Convergence, Group, Iteration
-from lade_chat.tui.explain.page import (
-    LABEL,
-    MUTED,
-    NEW,
-    POINTED_OUT,
-    WIDEST,
-    Cell,
-    Grid,
-    Page,
-    Room,
-    counted,
-    in_words,
-)
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, POINTED_OUT, WIDEST, Cell, Grid, Page, Room, counted, in_words
 from lade_chat.tui.inspector.view import shown
 from lade_chat.tui.theme.tint import VERIFIED
 

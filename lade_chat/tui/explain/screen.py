@@ -28,11 +28,10 @@ from lade_chat.protocol.tutorial import (
     Verification,
 )
 from lade_chat.protocol.values import ModelInfo
-from lade_chat.tui.explain.beginning import beginning_pages
-from lade_chat.tui.explain.comparison import comparison_pages
 from lade_chat.tui.explain.jacobi import jacobi_pages
 from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask_width
 from lade_chat.tui.explain.ngrams import ngram_pages
+from lade_chat.tui.explain.overview import beginning_pages, comparison_pages
 from lade_chat.tui.explain.page import Page, Room
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.terminal.key_order import OrderedApp

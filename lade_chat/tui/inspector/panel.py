@@ -13,13 +13,12 @@ from textual.widgets import Static
 from lade_chat.presentation.metrics import window
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
-from lade_chat.tui.inspector.cost import CostView
-from lade_chat.tui.inspector.sources import SourcesView
+from lade_chat.tui.inspector.budget import CostView, SourcesView
 from lade_chat.tui.inspector.tree import TreeView
 from lade_chat.tui.inspector.view import InspectorView
 from lade_chat.tui.inspector.window import WindowView
+from lade_chat.tui.widgets.metric_lines import MetricRows, explain
 from lade_chat.tui.widgets.plot import sparkline
-from lade_chat.tui.widgets.tooltips import FigureRows, explain
 
 HISTOGRAM_ROWS = 5
 HISTOGRAM_WIDTH = 12
@@ -27,8 +26,8 @@ HISTORY = 60
 """Batches of tokens that the sparklines reach back."""
 SPARK_NAME, SPARK_VALUE = 9, 6
 ROOMY = 58
-"""From this width on the figures stand beside the accepted runs, where all pages are shown."""
-FIGURES = (
+"""From this width on the metrics stand beside the accepted runs, where all pages are shown."""
+METRICS = (
     "speed-up over plain",
     "tokens/later step",
     "a plain step takes",
@@ -40,7 +39,7 @@ FIGURES = (
     "n-grams in the pool",
     "verified from",
 )
-PAGES = ("figures", "window", "candidates", "sources", "cost")
+PAGES = ("metrics", "window", "candidates", "sources", "cost")
 _VIEWS: tuple[type[InspectorView], ...] = (WindowView, TreeView, SourcesView, CostView)
 
 
@@ -61,7 +60,7 @@ class DebugPanel(VerticalScroll):
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="debug-numbers"):
-            yield FigureRows(FIGURES, id="debug-figures")
+            yield MetricRows(METRICS, id="debug-metrics")
             yield Static(markup=False, id="debug-runs")
         for view in _VIEWS:
             yield view()
@@ -86,7 +85,7 @@ class DebugPanel(VerticalScroll):
         inspection: Inspection | None = None,
         paused: bool = False,
     ) -> None:
-        """The last reply's figures and its last step; what it has not measured may still come while ``measuring``."""
+        """The last reply's metrics and its last step; what it has not measured may still come while ``measuring``."""
         self._remember(statistics)
         self._statistics, self._inspection, self._measuring, self._paused = statistics, inspection, measuring, paused
         self._draw()
@@ -132,7 +131,7 @@ class DebugPanel(VerticalScroll):
         self._title()
         numbers = self.query_one("#debug-numbers")
         if numbers.display:
-            self.query_one("#debug-figures", Static).update(_figures(s, measuring=self._measuring))
+            self.query_one("#debug-metrics", Static).update(_metrics(s, measuring=self._measuring))
             runs = Content("\n").join([*_runs(s.accepted_runs), *self._sparks()])
             self.query_one("#debug-runs", Static).update(runs)
         for view in self.query(InspectorView):
@@ -163,7 +162,7 @@ class DebugPanel(VerticalScroll):
         self._yields.append((statistics.generated_tokens - tokens) / max(1, statistics.steps - steps))
 
 
-def _figures(s: Statistics, *, measuring: bool) -> Content:
+def _metrics(s: Statistics, *, measuring: bool) -> Content:
     unknown = "measuring…" if measuring else "not measured"
     speedup = unknown if s.speedup is None else f"{s.speedup:.2f}x"
     plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"

@@ -19,7 +19,7 @@ class TreeView(InspectorView):
     """One line a branch: guesses that follow one another without a choice stand in a row."""
 
     TITLE = "Candidates, and what was accepted"
-    FIGURE = "candidate tree"
+    METRIC = "candidate tree"
 
     def draw(self, inspection: Inspection, width: int) -> list[Content]:
         if not inspection.candidates:

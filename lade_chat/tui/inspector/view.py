@@ -9,7 +9,7 @@ from textual.widgets import Static
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.tui.terminal.key_names import keys_of
-from lade_chat.tui.widgets.tooltips import explain
+from lade_chat.tui.widgets.metric_lines import explain
 
 NOTHING_YET = (
     "nothing yet: ask something, or {pause} pauses a reply and {step_once} takes one step;"
@@ -21,11 +21,11 @@ class InspectorView(Static):
     """One aspect of the last step."""
 
     TITLE = ""
-    FIGURE = ""
+    METRIC = ""
 
     def __init__(self) -> None:
         super().__init__(markup=False, classes="inspector-view")
-        explain(self, self.FIGURE)
+        explain(self, self.METRIC)
         self._inspection: Inspection | None = None
 
     def show(self, inspection: Inspection | None) -> None:

@@ -18,7 +18,7 @@ class WindowView(InspectorView):
     """Row r of the window stands r positions further to the right: each of its columns is an n-gram in the making."""
 
     TITLE = "Window: iterations ↓, positions →"
-    FIGURE = "window"
+    METRIC = "window"
 
     def draw(self, inspection: Inspection, width: int) -> list[Content]:
         rows = inspection.window

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -16,10 +16,12 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_command
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.terminal.key_names import keys_of
-from lade_chat.tui.theme.legend import bear_legend
+from lade_chat.tui.theme.colouring import bear_legend
 
 MAX_ROWS = 10
 """Rows of the prompt, its border included."""
+MAX_PASTED_LINES = 10
+"""Longer pastes are folded."""
 PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
 
 
@@ -35,6 +37,12 @@ class Prompt(TextArea, inherit_bindings=False):
         for binding in TextArea.BINDINGS
         if isinstance(binding, Binding) and binding.key != "f6"
     ]
+    # Beside Ctrl+A, E, U, K and W, which the editor has, words as readline goes through them.
+    BINDINGS += [
+        Binding("alt+left,alt+b", "cursor_word_left", show=False),
+        Binding("alt+right,alt+f", "cursor_word_right", show=False),
+        Binding("alt+d", "delete_word_right", show=False),
+    ]
 
     editing: var[int | None] = var[int | None](None)
     """The turn whose question is being edited."""
@@ -44,6 +52,14 @@ class Prompt(TextArea, inherit_bindings=False):
         """The user wants to send ``text``."""
 
         text: str
+
+    @dataclass
+    class Folded(Message):
+        """A long paste stands there as a marker."""
+
+    @dataclass
+    class TakeBackWanted(Message):
+        """The user wants to edit the message that waits for the model."""
 
     def __init__(self, commands: Sequence[CompletableCommand] = ()) -> None:
         super().__init__(
@@ -56,7 +72,11 @@ class Prompt(TextArea, inherit_bindings=False):
         self.completions: CompletionList | None = None
         """The list that the screen shows for this prompt."""
         self._commands = commands
+        self.has_waiting: Callable[[], bool] = lambda: False
+        """Returns True while a message waits that can be taken back."""
         self._history: list[str] = []
+        self._pastes: dict[str, str] = {}
+        """Folded pastes by their markers."""
         self._recalled: int | None = None
 
     def on_mount(self) -> None:
@@ -97,6 +117,12 @@ class Prompt(TextArea, inherit_bindings=False):
         self.load_text(text)
         self.move_cursor(self.document.end)
 
+    def take_back(self, text: str) -> None:
+        """Show a message that was sent and not asked yet, as if it were recalled; what is typed stays."""
+        if text and not self.text:
+            self._recalled = len(self._history) - 1 if self._history and self._history[-1] == text else None
+            self.put(text)
+
     def complete(self, *, send: bool = False) -> bool:
         """Insert the highlighted completion; False if there is none, or with ``send`` once a command is complete."""
         chosen = self.completions.chosen if self.completions is not None else None
@@ -120,14 +146,15 @@ class Prompt(TextArea, inherit_bindings=False):
             at_end = not recalled and (column == len(line) or line[column : column + 1].isspace())
             self.completions.offer(completions(line[:column], self._commands, first_line=row == 0) if at_end else [])
 
-    async def _on_key(self, event: Key) -> None:
+    def on_key(self, event: Key) -> None:
         choosing = self.completions is not None and self.completions.display
         if event.key == "tab":  # the focus stays in the prompt
             event.stop()
             event.prevent_default()
-            if self.completions is not None:
-                self.completions.reopen()
-            self.complete()
+            if not self.open_paste():
+                if self.completions is not None:
+                    self.completions.reopen()
+                self.complete()
         elif choosing and event.key == "enter" and self.complete(send=True):
             event.stop()
             event.prevent_default()
@@ -138,19 +165,63 @@ class Prompt(TextArea, inherit_bindings=False):
         elif event.key == "enter":
             event.stop()
             event.prevent_default()
-            self.post_message(self.Submitted(self.text))
+            self.post_message(self.Submitted(self.message))
         elif event.key in ("shift+enter", "ctrl+j"):
             event.stop()
             event.prevent_default()
             self.insert("\n")
 
-    async def _on_paste(self, event: Paste) -> None:
-        await super()._on_paste(Paste(without_controls(event.text)))
+    def on_paste(self, event: Paste) -> None:
+        """Fold a long paste to a marker; the message has the whole of it."""
+        text = without_controls(event.text)
+        lines = len(text.splitlines())
+        if lines > MAX_PASTED_LINES:
+            marker = f"[{lines} lines pasted]"
+            if self._pastes.get(marker, text) != text:
+                marker = f"[{lines} lines pasted, {len(self._pastes) + 1}]"
+            self._pastes[marker] = text
+            text = marker
+            self.post_message(self.Folded())
+        event.text = text
         event.stop()
-        event.prevent_default()
+
+    @property
+    def message(self) -> str:
+        """The text with every folded paste opened."""
+        return self._unfolded(self.text)
+
+    def _unfolded(self, text: str) -> str:
+        for marker, pasted in self._pastes.items():
+            text = text.replace(marker, pasted)
+        return text
+
+    def open_paste(self) -> bool:
+        """Open the folded paste at the cursor; False if there is none."""
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        for marker, pasted in self._pastes.items():
+            start = line.find(marker)
+            while start >= 0:
+                if start <= column <= start + len(marker):
+                    self.replace(pasted, (row, start), (row, start + len(marker)))
+                    return True
+                start = line.find(marker, start + 1)
+        return False
+
+    def action_delete_left(self) -> None:
+        """Delete a character; the whole marker of a folded paste."""
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        marker = next((each for each in self._pastes if before.endswith(each)), "")
+        if marker and self.selection.is_empty:
+            self.delete((row, column - len(marker)), (row, column))
+        else:
+            super().action_delete_left()
 
     def action_cursor_up(self, select: bool = False) -> None:
-        if select or not self._recall(-1):
+        if not select and not self.text and self.has_waiting():
+            self.post_message(self.TakeBackWanted())
+        elif select or not self._recall(-1):
             super().action_cursor_up(select)
 
     def action_cursor_down(self, select: bool = False) -> None:

@@ -10,7 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import OptionList, Static
 
-from lade_chat.presentation.methods import NAMES, in_force, meaning, title
+from lade_chat.presentation.methods import METHODS, in_force, title
 from lade_chat.protocol.values import MethodSpec, Sizes
 from lade_chat.suites.prompts import BUNDLED
 from lade_chat.tui.widgets.dialog import Dialog
@@ -35,11 +35,11 @@ class RaceMenu(Dialog[RaceChoice | None]):
 
     def __init__(self, left: MethodSpec, right: MethodSpec, sizes: Sizes | None) -> None:
         super().__init__()
-        self._contenders = [in_force(MethodSpec(name), sizes) for name in NAMES]
+        self._methods = [in_force(MethodSpec(name), sizes) for name in METHODS]
         self._now = [in_force(each, sizes) for each in (left, right)]
 
     def compose(self) -> ComposeResult:
-        titles = [title(each) for each in self._contenders]
+        titles = [title(each) for each in self._methods]
         over = ["this question", *(f"suite {name}" for name in BUNDLED)]
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Race"
@@ -57,7 +57,7 @@ class RaceMenu(Dialog[RaceChoice | None]):
 
     def on_mount(self) -> None:
         for name, now in zip(("left", "right"), self._now, strict=True):
-            self._list(name).highlighted = self._contenders.index(now) if now in self._contenders else 0
+            self._list(name).highlighted = self._methods.index(now) if now in self._methods else 0
         self._list("over").highlighted = 0
         self._list("left").focus()
 
@@ -66,14 +66,14 @@ class RaceMenu(Dialog[RaceChoice | None]):
         if event.option_list.id == "choose-over":
             text = "ten questions, one race each, from empty tables" if event.option_index else "once more"
         else:
-            text = meaning(self._contenders[event.option_index])
+            text = METHODS[self._methods[event.option_index].name].meaning
         self.query_one("#race-meaning", Static).update(Content(text))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         left, right, over = (self._list(name).highlighted or 0 for name in ("left", "right", "over"))
         suite = BUNDLED[over - 1] if over else None
-        self.dismiss(RaceChoice(self._contenders[left], self._contenders[right], suite))
+        self.dismiss(RaceChoice(self._methods[left], self._methods[right], suite))
 
     def _list(self, name: str) -> OptionList:
         return self.query_one(f"#choose-{name}", OptionList)

@@ -11,11 +11,10 @@ from lade_chat.presentation.metrics import Part, counted, part, reason_forms, sa
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import FinishReason, Side, Statistics
 from lade_chat.tui.reply.body import ReplyBody
-from lade_chat.tui.theme.legend import bear_legend
-from lade_chat.tui.widgets.follow_scroll import FollowScroll
-from lade_chat.tui.widgets.metric_line import FigureLine
+from lade_chat.tui.theme.colouring import bear_legend
+from lade_chat.tui.widgets.metric_lines import MetricLine, explain
 from lade_chat.tui.widgets.plot import sparkline
-from lade_chat.tui.widgets.tooltips import explain
+from lade_chat.tui.widgets.stack import FollowScroll
 
 SPARKS = 24
 """The widest sparkline."""
@@ -39,7 +38,7 @@ class RacePane(Vertical):
     def compose(self) -> ComposeResult:
         yield FollowScroll(self._text)
         yield Static(markup=False, classes="race-track")
-        yield FigureLine([part(0, "waiting")])
+        yield MetricLine([part(0, "waiting")])
 
     def on_mount(self) -> None:
         if self._guesses:
@@ -54,12 +53,12 @@ class RacePane(Vertical):
         self.statistics = tokens.statistics
         self.speeds.append(tokens.statistics.recent_tokens_per_second)
         self._text.extend(tokens.pieces)
-        self._show(self._figures())
+        self._show(self._metrics())
 
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
         self.statistics, self.ended = statistics, True
         self._text.end()
-        self._show([*self._figures(), part(4, *reason_forms(statistics, reason))])
+        self._show([*self._metrics(), part(4, *reason_forms(statistics, reason))])
 
     def open_thoughts(self, wanted: bool) -> None:
         self._text.open_thoughts(wanted)
@@ -81,10 +80,10 @@ class RacePane(Vertical):
             )
         )
 
-    def _figures(self) -> list[Part]:
+    def _metrics(self) -> list[Part]:
         s = self.statistics
         parts = [
-            part(0, speed(s.tokens_per_second), figure="race clock"),
+            part(0, speed(s.tokens_per_second), metric="race clock"),
             part(1, counted(s.steps, "step")),
             part(3, counted(s.generated_tokens, "token")),
             part(2, seconds(s.seconds)),
@@ -92,4 +91,4 @@ class RacePane(Vertical):
         return parts if s.sampling is None else [*parts, part(5, sampling_forms(s.sampling)[-1])]
 
     def _show(self, parts: list[Part]) -> None:
-        self.query_one(FigureLine).show(parts)
+        self.query_one(MetricLine).show(parts)

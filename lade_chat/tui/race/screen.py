@@ -14,7 +14,7 @@ from textual.widgets import Static
 from lade_chat.export.recording import Recording
 from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import outcome, sameness, winner
-from lade_chat.presentation.methods import WITHOUT_GUESSES
+from lade_chat.presentation.methods import METHODS
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
@@ -23,7 +23,7 @@ from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.key_footer import KeyFooter
-from lade_chat.tui.widgets.tooltips import explain
+from lade_chat.tui.widgets.metric_lines import explain
 
 SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and each clock runs only in its own steps."
 
@@ -81,8 +81,8 @@ class RaceScreen(ClosingScreen[None]):
         yield Static(Content(self._races.heading()), markup=False, id="race-score")
         with Container(id="race-panes"):
             races = self._races
-            yield RacePane("left", self._titles[0], guesses=races.left.name not in WITHOUT_GUESSES)
-            yield RacePane("right", self._titles[1], guesses=races.right.name not in WITHOUT_GUESSES)
+            yield RacePane("left", self._titles[0], guesses=METHODS[races.left.name].guesses)
+            yield RacePane("right", self._titles[1], guesses=METHODS[races.right.name].guesses)
         yield Static(SLOWER_THAN_LIFE, markup=False, id="race-verdict")
         yield KeyFooter()
 

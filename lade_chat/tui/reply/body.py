@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import Piece
 from lade_chat.tui.reply.text import ReplyText
-from lade_chat.tui.reply.thought import Thought
-from lade_chat.tui.reply.thought_splitter import Section, ThoughtSplitter
+from lade_chat.tui.reply.thoughts import Section, Thought, ThoughtSplitter
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.widgets.stack import Stack
 
@@ -49,11 +48,6 @@ class ReplyBody(Stack):
         for _, part in self.parts:
             if isinstance(part, Thought):
                 part.open(wanted)
-
-    def tokens_of(self, section: Section) -> list[tuple[str, Origin]]:
-        """The tokens of a whole section."""
-        self._cursor = 0
-        return list(self._tokens(section._replace(end=section.start), section))
 
     def _advance(self, *, final: bool = False) -> None:
         self._splitter.advance(self.reply.text, final=final)

@@ -10,9 +10,9 @@ from textual.content import Content
 from textual.widgets import Markdown, Static
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
-from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Origin
 from lade_chat.tui.reply.overlay import Run, TintedSource, guessed_runs
+from lade_chat.tui.terminal.textual_private import code_of, content_of
 from lade_chat.tui.theme.tint import style_of
 
 
@@ -41,41 +41,75 @@ class TintedFence(MarkdownFence):
     def tint(self, runs: Sequence[Run]) -> None:
         """Lay these over the code, now and whenever it is highlighted anew."""
         self.runs = runs
-        self.set_content(self._highlighted_code)
+        self.set_content(code_of(self))
 
 
 class MarkdownReply(Markdown):
-    """Calls ``ready`` when it is on the screen."""
+    """A reply that grows by whole blocks. ``shown`` is called with the number of tokens it shows, whenever that grows.
 
-    def __init__(self, tokens: Iterable[tuple[str, Origin]], ready: Callable[[], None]) -> None:
-        self._tinted = TintedSource((printable(text), origin) for text, origin in tokens)
-        super().__init__(self._tinted.text, parser_factory=_parser)
-        self._ready = ready
+    Textual appends rightly only to a document that began empty: after an update it loses the last block.
+    """
+
+    def __init__(self, shown: Callable[[int], None]) -> None:
+        super().__init__(parser_factory=_parser)
+        self.taken = self.on_screen = 0
+        """Tokens that it was given, and those of them that it shows."""
+        self._tinted = TintedSource(())
+        self._shown = shown
+        self._waiting: list[tuple[str, Origin]] = []
+        self._busy = True
+        self._is_there = False
 
     def get_block_class(self, block_name: str) -> type[MarkdownBlock]:
         return TintedFence if block_name in ("fence", "code_block") else super().get_block_class(block_name)
 
-    def on_markdown_table_of_contents_updated(self, event: Markdown.TableOfContentsUpdated) -> None:
-        """Its blocks are there."""
-        event.stop()
-        self._tint()
-        self._ready()
+    def extend(self, tokens: Sequence[tuple[str, Origin]]) -> None:
+        """Show further blocks, after those that were given before."""
+        self.taken += len(tokens)
+        self._waiting += tokens
+        if not self._busy:
+            self._begin()
 
-    def _tint(self) -> None:
-        """Lay the tints over what each widget shows. They name variables, so that they follow the theme."""
-        at = end = 0
-        for widget in self.walk_children(Static):
-            if isinstance(widget, MarkdownBlock):
-                start, end = self._tinted.lines(*widget.source_range)
-                at = max(at, start)
-            if isinstance(widget, TintedFence):
-                runs, at = guessed_runs(widget._highlighted_code.plain, self._tinted, at, end)
-                widget.tint(runs)
-            elif isinstance(widget, MarkdownBlock):
-                if widget._content.plain:
-                    at = self._tint_one(widget, widget._content, at, end)
-            elif not isinstance(widget.parent, TintedFence) and isinstance(widget.content, Content):
-                at = self._tint_one(widget, widget.content, at, end)  # a cell of a table
+    def on_markdown_table_of_contents_updated(self, event: Markdown.TableOfContentsUpdated) -> None:
+        """Begin once the empty document is there; later headings are told of too."""
+        event.stop()
+        if not self._is_there:
+            self._is_there = True
+            self._begin()
+
+    def _begin(self) -> None:
+        self._busy = True
+        self.run_worker(self._append_waiting())
+
+    async def _append_waiting(self) -> None:
+        """Append what waits. The screen is drawn again only when ``shown`` has hidden the same text elsewhere."""
+        while self._waiting:
+            tokens, self._waiting = self._waiting, []
+            unchanged = max(len(self._shown_blocks) - 1, 0)  # the last one may go on
+            with self.app.batch_update():
+                await self.append(self._tinted.extend(tokens))
+                self._tint(unchanged)
+                self.on_screen += len(tokens)
+                self._shown(self.on_screen)
+        self._busy = False
+
+    @property
+    def _shown_blocks(self) -> list[MarkdownBlock]:
+        return [child for child in self.children if isinstance(child, MarkdownBlock)]
+
+    def _tint(self, first: int) -> None:
+        """Lay the tints over each widget from block ``first`` on; they name variables, and so follow the theme."""
+        for block in self._shown_blocks[first:]:
+            at, end = self._tinted.lines(*block.source_range)
+            for widget in (block, *block.walk_children(Static)):
+                if isinstance(widget, TintedFence):
+                    runs, at = guessed_runs(code_of(widget).plain, self._tinted, at, end)
+                    widget.tint(runs)
+                elif isinstance(widget, MarkdownBlock):
+                    if (content := content_of(widget)).plain:
+                        at = self._tint_one(widget, content, at, end)
+                elif not isinstance(widget.parent, TintedFence) and isinstance(widget.content, Content):
+                    at = self._tint_one(widget, widget.content, at, end)  # a cell of a table
 
     def _tint_one(self, widget: Static, content: Content, start: int, end: int) -> int:
         runs, at = guessed_runs(content.plain, self._tinted, start, end)

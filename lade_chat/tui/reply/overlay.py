@@ -19,18 +19,25 @@ class TintedSource:
     """A text with, for each of its characters, its token's origin."""
 
     def __init__(self, tokens: Iterable[tuple[str, Origin]]) -> None:
-        parts = list(tokens)
-        self.text = "".join(text for text, _ in parts)
-        self._origins = [origin for text, origin in parts for _ in text]
-        starts, at = [0], -1
+        self.text = ""
+        self._origins: list[Origin] = []
+        self._starts = [0]
+        self.extend(tokens)
+
+    def extend(self, tokens: Iterable[tuple[str, Origin]]) -> str:
+        """Append tokens; return their text."""
+        parts, at = list(tokens), len(self.text) - 1
+        new = "".join(text for text, _ in parts)
+        self.text += new
+        self._origins += [origin for text, origin in parts for _ in text]
         while (at := self.text.find("\n", at + 1)) >= 0:
-            starts.append(at + 1)
-        self._lines = [*starts, len(self.text)]
+            self._starts.append(at + 1)
+        return new
 
     def lines(self, first: int, end: int) -> tuple[int, int]:
         """The characters of the lines from ``first`` up to ``end``, as Markdown's blocks tell where they stand."""
-        last = len(self._lines) - 1
-        return self._lines[min(first, last)], self._lines[min(end, last)]
+        bounds = [*self._starts, len(self.text)]
+        return bounds[min(first, len(bounds) - 1)], bounds[min(end, len(bounds) - 1)]
 
     def origin(self, position: int) -> Origin:
         return self._origins[position]

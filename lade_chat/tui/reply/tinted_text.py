@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Origin
+from lade_chat.tui.reply.text import FENCE
 from lade_chat.tui.theme.tint import style_of
 from lade_chat.tui.widgets.stack import Stack
 
@@ -21,6 +22,8 @@ class Chunk(Static):
     def __init__(self) -> None:
         super().__init__(Content(""), markup=False)
         self.tokens = 0
+        self.end: int | None = None
+        """How many tokens of the text end with it; None while it grows."""
         self._text = ""
         self._spans: list[Span] = []
 
@@ -52,37 +55,78 @@ class Chunk(Static):
 
 
 class TintedText(Stack):
-    """Append only. A chunk ends at the first line break after 64 tokens, so the chunks are whole lines."""
+    """Append only. Chunks are whole lines: one ends with a block of Markdown, or at a line break after 64 tokens."""
 
     def __init__(self, classes: str | None = None) -> None:
         super().__init__(classes)
+        self.tokens: list[tuple[str, Origin]] = []
+        """All of the text; a token in which a chunk ends stands there in two parts."""
+        self.closed = 0
+        """Of the tokens, those in blocks of Markdown that have ended: after a blank line, or a fence."""
         self._chunks: list[Chunk] = []
+        self._line = self._fence = ""
+        self._covered = False
 
     def extend(self, tokens: Iterable[tuple[str, Origin]]) -> None:
         """Show more tokens."""
         chunk = self._chunks[-1] if self._chunks else self._begin()
+        if self._covered:
+            self._covered, self.display = False, True
         for text, origin in tokens:
-            style = style_of(origin)
-            shown = printable(text)
-            if chunk.tokens >= CHUNK_TOKENS and "\n" in shown:
-                shown, _, rest = shown.partition("\n")
-                chunk.add(shown, style)
-                chunk.draw()
-                chunk = self._begin()
-                shown = rest
-            chunk.add(shown, style)
+            rest = printable(text)
+            while "\n" in rest:
+                line, _, rest = rest.partition("\n")
+                block_ends = self._ends_block(self._line + line)
+                if block_ends or chunk.tokens >= CHUNK_TOKENS:
+                    self.tokens.append((line + "\n", origin))
+                    chunk.add(line, style_of(origin))
+                    self._close(chunk)
+                    chunk = self._begin()
+                    self.closed = len(self.tokens) if block_ends else self.closed
+                else:
+                    self._add(chunk, line + "\n", origin)
+                self._line = ""
+            if rest or not text:
+                self._add(chunk, rest, origin)
+                self._line += rest
         chunk.draw()
 
+    def cover(self, count: int) -> None:
+        """Hide the lines of the first ``count`` tokens, which a document shows."""
+        for chunk in self._chunks:
+            chunk.display = chunk.end is None or chunk.end > count
+        self._covered = 0 < count >= len(self.tokens)
+        self.display = not self._covered
+
     def end(self) -> None:
-        """Nothing more comes: one chunk is cheaper to lay out than many."""
-        if len(self._chunks) < 2:
+        """Merge the chunks unless a document shows some: nothing more comes, and one is cheaper to lay out."""
+        if len(self._chunks) < 2 or not all(chunk.display for chunk in self._chunks):
             return
         first, *others = self._chunks
         for other in others:
             first.take(other)
             self.discard(other)
         self._chunks = [first]
+        first.end = None
         first.draw()
+
+    def _ends_block(self, line: str) -> bool:
+        mark = FENCE.match(line)
+        if self._fence:
+            if mark and mark[1].startswith(self._fence):
+                self._fence = ""
+                return True
+            return False
+        self._fence = mark[1] if mark else ""
+        return not line.strip()
+
+    def _add(self, chunk: Chunk, text: str, origin: Origin) -> None:
+        self.tokens.append((text, origin))
+        chunk.add(text, style_of(origin))
+
+    def _close(self, chunk: Chunk) -> None:
+        chunk.end = len(self.tokens)
+        chunk.draw()
 
     def _begin(self) -> Chunk:
         chunk = Chunk()

@@ -14,21 +14,21 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.reply.body import ReplyBody
-from lade_chat.tui.reply.markdown_check import is_markdown
-from lade_chat.tui.reply.text import ReplyText
-from lade_chat.tui.reply.thought_splitter import Section
+from lade_chat.tui.reply.text import ReplyText, is_markdown
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.transcript.turn import Turn
-from lade_chat.tui.widgets.metric_line import FigureLine
+from lade_chat.tui.widgets.metric_lines import MetricLine, explain
 from lade_chat.tui.widgets.stack import Stack
-from lade_chat.tui.widgets.tooltips import explain
 
 if TYPE_CHECKING:
     from lade_chat.tui.reply.markdown_reply import MarkdownReply
 
 
+FEW = ("tok/s", "tokens/step")
+
+
 class PackedLine(Static):
-    """Several figures that all stay, broken into lines only between them."""
+    """Several metrics that all stay, broken into lines only between them."""
 
     def __init__(self, items: list[str], classes: str) -> None:
         super().__init__(markup=False, classes=classes)
@@ -39,12 +39,21 @@ class PackedLine(Static):
         self.update(Content(pack(self._items, event.size.width)))
 
 
+class ReplyMetrics(MetricLine):
+    """A reply's metrics: all while its turn has the focus, else its speed, and why it ended if that is unusual."""
+
+    def __init__(self, parts: list[Part], *, usual: bool) -> None:
+        super().__init__(parts, classes="metrics")
+        self.all_parts = parts
+        self.few = [each for each in parts if each.metric in FEW] + ([] if usual else parts[-1:])
+
+
 class ReplyTurn(Turn):
     """Feed it pieces in order, then end it once. Then it is Markdown, if ``rendered`` is wished."""
 
     speaker = "Model"
 
-    def __init__(self, *, rendered: bool = True) -> None:
+    def __init__(self, *, rendered: bool = True, debug: bool = False) -> None:
         self._stack = Stack()
         super().__init__(self._stack)
         self._body = ReplyBody()
@@ -52,9 +61,12 @@ class ReplyTurn(Turn):
         self._statistics = Statistics()
         self._marks: Stack | None = None
         self._rendered = rendered
-        self._ended = False
+        self._ended = self._restoring = False
         self._documents: dict[TintedText, MarkdownReply] = {}
-        self._figures: list[FigureLine] = []
+        self._checked: dict[TintedText, int] = {}
+        """The tokens of each part that were tried for Markdown."""
+        self._metrics: list[ReplyMetrics] = []
+        self._debug = debug
 
     def add(self, pieces: Iterable[Piece], statistics: Statistics) -> None:
         """Show more of the reply, and mark where lookahead was switched."""
@@ -63,22 +75,21 @@ class ReplyTurn(Turn):
             self._mark(f"lookahead switched {state} after {self._statistics.generated_tokens} tokens")
         self._statistics = statistics
         self._body.extend(pieces)
+        self._show_parts()
 
-    def end(self, reason: FinishReason, statistics: Statistics, *, debug: bool) -> None:
-        """The reply is complete: show what was kept back, its figures, and in debug mode its SUMMARY."""
+    def end(self, reason: FinishReason, statistics: Statistics) -> None:
+        """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY."""
         self._finish()
-        self._add_figures(reply_parts(statistics, reason))
-        if debug:
+        self._add_metrics(reply_parts(statistics, reason, lookahead=not statistics.lookahead), reason)
+        if self._debug:
             self._stack.add(PackedLine(summary(statistics), classes="summary"))
 
     def go_on(self) -> None:
         """Reopen an ended reply: further tokens are appended to it."""
         self._ended = False
-        for part, document in self._documents.items():
-            self._body.discard(document)
-            part.display = True
-        self._documents.clear()
-        for line in self._figures:
+        for part in list(self._documents):
+            self._drop_document(part)
+        for line in self._metrics:
             line.display = False
         self._body.go_on()
 
@@ -87,16 +98,18 @@ class ReplyTurn(Turn):
 
         False if it never came to anything.
         """
+        self._restoring = True
         for turn in turns:
             self.add(turn.pieces(), turn.statistics or Statistics())
+        self._restoring = False
         self._finish()
         for turn in turns:
             if turn.statistics is not None:
-                self._add_figures(kept_parts(turn))
+                self._add_metrics(kept_parts(turn), turn.ending)
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)
 
     def break_off(self) -> None:
-        """The reply ends here without its figures; what was said stays."""
+        """The reply ends here without its metrics; what was said stays."""
         self._finish()
 
     @property
@@ -111,9 +124,25 @@ class ReplyTurn(Turn):
         """All that was said."""
         return self._body.reply
 
-    def _add_figures(self, parts: list[Part]) -> None:
-        line = FigureLine(parts, classes="figures")
-        self._figures.append(line)
+    def on_focus(self) -> None:
+        self._show_metrics(whole=True)
+
+    def on_blur(self) -> None:
+        self._show_metrics(whole=self._debug)
+
+    def set_debug(self, enabled: bool) -> None:
+        """Show all metrics, or only those that matter to who reads."""
+        self._debug = enabled
+        self._show_metrics(whole=enabled or self.has_focus)
+
+    def _show_metrics(self, *, whole: bool) -> None:
+        for line in self._metrics:
+            line.show(line.all_parts if whole else line.few)
+
+    def _add_metrics(self, parts: list[Part], ending: str | None) -> None:
+        line = ReplyMetrics(parts, usual=ending == "eos")
+        line.show(line.all_parts if self._debug or self.has_focus else line.few)
+        self._metrics.append(line)
         self._stack.add(line)
 
     def _mark(self, text: str) -> None:
@@ -125,40 +154,63 @@ class ReplyTurn(Turn):
 
     def _finish(self) -> None:
         self._body.end()
-        for line in self._figures:
+        for line in self._metrics:
             line.display = True
         self._ended = True
-        self.show_rendered(self._rendered)
+        self._show_parts()
 
     def show_rendered(self, wanted: bool) -> None:
-        """As Markdown, or token by token; of a running reply the tokens."""
+        """Show it as Markdown, or token by token; of a running reply the blocks that have ended."""
         self._rendered = wanted
-        if not self._ended:
-            return
-        for section, part in self._body.parts:
-            if isinstance(part, TintedText):
-                self._show_part(section, part)
+        for part, document in self._documents.items():
+            document.display = wanted and document.on_screen > 0
+            part.cover(document.on_screen if wanted else 0)
+        self._show_parts()
 
-    def _show_part(self, section: Section, part: TintedText) -> None:
+    def _show_parts(self) -> None:
+        """Have documents show what has ended of each part, where that is Markdown."""
+        texts = [part for _, part in self._body.parts if isinstance(part, TintedText)]
+        for gone in set(self._documents) - set(texts):
+            self._drop_document(gone)
+        if self._rendered and not self._restoring:
+            for part in texts:
+                self._show_part(part)
+
+    def _show_part(self, part: TintedText) -> None:
+        count = len(part.tokens) if self._ended else part.closed
+        if count == self._checked.get(part, 0):
+            return
+        self._checked[part] = count
         document = self._documents.get(part)
-        if document is None and self._rendered and is_markdown(self.reply.text[section.start : section.end]):
+        if not is_markdown("".join(text for text, _ in part.tokens[:count])):
+            self._drop_document(part)
+            self._checked[part] = count
+            return
+        if document is None:
             from lade_chat.tui.reply.markdown_reply import MarkdownReply  # 50 ms that the first paint need not wait for
 
-            document = MarkdownReply(self._body.tokens_of(section), lambda: self._switch(part))
-            document.display = False  # until all of it is there
+            document = MarkdownReply(lambda shown: self._shown(part, shown))
+            document.display = False  # until something of it is there
             self._documents[part] = document
-            self._body.add(document, after=part)
-        elif document is not None:
-            self._switch(part)
+            self._body.add(document, before=part)
+        document.extend(part.tokens[document.taken : count])
 
-    def _switch(self, part: TintedText) -> None:
-        part.display = not self._rendered
-        self._documents[part].display = self._rendered
+    def _shown(self, part: TintedText, count: int) -> None:
+        """Give way to a document that shows so many tokens of the part."""
+        if (document := self._documents.get(part)) is not None and self._rendered:
+            document.display = True
+            part.cover(count)
+
+    def _drop_document(self, part: TintedText) -> None:
+        self._checked.pop(part, None)
+        if (document := self._documents.pop(part, None)) is not None:
+            self._body.discard(document)
+            part.cover(0)
 
 
 def kept_parts(turn: KeptTurn) -> list[Part]:
-    """A stored reply's figures, with why it ended."""
+    """A stored reply's metrics, with why it ended."""
     statistics = turn.statistics or Statistics()
     if turn.ending is not None and turn.ending != "failed":
-        return reply_parts(statistics, turn.ending)
-    return [*reply_parts(statistics, "eos")[:-1], Part(2, ("broken off",))]
+        return reply_parts(statistics, turn.ending, lookahead=not statistics.lookahead)
+    return [*reply_parts(statistics, "eos", lookahead=not statistics.lookahead)[:-1], Part(2, ("broken off",))]

@@ -19,7 +19,7 @@ from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import ManualPage, manual_pages, page_named
 from lade_chat.tui.terminal.key_names import keys_of
-from lade_chat.tui.theme.legend import bear_legend
+from lade_chat.tui.theme.colouring import bear_legend
 from lade_chat.tui.widgets.dialog import Dialog
 
 FOUND = "reverse"

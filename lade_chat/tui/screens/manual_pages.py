@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lade_chat.presentation.metric_help import METRIC_HELP
-from lade_chat.presentation.metrics import ORIGINS
+from lade_chat.presentation.sources import ORIGINS
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.terminal.key_names import KeyNames
@@ -22,7 +22,7 @@ NAMES = (
     "sampling",
     "models",
     "lookahead",
-    "figures",
+    "metrics",
     "web",
     "pipes",
 )
@@ -55,9 +55,9 @@ def manual_pages(
     """Return all pages with the current keys, the loaded model, and a list of the slash commands."""
     lists = {
         "{commands}": _table([(f"/{each.name} {each.takes}".strip(), each.does) for each in commands]),
-        "{actions}": _table([(action, keys.all(action)) for action in keys.keys]),
+        "{actions}": _table([(action, keys.first(action)) for action in keys.keys]),
         "{origins}": _table([*ORIGINS.items()]),
-        "{measured}": _table([*METRIC_HELP.items()]),
+        "{metrics}": _table([*METRIC_HELP.items()]),
         "{model}": f"{model.name} runs on {model.device} in {model.dtype}." if model is not None else "",
     }
     return tuple(_page(name, keys, lists) for name in NAMES)

@@ -12,24 +12,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Checkbox, Input, OptionList, Static
+from textual.widgets import Input, OptionList, Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.settings.models import KnownModel
 from lade_chat.tui.screens.model_list import ModelList
+from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.widgets.dialog import Dialog
-
-
-class Choice(Checkbox):
-    """A checkbox that can be read without colours, and in any: ``[X]`` or ``[ ]``."""
-
-    def __init__(self, label: str, value: bool, *, id: str) -> None:  # noqa: A002
-        super().__init__(label, value, id=id, compact=True)
-
-    @property
-    def _button(self) -> Content:
-        return Content.styled("[X]" if self.value else "[ ]", self.get_visual_style("toggle--button"))
 
 
 class ModelScreen(Dialog[ModelOptions | None]):
@@ -68,9 +58,11 @@ class ModelScreen(Dialog[ModelOptions | None]):
             yield Input(o.device or "", id="device", compact=True)
             yield Static("Precision, as float32 (empty: chosen for you)", markup=False)
             yield Input(o.dtype or "", id="dtype", compact=True)
-            yield Choice("Run Python code that comes with the model", o.trust_remote_code, id="code")
-            yield Choice("Read weights in pickle files", o.allow_pickle, id="pickle")
-            yield Choice("Begin with this model next time too", False, id="keep")
+            yield TextCheckbox(
+                "Run Python code that comes with the model", o.trust_remote_code, id="code", compact=True
+            )
+            yield TextCheckbox("Read weights in pickle files", o.allow_pickle, id="pickle", compact=True)
+            yield TextCheckbox("Begin with this model next time too", False, id="keep", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#path", Input).focus()
@@ -119,10 +111,10 @@ class ModelScreen(Dialog[ModelOptions | None]):
             path=self._value("path"),
             device=self._value("device"),
             dtype=self._value("dtype"),
-            trust_remote_code=self.query_one("#code", Choice).value,
-            allow_pickle=self.query_one("#pickle", Choice).value,
+            trust_remote_code=self.query_one("#code", TextCheckbox).value,
+            allow_pickle=self.query_one("#pickle", TextCheckbox).value,
         )
-        if self.query_one("#keep", Choice).value:
+        if self.query_one("#keep", TextCheckbox).value:
             self.app.post_message(self.Keep(options))
         self.dismiss(options)
 

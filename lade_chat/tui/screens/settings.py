@@ -10,15 +10,18 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import DescendantFocus
-from textual.widgets import Input, Label, Select, Static
+from textual.widgets import Checkbox, Input, Label, OptionList, Select, Static
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 from lade_chat.settings.kinds import Switch, Text, Value, as_text
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import parse
+from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.widgets.dialog import Dialog
 
+RARE = ("top_k", "min_p", "typical_p", "repetition_penalty", "stop")
+"""Settings that stand behind ``more``, unless the file has them."""
 _FIRST = ("theme", "colours", "system", "max_new_tokens")
 _SIZES = ("window_size", "ngram_size", "guess_set_size")
 _NOT_SHOWN = (*MODEL_SETTINGS, *_SIZES, "raw", "plain", "save", "data_dir")
@@ -35,10 +38,13 @@ class SettingsScreen(Dialog[Changes | None]):
         Binding("ctrl+s", "save", "Save", priority=True),
     ]
 
-    def __init__(self, preferences: Preferences, themes: list[str]) -> None:
+    def __init__(self, preferences: Preferences, themes: list[str], in_force: Mapping[str, str]) -> None:
+        """``in_force``: each setting's present value as text, wherever it comes from."""
         super().__init__()
         self._preferences = preferences
         self._themes = themes
+        self._in_force = in_force
+        self._theme = ""
 
     def compose(self) -> ComposeResult:
         with VerticalScroll(classes="dialog", can_focus=False) as dialog:
@@ -47,7 +53,10 @@ class SettingsScreen(Dialog[Changes | None]):
             yield Static(classes="error", markup=False)
             yield Static(Content.styled(printable(str(self._preferences.path)), "$text-muted"), markup=False)
             for name in _shown():
-                with Horizontal(classes="setting"):
+                if name == RARE[0]:
+                    yield TextCheckbox("more settings of sampling", id="more", compact=True)
+                with Horizontal(classes="setting") as row:
+                    row.display = name not in RARE or name in self._preferences.file_values
                     yield Label(name, markup=False)
                     yield self._field(name)
                     yield Static(self._about(name), markup=False, classes="about")
@@ -56,10 +65,26 @@ class SettingsScreen(Dialog[Changes | None]):
     def on_mount(self) -> None:
         self.query_one(".error").display = False
         self.query_one("#system").focus()
+        self._theme = self.app.theme
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Describe the setting; leave the preview of a theme that was not chosen."""
         if event.widget.id in _shown():
-            self.query_one(".line", Static).update(self._about(event.widget.id))
+            self.query_one(".line", Static).update(self._whole(event.widget.id))
+            self.app.theme = self._text("theme") or self._theme
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the theme under the cursor at once; Esc brings the one before back."""
+        if isinstance(event.option_list.parent, Select) and event.option_list.parent.id == "theme":
+            name = str(event.option.prompt)
+            self.app.theme = name if name in self._themes else self._theme
+
+    def on_checkbox_changed(self, event: Checkbox.Changed) -> None:
+        """Show the rare settings, or hide them."""
+        for name in RARE:
+            row = self.query_one(f"#{name}").parent
+            assert row is not None
+            row.display = event.value or bool(self._text(name))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -76,22 +101,27 @@ class SettingsScreen(Dialog[Changes | None]):
             except ValueError as error:
                 self._complain(name, str(error))
                 return
-        self.dismiss(changes)
+        self._close(changes)
 
     def action_cancel(self) -> None:
-        self.dismiss(None)
+        self._close(None)
+
+    def _close(self, changes: Changes | None) -> None:
+        self.app.theme = self._theme
+        self.dismiss(changes)
 
     def _field(self, name: str) -> Input | Select[str]:
         choices = _choices(name, self._themes)
         before = self._before(name)
         if not choices:
-            return Input(before, placeholder="default", compact=True, id=name)
+            return Input(before, placeholder=self._in_force.get(name) or "default", compact=True, id=name)
         if before and before not in choices:
             choices = [before, *choices]
         options = [(choice, choice) for choice in choices]
+        prompt = self._in_force.get(name) or "default"
         if before:
-            return Select(options, prompt="default", value=before, compact=True, id=name)
-        return Select(options, prompt="default", compact=True, id=name)
+            return Select(options, prompt=prompt, value=before, compact=True, id=name)
+        return Select(options, prompt=prompt, compact=True, id=name)
 
     def _before(self, name: str) -> str:
         value = self._preferences.file_values.get(name)
@@ -109,8 +139,15 @@ class SettingsScreen(Dialog[Changes | None]):
         if self._preferences.overruled(name):
             what = "a flag" if self._preferences.origins[name] == "flag" else SETTINGS[name].variable
             return Content.styled(f"{what} goes over it now", "$text-warning")
-        meaning = "texts before which a reply ends, with | between" if name == "stop" else SETTINGS[name].meaning
-        return Content.styled(meaning, "$text-muted")
+        return Content.styled(_meaning(name), "$text-muted")
+
+    def _whole(self, name: str) -> Content:
+        """Return the description, with the value in force and its source."""
+        source = {"flag": "a flag", "environment": SETTINGS[name].variable, "file": "this file"}
+        origin = source.get(self._preferences.origins.get(name, ""), "the default")
+        value = self._in_force.get(name)
+        now = f" Now {printable(value)}, from {origin}." if value else ""
+        return Content.assemble((_meaning(name), "$foreground-muted"), now)
 
     def _complain(self, name: str, line: str) -> None:
         error = self.query_one(".error", Static)
@@ -122,7 +159,12 @@ class SettingsScreen(Dialog[Changes | None]):
 
 def _shown() -> tuple[str, ...]:
     """Return the names of the settings on this screen, in order."""
-    return (*_FIRST, *(name for name in SETTINGS if name not in (*_FIRST, *_NOT_SHOWN)))
+    return (*_FIRST, *(name for name in SETTINGS if name not in (*_FIRST, *_NOT_SHOWN, *RARE)), *RARE)
+
+
+def _meaning(name: str) -> str:
+    meaning = "texts before which a reply ends, with | between" if name == "stop" else SETTINGS[name].meaning
+    return f"{meaning[0].upper()}{meaning[1:]}."
 
 
 def _choices(name: str, themes: list[str]) -> list[str]:

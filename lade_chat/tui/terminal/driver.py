@@ -8,11 +8,11 @@ import sys
 from codecs import getincrementaldecoder
 from typing import TextIO
 
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
 
 from lade_chat.tui.terminal.output import Output, is_picture
 from lade_chat.tui.terminal.paste_guard import PasteGuard
+from lade_chat.tui.terminal.textual_private import app_of, key_parser
 
 READ_SIZE = 4096
 TICK_SECONDS = 0.1
@@ -28,7 +28,7 @@ class TerminalDriver(LinuxDriver):
     _output: Output | None = None
 
     def start_application_mode(self) -> None:
-        app = self._app
+        app = app_of(self)
         self._output = Output(
             _terminal().fileno(), lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit)
         )
@@ -51,7 +51,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read until the driver ends, and hand on each event."""
-        parser = XTermParser(self._debug)
+        parser = key_parser(self)
         guard = PasteGuard()
         decoder = getincrementaldecoder("utf-8")("replace")
         typed_ahead = True
@@ -61,7 +61,8 @@ class TerminalDriver(LinuxDriver):
                 if selector.select(0 if typed_ahead else TICK_SECONDS):
                     if not (data := self._read()):
                         # The terminal is gone, and reading on would only spin.
-                        self._app.call_later(self._app.action_quit)
+                        app = app_of(self)
+                        app.call_later(app.action_quit)
                         return
                     if typed_ahead and b"\x1b" not in data:  # a paste keeps its line feeds
                         # A terminal that lines are still read from makes a line feed of Enter.

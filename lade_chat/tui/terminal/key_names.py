@@ -24,7 +24,7 @@ _DISPLAYED = {
     "backslash": "\\",
     "grave_accent": "`",
 }
-_PLACE = re.compile(r"\{([a-z_]+)(:all)?\}")
+_PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
 @dataclass(frozen=True)
@@ -37,13 +37,9 @@ class KeyNames:
         """Return the action's main key. Raises KeyError."""
         return displayed(self.keys[action].split(",")[0])
 
-    def all(self, action: str) -> str:
-        """Return all of the action's keys. Raises KeyError."""
-        return ", ".join(map(displayed, self.keys[action].split(",")))
-
     def put_into(self, text: str) -> str:
-        """Replace ``{help}`` by F1, ``{toggle_lookahead:all}`` by Ctrl+L, F2. Raises KeyError."""
-        return _PLACE.sub(lambda found: self.all(found[1]) if found[2] else self.first(found[1]), text)
+        """Replace ``{help}`` by F1. Raises KeyError."""
+        return _PLACE.sub(lambda found: self.first(found[1]), text)
 
 
 class _HasKeys(Protocol):

@@ -8,6 +8,7 @@ from textual.app import App
 from textual.drivers.web_driver import WebDriver
 
 from lade_chat.tui.terminal.output import Output, is_picture
+from lade_chat.tui.terminal.textual_private import app_of, write_through
 
 
 class TabDriver(WebDriver):
@@ -19,7 +20,7 @@ class TabDriver(WebDriver):
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._output = Output(self.fileno, lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit))
         # Also what tells the server of things other than pictures goes this way.
-        self._write = self._output.write  # type: ignore[assignment]
+        write_through(self, self._output.write)
 
     def write(self, data: str) -> None:
         payload = data.encode("utf-8")
@@ -33,4 +34,4 @@ class TabDriver(WebDriver):
     def run_input_thread(self) -> None:
         super().run_input_thread()
         if not self.exit_event.is_set():  # nobody will ever say anything more
-            self._app.call_later(self._app.action_quit)
+            app_of(self).call_later(app_of(self).action_quit)

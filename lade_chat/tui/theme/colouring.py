@@ -1,16 +1,19 @@
-"""Application base with two colour views for tokens, switched by key and saved."""
+"""Two colour views for tokens, switched by key and saved, and their legend."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import cast
 
+from textual.content import Content
 from textual.signal import Signal
+from textual.widget import Widget
 
-from lade_chat.presentation.colours import ColourView, other
+from lade_chat.presentation.sources import ColourView, meanings, other
 from lade_chat.settings.kinds import Value
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.theme.palettes import MARKED
-from lade_chat.tui.theme.tint import origin_variables
+from lade_chat.tui.theme.tint import GUESSED, origin_variables
 
 
 class Colouring(OrderedApp):
@@ -47,3 +50,30 @@ class Colouring(OrderedApp):
     def keep(self, values: Mapping[str, Value | None]) -> bool:
         """Save settings; False if that failed."""
         raise NotImplementedError
+
+
+def bear_legend(widget: Widget) -> None:
+    """Have the lower edge of a widget's border say what the colours stand for, in either view."""
+
+    def show(view: ColourView) -> None:
+        widget.border_subtitle = legend(view)
+
+    follow_view(widget, show)
+
+
+def follow_view(widget: Widget, show: Callable[[ColourView], object]) -> None:
+    """Have ``show`` called with the view that is in force, and whenever another one is."""
+    show(view_of(widget))
+    cast(Colouring, widget.app).colours_changed.subscribe(widget, show)
+
+
+def view_of(widget: Widget) -> ColourView:
+    """Return the colour view in force for a widget."""
+    return cast(Colouring, widget.app).colours
+
+
+def legend(view: ColourView) -> Content:
+    """``verified  plain``, or every source, each as its tokens look."""
+    shown = [each for each in meanings(view) if each in GUESSED]
+    parts = [(f" {each} ", f"$foreground $origin-{each}") for each in shown]
+    return Content(" ").join([*(Content.styled(*part) for part in parts), Content.styled("plain", "$foreground 70%")])

@@ -10,15 +10,12 @@ from collections.abc import Mapping
 from textual.app import App
 
 from lade_chat.export.theme import DARK, LIGHT
-from lade_chat.presentation.colours import ColourView, Shown
-from lade_chat.presentation.sources import LOOKS, SOURCES
+from lade_chat.presentation.sources import MARKS, SOURCES, ColourView, Shown
 from lade_chat.protocol.inspection import Origin
 
 VERIFIED = "$origin-verified"
 """The style of what is verified, whatever its source."""
 GUESSED: tuple[Shown, ...] = ("verified", *SOURCES)
-MARKS = {shown: LOOKS[shown].marks for shown in GUESSED}
-"""Without colours: all that is verified is underlined, and the letters tell its source."""
 _STRENGTH = {"dark": "c0", "light": "e6"}
 """How much of a source's tint there is over the background, 00 to ff: with all of it some themes' text is too faint."""
 _VERIFIED_STRENGTH = "40"

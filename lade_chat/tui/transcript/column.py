@@ -12,12 +12,11 @@ from lade_chat.store.tree import wholes
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.reply.turn import ReplyTurn
-from lade_chat.tui.transcript.earlier import Earlier
+from lade_chat.tui.transcript.earlier import Earlier, split
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
-from lade_chat.tui.transcript.split import split
 from lade_chat.tui.transcript.turn import Turn, UserTurn
 from lade_chat.tui.transcript.welcome import Welcome
-from lade_chat.tui.widgets.follow_scroll import FollowScroll
+from lade_chat.tui.widgets.stack import FollowScroll
 
 AT_ONCE = 10
 """Turns of a resumed conversation that are shown before someone asks for earlier ones: code and tables cost."""
@@ -41,6 +40,7 @@ class Transcript(FollowScroll):
         """What was told of the model, or of its not being there."""
         self._thoughts_open = False
         self._rendered = True
+        self._debug = False
         self._earlier: Earlier | None = None
 
     # --- what is being said ------------------------------------------------------------------------------------
@@ -53,6 +53,13 @@ class Transcript(FollowScroll):
         if turn is not None:
             self.column.add(turn)
         self.follow()
+
+    def unsay(self) -> None:
+        """The user's turn that waits and was said last is taken back."""
+        turn = self._waiting.pop() if self._waiting else None
+        if turn is not None:
+            self.column.discard(turn)
+        self.welcome.display = not any(isinstance(each, Turn) and each is not turn for each in self.column.children)
 
     def begin_reply(self) -> None:
         turn = self._waiting.popleft()
@@ -72,9 +79,9 @@ class Transcript(FollowScroll):
         if self.reply is not None:
             self.reply.add(tokens.pieces, tokens.statistics)
 
-    def end_reply(self, finished: ReplyFinished, *, debug: bool) -> None:
+    def end_reply(self, finished: ReplyFinished) -> None:
         if self.reply is not None:
-            self.reply.end(finished.finish_reason, finished.statistics, debug=debug)
+            self.reply.end(finished.finish_reason, finished.statistics)
             self.reply = None
 
     def fail_reply(self, message: str | None) -> None:
@@ -250,6 +257,13 @@ class Transcript(FollowScroll):
             reply.show_rendered(self._rendered)
         return "Replies as Markdown." if self._rendered else "Replies token by token."
 
+    def set_debug(self, enabled: bool) -> None:
+        """Show all metrics of every reply, or the few that matter to who reads."""
+        if enabled is not self._debug:
+            self._debug = enabled
+            for reply in self.query(ReplyTurn):
+                reply.set_debug(enabled)
+
     def reset(self) -> None:
         """An empty conversation: only the welcome text."""
         self.reply = self._earlier = None
@@ -262,6 +276,6 @@ class Transcript(FollowScroll):
         self.scroll_home(animate=False)
 
     def _new_reply(self) -> ReplyTurn:
-        reply = ReplyTurn(rendered=self._rendered)
+        reply = ReplyTurn(rendered=self._rendered, debug=self._debug)
         reply.open_thoughts(self._thoughts_open)
         return reply

@@ -9,9 +9,16 @@ from textual.content import Content
 from textual.widgets import Static
 
 from lade_chat.presentation.metrics import counted
+from lade_chat.store.tree import wholes
 from lade_chat.store.values import Turn
 from lade_chat.tui.conversations.session import ShownTurn
-from lade_chat.tui.transcript.split import split
+
+
+def split(turns: Sequence[Turn], most: int) -> tuple[Sequence[Turn], Sequence[Turn]]:
+    """The last ``most`` turns and those before them; a few more, rather than a reply torn apart."""
+    place = max((first for first, _ in wholes(turns) if first <= max(len(turns) - most, 0)), default=0)
+    return turns[:place], turns[place:]
+
 
 AT_ONCE = 20
 

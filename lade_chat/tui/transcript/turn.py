@@ -10,18 +10,80 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
+from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
+from lade_chat.presentation.attachments import Attachment, parted
+from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.conversations.session import ShownTurn
-from lade_chat.tui.transcript.alternatives import Alternatives
-from lade_chat.tui.transcript.attached_text import AttachedText
 from lade_chat.tui.widgets.stack import Stack
+
+
+class Alternatives(Static):
+    """``‹ 2 of 3 ›``, to be clicked on."""
+
+    @dataclass
+    class Wanted(Message):
+        """The user wants the alternative before (-1) or after (1) that turn."""
+
+        turn: int
+        direction: int
+
+    def __init__(self, shown: ShownTurn) -> None:
+        self._turn = shown.turn.id
+        super().__init__(
+            Content.assemble(
+                ("‹", Style.from_meta({"@click": "step(-1)"})),
+                f" {shown.place} of {shown.count} ",
+                ("›", Style.from_meta({"@click": "step(1)"})),
+            ),
+            markup=False,
+        )
+
+    def action_step(self, direction: int) -> None:
+        self.post_message(self.Wanted(self._turn, direction))
+
+
+class AttachedText(Vertical):
+    """The typed text as it is, with one clickable line per attached file."""
+
+    def __init__(self, question: str) -> None:
+        super().__init__()
+        self._typed, self._files = parted(question)
+
+    def compose(self) -> ComposeResult:
+        yield Static(Content(printable(self._typed)), markup=False)
+        for file in self._files:
+            yield FoldedFile(file)
+
+
+class FoldedFile(Static):
+    """One line, or the file below it."""
+
+    def __init__(self, file: Attachment) -> None:
+        super().__init__(markup=False)
+        self._file = file
+        self._open = False
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def on_click(self) -> None:
+        if self.screen.get_selected_text() is None:
+            self._open = not self._open
+            self._draw()
+
+    def _draw(self) -> None:
+        lines = counted(len(self._file.text.splitlines()), "line")
+        head = f"{'▾' if self._open else '▸'} {printable(self._file.name)} · {lines}"
+        text = f"{head}\n{printable(self._file.text)}" if self._open else head
+        self.update(Content(text))
 
 
 class Turn(Horizontal, can_focus=True):
@@ -101,7 +163,7 @@ class UserTurn(Turn):
         self._waiting: Static | None = None
         self._alternatives: Alternatives | None = None
         if waiting:
-            words = Content.styled(printable("waits for the model"), "$text-muted italic")
+            words = Content.styled("waits for the model · Up takes it back", "$foreground-muted italic")
             self._waiting = Static(words, markup=False)
             self._stack.add(self._waiting)
 

@@ -11,22 +11,18 @@ from textual.message import Message
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from lade_chat.presentation.colours import ColourView
+from lade_chat.presentation.sources import ColourView
 from lade_chat.tui.terminal.key_names import keys_of
-from lade_chat.tui.theme.legend import follow_view, legend
+from lade_chat.tui.theme.colouring import follow_view, legend
 from lade_chat.tui.theme.tint import VERIFIED
 
-EXAMPLES = (
-    "Who are you?",
-    "What do the colours mean?",
-    "Mia has 12 apples and buys 15 more. How many apples does Mia have?",
-    "Write a Python function that returns the sum of a list.",
-    "Count from 3 to 30.",
-    "Sort these words: river, apple, moon, garden",
-    "Make JSON from this: Nora is 31 years old and lives in Rome.",
-    "Tell me a short story about a fox.",
-)
-"""One of each skill of the bundled model, worded as it has learnt them."""
+EXAMPLES = {
+    "Count from 3 to 30.": "text with a pattern is guessed best",
+    "Write a Python function that returns the sum of a list.": "code",
+    "Tell me a short story about a fox.": "in prose fewer guesses come true",
+}
+"""Questions that the bundled model can answer, worded as it has learnt them, and what each shows."""
+EXPLAIN, EXPLAINED = "How does this work?", "on steps of this very model"
 
 ABOUT = "Chat with a language model that guesses several tokens ahead and keeps those it would have written anyway."
 
@@ -36,15 +32,19 @@ class Welcome(Vertical):
 
     @dataclass
     class Picked(Message):
-        """The user picked an example."""
+        """The user picked an example, or a command."""
 
         text: str
 
     def compose(self) -> ComposeResult:
         yield Static(ABOUT, markup=False, classes="about")
         yield Static(markup=False, classes="legend")
-        yield Static("/explain shows how. Try one (click, or Shift+Tab):", markup=False, classes="try")
-        yield OptionList(*(Option(Content(text)) for text in EXAMPLES), compact=True)
+        yield Static("Try one (click, or Shift+Tab):", markup=False, classes="try")
+        rows = {EXPLAIN: EXPLAINED, **EXAMPLES}
+        yield OptionList(
+            *(Option(Content.assemble(text, (f"  {shows}", "$foreground-muted"))) for text, shows in rows.items()),
+            compact=True,
+        )
         yield Static(
             keys_of(self).put_into("{toggle_lookahead} lookahead on or off, any time · {race} race · {help} help"),
             markup=False,
@@ -56,7 +56,7 @@ class Welcome(Vertical):
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
-        self.post_message(self.Picked(EXAMPLES[event.option_index]))
+        self.post_message(self.Picked(["/explain", *EXAMPLES][event.option_index]))
 
 
 def _legend(view: ColourView) -> Content:

@@ -42,9 +42,7 @@ class HeaderBar(Widget):
         left, badge = _fitted(self._left(), badges, width)
         on = self._options.lookahead and (self._model is None or self._model.lookahead_supported)
         return Content.assemble(
-            (left, "bold"),
-            " " * (width - cell_len(left) - cell_len(badge)),
-            (badge, self._badge_style(on)),
+            (left, "bold"), " " * (width - cell_len(left) - cell_len(badge)), (badge, self._badge_style(on))
         )
 
     def _badge_style(self, on: bool) -> str:

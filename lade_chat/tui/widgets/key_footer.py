@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from rich.cells import cell_len
 from textual.app import ComposeResult
+from textual.binding import ActiveBinding
 from textual.events import Resize
 from textual.widgets import Footer
-from textual.widgets._footer import FooterKey
+
+from lade_chat.tui.terminal.textual_private import FooterKey, is_footer_ready
 
 _BLANKS = 3
 """Before a key, between it and its words, and behind them."""
 
 
 class KeyFooter(Footer):
-    """Of the bindings in their order as many as there is room for; clicked, a key is pressed."""
+    """Of the bindings in their order as many as there is room for; clicked, a key is pressed.
 
-    def __init__(self) -> None:
+    ``actions`` returns those of the screen and the application that fit what is going on, the most important first;
+    without it they are all that are to be shown. Those of the focused widget come before them.
+    """
+
+    def __init__(self, actions: Callable[[], Sequence[str]] | None = None) -> None:
         super().__init__(show_command_palette=False)
+        self._actions = actions
 
     def compose(self) -> ComposeResult:
         # Not by way of Footer.compose: it binds every key to a reactive that lets go of none for as long as it lasts.
-        if not self._bindings_ready:
+        if not is_footer_ready(self):
             return
         shown: dict[str, FooterKey] = {}
-        for _, binding, enabled, tooltip in self.screen.active_bindings.values():
-            if binding.show and binding.action not in shown:
+        for _, binding, enabled, tooltip in self._offered():
+            if binding.action not in shown:
                 display = self.app.get_key_display(binding)
                 shown[binding.action] = FooterKey(
                     binding.key, display, binding.description, binding.action, disabled=not enabled, tooltip=tooltip
@@ -36,6 +45,14 @@ class KeyFooter(Footer):
             if room >= 0:
                 key.set_reactive(FooterKey.compact, False)
                 yield key
+
+    def _offered(self) -> list[ActiveBinding]:
+        bindings = list(self.screen.active_bindings.values())
+        if self._actions is None:
+            return [each for each in bindings if each.binding.show]
+        own = [each for each in bindings if each.binding.show and each.node not in (self.screen, self.app)]
+        by_action = {each.binding.action.removeprefix("app."): each for each in reversed(bindings)}
+        return [*own, *(by_action[action] for action in self._actions() if action in by_action)]
 
     def on_resize(self, _event: Resize) -> None:
         self.refresh(recompose=True)

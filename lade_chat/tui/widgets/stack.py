@@ -1,9 +1,9 @@
-"""A column of widgets that accepts children at any time, even before it is mounted."""
+"""A column of widgets that accepts children at any time, and a scroll that follows its end."""
 
 from __future__ import annotations
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
 
 
@@ -38,3 +38,20 @@ class Stack(Vertical):
             self.remove_children()
         else:
             self._early.clear()
+
+
+class FollowScroll(VerticalScroll, can_focus=False):
+    """Content starts at the top until it fills the height; an anchored scroll alone would start at the bottom."""
+
+    def __init__(self, *widgets: Widget) -> None:
+        super().__init__()
+        self.column = Stack("follow-column")
+        for widget in widgets:
+            self.column.add(widget)
+
+    def compose(self) -> ComposeResult:
+        yield self.column
+
+    def follow(self) -> None:
+        """Go to the end and stay there, until the user scrolls away."""
+        self.anchor()

@@ -11,7 +11,7 @@ from textual.timer import Timer
 from lade_chat.presentation.metrics import Part, fit
 from lade_chat.presentation.stages import PREFILL, STAGES
 from lade_chat.protocol.events import Loading
-from lade_chat.tui.widgets.tooltips import ExplainedLine
+from lade_chat.tui.widgets.metric_lines import ExplainedLine
 
 HINT_SECONDS = 4.0
 BESIDE = "  │  "
@@ -85,8 +85,4 @@ class StatusBar(ExplainedLine):
 def bar(share: float, width: int) -> list[tuple[str, str]]:
     """A progress bar of ``width`` cells and the percentage after it."""
     full = round(share * max(width, 0))
-    return [
-        ("━" * full, "$success"),
-        ("━" * (max(width, 0) - full), "$surface-lighten-3"),
-        (f" {share:4.0%}", ""),
-    ]
+    return [("━" * full, "$success"), ("━" * (max(width, 0) - full), "$surface-lighten-3"), (f" {share:4.0%}", "")]

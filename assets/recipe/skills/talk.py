@@ -1,0 +1,143 @@
+"""Talk: greetings, the model itself, the application, its keys and ideas; and everything else, which it declines.
+
+A topic is many ways to ask one thing, a few ways to say it, and what a right reply must mention. A topic file holds
+blocks of lines, parted by empty lines. `ask:` lines are questions, `then:` lines shorter ones for the middle of a
+conversation, `say:` lines replies (`\\n` breaks the line), `need:` lines words that a right reply holds, one of them
+where ` / ` parts several. They tell the topic's replies from those of others. `vary:` lines are questions with many
+choices in each, for training alone.
+
+A topic may also give names to what it is about, ` / ` between them: `thing:` names one thing, `things:` several,
+`key:` a key, `do:` what somebody wants to do. Each name fits every frame of its kind in wording/frames.txt;
+`then_thing:` and so on are the frames for the middle of a conversation. The frame decides the side of the split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assets.recipe import words
+from assets.recipe.conversation import Check, Exchange, mentions
+from assets.recipe.draw import Draw
+from assets.recipe.words import TEXTS, read_wording
+
+_WORDING, _DECLINING = read_wording("greetings"), read_wording("declining")
+_FRAMES = read_wording("frames")
+_KINDS = ("thing", "things", "key", "do")
+# What is asked about, by the name of the wording that asks it; `personal` questions have no subject.
+_SUBJECTS: dict[str, tuple[str, ...]] = {
+    **{family: tuple(lines[0].split(" / ")) for family, lines in read_wording("unknowns").items()},
+    "cities": words.CITIES, "animals": words.ANIMALS, "foods": words.FOODS, "words": words.WORDS,
+    "jobs": words.JOBS, "colours": words.COLOURS, "personal": ("",),
+}  # fmt: skip
+# Families whose subjects fit the questions of `about` too.
+_NAMED = ("people", "countries", "places", "science", "history", "health", "law", "finance", "maths", "tools",
+          "opinions", "works", "sports")  # fmt: skip
+# Families of many subjects and questions are drawn more often than the others.
+_OFTEN = {"people": 2, "countries": 2, "science": 4, "history": 3, "advice": 4, "texts": 2, "errands": 2, "personal": 3}
+_FAMILIES = tuple(name for name in _SUBJECTS if name != "phrases" for _ in range(_OFTEN.get(name, 1)))
+_INSERTS = {"languages": "phrases", "languages_code": "programs"}
+_HELLO = ("Hello {n}! [How can I help?|What can I do for you?]", "Nice to meet you, {n}. [What shall we do?|How can I "
+          "help?]", "Hi {n}! What would you like to do?")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Topic:
+    """Questions and replies that belong together; `needs` are the words a right reply holds.
+
+    `names` are what it is called, each with the kind of frames that it fits.
+    """
+
+    asks: tuple[str, ...]
+    varied: tuple[str, ...]
+    follow_ups: tuple[str, ...]
+    replies: tuple[str, ...]
+    needs: tuple[str, ...]
+    names: tuple[tuple[str, str], ...]
+
+
+def read_topics(name: str) -> tuple[Topic, ...]:
+    """The topics of one file in the topics folder."""
+    text = (TEXTS / "topics" / f"{name}.txt").read_text(encoding="utf-8")
+    return tuple(_topic(block) for block in text.split("\n\n") if block.startswith("ask: "))
+
+
+def _topic(block: str) -> Topic:
+    fields: dict[str, list[str]] = {key: [] for key in ("ask", "vary", "then", "say", "need", *_KINDS)}
+    for line in block.strip().split("\n"):
+        key, _, value = line.partition(": ")
+        fields[key].append(value.replace("\\n", "\n"))
+    names = tuple((kind, name) for kind in _KINDS for line in fields[kind] for name in line.split(" / "))
+    asks, varied, follow_ups, replies, needs = (tuple(fields[key]) for key in ("ask", "vary", "then", "say", "need"))
+    return Topic(asks, varied, follow_ups, replies, needs, names)
+
+
+TOPICS = read_topics("itself") + read_topics("things")
+APPLICATION = read_topics("keys") + read_topics("ideas")
+_CLOSINGS = read_topics("closings")
+
+
+def _exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
+    """The topic asked, by its own question or one of its names in a frame, and answered; in a short form if it may."""
+    short = follow_up and bool(topic.follow_ups or topic.names)
+    own = topic.follow_ups if short else topic.asks
+    if not topic.names or (own and draw.chance(0.5)):
+        ask = draw.ask(own, () if short else topic.varied)
+    else:
+        kind, name = draw.any(topic.names)
+        ask = draw.ask(_FRAMES[f"then_{kind}" if short else kind], t=name)
+    return Exchange(ask, draw.say(topic.replies), mentions(*topic.needs), short)
+
+
+def _introduction(draw: Draw) -> list[Exchange]:
+    name = draw.name()
+    if draw.chance(0.15):
+        return [Exchange(draw.ask(_WORDING["both"], n=name), f"Your name is {name}.", mentions(name))]
+    hello = draw.say(_HELLO, n=name)
+    exchanges = [Exchange(draw.asked(_WORDING, "my_name", n=name), hello, mentions(name))]
+    if draw.chance(0.6):
+        reply = draw.say(("Your name is {n}.", "You are {n}.", "You told me that your name is {n}."), n=name)
+        exchanges.append(Exchange(draw.ask(_WORDING["ask_name"]), reply, mentions(name), True))
+    return exchanges
+
+
+def greetings(draw: Draw) -> list[Exchange]:
+    """A greeting or a question about the model itself, perhaps with another after it."""
+    if draw.chance(0.2):
+        return _introduction(draw)
+    first, second = draw.rng.sample(TOPICS, 2)
+    exchanges = [_exchange(draw, first)]
+    return [*exchanges, _exchange(draw, second, True)] if draw.chance(0.35) else exchanges
+
+
+def application(draw: Draw) -> list[Exchange]:
+    """One to three questions about the application, the later ones often short."""
+    first, *others = draw.rng.sample(APPLICATION, draw.any((1, 1, 1, 2, 2, 3)))
+    return [_exchange(draw, first)] + [_exchange(draw, topic, draw.chance(0.6)) for topic in others]
+
+
+def closing(draw: Draw) -> Exchange:
+    """How a conversation ends: thanks, praise or goodbye."""
+    return _exchange(draw, draw.any(_CLOSINGS))
+
+
+def declines() -> Check:
+    """The reply owns up and names the way to a larger model."""
+    return mentions("--model_path", "small")
+
+
+def _beyond(draw: Draw) -> str:
+    """A question of some family about one or two of its subjects."""
+    family = draw.any(_FAMILIES)
+    asks = _DECLINING["about" if family in _NAMED and draw.chance(0.35) else family]
+    subject, other = draw.any(_SUBJECTS[family]), draw.any(_SUBJECTS[family])
+    insert = draw.any(_SUBJECTS[_INSERTS[family]]) if family in _INSERTS else ""
+    return draw.ask(asks, t=subject, u=other, p=insert)
+
+
+def declining(draw: Draw) -> list[Exchange]:
+    """A question beyond the model, perhaps insisted on."""
+    reply = " ".join(draw.say(_DECLINING[part]) for part in ("sorry", "can", "larger"))
+    exchanges = [Exchange(_beyond(draw), reply, declines())]
+    if draw.chance(0.15):
+        exchanges.append(Exchange(draw.ask(_DECLINING["but"]), draw.say(_DECLINING["still"]), declines(), True))
+    return exchanges

@@ -1,0 +1,130 @@
+"""Ledger: what guessing has saved or lost against plain decoding, and the rests that keep its losses bounded."""
+
+from __future__ import annotations
+
+TAX = 0.02
+"""The share of plain decoding's time that guessing may lose in the long run."""
+OPENING = 4.0
+"""The balance to begin with, in plain steps."""
+MAX_BALANCE = 8.0
+"""Savings beyond this are not kept, so that no text is slow because the one before it was fast."""
+MAX_MARGIN = 0.04
+"""The gain that a step has to promise where its text has earned nothing; none at a full stake."""
+OUTLIER = 4.0
+"""What a step takes beyond this many times its expected cost is booked only if the next one is as late: a process that
+was held up once is not the decoder's doing."""
+WARM_UPS = 3
+"""Late steps with a model that are booked as expected: the first ones pay for what later ones reuse."""
+MAX_DEBT = 4.0
+"""More is not paid back: a hiccup of the machine would end guessing for hundreds of tokens, and the step cost learns
+what steps truly take."""
+STAKE = 4.0
+"""The plain steps that guessing may lose at the beginning of a text."""
+RETRY_STAKE = 1.0
+"""The same after a rest."""
+PRIOR_TRUST_TOKENS = 10.0
+"""The accepted tokens that are taken to have been expected, and to have come true, before any were."""
+TRUST_DECAY = 0.97
+IDLE_STEPS = 8
+"""After so many steps in which nothing was worth verifying, the sources rest; so long is the first rest."""
+MAX_REST_STEPS = 128
+
+
+class Ledger:
+    """An account in plain steps: what tokens would have cost plainly, less what they did cost.
+
+    Guessing is allowed while the balance is positive. The balance grows by :data:`TAX` a token and never exceeds
+    :data:`MAX_BALANCE`. So the time of any run of steps is at most 1 + TAX times that of plain decoding, and beyond
+    that MAX_BALANCE plain steps (:data:`OPENING` at first) and what two steps can lose; but of what one run loses, no
+    more than :data:`MAX_DEBT` is paid back, and the first late steps with a model are not counted.
+
+    Attributes:
+        balance: in plain steps.
+        overhead: seconds of a plain step outside the model, as seen in steps in which nothing was looked for.
+    """
+
+    def __init__(self) -> None:
+        self.balance, self.overhead = OPENING, 5e-5
+        # If the last step over several tokens was late, and how much of its time was not booked.
+        self._late, self._held = False, 0.0
+        self._warm_ups = WARM_UPS
+
+    def book(self, tokens: int, cost: float, expected: float | None = None) -> float:
+        """Book a step; returns its gain in plain steps.
+
+        Args:
+            tokens: those that it emitted.
+            cost: its time, in plain steps.
+            expected: the cost expected of a step over several tokens; None for a plain one.
+        """
+        booked = cost
+        if expected is not None:
+            was_late, self._late = self._late, cost > OUTLIER * expected
+            if self._late and self._warm_ups:
+                self._warm_ups -= 1
+                self._late, booked = False, expected
+            elif self._late:
+                held = cost - OUTLIER * expected
+                booked += self._held if was_late else -held
+                self._held = 0.0 if was_late else held
+        gain = tokens - booked
+        self.balance = max(-MAX_DEBT, min(MAX_BALANCE, self.balance + gain + TAX * tokens))
+        return gain
+
+    def note_overhead(self, seconds: float) -> None:
+        """Follow the overhead of resting steps; one outlier hardly counts."""
+        self.overhead += 0.1 * (min(seconds, 2 * self.overhead) - self.overhead)
+
+
+class Stake:
+    """What guessing may still lose in one text, and the rests that are due once it is lost.
+
+    While guessing does not pay, rests get longer and longer; nothing is looked for in them.
+
+    Attributes:
+        left: the plain steps that may still be lost.
+        trust: the share of the accepted tokens expected that came true in this text.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger, self.left = ledger, STAKE
+        self._idle, self._resting, self._next_length = 0, 0, IDLE_STEPS
+        self.trust, self._expected, self._accepted = 1.0, PRIOR_TRUST_TOKENS, PRIOR_TRUST_TOKENS
+        self._at_rest = STAKE
+
+    @property
+    def margin(self) -> float:
+        """The gain over a plain step that a step has to promise, as a share: the less was earned, the more."""
+        return MAX_MARGIN * (1 - max(0.0, self.left) / MAX_BALANCE)
+
+    def rests(self, *, has_window: bool) -> bool:
+        """Return True if the next step belongs to a rest; idle sources beside a window begin none."""
+        if self._resting == 0:
+            lost = self._ledger.balance <= 0 or self.left <= 0
+            if lost or (self._idle >= IDLE_STEPS and not has_window):
+                # One idle step awake between two rests, unless it finds something.
+                self._idle, self._resting = IDLE_STEPS - 1, self._next_length
+                self._next_length = min(2 * self._next_length, MAX_REST_STEPS)
+                self._at_rest = self.left = max(self.left, RETRY_STAKE)
+        if self._resting == 0:
+            return False
+        self._resting -= 1
+        return True
+
+    def book(self, gain: float) -> None:
+        """Count the gain of a step awake, in plain steps; whoever has earned one rests but shortly next time."""
+        self.left = min(MAX_BALANCE, self.left + gain)
+        if self.left >= self._at_rest + 1:
+            self._next_length = IDLE_STEPS
+
+    def count_verified(self, expected: float, accepted: int) -> None:
+        """Compare the accepted tokens expected of a step with those that it had."""
+        self._expected = TRUST_DECAY * self._expected + expected
+        self._accepted = TRUST_DECAY * self._accepted + accepted
+        self.trust = min(1.0, self._accepted / self._expected)
+        if accepted:
+            self._idle = 0
+
+    def count_idle(self) -> None:
+        """Count a step awake in which nothing was worth verifying."""
+        self._idle += 1

@@ -1,0 +1,1 @@
+"""Quantised weights for steps on a CPU."""

@@ -1,0 +1,210 @@
+"""Int8: linear layers with eight-bit weights and activations, multiplied as integers.
+
+Weights have a scale for each output channel, activations one for each row. Sums of integers are exact in any order, so
+a row's product is the same bit for bit however many rows stand beside it, which no floating-point kernel promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NoReturn, Self, TypeVar
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+from transformers.pytorch_utils import Conv1D
+
+from decoding.model.torch_private import int8_product, pack_int8
+
+METHODS = ("int8",)
+MAX_INT8 = 127
+NARROW_MAX = 64
+"""Largest weight on processors without VNNI, whose kernels add two products of 8 bits in 16: 2 · 255 · 64 < 2¹⁵."""
+_TINY = 1e-30
+"""Least scale of a row, so that a row of zeros is not divided by zero."""
+
+_Module = TypeVar("_Module", bound=nn.Module)
+Notify = Callable[[int, int], None]
+
+
+class Int8Linear(nn.Module):
+    """A linear layer with packed eight-bit weights. It cannot be trained or saved; copies share the weights."""
+
+    def __init__(self, weight: torch.Tensor, bias: torch.Tensor | None, shared: _ScaledRows) -> None:
+        """
+        Args:
+            weight: shape (out, in).
+            bias: shape (out,).
+            shared: the last rows scaled, shared by the layers of a model.
+        """
+        super().__init__()
+        self.bias: torch.Tensor | None
+        self.scales: torch.Tensor
+        self.out_features, self.in_features = weight.shape
+        largest, weight = max_weight(), weight.detach().float()
+        scales = torch.linalg.vector_norm(weight, torch.inf, dim=1).clamp_min_(_TINY).div_(largest)
+        self._packed, self._shared = pack_int8((weight / scales[:, None]).round_().to(torch.int8), scales), shared
+        self.register_buffer("scales", scales)
+        self.register_buffer("bias", None if bias is None else bias.detach().float())
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Keep dtypes as they are. Raises NotImplementedError for another device."""
+        return _stay_on_cpu(self, fn)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
+        scaled, scale = self._shared.of(rows)
+        product = int8_product(scaled, self._packed, 1 / MAX_INT8).mul_(scale)
+        if self.bias is not None:
+            product.add_(self.bias)
+        return product.to(rows.dtype)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Int8Linear:
+        other = object.__new__(type(self))
+        other.__dict__ = {**self.__dict__, "_buffers": dict(self._buffers)}
+        return other
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise NotImplementedError(_NOT_SAVED)
+
+    def _save_to_state_dict(self, *args: object) -> NoReturn:
+        raise NotImplementedError(_NOT_SAVED)
+
+
+_NOT_SAVED = "a model quantised to int8 is not saved: save the original, and quantise it once loaded"
+
+
+class RowEmbedding(nn.Module):
+    """An embedding stored in another dtype than that in which the model runs."""
+
+    def __init__(self, weight: torch.Tensor, dtype: torch.dtype) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim = weight.shape
+        self.dtype = dtype
+        # A buffer: the dtype of a model's first parameter is taken for that of its activations.
+        self.register_buffer("weight", weight.detach())
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """Follow the model's dtype in what it returns. Raises NotImplementedError for another device."""
+        self.dtype = fn(torch.empty(0, dtype=self.dtype)).dtype
+        return _stay_on_cpu(self, fn)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return the embeddings of token ids, shape (…, width)."""
+        return nn.functional.embedding(ids, self.get_buffer("weight")).to(self.dtype)
+
+
+def _stay_on_cpu(module: _Module, fn: Callable[[torch.Tensor], torch.Tensor]) -> _Module:
+    if fn(torch.empty(0)).device.type != "cpu":
+        raise NotImplementedError("a model quantised to int8 stays on the CPU")
+    return module
+
+
+class _ScaledRows:
+    """The rows last scaled: the layers that read one tensor (query, key and value; gate and up) follow each other."""
+
+    def __init__(self) -> None:
+        self._last: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+
+    def of(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return rows between -1 and 1, and the scale of each, shape (…, 1), both float32."""
+        # Read and set as one value, since threads may share a model.
+        last = self._last
+        if last is not None and last[0] is rows and not rows.requires_grad:
+            return last[1], last[2]
+        wide = rows.float()
+        scale = torch.linalg.vector_norm(wide, torch.inf, dim=-1, keepdim=True).clamp_min_(_TINY)
+        scaled = wide / scale
+        # Kept only where nothing else writes to it: outside of inference the rows may be parts of a graph.
+        self._last = (rows, scaled, scale) if rows.is_inference() else None
+        return scaled, scale
+
+
+def quantize(
+    model: PreTrainedModel,
+    method: str = "int8",
+    *,
+    dtype: torch.dtype | None = None,
+    on_layer: Notify = lambda done, total: None,
+) -> None:
+    """Quantise a model's linear layers in place, one after another, so that memory falls on the way.
+
+    Embeddings, norms, and experts held as one tensor keep their precision. Activations between the layers have that of
+    ``dtype``; float32 is the most exact and, on processors without bfloat16, the fastest.
+
+    Args:
+        model: any causal language model of transformers, on the CPU.
+        method: "int8", the only one.
+        dtype: of the activations; None for the model's. The embedding stays stored as it is.
+        on_layer: called with the number of layers done and their total.
+
+    Raises:
+        ValueError: the method is unknown.
+        NotImplementedError: the model is not on the CPU, is quantised, split over processes, or has no linear layers.
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
+    layers = list(_layers(model))
+    _check(model, layers)
+    shared, embedding, runs_in = _ScaledRows(), model.get_input_embeddings(), dtype or model.dtype
+    if type(embedding) is nn.Embedding:
+        stored = embedding.weight.bfloat16() if _fits_bfloat16(embedding.weight) else embedding.weight
+        if stored.dtype != runs_in:
+            model.set_input_embeddings(RowEmbedding(stored, runs_in))
+    del embedding
+    for done in range(len(layers)):
+        # Popped, so that nothing here holds the weights of a layer that is done.
+        parent, name, layer = layers.pop()
+        weight = layer.weight.t() if isinstance(layer, Conv1D) else layer.weight
+        setattr(parent, name, Int8Linear(weight, layer.bias, shared).train(layer.training))
+        on_layer(done + 1, done + 1 + len(layers))
+    nn.Module.to(model, runs_in)
+
+
+def _layers(model: nn.Module) -> Iterator[tuple[nn.Module, str, Any]]:
+    for parent in model.modules():
+        for name, child in parent._modules.items():
+            plain = type(getattr(child, "weight", None)) in (nn.Parameter, torch.Tensor)
+            if type(child) in (nn.Linear, Conv1D) and plain:
+                yield parent, name, child
+
+
+def _check(model: PreTrainedModel, layers: list[tuple[nn.Module, str, Any]]) -> None:
+    """Raise NotImplementedError unless the model can be quantised."""
+    if getattr(model, "is_quantized", False) or any(isinstance(module, Int8Linear) for module in model.modules()):
+        raise NotImplementedError("the model is quantised already")
+    devices = {parameter.device.type for parameter in model.parameters()}
+    if devices != {"cpu"}:
+        raise NotImplementedError(f"int8 is for models on a CPU; this one is on {', '.join(sorted(devices))}")
+    if not layers:
+        raise NotImplementedError(f"{type(model).__name__} has no linear layers to quantise")
+    max_weight()
+
+
+def _fits_bfloat16(weight: torch.Tensor) -> bool:
+    """Return True if nothing is lost by storing a weight in bfloat16, as when it came from such a checkpoint."""
+    return weight.dtype == torch.float32 and all(torch.equal(part, part.bfloat16()) for part in weight.split(4096))
+
+
+@lru_cache(maxsize=1)
+def max_weight() -> int:
+    """Return the largest weight whose products this processor sums exactly.
+
+    Raises:
+        NotImplementedError: this build of PyTorch has no such kernel.
+    """
+    for largest in (MAX_INT8, NARROW_MAX):
+        weight = torch.full((64, 256), largest, dtype=torch.int8)
+        weight[::2] *= -1
+        ones = torch.ones(3, 256)
+        try:
+            found = int8_product(ones, pack_int8(weight, torch.ones(64)), 1 / MAX_INT8)
+        except (AttributeError, RuntimeError) as error:
+            raise NotImplementedError("this build of PyTorch has no kernel for int8 on this processor") from error
+        if torch.allclose(found, ones @ weight.float().t(), rtol=1e-5):
+            return largest
+    raise NotImplementedError("this processor's int8 kernel does not sum exactly")

@@ -1,0 +1,1 @@
+"""Other engines as methods of the benchmark, on the same weights."""

@@ -1,0 +1,77 @@
+"""``lade-chat models``: the models at hand with their sizes, and short names for them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lade_chat.cli.exit_codes import epilog
+from lade_chat.cli.flags.arguments import Json
+from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.presentation.sanitize import printable
+from lade_chat.settings import file
+from lade_chat.settings.models import at_hand
+from lade_chat.settings.settings import Settings
+from lade_chat.store.sqlite.files import default_folder
+
+EPILOG = epilog("""
+lade-chat models
+lade-chat models qwen=Qwen/Qwen2.5-0.5B-Instruct
+lade-chat -m qwen
+lade-chat models qwen=
+""")
+
+
+@with_some_options(without=[field.name for field in dataclasses.fields(SharedOptions)], settings=())
+def models(
+    context: typer.Context,
+    options: SharedOptions,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME=PATH_OR_HUB_ID]...", help="Short names to keep for -m; NAME= removes one."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the models in folders here, downloaded ones and recent ones, or give one a short name."""
+    if assignments:
+        _name(context.obj, assignments)
+    else:
+        _list(context.obj, as_json=as_json)
+
+
+def _name(settings: Settings, assignments: list[str]) -> None:
+    """Write the short names to the settings file. Raises typer.BadParameter, SettingsError."""
+    names: dict[str, str | None] = {}
+    for assignment in assignments:
+        name, equals, path = (part.strip() for part in assignment.partition("="))
+        if not equals or not name:
+            raise typer.BadParameter(f"'{assignment}' is not of the form NAME=PATH_OR_HUB_ID (NAME= removes a name)")
+        if not path and name not in settings.aliases:
+            raise typer.BadParameter(f"there is no short name {name}")
+        # A folder means the same in other working directories.
+        names[name] = str(folder.resolve()) if path and (folder := Path(path).expanduser()).is_dir() else path or None
+    file.change(settings.path, names, table=file.ALIASES)
+    sys.stderr.write(f"{printable(str(settings.path))} saved\n")
+
+
+def _list(settings: Settings, *, as_json: bool) -> None:
+    chosen = settings.get("data_dir")
+    found = at_hand(Path(str(chosen)).expanduser() if chosen else default_folder())
+    if as_json:
+        rows = [{"path": each.path, "about": each.about} for each in found]
+        sys.stdout.write(json.dumps({"models": rows, "aliases": dict(settings.aliases)}) + "\n")
+        return
+    names = {path: name for name, path in settings.aliases.items()}
+    width = max((len(printable(each.path)) for each in found), default=0)
+    for each in found:
+        name = f" · -m {names.pop(each.path)}" if each.path in names else ""
+        sys.stdout.write(f"{printable(each.path):{width}}  {each.about}{printable(name)}\n")
+    for path, name in names.items():
+        sys.stdout.write(printable(f"{path:{width}}  -m {name}") + "\n")
+    if not found and not names:
+        sys.stdout.write("No models here, downloaded or opened before. --model-path takes any folder or hub id.\n")

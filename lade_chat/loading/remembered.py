@@ -1,0 +1,81 @@
+"""Findings about models on this machine, kept in the user's cache folder so that no start pays for them again.
+
+Everything can be found anew, so errors in reading or writing the files are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from lade_chat.atomic_write import atomic_write
+
+MAX_ENTRIES = 50
+"""Entries of a file; the oldest is dropped first."""
+_CHECK_VERSION = 1
+"""Increment when steps over several branches or their check change, to check again."""
+_IRRELEVANT_KEYS = ("_name_or_path", "transformers_version")
+
+
+def cache_file(name: str) -> Path:
+    """Return the path of a file of findings, which may not exist."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("lade-chat", appauthor=False) / f"{name}.json"
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return a file's entries, the oldest first; none if it cannot be read."""
+    try:
+        entries = json.loads(cache_file(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return entries if isinstance(entries, dict) else {}
+
+
+def write(name: str, key: str, value: Any) -> None:
+    """Add an entry to a file as the newest."""
+    entries = read(name)
+    entries.pop(key, None)
+    entries[key] = value
+    with suppress(OSError):
+        atomic_write(cache_file(name), json.dumps(dict(list(entries.items())[-MAX_ENTRIES:]), indent=1).encode())
+
+
+def digest_of(model: Any) -> str:
+    """Return the model's class with a digest of its configuration, its attention and the classes of its modules."""
+    config = model.config
+    shape = {name: value for name, value in config.to_dict().items() if name not in _IRRELEVANT_KEYS}
+    kinds = sorted({f"{type(module).__module__}.{type(module).__qualname__}" for module in model.modules()})
+    described = json.dumps([shape, getattr(config, "_attn_implementation", None), kinds], sort_keys=True, default=str)
+    return f"{type(model).__name__} {sha256(described.encode()).hexdigest()[:16]}"
+
+
+def lookahead_support(model: Any) -> tuple[bool, str | None]:
+    """Return the model's support for lookahead, and the reason if there is none.
+
+    Its masks are checked once for each architecture, configuration, dtype and version of the libraries. Code that
+    came with a checkpoint is always checked, since it may change without a sign.
+    """
+    import decoding
+
+    key = _check_key(model)
+    known = key is not None and read("mask-checks").get(key) is True
+    support = decoding.lookahead_support(model, checked=known)
+    if support.supported and key is not None and not known:
+        write("mask-checks", key, True)
+    return support.supported, support.reason
+
+
+def _check_key(model: Any) -> str | None:
+    """Everything that the masks depend on; None for code that is not transformers' own."""
+    import torch
+    import transformers
+
+    if not type(model).__module__.startswith("transformers.models."):
+        return None
+    versions = f"torch {torch.__version__} | transformers {transformers.__version__} | check {_CHECK_VERSION}"
+    return f"{digest_of(model)} | {model.device.type} | {model.dtype} | {versions}"

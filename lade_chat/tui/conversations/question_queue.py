@@ -1,0 +1,54 @@
+"""Questions that wait for the model, or for the reply before them."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from lade_chat.tui.conversations.session import Asked, ConversationSession
+
+
+class QuestionQueue:
+    """First in, first asked; those that were stored while they wait leave the store again when they are taken back."""
+
+    def __init__(self, session: ConversationSession) -> None:
+        self._session = session
+        self._waiting: deque[Asked] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, asked: Asked, *, stored: bool) -> None:
+        """Add a question; with ``stored`` one that waits is on disk meanwhile."""
+        if stored and asked.question is not None and asked.instead_of is None:
+            asked = self._session.enqueue(asked.question, asked.draft)
+        self._waiting.append(asked)
+
+    def next(self) -> Asked:
+        """Take the oldest. Raises IndexError if none waits."""
+        return self._waiting.popleft()
+
+    def take_back(self) -> str | None:
+        """Take back the newest typed question; return its text, None if none can be taken back."""
+        if not self._waiting or self._waiting[-1].typed is None:
+            return None
+        asked = self._waiting.pop()
+        self._session.take_back(asked)
+        return asked.typed
+
+    def withdraw(self) -> str:
+        """Take all back; return what was typed, a question a line."""
+        text = "\n".join(asked.typed for asked in self._waiting if asked.typed is not None)
+        for asked in reversed(self._waiting):
+            self._session.take_back(asked)
+        self._waiting.clear()
+        return text
+
+    @property
+    def questions(self) -> tuple[str | None, ...]:
+        """Those that wait; None for a reply to continue."""
+        return tuple(asked.question for asked in self._waiting)
+
+    @property
+    def turns(self) -> set[int | None]:
+        """The turns that store them."""
+        return {asked.turn for asked in self._waiting}

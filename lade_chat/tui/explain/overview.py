@@ -1,0 +1,117 @@
+"""The first pages, token, step and the reason to guess; and the last, the reply in metrics and the method in brief."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from textual.content import Content
+
+from lade_chat.protocol.tutorial import Beginning, Comparison
+from lade_chat.tui.explain.page import LABEL, MUTED, Page, Room
+from lade_chat.tui.inspector.view import shown
+from lade_chat.tui.theme.tint import VERIFIED
+
+TITLE = "What this is about"
+
+
+def beginning_pages(walk: Beginning, model: str) -> list[Page]:
+    """``model``: what answers, in a few words."""
+
+    def question(room: Room) -> list[Content]:
+        return [
+            Content.styled("You ask:", MUTED),
+            *_wrapped([shown(token) for token in walk.question], room),
+            Content(""),
+            Content.styled(f"{len(walk.question)} tokens · a dot stands for a blank, ↵ for a line break", MUTED),
+        ]
+
+    def answerer(room: Room) -> list[Content]:
+        return [
+            *question(room),
+            Content(""),
+            Content.assemble(("Answering: ", MUTED), model),
+            Content.styled("What you will see are steps that it has just taken.", MUTED),
+        ]
+
+    return [
+        Page(
+            TITLE,
+            "A language model writes tokens: words, or pieces of words."
+            " Plain decoding takes a step for every token, and a step is a run of the whole model.",
+            question,
+        ),
+        Page(
+            TITLE,
+            "A step over ten tokens takes a large model little longer than a step over one."
+            " So lookahead decoding guesses tokens to come, and has several guesses checked in each step.",
+            answerer,
+        ),
+    ]
+
+
+def _wrapped(tokens: list[str], room: Room) -> list[Content]:
+    """Tokens with bars between them, broken into lines."""
+    lines, line = list[str](), ""
+    for token in tokens:
+        grown = f"{line} │ {token}" if line else token
+        if line and len(grown) > room.width:
+            lines.append(line)
+            grown = token
+        line = grown
+    return [Content(each) for each in (*lines, line)]
+
+
+def comparison_pages(walk: Comparison) -> list[Page]:
+    """The two ways side by side, and the whole in three lines."""
+    steps = f"Plain decoding took {walk.plain_steps} steps for this text, lookahead decoding {walk.lookahead_steps}."
+    if walk.identical:
+        same = "Both wrote the same, token for token."
+    else:
+        same = "Where the two part, two tokens were so near a tie that rounding decided."
+    count, verified = len(walk.lookahead), _verified(walk)
+    share = f"{verified} of the {count} tokens {'was' if verified == 1 else 'were'} guessed and verified."
+    return [
+        Page("The whole reply", f"{steps} {same} {share}", partial(_tinted, walk)),
+        Page(
+            "The whole in three lines",
+            "That is all of it. In the chat, tinted tokens are guesses that were verified.",
+            _recap,
+        ),
+    ]
+
+
+def _verified(walk: Comparison) -> int:
+    return sum(token.origin != "plain" for token in walk.lookahead)
+
+
+def _others(walk: Comparison) -> str:
+    """Explain the tokens that were not candidates: one per step, unless a candidate ended the reply."""
+    own = len(walk.lookahead) - _verified(walk)
+    begin = f"The model itself added {own}: one a step"
+    if own == walk.lookahead_steps:
+        return f"{begin}." + (" The last one ends the reply and is not seen." if walk.ended else "")
+    if walk.ended:
+        return f"{begin}, but in the last a guess was already the unseen token that ends the reply."
+    return f"{begin}, but in the last a guess was already the last token looked at."
+
+
+def _tinted(walk: Comparison, room: Room) -> list[Content]:
+    """The end of the reply, as much as there is room for, verified tokens tinted; and the rest of the metrics."""
+    text = Content.assemble(
+        *((token.text, "" if token.origin == "plain" else VERIFIED) for token in walk.lookahead)
+    ).wrap(room.width)
+    others = Content.styled(_others(walk), MUTED).wrap(room.width)
+    left = room.height - len(others)
+    if len(text) > left:
+        text = [Content.styled("…", MUTED), *text[len(text) - max(left - 1, 0) :]]
+    return [*text, *([Content("")] if len(text) < left else []), *others]
+
+
+def _recap(room: Room) -> list[Content]:
+    rows = (
+        ("n-gram", "n tokens in a row, kept as a guess"),
+        ("verified", "a guess that is the model's own choice"),
+        ("the text", "the model's own choices, and nothing else"),
+    )
+    lines = [Content.assemble((f"{name:<{LABEL + 3}}", "bold"), words) for name, words in rows]
+    return [line for each in lines for line in (each, Content(""))]

@@ -1,0 +1,57 @@
+"""Interfaces of Textual that it does not document and the screen needs, all in one place.
+
+Tested with Textual 8.2.8, as the range in pyproject.toml says; tests/tui/test_textual_private.py names what is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.content import Content
+from textual.driver import Driver
+from textual.widgets import Checkbox, Footer
+from textual.widgets._footer import FooterKey
+from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+
+__all__ = ["FooterKey", "TextCheckbox", "XTermParser"]
+
+
+class TextCheckbox(Checkbox):
+    """A checkbox that can be read without colours, and in any: ``[X]`` or ``[ ]``."""
+
+    @property
+    def _button(self) -> Content:
+        return Content.styled("[X]" if self.value else "[ ]", self.get_visual_style("toggle--button"))
+
+
+def app_of(driver: Driver) -> App[Any]:
+    """Return the application that a driver serves."""
+    return driver._app
+
+
+def key_parser(driver: Driver) -> XTermParser:
+    """Return a parser for the terminal's input, which logs what it reads if the driver does."""
+    return XTermParser(driver._debug)
+
+
+def write_through(driver: Driver, write: Callable[[bytes], object]) -> None:
+    """Have everything that a WebDriver tells its server go through ``write``."""
+    driver._write = write  # type: ignore[attr-defined]
+
+
+def is_footer_ready(footer: Footer) -> bool:
+    """Return True once a footer has been told of the screen's bindings."""
+    return footer._bindings_ready
+
+
+def content_of(block: MarkdownBlock) -> Content:
+    """Return what a block of Markdown shows; empty for one that only holds others."""
+    return block._content
+
+
+def code_of(fence: MarkdownFence) -> Content:
+    """Return a code block's highlighted code, without anything laid over it."""
+    return fence._highlighted_code

@@ -1,0 +1,60 @@
+"""Lines of metrics fitted to their width, and tooltips that explain how each is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.content import Content
+from textual.events import MouseMove
+from textual.widget import Widget
+from textual.widgets import Static
+
+from lade_chat.presentation.metric_help import metric_definitions
+from lade_chat.presentation.metrics import Part, fit, fitting
+
+
+def explain(widget: Widget, *metrics: str) -> None:
+    """Have the widget's tooltip tell how these are measured; without any there is none."""
+    told = metric_definitions(metrics)
+    lines = [Content.assemble((f"{name}: ", "bold"), words) for name, words in told]
+    widget.tooltip = Content("\n").join(lines) if lines else None
+
+
+class ExplainedLine(Widget):
+    """A line of metrics: a pointer that comes to it is told of those that are there."""
+
+    def __init__(self, parts: Sequence[Part] = (), *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id, classes=classes)
+        self.parts: list[Part] = list(parts)
+
+    def on_enter(self) -> None:
+        self.explain_parts()
+
+    def explain_parts(self) -> None:
+        """Have the tooltip tell of the metrics on the line."""
+        shown = [part for part, _ in fitting(self.parts, self.size.width)] if self.parts else []
+        explain(self, *(part.metric for part in shown if part.metric))
+
+
+class MetricRows(Static):
+    """Metrics, one a row: a pointer is told of the one that it rests on."""
+
+    def __init__(self, metrics: Sequence[str], *, id: str) -> None:  # noqa: A002
+        super().__init__(markup=False, id=id)
+        self._metrics = metrics
+        explain(self, *metrics)
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        if 0 <= event.y < len(self._metrics):
+            explain(self, self._metrics[event.y])
+
+
+class MetricLine(ExplainedLine):
+    """One line; what does not fit is left out, the least important first."""
+
+    def show(self, parts: Sequence[Part]) -> None:
+        self.parts = list(parts)
+        self.refresh()
+
+    def render(self) -> Content:
+        return Content(fit(self.parts, self.size.width)) if self.parts else Content("")

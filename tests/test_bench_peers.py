@@ -1,0 +1,48 @@
+"""Peers in the benchmark: their published policies propose, and the text stays the model's own."""
+
+from __future__ import annotations
+
+import pytest
+
+from lade_chat.bench.methods.method import Setup
+from lade_chat.bench.methods.peers import RECYCLING_TREE, SuffixDecoding, TokenRecycling
+from lade_chat.bench.methods.registry import METHODS
+from tests.models import hf_greedy, random_model, random_prompt
+
+
+@pytest.mark.parametrize("name", ["token-recycling", "suffix-decoding"])
+def test_a_peer_gives_the_models_own_text_in_fewer_steps_and_fewer_still_when_warm(name: str) -> None:
+    model, prompt = random_model("llama"), random_prompt(9)
+    [method] = METHODS[name](Setup(model))
+    reply, steps = method.open(None), []
+    for _ in range(2):
+        answer = reply(prompt, 40)
+        assert list(answer.ids) == hf_greedy(model, prompt, 40)
+        assert answer.totals is not None
+        steps.append(answer.totals.steps)
+    assert steps[1] < steps[0] <= 39
+
+
+def test_recycled_successors_fill_the_published_tree() -> None:
+    policy = TokenRecycling()
+    assert len(policy.propose([1], 9)) == 0
+    # Every token's successors are tokens of their own, so that each path of ranks is another text.
+    for token in range(8**5):
+        policy.learn([token], [[8 * token + rank + 1 for rank in range(8)]])
+    tree = policy.propose([0], 9)
+    assert len(tree) == 80
+    assert [tree.depths.count(depth) for depth in range(1, 7)] == [8, 21, 25, 15, 8, 3]
+    assert max(policy.propose([0], 2).depths) == 2
+    assert sum(RECYCLING_TREE.values()) == 80
+
+
+def test_suffixes_propose_the_most_frequent_continuation_of_the_longest_match() -> None:
+    policy = SuffixDecoding()
+    assert policy.propose([1, 2, 3], 9).tokens == []
+    assert policy.propose([1, 2, 3, 4, 9, 1, 2, 3, 5, 9, 1, 2, 3, 4, 8, 1, 2, 3], 9).tokens == [4, 5, 9]
+    # A match of three tokens pays for three candidates, and one of five, in an earlier reply, for five.
+    longer = SuffixDecoding()
+    longer.propose([7], 9)
+    longer.propose([7, *range(10, 30)], 9)
+    assert longer.propose([40, *range(12, 17)], 9).tokens == [17, 18, 19, 20, 21]
+    assert longer.propose([40, *range(12, 17)], 2).tokens == [17, 18]

@@ -1,0 +1,320 @@
+"""Earlier conversations: guessed from by the very same model alone, never once deleted, and the text is the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from safetensors.torch import load_file, save_file
+
+from decoding.planning.ledger import Ledger
+from lade_chat.cli.app import main
+from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.job import Job
+from lade_chat.engine.process.server import EngineServer
+from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply
+from lade_chat.protocol.control import Stop
+from lade_chat.protocol.events import Event, Loaded, ReplyFinished, ReplyStarted, Tokens
+from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelInfo, ModelOptions, Piece, Statistics
+from lade_chat.store.store import Store
+from lade_chat.store.values import Model
+from tests.checkpoints import edit_json, make_qwen2
+from tests.costs import fixed_cost
+from tests.engines import ScriptedEngine
+from tests.store.replies import answer, tokens
+from tests.test_cli import pipe_in
+
+MARK = "f" * 32
+MODEL = Model("tiny", fingerprint=MARK)
+OPTIONS = DecodingOptions(max_new_tokens=20)
+CHEAP = fixed_cost({1: 1.0, 64: 1.05})
+
+
+def user(text: str) -> tuple[Message, ...]:
+    return (Message("user", text),)
+
+
+# --- the store ----------------------------------------------------------------------------------------------------
+
+
+def talked(store: Store, *questions: str, model: Model = MODEL) -> str:
+    conversation = store.begin()
+    for question in questions:
+        conversation.ask(question, model)
+        answer(conversation, f"said to {question}")
+    return conversation.id
+
+
+def remembered(store: Store, **more: int) -> list[str]:
+    return [reply.question for reply in store.earlier_replies(MARK, **more)]
+
+
+def test_the_latest_replies_of_this_model_come_last_and_bounded(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    talked(store, "one", "two")
+    talked(store, "other model", model=Model("tiny", fingerprint="e" * 32))
+    talked(store, "unknown model", model=Model("tiny"))
+    talked(store, "three")
+    running = store.begin()
+    running.ask("four", MODEL)
+    running.grow(tokens("not finished"))
+    running.save()
+    assert remembered(store) == ["one", "two", "three"]
+    assert store.earlier_replies(MARK)[-1].ids == tuple(piece.id for piece in tokens("said to three").pieces)
+    assert remembered(store, max_tokens=7) == ["two", "three"]
+    assert store.earlier_replies("") == ()
+    assert Store(tmp_path, remember=False).earlier_replies(MARK) == ()
+
+
+def test_what_is_deleted_is_not_among_them_until_it_is_restored(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    talked(store, "kept")
+    gone = talked(store, "gone")
+    store.delete(gone)
+    assert remembered(store) == ["kept"]
+    store.restore(gone)
+    assert remembered(store) == ["kept", "gone"]
+
+
+# --- the engine ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = make_qwen2(tmp_path_factory.mktemp("qwen2"))
+    edit_json(folder / "config.json", max_position_embeddings=4096)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> ChatEngine:
+    return loaded(folder)[0]
+
+
+@pytest.fixture(autouse=True)
+def unremembered(request: pytest.FixtureRequest) -> None:
+    """Begin every test with nothing learnt."""
+    if "engine" in request.fixturenames:
+        engine = request.getfixturevalue("engine")
+        run(engine, Remember(mark_of(engine), forget=True))
+
+
+def loaded(folder: Path, dtype: str = "float64") -> tuple[ChatEngine, ModelInfo]:
+    engine = ChatEngine()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lade_chat.engine.chat_engine.with_step_cost", lambda loaded: replace(loaded, step_cost=CHEAP))
+        last = run(engine, Load(ModelOptions(str(folder), device="cpu", dtype=dtype)))[-1]
+    assert isinstance(last, Loaded)
+    return engine, last.model
+
+
+def run(engine: ChatEngine, command: JobCommand) -> list[Event]:
+    return list(engine.handle(Job(command)))
+
+
+def mark_of(engine: ChatEngine) -> str:
+    assert engine._loaded is not None
+    return engine._loaded.info.fingerprint
+
+
+def said(events: Sequence[Event], side: str = "left") -> tuple[int, ...]:
+    return tuple(
+        piece.id for event in events if isinstance(event, Tokens) and event.side == side for piece in event.pieces
+    )
+
+
+def context_tokens(events: Sequence[Event]) -> int:
+    """The text that guesses could come from at the end."""
+    inspections = [event.inspection for event in events if isinstance(event, Tokens) and event.inspection is not None]
+    return dict(inspections[-1].table_sizes)["context"]
+
+
+def ended(events: Sequence[Event], side: str = "left") -> ReplyFinished:
+    return next(event for event in events if isinstance(event, ReplyFinished) and event.side == side)
+
+
+def test_the_text_is_the_same_and_guesses_come_from_what_was_said(engine: ChatEngine) -> None:
+    ask = Reply(user("Tell me of the sea."), OPTIONS)
+    first = run(engine, ask)
+    earlier = EarlierReply("Tell me of the sea.", said(first))
+    run(engine, Remember(mark_of(engine), forget=True))
+    cold = run(engine, ask)
+    run(engine, Remember(mark_of(engine), (earlier,), forget=True))
+    warm = run(engine, ask)
+    assert said(first) == said(cold) == said(warm)
+    assert ended(warm).statistics.steps < ended(cold).statistics.steps
+    assert context_tokens(warm) > context_tokens(cold) == context_tokens(first)
+
+
+def test_another_models_replies_are_never_used(engine: ChatEngine) -> None:
+    ask = Reply(user("Tell me of the sea."), OPTIONS)
+    cold = context_tokens(run(engine, ask))
+    run(engine, Remember(mark_of(engine), forget=True))
+    run(engine, Remember(MARK, (EarlierReply("x", (5, 6, 7) * 20),), forget=True))
+    assert context_tokens(run(engine, ask)) == cold
+
+
+def test_ids_that_the_model_does_not_have_are_left_out(engine: ChatEngine) -> None:
+    ask = Reply(user("Tell me of the sea."), OPTIONS)
+    cold = context_tokens(run(engine, ask))
+    foreign = tuple(EarlierReply("x", ids) for ids in ((5, 10**6), (5, -1), ()))
+    assert run(engine, Remember(mark_of(engine), foreign, forget=True)) == []
+    assert context_tokens(run(engine, ask)) == cold
+
+
+def test_deleting_takes_out_what_was_learnt_and_restoring_brings_it_back(engine: ChatEngine) -> None:
+    ask, mark = Reply(user("Tell me of the sea."), OPTIONS), mark_of(engine)
+    kept, gone = EarlierReply("a", (5, 6, 7) * 10), EarlierReply("b", (8, 9, 10) * 20)
+    sizes = []
+    for replies in ((kept,), (kept, gone), (kept,), (kept, gone)):
+        run(engine, Remember(mark, replies, forget=True))
+        sizes.append(context_tokens(run(engine, ask)))
+    assert sizes[0] == sizes[2] < sizes[1] == sizes[3]
+
+
+def test_a_race_has_not_seen_the_answer_in_an_earlier_conversation(engine: ChatEngine) -> None:
+    question, mark = "Tell me of the sea.", mark_of(engine)
+
+    def steps() -> int:
+        CHEAP.ledger = Ledger()  # it belongs to the model, and outlives a race
+        return ended(run(engine, Compare(user(question), OPTIONS))).statistics.steps
+
+    cold = steps()
+    earlier = EarlierReply(question, said(run(engine, Reply(user(question), OPTIONS))))
+    other = EarlierReply("Another question.", earlier.ids)
+    run(engine, Remember(mark, (earlier,), forget=True))
+    assert steps() == cold
+    run(engine, Remember(mark, (other,), forget=True))
+    assert steps() < cold
+
+
+def test_a_fingerprint_is_that_of_weights_and_tokenizer(folder: Path, engine: ChatEngine, tmp_path: Path) -> None:
+    same, other = make_qwen2(tmp_path / "same"), make_qwen2(tmp_path / "other")
+    weights = load_file(other / "model.safetensors")
+    save_file({name: 1.1 * weight for name, weight in weights.items()}, other / "model.safetensors", {"format": "pt"})
+    edit_json(same / "config.json", max_position_embeddings=4096)
+    assert mark_of(engine) == loaded(same, "float32")[1].fingerprint == loaded(same, "bfloat16")[1].fingerprint
+    assert len({mark_of(engine), loaded(other)[1].fingerprint, ""}) == 3
+
+
+# --- reading ahead ------------------------------------------------------------------------------------------------
+
+LONG = "The sea is wide. " * 40
+
+
+def started(events: Sequence[Event]) -> ReplyStarted:
+    return next(event for event in events if isinstance(event, ReplyStarted))
+
+
+@pytest.mark.parametrize("question", [f"{LONG}Tell me of the sea.", f"{LONG}Tell me of theatres.", LONG[:200]])
+def test_reading_ahead_changes_no_text_and_saves_the_prefill(engine: ChatEngine, question: str) -> None:
+    alone = run(engine, Reply(user(question), OPTIONS))
+    run(engine, Remember(mark_of(engine), forget=True))
+    assert run(engine, Prefill(user(f"{LONG}Tell me of the"), OPTIONS)) == []
+    events = run(engine, Reply(user(question), OPTIONS))
+    assert said(events) == said(alone)
+    start = started(events)
+    assert start.reused_tokens > (start.prompt_tokens // 2 if question.startswith(LONG) else 0)
+
+
+def test_a_race_after_reading_ahead_starts_as_before_the_answer(engine: ChatEngine) -> None:
+    question = user(f"{LONG}Tell me of the sea.")
+    answered = run(engine, Reply(question, OPTIONS))
+    before = run(engine, Compare(question, OPTIONS))
+    reply = Message("assistant", "".join(p.text for e in answered if isinstance(e, Tokens) for p in e.pieces))
+    run(engine, Prefill((*question, reply, Message("user", "And")), OPTIONS))
+    run(engine, Prefill(user("Something else"), OPTIONS))
+    after = run(engine, Compare(question, OPTIONS))
+    for side in ("left", "right"):
+        assert said(before, side) == said(after, side) == said(answered)
+
+
+class PatientEngine:
+    """Reads ahead until it is stopped, and writes down what it carries out."""
+
+    def __init__(self) -> None:
+        self.done: list[object] = []
+
+    def handle(self, job: Job) -> list[Event]:  # type: ignore[override]
+        self.done.append((type(job.command).__name__, job.stopped))
+        return []
+
+
+def test_reading_ahead_ends_when_anything_else_is_asked_and_remembering_is_never_stopped() -> None:
+    engine = PatientEngine()
+    server = EngineServer(lambda: engine, lambda _event: None)  # type: ignore[arg-type, return-value]
+    server.take(Load(ModelOptions()))
+    server.serve_one()
+    server.take(Prefill(user("x")))
+    server.take(Remember(MARK))
+    server.take(Prefill(user("y")))
+    server.take(Prefill(user("z")))
+    server.take(Reply(user("q"), OPTIONS))
+    server.take(Stop())
+    for _ in range(5):
+        server.serve_one()
+    assert engine.done == [("Load", False), ("Remember", False)]
+
+
+# --- the command line ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def talking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedEngine:
+    """An engine that says the same to everything."""
+
+    def answer(job: Job) -> Iterator[Event]:
+        if not isinstance(job.command, Remember):
+            yield Tokens((Piece("hi", "plain", 7, 0),), Statistics())
+            yield ReplyFinished("eos", Statistics())
+
+    monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
+    pipe_in(monkeypatch, b"")
+    loaded = Loaded(ModelInfo("tiny", "cpu", "float32", 1, 512, True, fingerprint=MARK))
+    engine = ScriptedEngine(answer, lambda _job: iter([loaded]))
+    monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda _options: engine)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "taken"),
+    [
+        ([], [], 1),
+        (["--no-save"], [], 0),
+        ([], ["--no-save"], 0),
+        ([], ["--raw"], 0),
+        ([], ["--no-remember"], 0),
+    ],
+)
+def test_ask_takes_what_was_said_unless_it_is_told_not_to(
+    talking: ScriptedEngine, first: list[str], second: list[str], taken: int
+) -> None:
+    assert main(["ask", "one", *first]) == 0
+    assert main(["ask", "two", *second]) == 0
+    found = [command for command in talking.commands if isinstance(command, Remember)]
+    assert found == [Remember(MARK, (EarlierReply("one", (7,)),))] * taken
+
+
+def test_the_setting_turns_it_off(talking: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LADE_CHAT_REMEMBER", "off")
+    assert main(["ask", "one"]) == main(["ask", "two"]) == 0
+    assert not any(isinstance(command, Remember) for command in talking.commands)
+
+
+def test_a_batch_passes_its_tables_from_line_to_line(
+    engine: ChatEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.cli.running.batch.make_engine", lambda _options: engine)
+    monkeypatch.setattr(
+        "lade_chat.cli.running.batch.load", lambda *_: ModelInfo("tiny", "cpu", "float64", 1, 512, True)
+    )
+    prompts, answers = tmp_path / "prompts.txt", tmp_path / "answers.jsonl"
+    prompts.write_text("Tell me of the sea.\nTell me of the sea.\n")
+    command = ["ask", "--batch", str(prompts), "-o", str(answers), "--max-new-tokens", "20"]
+    assert main(command) == 0
+    first, second = (msgspec.json.decode(line) for line in answers.read_bytes().splitlines())
+    assert first["text"] == second["text"]
+    assert second["steps"] < first["steps"]

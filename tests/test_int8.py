@@ -1,0 +1,172 @@
+"""Int8: exact products, independent rows, and the same text with lookahead on and off."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from decoding import AutoregressiveDecoder, LookaheadConfig, LookaheadDecoder, SamplingConfig, quantize
+from decoding.quantization.int8 import Int8Linear, RowEmbedding, max_weight
+from decoding.runner import runner_of
+from lade_chat.loading.checkpoint import bundled_model_path
+from tests.costs import NEARLY_FREE, budgeted
+from tests.grid import PROMPT, with_few_tokens
+from tests.loads import load, refusal
+from tests.models import CONFIGS, random_model, random_prompt
+
+LENGTH = 40
+
+
+def layer_of(model: Any) -> Int8Linear:
+    return next(module for module in model.modules() if isinstance(module, Int8Linear))
+
+
+@torch.inference_mode()
+def test_rows_do_not_depend_on_the_rows_beside_them() -> None:
+    model = quantize_copy(random_model("llama").float())
+    layer = layer_of(model)
+    rows = torch.randn(1, 33, layer.in_features)
+    expected = layer(rows)
+    for count in (1, 2, 3, 5, 8, 16):
+        for first in range(0, 33 - count, 7):
+            assert torch.equal(layer(rows[:, first : first + count].clone()), expected[:, first : first + count])
+
+
+@torch.inference_mode()
+def test_products_are_those_of_the_rounded_numbers() -> None:
+    model = random_model("llama").float()
+    layer = model.lm_head
+    rows = 3 * torch.randn(5, layer.in_features)
+    rows[2] = 0
+    found = layer_of_linear(layer)(rows)
+    scale = rows.abs().amax(1, keepdim=True).clamp_min(1e-30) / 127
+    scales = layer.weight.abs().amax(1) / max_weight()
+    integers = (rows / scale).round().double() @ (layer.weight / scales[:, None]).round().double().t()
+    torch.testing.assert_close(found.double(), integers * scale * scales)
+    assert (found - layer(rows)).norm() < 0.03 * layer(rows).norm()
+
+
+@pytest.mark.parametrize("family", sorted(CONFIGS))
+def test_on_and_off_say_the_same(family: str) -> None:
+    model = random_model(family)
+    quantize(model)
+    prompt = random_prompt(11)
+    expected = tokens_of(AutoregressiveDecoder(model), prompt)
+    assert tokens_of(LookaheadDecoder(model, LookaheadConfig(5, 4, 5)), prompt) == expected
+    assert tokens_of(budgeted(model, NEARLY_FREE), prompt) == expected
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "gpt_neox", "gemma3"])
+@pytest.mark.parametrize("settings", [{"temperature": 0.8, "top_k": 5}, {"temperature": 1.2, "top_p": 0.9}], ids=str)
+def test_a_seed_draws_the_same_text_on_and_off(family: str, settings: dict[str, Any]) -> None:
+    model = with_few_tokens(family)
+    quantize(model)
+    sampling = SamplingConfig(seed=7, **settings)
+    expected = tokens_of(AutoregressiveDecoder(model), PROMPT, sampling)
+    assert tokens_of(budgeted(model, NEARLY_FREE), PROMPT, sampling) == expected
+
+
+def test_all_linear_layers_are_quantised_and_other_kernels_step_aside() -> None:
+    model, done = random_model("gpt2").float(), list[tuple[int, int]]()
+    before = model.get_input_embeddings().weight.clone()
+    quantize(model, "int8", on_layer=lambda *progress: done.append(progress))
+    layers = [module for module in model.modules() if isinstance(module, Int8Linear)]
+    assert len(layers) == 3 * 4 + 1
+    assert done == [(index, 13) for index in range(1, 14)]
+    assert torch.equal(model.get_input_embeddings().weight, before)
+    assert not runner_of(model).linear_kernels().enabled()
+
+
+def test_an_embedding_from_bfloat16_stays_as_small_as_it_was() -> None:
+    model = random_model("llama").float()
+    weight = model.get_input_embeddings().weight
+    weight.data.copy_(weight.bfloat16())
+    ids = torch.tensor([[1, 5, 3]])
+    expected = model.get_input_embeddings()(ids)
+    quantize(model)
+    embedding = model.get_input_embeddings()
+    assert isinstance(embedding, RowEmbedding)
+    assert embedding.get_buffer("weight").dtype == torch.bfloat16
+    assert torch.equal(embedding(ids), expected)
+    assert model.dtype == torch.float32
+
+
+def test_activations_can_be_wider_than_the_embedding() -> None:
+    model = random_model("llama").bfloat16()
+    quantize(model, dtype=torch.float32)
+    assert model(torch.tensor([[1, 5, 3]])).logits.dtype == model.dtype == torch.float32
+    assert model.get_input_embeddings().weight.dtype == torch.bfloat16
+    model.double()
+    assert model(torch.tensor([[1, 5, 3]])).logits.dtype == torch.float64
+    with pytest.raises(NotImplementedError, match="stays on the CPU"):
+        model.to("meta")
+
+
+def test_a_copy_says_the_same_and_a_change_is_noticed() -> None:
+    model = random_model("qwen2")
+    quantize(model)
+    ids = torch.tensor([random_prompt(6)])
+    assert torch.equal(copy.deepcopy(model)(ids).logits, model(ids).logits)
+    edition = runner_of(model).refresh().edition
+    assert runner_of(model).refresh().edition == edition
+    layer_of(model).scales.mul_(2)
+    assert runner_of(model).refresh().edition == edition + 1
+
+
+@torch.no_grad()
+def test_rows_changed_in_place_are_read_anew() -> None:
+    layer = layer_of(quantize_copy(random_model("llama").float()))
+    rows = torch.randn(1, 3, layer.in_features)
+    first = layer(rows)
+    rows.mul_(2)
+    torch.testing.assert_close(layer(rows), 2 * first)
+
+
+def test_refusals(tmp_path: Path) -> None:
+    model = random_model("llama").float()
+    with pytest.raises(ValueError, match="must be one of int8, not 'int3'"):
+        quantize(model, "int3")
+    with pytest.raises(NotImplementedError, match="on a CPU; this one is on meta"):
+        quantize(random_model("llama").to("meta"))
+    quantize(model)
+    with pytest.raises(NotImplementedError, match="quantised already"):
+        quantize(model)
+    with pytest.raises(NotImplementedError, match="is not saved"):
+        model.save_pretrained(tmp_path)
+    with pytest.raises(NotImplementedError, match="no linear layers"):
+        quantize(random_model("llama").model.embed_tokens)
+
+
+def quantize_copy(model: Any) -> Any:
+    other = copy.deepcopy(model)
+    quantize(other)
+    return other
+
+
+def layer_of_linear(layer: nn.Linear) -> Int8Linear:
+    from decoding.quantization.int8 import _ScaledRows
+
+    return Int8Linear(layer.weight, layer.bias, _ScaledRows())
+
+
+def tokens_of(decoder: Any, prompt: list[int], sampling: SamplingConfig | None = None) -> list[int]:
+    steps = decoder.generate(prompt, max_new_tokens=LENGTH, sampling=sampling)
+    return [token for step in steps for token in step.tokens]
+
+
+def test_the_chat_quantises_what_it_loads() -> None:
+    loaded = load(None, quantize="int8")
+    assert loaded.info.dtype == "int8"
+    assert loaded.info.parameters == load(None).info.parameters
+    assert loaded.info.lookahead_supported
+    assert isinstance(loaded.model.lm_head, Int8Linear)
+    for options, message in (
+        ({"quantize": "int4"}, "--quantize knows only int8."),
+        ({"quantize": "int8", "compiled": True}, "--quantize does not go with --compile, --device-map or several"),
+    ):
+        assert message in refusal(str(bundled_model_path()), **options)

@@ -1,0 +1,183 @@
+"""Never slower: whatever the model says and steps take, lookahead decoding loses no more than the ledger allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from random import Random
+from typing import Any
+
+import pytest
+
+from decoding import LookaheadDecoder, Session, Step, StepCost
+from decoding.planning import plan as plan_module
+from decoding.planning.budget import select
+from decoding.planning.ledger import MAX_BALANCE, MAX_DEBT, OPENING, TAX, WARM_UPS, Ledger, Stake
+from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
+
+FLAT = {1: 1.0, 128: 1.0}
+"""The probe's belief: guesses cost nothing."""
+CYCLE = {token: 10 + (token - 9) % 7 for token in range(10, 17)}
+
+
+class Machine:
+    """A machine on which steps take what the test says, on a clock of its own."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        cost: Callable[[int], float],
+        looking: float = 0.0,
+        speed: Callable[[int], float] = lambda position: 1.0,
+    ) -> None:
+        """
+        Args:
+            cost: the seconds of a step over so many tokens.
+            looking: the seconds that it takes to look for candidates.
+            speed: by the place in the text, a factor of all times.
+        """
+        self.now, self.speed = 0.0, speed
+        for module in ("request", "decoder", "lookahead"):
+            monkeypatch.setattr(f"decoding.{module}.perf_counter", lambda: self.now)
+        read, look_ahead = Session.read, Session.look_ahead
+
+        def timed_read(session: Session, count: int) -> Any:
+            self.now += cost(1) * speed(len(session.ids))
+            return read(session, count)
+
+        def timed_look_ahead(session: Session, inputs: Any) -> Any:
+            self.now += cost(len(inputs)) * speed(len(session.ids))
+            return look_ahead(session, inputs)
+
+        def timed_select(*arguments: Any) -> Any:
+            self.now += looking
+            return select(*arguments)
+
+        monkeypatch.setattr(Session, "read", timed_read)
+        monkeypatch.setattr(Session, "look_ahead", timed_look_ahead)
+        monkeypatch.setattr(plan_module, "select", timed_select)
+
+
+def times(machine: Machine, decoder: LookaheadDecoder, prompts: Iterable[list[int]], count: int) -> tuple[float, float]:
+    """Seconds of all replies, each in a session of its own, and of plain decoding; the prompts' are left out."""
+    taken = plain = 0.0
+    for prompt in prompts:
+        steps: list[Step] = list(decoder.generate(prompt, max_new_tokens=count, eos_token_ids=()))
+        taken += sum(step.seconds for step in steps if not step.prefill)
+        emitted = sum(len(step.tokens) for step in steps if not step.prefill)
+        plain += sum(machine.speed(len(prompt) + 1 + at) for at in range(emitted))
+    return taken, plain
+
+
+MODELS = {
+    "guesses fail": lambda: random_model("llama", positions=512),
+    "guesses are right": lambda: successor_model(CYCLE),
+    "now this, now that": lambda: reciting_model(
+        [*range(3, 20)] * 2 + Random(5).choices(range(3, VOCABULARY), k=40) + [*range(3, 20)] * 4
+    ),
+}
+COSTS: dict[str, Callable[[int], float]] = {
+    "three times": lambda tokens: 1.0 if tokens == 1 else 3.0,
+    "a tenth a token": lambda tokens: 0.9 + 0.1 * tokens,
+    "as believed": lambda tokens: 1.0,
+    "now cheap, now dear": lambda tokens: 1.0 if tokens % 2 else 2.0,
+}
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("model", MODELS)
+def test_no_text_on_no_machine_takes_longer_than_the_ledger_allows(
+    monkeypatch: pytest.MonkeyPatch, model: str, cost: str
+) -> None:
+    """One long text, then short ones in sessions of their own; the belief beforehand is that guesses are free."""
+    machine = Machine(monkeypatch, COSTS[cost], looking=0.05)
+    decoder = LookaheadDecoder(MODELS[model](), cost=StepCost(FLAT))
+    worst = max(COSTS[cost](tokens) for tokens in range(1, 98))
+    prompts = [[3, 4, 5, 6, 10, 11, 12], [10, 11, 12, 13]]
+    long = times(machine, decoder, prompts, 120)
+    short = times(machine, decoder, prompts * 2, 20)
+    for taken, plain in (long, tuple(map(sum, zip(long, short, strict=True)))):
+        assert taken <= (1 + TAX) * plain + OPENING + 2 * worst
+    if cost == "as believed" and model == "guesses are right":
+        assert long[0] < 0.4 * long[1]
+
+
+@pytest.mark.parametrize("factor", [0.5, 3.0])
+def test_a_machine_that_turns_slower_or_faster_deceives_it_but_little(
+    monkeypatch: pytest.MonkeyPatch, factor: float
+) -> None:
+    machine = Machine(monkeypatch, COSTS["three times"], 0.01, lambda at: factor if at // 60 % 2 else 1.0)
+    model = random_model("llama", positions=512)
+    taken, plain = times(machine, LookaheadDecoder(model, cost=StepCost(FLAT)), [random_prompt(9)], 240)
+    assert taken <= (1 + TAX) * plain + 3 * (OPENING + 3)
+    machine = Machine(monkeypatch, COSTS["as believed"], 0.01, lambda at: factor if at // 60 % 2 else 1.0)
+    taken, plain = times(machine, LookaheadDecoder(successor_model(CYCLE), cost=StepCost(FLAT)), [[10, 11, 12]], 240)
+    assert taken < 0.5 * plain
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_run_of_steps_loses_no_more_than_balance_and_tax(seed: int) -> None:
+    """Random luck, text by text: the bound holds from every step to every later one."""
+    draw, ledger = Random(seed), Ledger()
+    regrets, regret = [0.0], 0.0
+    for _ in range(30):
+        stake, luck, dear = Stake(ledger), draw.random(), 1 + 3 * draw.random()
+        for _ in range(draw.randrange(10, 200)):
+            if stake.rests(has_window=draw.random() < 0.3):
+                tokens, cost = 1, 1.0
+                ledger.book(1, 1.0)
+            else:
+                tokens, cost = (1 + 4 * (draw.random() < luck), dear)
+                stake.book(ledger.book(tokens, cost, dear))
+            regret += cost - tokens * (1 + TAX)
+            regrets.append(regret)
+    lowest = 0.0
+    for each in regrets:
+        lowest = min(lowest, each)
+        assert each - lowest <= MAX_BALANCE + 4
+    assert max(regrets) <= OPENING + 4
+
+
+def test_where_guessing_only_loses_it_is_tried_less_and_less() -> None:
+    ledger = Ledger()
+    stake, lost = Stake(ledger), []
+    for _ in range(4000):
+        resting = stake.rests(has_window=False)
+        gain = ledger.book(1, 1.0 if resting else 1.5)
+        if not resting:
+            stake.book(gain)
+        lost.append(-gain)
+    assert sum(lost[:400]) < OPENING + TAX * 400 + 1
+    assert sum(lost[2000:]) < TAX * 2000
+
+
+def test_what_was_held_up_by_something_else_is_not_booked_in_full() -> None:
+    once, always = Ledger(), Ledger()
+    for ledger in (once, always):
+        for _ in range(WARM_UPS):
+            ledger.book(1, 36.0, 1.5)  # the first late steps pay for what later ones reuse
+            assert ledger.balance > OPENING - 2
+        before = ledger.balance
+        ledger.book(3, 36.0, 1.5)
+        assert before - 3.5 < ledger.balance < before
+    once.book(1, 1.5, 1.5)
+    once.book(3, 36.0, 1.5)
+    always.book(3, 36.0, 1.5)
+    assert always.balance == -MAX_DEBT < once.balance
+
+
+def test_the_less_a_text_has_earned_the_more_a_step_has_to_promise() -> None:
+    stake, margins = Stake(Ledger()), list[float]()
+    for _ in range(10):
+        margins.append(stake.margin)
+        stake.book(2.0)
+    assert margins == sorted(margins, reverse=True)
+    assert margins[0] > 0 == margins[-1]
+
+
+def test_estimates_are_trusted_as_far_as_they_come_true() -> None:
+    bold, right = Stake(Ledger()), Stake(Ledger())
+    for _ in range(40):
+        bold.count_verified(2.0, 1)
+        right.count_verified(2.0, 2)
+    assert bold.trust == pytest.approx(0.5, abs=0.05)
+    assert right.trust == pytest.approx(1.0, abs=0.05)

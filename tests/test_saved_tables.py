@@ -1,0 +1,122 @@
+"""Draft tables that begin with earlier texts, or come from a file: they change the speed and never the text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import msgspec
+import pytest
+
+from decoding import DraftTables, Origin, Session
+from decoding.drafting.context import MAX_TOKENS
+from tests.costs import NEARLY_FREE, budgeted
+from tests.models import hf_greedy, random_model, random_prompt
+
+
+def reply(session: Session, prompt: list[int], count: int = 24) -> tuple[list[int], int]:
+    steps = list(budgeted(session.model, NEARLY_FREE).generate(prompt, max_new_tokens=count, session=session))
+    return [token for step in steps for token in step.tokens], len(steps)
+
+
+def learnt_session() -> Session:
+    session = Session(random_model("llama"))
+    reply(session, random_prompt(19))
+    return session
+
+
+def test_a_session_that_remembers_an_answer_gives_it_again_in_fewer_steps() -> None:
+    model, prompt = random_model("llama"), random_prompt(19)
+    expected, cold = hf_greedy(model, prompt, 24), Session(model)
+    said, steps = reply(cold, prompt)
+    warm = Session(model)
+    warm.remember([random_prompt(40, seed=3), [*prompt, *said]])
+    again, fewer = reply(warm, prompt)
+    assert said == again == expected
+    assert fewer < steps
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_tables_change_the_text(seed: int) -> None:
+    model, prompt = random_model("qwen2"), random_prompt(19, seed)
+    session, draw = Session(model), Random(seed)
+    session.remember([[draw.choice(prompt) for _ in range(80)] for _ in range(5)])
+    for token in prompt:
+        session.tables[Origin.SUCCESSOR].learn_rows([token], [draw.sample(range(50), 4)], [[9.0, 2.0, 1.0, 0.0]])
+    assert reply(session, prompt)[0] == hf_greedy(model, prompt, 24)
+
+
+def test_nothing_is_left_of_a_text_that_is_no_longer_remembered() -> None:
+    session = learnt_session()
+    gone, other = [token for token in range(10, 60) if token not in session.ids][:2]
+    after = next(iter(session.tables[Origin.CONTEXT].continuations(session.ids[:2], 1)))[1]
+    for texts, expected in (([[1, gone, 3], [other, 5]], [[3]]), ([[other, 5]], [])):
+        session.remember(texts)
+        context = session.tables[Origin.CONTEXT]
+        assert [list(path) for _, path in context.continuations([gone], 4)] == expected
+        assert [list(path) for _, path in context.continuations([other], 4)] == [[5]]
+        assert next(iter(context.continuations(session.ids[:2], 1)))[1] == after
+    assert session.tables.sizes()[Origin.SUCCESSOR] == session.tables.sizes()[Origin.TRAJECTORY] == 0
+
+
+def test_of_many_texts_the_latest_are_remembered() -> None:
+    draw, session = Random(0), learnt_session()
+    texts = [[draw.randrange(50) for _ in range(draw.randrange(900))] for _ in range(100)]
+    session.remember([*texts, [7, 7, 8]])
+    context = session.tables[Origin.CONTEXT]
+    assert MAX_TOKENS // 2 < len(context) <= MAX_TOKENS
+    assert [8] in [list(path) for _, path in context.continuations([7, 7], 1)]
+
+
+@pytest.mark.parametrize("text", [[3, -1], [10**6]])
+def test_ids_that_the_model_lacks_are_refused(text: list[int]) -> None:
+    session = learnt_session()
+    before = session.tables.sizes()
+    with pytest.raises(ValueError, match="ids that are not among the model's"):
+        session.remember([[1, 2], text])
+    assert session.tables.sizes() == before
+
+
+def test_saved_tables_propose_what_they_proposed(tmp_path: Path) -> None:
+    session = learnt_session()
+    session.tables.save(tmp_path / "tables")
+    assert [path.name for path in tmp_path.iterdir()] == ["tables"]
+    tables = DraftTables.load(tmp_path / "tables")
+    assert tables.acceptance.estimates == pytest.approx(session.tables.acceptance.estimates)
+    other = Session(session.model, tables=tables)
+    assert other.tables is tables
+    for (_, path), (_, loaded) in zip(session.tables.path_tables[:1], tables.path_tables[:1], strict=True):
+        assert path.start(session.ids) == loaded.start(session.ids)
+    for (_, table), (_, again) in zip(session.tables.token_tables, tables.token_tables, strict=True):
+        assert [table.after(token) for token in session.ids] == [again.after(token) for token in session.ids]
+    again_said, _ = reply(other, random_prompt(19))
+    assert again_said == hf_greedy(session.model, random_prompt(19), 24)
+
+
+def test_tables_of_another_vocabulary_are_refused() -> None:
+    tables = DraftTables()
+    tables.bind(7)
+    with pytest.raises(ValueError, match="a model of 7 ids"):
+        Session(random_model("llama"), tables=tables)
+    with pytest.raises(ValueError, match="cannot be saved"):
+        DraftTables().save("nowhere")
+
+
+def test_broken_files_are_refused_with_one_line(tmp_path: Path) -> None:
+    session, path = learnt_session(), tmp_path / "tables"
+    session.tables.save(path)
+    whole = path.read_bytes()
+    parsed = msgspec.msgpack.decode(whole)
+    broken = [b"", b"nonsense", whole[:-9], whole[9:], msgspec.msgpack.encode({**parsed, "version": 99})]
+    for entries in ({"context": [5, -2]}, {"context": [10**9]}, {"context": 3}, {"context": [True]}):
+        broken.append(msgspec.msgpack.encode({**parsed, "entries": entries}))
+    for entry in ([5], [5, [1], []], [5, [], []], [5, [1], ["a"]], [-9, [1], [1.0]], 5):
+        broken.append(msgspec.msgpack.encode({**parsed, "entries": {"successor": [entry]}}))
+    broken.append(msgspec.msgpack.encode({**parsed, "acceptance": [[-1.0]]}))
+    for content in broken:
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="holds no draft tables that can be used") as caught:
+            DraftTables.load(path)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(OSError, match="nothing"):
+        DraftTables.load(tmp_path / "nothing")

@@ -1,0 +1,74 @@
+"""Work over a whole vocabulary gives what transformers' processors and torch's own functions give, at any size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from decoding import SamplingConfig
+from decoding.sampling.gumbel import gumbel
+from decoding.sampling.sampler import ProcessorSampler
+from decoding.sampling.vocabulary import Truncation, argmax, largest
+
+SIZES = (8, 97, 4096, 5000, 50_257)
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"temperature": 0.8},
+    {"temperature": 0.8, "top_k": 50},
+    {"temperature": 1.3, "top_k": 7, "top_p": 0.8},
+    {"top_p": 0.9},
+    {"temperature": 3.0, "top_p": 0.99},
+    {"min_p": 0.05},
+    {"temperature": 0.7, "top_k": 40, "top_p": 0.95, "min_p": 0.1},
+)
+
+
+def row_of(size: int, seed: int = 0) -> torch.Tensor:
+    return 3 * torch.randn(size, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_largest_are_those_of_topk_and_the_first_of_equals_is_taken(size: int) -> None:
+    rows = torch.stack([row_of(size, seed) for seed in range(3)])
+    for count in (1, 4, 50):
+        values, places = largest(rows, min(count, size))
+        assert torch.equal(values, rows.topk(min(count, size)).values)
+        assert torch.equal(rows.gather(1, places), values)
+    rows[0, [size // 2, size - 1]] = rows[1, [1, size // 3]] = 99.0
+    rows[2] = 1.0
+    assert argmax(rows).tolist() == [size // 2, 1, 0]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_draw_is_the_largest_sum_of_noise_and_what_the_processors_leave(size: int, settings: dict[str, Any]) -> None:
+    processors = SamplingConfig(**settings, seed=0).processors()
+    before, truncation = Truncation.ending(processors)
+    assert before == 0
+    tokens, unused = torch.arange(size), torch.zeros(1, 1, dtype=torch.long)
+    for seed in range(4):
+        row = row_of(size, seed)
+        scores = processors(unused, row[None].clone())[0].double()  # type: ignore[arg-type]
+        for position in (0, 7):
+            noisy = scores + gumbel(seed, torch.tensor(position), tokens)
+            assert truncation.draw(row, position, seed) == int(noisy.argmax())
+
+
+def test_processors_before_the_truncation_are_run_and_others_end_it() -> None:
+    processors = SamplingConfig(temperature=0.5, typical_p=0.9, top_k=3, repetition_penalty=1.5, seed=0).processors()
+    assert Truncation.ending(processors) == (len(processors), Truncation())
+    processors = SamplingConfig(temperature=0.5, top_p=0.9, suppress_tokens=[3], seed=0).processors()
+    assert Truncation.ending(processors) == (1, Truncation(0.5, top_p=0.9))
+    row = torch.full((300,), -9.0)
+    row[[3, 5]] = torch.tensor([20.0, 9.0])
+    assert ProcessorSampler(processors, 1).sample(row, [1]) == 5
+
+
+def test_equal_scores_are_all_left_by_top_k_and_taken_in_order_by_top_p() -> None:
+    row = torch.zeros(2000)
+    row[[1500, 20]] = 1.0
+    row[[100, 900, 1999]] = 0.5
+    drawn = {Truncation(temperature=0.1, top_k=3).draw(row, position, 0) for position in range(3000)}
+    assert drawn == {20, 100, 900, 1500, 1999}
+    assert {Truncation(temperature=0.01, top_p=0.4).draw(row, position, 0) for position in range(20)} == {20}

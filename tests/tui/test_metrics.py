@@ -1,0 +1,174 @@
+"""Every metric on the screen tells how it is measured, and the lines around the chat show what fits whole."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import pytest
+from textual.widget import Widget
+from textual.widgets import OptionList
+
+from lade_chat.presentation.metric_help import METRIC_HELP, metric_definitions
+from lade_chat.presentation.metrics import fit, reply_parts, sizes_name
+from lade_chat.protocol.events import ComparisonFinished, EngineLost, Tokens
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Sizes
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.prompt.editor import Prompt
+from lade_chat.tui.reply.tinted_text import Chunk
+from lade_chat.tui.transcript.turn import AttachedText
+from lade_chat.tui.widgets.header_bar import HeaderBar
+from lade_chat.tui.widgets.key_footer import KeyFooter
+from lade_chat.tui.widgets.metric_lines import ExplainedLine
+from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
+from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
+
+METRIC = re.compile(r"\d ?(tok|ms\b|s\b|x\b|×|%|steps?\b|tokens?\b|n-grams?\b)|\d/\d|█|━")
+NO_METRICS = (Chunk, AttachedText, Prompt, OptionList, HeaderBar)
+"""What people and models say, and what was chosen rather than measured."""
+PLAIN = tuple((token,) for step in FUNCTION for token in step)
+
+
+def metrics(app: ChatApp) -> list[Widget]:
+    """The widgets on the screen that show a metric."""
+    found = []
+    for widget in app.screen.query("*"):
+        if isinstance(widget, NO_METRICS) or any(child.display for child in widget.children) or not widget.size:
+            continue
+        lines = widget.render_lines(widget.size.region)
+        if METRIC.search("\n".join(line.text for line in lines)):
+            found.append(widget)
+    return found
+
+
+def explained(widget: Widget) -> bool:
+    if isinstance(widget, ExplainedLine):
+        widget.explain_parts()  # as where a pointer comes to it
+    return bool(widget.tooltip) and any(words in str(widget.tooltip) for words in METRIC_HELP.values())
+
+
+async def test_every_metric_of_the_chat_tells_how_it_is_measured(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(160, 50), debug=True) as (app, pilot):
+        await say(app, pilot, "Hello")
+        told = statistics(FUNCTION, debug=True)
+        engine.tell(*streamed(FUNCTION[:8]), Tokens(pieces(FUNCTION[8:], 8), told, inspection=INSPECTED_STEP))
+        await sees(pilot, "412 n-grams", "one four seven")
+        running = metrics(app)
+        assert len(running) == 7  # the status line, the panel's two columns, four views of the step
+        assert all(map(explained, running)), [widget for widget in running if not explained(widget)]
+        engine.tell(finished(FUNCTION, debug=True))
+        await sees(pilot, "SUMMARY", "ready")
+        ended = metrics(app)
+        assert len(ended) == 9  # and below the reply its own, and the summary
+        assert all(map(explained, ended)), [widget for widget in ended if not explained(widget)]
+
+
+async def test_of_metrics_in_rows_the_one_below_the_pointer_is_told(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(160, 50), debug=True) as (app, pilot):
+        await sees(pilot, "speed-up over plain", "n-grams in the pool")
+        rows = app.screen.query_one("#debug-metrics")
+        for row, line in enumerate(rows.render_lines(rows.size.region)):
+            await pilot.hover(rows, offset=(2, row))
+            metric, _, words = str(rows.tooltip).partition(": ")
+            assert METRIC_HELP[metric] == words
+            assert line.text.startswith(metric.replace("tokens/step", "tokens per step"))
+
+
+async def test_every_metric_of_a_race_tells_how_it_is_measured(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(120, 30)) as (app, pilot):
+        app.chat_screen.prompt.put("Hello")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
+        engine.tell(*streamed(PLAIN, side="right", lookahead=False)[1:])
+        engine.tell(finished(PLAIN, side="right", lookahead=False), ComparisonFinished(2.94, identical=True))
+        await sees(pilot, "identical", "51 steps")
+        found = metrics(app)
+        assert len(found) == 5  # two tracks, two lines of metrics, the result
+        assert all(map(explained, found)), [widget for widget in found if not explained(widget)]
+
+
+def test_every_metric_of_a_reply_has_its_words_and_there_are_none_without_a_metric() -> None:
+    parts = [*reply_parts(statistics(FUNCTION)), *reply_parts(statistics(FUNCTION), "eos")]
+    assert all(part.metric in METRIC_HELP for part in parts if re.search(r"\d", part.forms[0]))
+    with pytest.raises(KeyError):
+        metric_definitions(["no such metric"])
+
+
+@pytest.mark.parametrize("sizes", [None, Sizes()])
+def test_a_lesser_metric_is_left_out_before_another_is_shortened(sizes: Sizes | None) -> None:
+    told = msgspec.structs.replace(statistics(FUNCTION, sizes=sizes), sampling=Sampling(temperature=0.7, seed=3))
+    for parts in (reply_parts(told), reply_parts(told, "eos")):
+        for width in range(30, 200):
+            line = fit(parts, width)
+            whole = f"lookahead ON {sizes_name(sizes)}" in line
+            assert whole or not any(extra in line for extra in ("first token", "context", "now", "tokens in"))
+
+
+@pytest.mark.parametrize("debug", [False, True])
+async def test_one_place_says_whether_lookahead_is_on(engine: ScriptedEngine, debug: bool) -> None:
+    async with opened(engine, size=(110, 30), debug=debug) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION, debug=True), finished(FUNCTION, debug=True))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await wait_until(pilot, lambda: screen_text(app).count("lookahead ON") == 1)
+
+
+@pytest.mark.parametrize("width", [30, 50, 66, 80, 100])
+async def test_the_footer_shows_keys_whole_and_the_most_important_first(engine: ScriptedEngine, width: int) -> None:
+    async with opened(engine, size=(width, 24)) as (app, pilot):
+        await sees(pilot, "^l Lookahead")
+        names = ["Lookahead", "Race", "Commands", "Settings", "Help", "Chats", "Quit"]
+        await wait_until(pilot, lambda: shown_keys(app) == names[: len(shown_keys(app))])
+        used = len(screen_text(app).splitlines()[-1].rstrip())
+        following = names[len(shown_keys(app)) :]
+        assert not following or used + 6 + len(following[0]) > width
+        await pilot.resize_terminal(130, 24)
+        await wait_until(pilot, lambda: shown_keys(app) == names)
+
+
+@pytest.mark.parametrize("width", [60, 80, 160])
+async def test_the_footer_follows_what_is_going_on(engine: ScriptedEngine, width: int) -> None:
+    async with opened(engine, size=(width, 24), model=None) as (app, pilot):
+        await wait_until(pilot, lambda: {"Commands", "Settings", "Lookahead"} <= set(shown_keys(app)))
+        engine.load()
+        await say(app, pilot, "Hello")
+        running = ["Stop", "Pause", "Step", "Lookahead", "Commands"]
+        await wait_until(pilot, lambda: shown_keys(app)[:5] == running)
+        engine.tell(EngineLost("The engine process ended"))
+        await wait_until(pilot, lambda: shown_keys(app)[:3] == ["Restart", "Model", "Commands"])
+        await pilot.press("ctrl+o")
+        await wait_until(pilot, lambda: not app.chat_screen.query_one(KeyFooter).visible)
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: shown_keys(app)[:2] == ["Restart", "Model"])
+
+
+def shown_keys(app: ChatApp) -> list[str]:
+    return re.findall(r"(?:\^\w|f\d+|esc) (\S+)", screen_text(app).splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("width", "shows"),
+    [
+        (130, "lade-chat   tiny-12M · cpu · float32 · temperature 0.8, top-p 0.9, seed 4123456789"),
+        (80, "tiny-12M · temperature 0.8, top-p 0.9, seed 4123456789"),
+        (60, "tiny-12M · temperature 0.8, seed 4123456789"),
+        (50, "tiny-12M · seed 4123456789"),
+    ],
+)
+async def test_the_header_keeps_the_sampling_longer_than_where_the_model_runs(
+    engine: ScriptedEngine, width: int, shows: str
+) -> None:
+    options = DecodingOptions(sampling=Sampling(temperature=0.8, top_p=0.9, seed=4123456789))
+    async with opened(engine, size=(width, 24), options=options) as (app, pilot):
+        await sees(pilot, shows)
+        line = screen_text(app).splitlines()[0]
+        assert line.split("  ")[0].strip().split()[0] == shows.split()[0]
+        assert "lookahead ON" in line
+
+
+@pytest.mark.parametrize("width", [20, 33, 50, 80])
+async def test_the_header_never_leaves_out_whether_lookahead_is_on(engine: ScriptedEngine, width: int) -> None:
+    long_name = ModelInfo("some-maker/some-large-instruct-model-of-8B", "cuda:0", "bfloat16", 1, 2048, True)
+    for model in (MODEL, long_name):
+        async with opened(ScriptedEngine(), size=(width, 24), model=model) as (_, pilot):
+            await sees(pilot, "lookahead ON")

@@ -1,0 +1,91 @@
+"""Messages that are sent while a reply runs wait for its end; until then they can be edited and taken back."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.control import Stop
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.chat.view import Phase
+from tests.tui.driving import opened, say, screen_text, sees, sees_no, wait_until
+from tests.tui.scripted import ScriptedEngine, finished, streamed
+
+ONE = (("1",),)
+
+
+async def busy(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine, *queued: str) -> None:
+    """Have a reply running, and these messages sent meanwhile."""
+    await say(app, pilot, "zero")
+    engine.tell(*streamed(ONE))
+    for text in queued:
+        await say(app, pilot, text)
+
+
+def questions(engine: ScriptedEngine) -> list[str]:
+    return [command.messages[-1].content for command in engine.sent_of(Reply) if isinstance(command, Reply)]
+
+
+async def test_messages_sent_during_a_reply_are_asked_in_order_once_it_has_ended(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await busy(app, pilot, engine, "one", "two")
+        assert questions(engine) == ["zero"]
+        assert app.chat_screen.prompt.text == ""
+        await sees(pilot, "one", "two", "Up takes it back")
+        for count in (2, 3):
+            engine.tell(finished(ONE))
+            await wait_until(pilot, lambda count=count: len(questions(engine)) == count)  # type: ignore[misc]
+            engine.tell(*streamed(ONE))
+        assert questions(engine) == ["zero", "one", "two"]
+        command = engine.sent_of(Reply)[-1]
+        assert isinstance(command, Reply)
+        assert [message.content for message in command.messages] == ["zero", "1", "one", "1", "two"]
+
+
+@pytest.mark.parametrize("key", ["up", "escape"])
+async def test_the_last_of_them_comes_back_to_be_edited(engine: ScriptedEngine, key: str) -> None:
+    async with opened(engine) as (app, pilot):
+        await busy(app, pilot, engine, "one", "two")
+        await pilot.press(key)
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "two")
+        assert screen_text(app).count("takes it back") == 1
+        assert not engine.sent_of(Stop)
+        await pilot.press("!", "enter")
+        engine.tell(finished(ONE))
+        await wait_until(pilot, lambda: len(questions(engine)) == 2)
+        engine.tell(*streamed(ONE), finished(ONE))
+        await wait_until(pilot, lambda: questions(engine)[2:] == ["two!"])
+
+
+async def test_escape_twice_stops_the_reply_and_forgets_what_waits(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await busy(app, pilot, engine, "one", "two", "three")
+        await pilot.press("escape", "escape")
+        assert engine.sent_of(Stop) == [Stop()]
+        engine.tell(finished(ONE, "cancelled"))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await sees_no(pilot, "takes it back")
+        await pilot.pause()
+        assert questions(engine) == ["zero"]
+        assert [turn.question for turn in app.chat_screen.chat.conversation.current.path] == ["zero"]
+        assert app.chat_screen.prompt.text == "three"
+        await pilot.press("up", "up")
+        assert app.chat_screen.prompt.text == "one"  # nothing that was typed is lost
+
+
+async def test_what_is_typed_is_not_replaced_by_what_is_taken_back(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await busy(app, pilot, engine, "one")
+        await pilot.press(*"draft", "escape")
+        await sees_no(pilot, "takes it back")
+        assert app.chat_screen.prompt.text == "draft"
+        assert not engine.sent_of(Stop)
+
+
+async def test_edit_takes_back_what_waits(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await busy(app, pilot, engine, "one")
+        await say(app, pilot, "/edit")
+        await wait_until(pilot, lambda: app.chat_screen.prompt.text == "one")
+        assert app.chat_screen.prompt.editing is None

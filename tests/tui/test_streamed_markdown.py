@@ -1,0 +1,119 @@
+"""A reply is Markdown while it streams: what has ended is rendered, the rest stands below it token by token."""
+
+from __future__ import annotations
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Static
+
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.events import ReplyStarted, Tokens
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.reply.markdown_reply import MarkdownReply
+from lade_chat.tui.reply.tinted_text import Chunk, TintedText
+from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
+from tests.tui.scripted import Script, ScriptedEngine, finished, pieces, statistics
+
+LISTED: Script = (
+    ("Some",),
+    (" **bold**", " words", ".", "\n\n"),
+    ("1.", " one", "\n\n"),
+    ("2.", " two", "\n\n"),
+    ("```python", "\n", "x = 1", "\n\n"),
+    ("y = 2", "\n", "```", "\n"),
+    ("After", " it", " all", "."),
+)
+
+
+async def stream(engine: ScriptedEngine, first: int, last: int) -> None:
+    engine.tell(Tokens(pieces(LISTED[first:last], first), statistics(LISTED[:last])))
+
+
+def rendered(app: ChatApp) -> str:
+    """What documents show, block by block."""
+    documents = [each for each in app.screen.query(MarkdownReply) if each.display]
+    return "\n".join(str(w.content) for each in documents for w in each.walk_children(Static) if str(w.content))
+
+
+async def begun(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
+    await say(app, pilot, "Hello")
+    await wait_until(pilot, lambda: engine.sent_of(Reply))
+    engine.tell(ReplyStarted(prompt_tokens=3))
+
+
+async def test_blocks_are_rendered_as_they_end(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(80, 40)) as (app, pilot):
+        await begun(app, pilot, engine)
+        await stream(engine, 0, 2)
+        await sees(pilot, "Some bold words.")
+        await stream(engine, 2, 5)
+        await wait_until(pilot, lambda: "one" in rendered(app) and "two" in rendered(app))
+        await sees(pilot, "x = 1")
+        assert "x = 1" not in rendered(app)  # the code goes on
+        await stream(engine, 5, 6)
+        await wait_until(pilot, lambda: "x = 1" in rendered(app))
+        await stream(engine, 6, 7)
+        await sees(pilot, "After it all.")
+        before = screen_text(app)
+        engine.tell(finished(LISTED))
+        await wait_until(pilot, lambda: "After it all." in rendered(app))
+        after = screen_text(app)
+        for text in ("1. one", "2. two", "y = 2", "After it all."):  # nothing jumps at the end
+            line = [number for number, each in enumerate(before.splitlines()) if text in each]
+            assert line == [number for number, each in enumerate(after.splitlines()) if text in each], text
+        assert after.count("After it all.") == 1
+
+
+async def test_streamed_and_restored_replies_look_alike_and_keep_their_tints(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(80, 40)) as (app, pilot):
+        await begun(app, pilot, engine)
+        for number in range(len(LISTED)):
+            await stream(engine, number, number + 1)
+            await pilot.pause(0.02)
+        engine.tell(finished(LISTED))
+        await wait_until(pilot, lambda: "After it all." in rendered(app) and "ready" in status(app))
+        await pilot.pause()
+        tinted = {
+            (str(widget.content), str(span.style))
+            for widget in app.screen.query_one(MarkdownReply).walk_children(Static)
+            for span in getattr(widget.content, "spans", ())
+            if "origin" in str(span.style)
+        }
+        assert {text.split("\n")[0] for text, _ in tinted} >= {
+            "Some bold words.",
+            "one",
+            "two",
+            "x = 1",
+            "After it all.",
+        }
+        app.chat_screen.chat.show_conversation()
+        streamed = rendered(app)
+        await wait_until(pilot, lambda: len(app.screen.query(MarkdownReply)) == 1 and rendered(app) == streamed)
+
+
+async def test_a_running_reply_is_shown_token_by_token_on_demand(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(80, 40)) as (app, pilot):
+        await begun(app, pilot, engine)
+        await stream(engine, 0, 4)
+        await wait_until(pilot, lambda: "two" in rendered(app))
+        await pilot.press("f7")
+        await sees(pilot, "Some **bold** words.", "1. one", "2. two")
+        await stream(engine, 4, 6)
+        await pilot.press("f7")
+        await wait_until(pilot, lambda: "two" in rendered(app))
+        await sees(pilot, "Some bold words.")
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+async def test_what_has_ended_is_known_however_the_text_is_cut_up(engine: ScriptedEngine, size: int) -> None:
+    text = "a\n\n\nb\n```\nc\n\nd\n```\ne\n"
+    async with opened(engine) as (app, _):
+        shown = TintedText()
+        await app.chat_screen.transcript.column.mount(shown)
+        shown.extend([(text[at : at + size], "plain") for at in range(0, len(text), size)])
+        closed = "".join(each for each, _ in shown.tokens[: shown.closed])
+        assert closed == "a\n\n\nb\n```\nc\n\nd\n```\n"
+        assert "".join(each for each, _ in shown.tokens) == text
+        assert "\n".join(str(chunk.content) for chunk in shown.query(Chunk)) == text
+        shown.end()
+        assert reply_text(app) == text

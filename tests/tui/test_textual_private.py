@@ -1,0 +1,68 @@
+"""The undocumented interfaces of Textual: each test says which one is gone, and what needs it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+import textual
+import tomlkit
+from packaging.requirements import Requirement
+from textual.app import App, ComposeResult
+from textual.driver import Driver
+from textual.drivers.web_driver import WebDriver
+from textual.events import Key
+from textual.widgets import Footer, Markdown
+from textual.widgets.markdown import MarkdownBlock, MarkdownFence
+
+import lade_chat.tui
+from lade_chat.tui.terminal import textual_private
+
+ROOM = Path(lade_chat.tui.__file__).parent
+ROOT = ROOM.parents[1]
+MODULE = Path(textual_private.__file__)
+
+
+def test_the_installed_textual_is_in_the_range_that_the_package_declares() -> None:
+    declared = map(Requirement, tomlkit.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"])
+    (requirement,) = (each for each in declared if each.name == "textual")
+    assert requirement.specifier.contains(textual.__version__)
+
+
+@pytest.mark.parametrize("path", sorted(ROOM.rglob("*.py")), ids=lambda path: path.stem)
+def test_only_one_module_imports_what_textual_does_not_document(path: Path) -> None:
+    imports = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    names = [f"{each.module}.{name.name}" for each in imports for name in each.names if each.module]
+    private = [name for name in names if name.startswith("textual") and "._" in name]
+    assert path == MODULE or not private
+
+
+class Shown(App[None]):
+    """Every widget whose inner parts the screen reads."""
+
+    def compose(self) -> ComposeResult:
+        yield Markdown("some *text*\n\n```python\nx = 1\n```")
+        yield textual_private.TextCheckbox("code", True)
+        yield Footer()
+
+
+async def test_widgets_keep_what_they_show_in_the_known_places() -> None:
+    app = Shown()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        assert textual_private.content_of(app.query(MarkdownBlock).first()).plain == "some text", "MarkdownReply"
+        assert textual_private.code_of(app.query_one(MarkdownFence)).plain.strip() == "x = 1", "TintedFence"
+        assert textual_private.is_footer_ready(app.query_one(Footer)), "KeyFooter"
+        assert "[X]" in str(app.query_one(textual_private.TextCheckbox).render()), "TextCheckbox"
+        key = textual_private.FooterKey("f1", "F1", "Help", "help", disabled=False, tooltip="")
+        assert (key.key, key.key_display, key.description) == ("f1", "F1", "Help"), "KeyFooter"
+
+
+def test_drivers_keep_their_application_and_what_writes_for_them() -> None:
+    assert {"_app", "_debug"} <= set(inspect.getsource(Driver.__init__).replace("self.", " ").split()), "TerminalDriver"
+    assert "self._write" in inspect.getsource(WebDriver), "TabDriver"
+    driver = WebDriver.__new__(WebDriver)
+    driver._debug = False
+    assert [event.key for event in textual_private.key_parser(driver).feed("a") if isinstance(event, Key)] == ["a"]
