@@ -11,7 +11,7 @@ import torch
 from checkpoints import make_gpt2, make_llama_tokenizer_model, make_qwen2
 from transformers import AutoConfig, AutoModelForCausalLM, set_seed
 
-from assets.recipe.__main__ import main as recipe
+from assets.recipe.__main__ import app as recipe
 from lade_chat.bench.grown.checkpoint import CARD, grow, grown
 from lade_chat.bench.grown.shapes import SHAPES, Shape, fitted, shape_named, shape_of
 from lade_chat.errors import LadeChatError
@@ -94,7 +94,7 @@ def test_sizes_that_cannot_hold_the_source_are_refused(shape: Shape, words: str 
 def test_the_recipe_grows_and_refuses_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, target = make_qwen2(tmp_path / "tiny"), tmp_path / "larger"
     command = ["grow", "--from", str(source), "--to", str(target), "--hidden", "48", "--layers", "3"]
-    recipe(command)
+    recipe(command, standalone_mode=False)
     assert "3 layers, 48 wide" in capsys.readouterr().out
     assert "Grown from tiny: 3 layers" in (target / CARD).read_text()
     for more, words in (
@@ -105,7 +105,7 @@ def test_the_recipe_grows_and_refuses_in_a_line(tmp_path: Path, capsys: pytest.C
         (["--to", str(tmp_path / "b"), "--from", str(tmp_path / "none")], "none"),
     ):
         with pytest.raises(SystemExit, match=words):
-            recipe([*command, *more])
+            recipe([*command, *more], standalone_mode=False)
 
 
 def test_the_cache_folder_keeps_a_grown_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -388,7 +388,7 @@ async def test_who_goes_through_alternatives_stays_on_the_turn(engine: ScriptedE
         conversation.finish(finished(SHORT))
     said(conversation, "sure?", "yes")
     async with opened(engine, store=store, start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "3 of 3", "sure?")
+        await sees(pilot, "3 of 3", "sure?", "yes")
         await pilot.press("shift+tab", "up", "up")
         for key, place in (("left", "2 of 3"), ("left", "1 of 3"), ("left", "1 of 3"), ("right", "2 of 3")):
             await pilot.press(key)

@@ -202,15 +202,17 @@ class ChatScreen(Screen[None]):
         self._with_turn(event.turn, self.actions.open_turn_menu)
 
     def _with_turn(self, turn: Turn, act: Callable[[Turn], None]) -> None:
-        """Act on a turn; while another alternative is being looked up, on the turn focused once it is shown."""
+        """Act on a turn; where another alternative takes its place, on the turn focused once that is shown."""
 
-        def act_on_shown(_: None) -> None:
+        def act_on_focused(_: None = None) -> None:
             act(self.focused if isinstance(self.focused, Turn) else turn)
 
         if self.store_worker.busy:
-            self.store_worker.look_up(lambda: None, act_on_shown)
-        else:
+            self.store_worker.look_up(lambda: None, act_on_focused)
+        elif turn.display:
             act(turn)
+        else:  # replaced between the key and its message
+            act_on_focused()
 
     # --- keys --------------------------------------------------------------------------------------------------
 
