@@ -48,10 +48,13 @@ async def test_a_page_at_a_time_where_there_is_little_room(engine: ScriptedEngin
             if number:
                 await pilot.press("f4")
             await sees(pilot, *PAGE_TEXTS[page], f"step 12 of 12 · {page} {number + 1}/5")
+        panel = app.screen.query_one(DebugPanel)
         await pilot.press("f4")
-        assert not app.screen.query_one(DebugPanel).display
-        await pilot.press("f4")
-        await sees(pilot, *PAGE_TEXTS["metrics"])
+        assert not panel.display
+        await pilot.press("f4", "f4")
+        await sees(pilot, *PAGE_TEXTS["window"], "F4 next")
+        await pilot.press("ctrl+d")
+        assert not panel.display
 
 
 async def test_opened_after_a_reply_it_shows_its_last_step(engine: ScriptedEngine) -> None:
@@ -174,7 +177,7 @@ async def test_opened_in_mid_reply_it_asks_for_what_the_steps_do(engine: Scripte
         await sees(pilot, "nothing yet")
         engine.tell(Tokens((), statistics(FUNCTION[:8]), inspection=INSPECTED_STEP))
         await sees(pilot, *PAGE_TEXTS["window"])
-        await pilot.press(*["ctrl+d"] * (len(PAGES) - 1))
+        await pilot.press("ctrl+d")
         assert engine.sent[-1] == Inspect(False)
         assert app.chat_screen.chat.state.paused
 

@@ -11,7 +11,7 @@ from textual.events import Paste
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import SetLookahead
 from lade_chat.tui.chat.view import Phase
-from lade_chat.tui.inspector.panel import PAGES, DebugPanel
+from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
@@ -140,7 +140,7 @@ async def test_the_debug_panel_shows_the_speed_up_and_the_summary(engine: Script
         await sees(pilot, "measuring…")
         engine.tell(*streamed(FUNCTION, debug=True), finished(FUNCTION, debug=True))
         await sees(pilot, "SUMMARY input 23 tokens", "3.00x", "50.0 ms", "45.0 ms", "412", "2  ████████████ 6")
-        await pilot.press(*["ctrl+d"] * len(PAGES))
+        await pilot.press("ctrl+d")
         assert not app.screen.query_one(DebugPanel).display
 
 

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from textual.screen import Screen
 
-from lade_chat.export.content import Content
-from lade_chat.export.recording import Recording
 from lade_chat.presentation.metrics import Part, part, promise, reply_parts
 from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import ModelInfo, Statistics
-from lade_chat.tui.chat.saving import default_name, save_picture
+from lade_chat.tui.chat.race_view import RaceView
 from lade_chat.tui.chat.view import ChatState, Phase
 from lade_chat.tui.conversations.session import OpenConversation, ShownTurn
-from lade_chat.tui.conversations.store_worker import Job
+from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, Job
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.prompt.editor import Prompt
-from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.queue import Races
-from lade_chat.tui.race.screen import RaceScreen
-from lade_chat.tui.screens.picture_name import PictureName
 from lade_chat.tui.terminal.key_names import KeyNames, keys_of
-from lade_chat.tui.theme.colouring import view_of
 from lade_chat.tui.transcript.column import Transcript
-from lade_chat.tui.transcript.notice import Notice
+from lade_chat.tui.transcript.notice import Notice, NoticeKind
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.status_bar import StatusBar
 
@@ -59,55 +52,6 @@ class ChatWidgets:
         self.status.hint(text)
 
 
-class RaceView:
-    """Opens screens above ``screen``, and passes on what the user does there."""
-
-    def __init__(self, screen: Screen[None], stop: Job, again: Callable[..., None]) -> None:
-        self._screen = screen
-        self._stop = stop
-        self._again = again
-        self._race: RaceScreen | None = None
-
-    def begin(self, question: str, races: Races, state: ChatState) -> None:
-        """Show a new race, in place of the one before."""
-        app = self._screen.app
-        assert state.model is not None, "a race needs a model"
-        before, self._race = (
-            self._race,
-            RaceScreen(
-                question,
-                state.model.dtype,
-                self._stop,
-                races=races,
-                titles=races.titles(state.options),
-                again=self._again,
-                menu=partial(self._open_menu, races, state),
-                picture=partial(self._save, question, state.model),
-            ),
-        )
-        if before is not None and app.screen is before:
-            app.switch_screen(self._race)
-        else:
-            app.push_screen(self._race)
-
-    def handle(self, event: Event) -> None:
-        """Show an event of the race."""
-        if self._race is not None and self._race.is_on_stack:
-            self._race.tell(event)
-
-    def _open_menu(self, races: Races, state: ChatState) -> None:
-        def chosen(choice: RaceChoice | None) -> None:
-            if choice is not None:
-                self._screen.call_later(self._again, choice.left, choice.right, choice.suite or "")
-
-        self._screen.app.push_screen(RaceMenu(races.left, races.right, state.options.sizes), chosen)
-
-    def _save(self, question: str, model: ModelInfo, sides: tuple[Recording, ...], verdict: tuple[str, ...]) -> None:
-        content = Content(question, model, sides, verdict, view_of(self._screen))
-        name = default_name(f"race {question}", ".html")
-        self._screen.app.push_screen(PictureName(name, lambda name: save_picture(self._screen, name, content)))
-
-
 class ChatDisplay:
     """A ``ChatView``. ``stop``, ``race_again`` and ``open_model`` are called for what the user does above it."""
 
@@ -132,7 +76,8 @@ class ChatDisplay:
         self._inspection: Inspection | None = None
         self._measuring = False
         self._engine_gone: Notice | None = None
-        """Stands in the transcript as long as it is true."""
+        self._unsaved: Notice | None = None
+        """Both stand in the transcript as long as they are true."""
 
     def update(self, state: ChatState) -> None:
         before, self.state = self.state, state
@@ -275,6 +220,17 @@ class ChatDisplay:
 
     def notice(self, text: str) -> None:
         self._ui.transcript.note(text)
+
+    def store_reported(self, text: str, kind: NoticeKind, trouble: str) -> None:
+        """Show a report of the store's worker; that something is unsaved stands there until everything is saved."""
+        if text == SAVED_AGAIN:
+            self._ui.transcript.forget(self._unsaved)
+            self._ui.hint(text)
+            return
+        notice = self._ui.transcript.note(text, kind)
+        if text == trouble:
+            self._ui.transcript.forget(self._unsaved)
+            self._unsaved = notice
 
     def _show_debug(self) -> None:
         if self.state.options.debug:

@@ -26,7 +26,7 @@ from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
 from lade_chat.tui.chat.view import Phase, footer_actions
 from lade_chat.tui.conversations.session import Start
-from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, StoreWorker
+from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
@@ -34,7 +34,6 @@ from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.prompt.read_ahead import PAUSE_SECONDS
 from lade_chat.tui.terminal.key_names import named
 from lade_chat.tui.transcript.column import Transcript
-from lade_chat.tui.transcript.notice import Notice, NoticeKind
 from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.header_bar import HeaderBar
@@ -56,7 +55,8 @@ class ChatScreen(Screen[None]):
             Binding("f6", "restart", "Restart", priority=True),
             Binding("f1", "help", "Help", priority=True),
             Binding("ctrl+q", "app.quit", "Quit", priority=True),
-            Binding("ctrl+d,f4", "toggle_debug", "Debug", priority=True),
+            Binding("ctrl+d", "toggle_debug", "Debug", priority=True),
+            Binding("f4", "turn_debug_page", "Debug page", priority=True, show=False),
             Binding("ctrl+n", "new_conversation", "New", priority=True),
             Binding("ctrl+t,f8", "list_conversations", "Chats", priority=True),
             Binding("ctrl+o", "open_model", "Model", priority=True),
@@ -84,7 +84,9 @@ class ChatScreen(Screen[None]):
     ) -> None:
         super().__init__()
         self.ui = ChatWidgets(self)
-        self.store_worker = StoreWorker(store, self.call_later, self._report)
+        self.store_worker = StoreWorker(
+            store, self.call_later, lambda text, kind: self.view.store_reported(text, kind, self.store_worker.trouble)
+        )
         options = msgspec.structs.replace(decoding_options, debug=debug)
         self.view = ChatDisplay(
             self.ui,
@@ -99,8 +101,6 @@ class ChatScreen(Screen[None]):
         self._start = start
         self._escaped = -TWICE_SECONDS
         self._pause: Timer | None = None
-        self._unsaved: Notice | None = None
-        """Stands in the transcript as long as it is true."""
 
     def compose(self) -> ComposeResult:
         yield HeaderBar(self.chat.state.options, self.chat.state.sampling)
@@ -248,6 +248,9 @@ class ChatScreen(Screen[None]):
         self.actions.help()
 
     def action_toggle_debug(self) -> None:
+        self.actions.toggle_debug()
+
+    def action_turn_debug_page(self) -> None:
         """Open the debug panel, turn its page, or close it after the last."""
         if not self.chat.state.options.debug or not self.query_one(DebugPanel).turn_page():
             self.actions.toggle_debug()
@@ -289,14 +292,3 @@ class ChatScreen(Screen[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost."""
         return self.chat.state.phase is Phase.LOST if action == "restart" else True
-
-    def _report(self, text: str, kind: NoticeKind) -> None:
-        """Show a report of the store's worker; that something is unsaved stands there until everything is saved."""
-        if text == SAVED_AGAIN:
-            self.transcript.forget(self._unsaved)
-            self.ui.hint(text)
-            return
-        notice = self.transcript.note(text, kind)
-        if text == self.store_worker.trouble:
-            self.transcript.forget(self._unsaved)
-            self._unsaved = notice

@@ -17,6 +17,7 @@ from lade_chat.tui.inspector.budget import CostView, SourcesView
 from lade_chat.tui.inspector.tree import TreeView
 from lade_chat.tui.inspector.view import InspectorView
 from lade_chat.tui.inspector.window import WindowView
+from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import MetricRows, explain
 from lade_chat.tui.widgets.plot import sparkline
 
@@ -123,7 +124,8 @@ class DebugPanel(VerticalScroll):
             number = self._inspection.step + 1
             step = f"step {number} of {max(number, self._statistics.steps if self._statistics is not None else 0)}"
         where = f"{step}, paused" if self._paused else step
-        page = "" if self._all_at_once else f" · {PAGES[self._page]} {self._page + 1}/{len(PAGES)}"
+        key = keys_of(self).first("turn_debug_page")
+        page = "" if self._all_at_once else f" · {PAGES[self._page]} {self._page + 1}/{len(PAGES)} · {key} next"
         self.border_title = f"{where}{page}"
 
     def _draw(self) -> None:

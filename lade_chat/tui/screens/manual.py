@@ -19,7 +19,7 @@ from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import ManualPage, manual_pages, page_named
 from lade_chat.tui.terminal.key_names import keys_of
-from lade_chat.tui.theme.colouring import bear_legend
+from lade_chat.tui.theme.colouring import follow_view, legend
 from lade_chat.tui.widgets.dialog import Dialog
 
 FOUND = "reverse"
@@ -63,16 +63,17 @@ class HelpScreen(Dialog[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Manual"
+            dialog.border_subtitle = "↑↓ pages · PgUp, PgDn · Ctrl+E live · Esc closes"
             yield Input(placeholder="Search", compact=True)
             with Container(classes="halves"):
                 yield PageList(compact=True)
                 with VerticalScroll(classes="page", can_focus=False):
                     yield Markdown(parser_factory=_parser)
-            yield Static("↑↓ pages · PgUp, PgDn · Ctrl+E live · Esc closes", markup=False, classes="line")
+            yield Static(markup=False, classes="legend")
 
     def on_mount(self) -> None:
         self._pages = manual_pages(keys_of(self), self._model, self._commands)
-        bear_legend(self.query_one(".dialog"))
+        follow_view(self, lambda view: self.query_one(".legend", Static).update(legend(view)))
         wanted = page_named(self._pages, self._topic)
         search = self.query_one(Input)
         search.focus()
