@@ -15,6 +15,7 @@ from textual.widgets import Input, Select
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import Loaded
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
+from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.models import recent
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import Origin, load
@@ -24,7 +25,7 @@ from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.screens.settings import SettingsScreen
 from lade_chat.tui.theme.palettes import THEMES
-from tests.tui.driving import driven, say, sees, wait_until
+from tests.tui.driving import driven, say, screen_text, sees, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 
@@ -148,6 +149,53 @@ async def test_every_field_can_be_reached(engine: ScriptedEngine, path: Path, si
             assert screen.can_view_entire(app.focused)
             reached.add(app.focused.id)
         assert reached >= {"theme", "seed", "debug"}
+
+
+@pytest.mark.parametrize("size", [(60, 18), (80, 24)])
+async def test_every_description_stands_there_whole(engine: ScriptedEngine, path: Path, size: tuple[int, int]) -> None:
+    path.write_text("repetition_penalty = 1.125\nread_ahead = false\n")
+    origins: dict[str, Origin] = {"read_ahead": "file"}
+    async with settled(engine, path, size=size, origins=origins) as (app, pilot):
+        screen = await opened_settings(app, pilot)
+        screen.query_one("#repetition_penalty").focus()
+        await sees(pilot, "repetition_penalty", "1.12")  # what the file has is never hidden
+        assert not screen.query_one("#top_k").region
+        screen.query_one("#more").focus()
+        await pilot.press("space")
+        for field in screen.query(".setting Input, .setting Select"):
+            field.focus()
+            await pilot.pause()
+            assert field.id is not None
+            meaning = SETTINGS[field.id].meaning if field.id != "stop" else "texts before which a reply ends, with |"
+            area = screen.query_one(".line").region
+            rows = screen_text(app).splitlines()[area.y : area.bottom]
+            described = " ".join(" ".join(row[area.x : area.right] for row in rows).split())
+            assert meaning[1:] in described
+            assert ("Now false, from this file." in described) is (field.id == "read_ahead")
+            assert field.region.bottom <= area.y
+        screen.query_one("#more").focus()
+        await pilot.press("space")
+        await wait_until(pilot, lambda: not screen.query_one("#top_k").region)
+        assert screen.query_one("#repetition_penalty").region
+
+
+async def test_a_theme_is_shown_while_the_cursor_is_on_it(engine: ScriptedEngine, path: Path) -> None:
+    async with settled(engine, path, theme="lade-dark") as (app, pilot):
+        screen = await opened_settings(app, pilot)
+        screen.query_one("#theme").focus()
+        await pilot.press("enter", "down")
+        await wait_until(pilot, lambda: app.theme == "lade-contrast")
+        await pilot.press("down", "down")
+        await wait_until(pilot, lambda: app.theme == "lade-dark-underlined")
+        await pilot.press("escape", "tab")
+        await wait_until(pilot, lambda: app.theme == "lade-dark")
+        assert app.screen is screen  # Esc has closed the choices alone
+        await pilot.press("shift+tab", "enter", "down")
+        await wait_until(pilot, lambda: app.theme != "lade-dark")
+        await pilot.press("enter", "escape")
+        await closed(app, pilot)
+        assert app.theme == "lade-dark"
+    assert not path.exists()
 
 
 # --- themes and keys ----------------------------------------------------------------------------------------------

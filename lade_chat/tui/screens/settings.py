@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import DescendantFocus
 from textual.widgets import Checkbox, Input, Label, OptionList, Select, Static
@@ -47,25 +47,31 @@ class SettingsScreen(Dialog[Changes | None]):
         self._theme = ""
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll(classes="dialog", can_focus=False) as dialog:
+        with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Settings"
             dialog.border_subtitle = "Enter keeps them · Esc cancels"
-            yield Static(classes="error", markup=False)
-            yield Static(Content.styled(printable(str(self._preferences.path)), "$text-muted"), markup=False)
-            for name in _shown():
-                if name == RARE[0]:
-                    yield TextCheckbox("more settings of sampling", id="more", compact=True)
-                with Horizontal(classes="setting") as row:
-                    row.display = name not in RARE or name in self._preferences.file_values
-                    yield Label(name, markup=False)
-                    yield self._field(name)
-                    yield Static(self._about(name), markup=False, classes="about")
+            with VerticalScroll(can_focus=False):
+                yield Static(classes="error", markup=False)
+                yield Static(Content.styled(printable(str(self._preferences.path)), "$text-muted"), markup=False)
+                for name in _shown():
+                    if name == RARE[0]:
+                        yield TextCheckbox("more settings of sampling", id="more", compact=True)
+                    with Horizontal(classes="setting") as row:
+                        row.display = name not in RARE or name in self._preferences.file_values
+                        yield Label(name, markup=False)
+                        yield self._field(name)
+                        yield Static(self._about(name), markup=False, classes="about")
             yield Static(classes="line", markup=False)
 
     def on_mount(self) -> None:
         self.query_one(".error").display = False
         self.query_one("#system").focus()
         self._theme = self.app.theme
+        self.watch(self.query_one("#theme OptionList", OptionList), "highlighted", self._preview, init=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave Esc to an open list of choices."""
+        return action != "cancel" or not any(select.expanded for select in self.query(Select))
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Describe the setting; leave the preview of a theme that was not chosen."""
@@ -73,10 +79,11 @@ class SettingsScreen(Dialog[Changes | None]):
             self.query_one(".line", Static).update(self._whole(event.widget.id))
             self.app.theme = self._text("theme") or self._theme
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+    def _preview(self, place: int | None) -> None:
         """Show the theme under the cursor at once; Esc brings the one before back."""
-        if isinstance(event.option_list.parent, Select) and event.option_list.parent.id == "theme":
-            name = str(event.option.prompt)
+        select = self.query_one("#theme", Select)
+        if place is not None and select.expanded:
+            name = str(select.query_one(OptionList).get_option_at_index(place).prompt)
             self.app.theme = name if name in self._themes else self._theme
 
     def on_checkbox_changed(self, event: Checkbox.Changed) -> None:
@@ -118,7 +125,7 @@ class SettingsScreen(Dialog[Changes | None]):
         if before and before not in choices:
             choices = [before, *choices]
         options = [(choice, choice) for choice in choices]
-        prompt = self._in_force.get(name) or "default"
+        prompt = f"({self._in_force.get(name) or 'default'})"
         if before:
             return Select(options, prompt=prompt, value=before, compact=True, id=name)
         return Select(options, prompt=prompt, compact=True, id=name)
@@ -154,7 +161,7 @@ class SettingsScreen(Dialog[Changes | None]):
         error.update(Content(printable(line)))
         error.display = True
         self.query_one(f"#{name}").focus()
-        self.query_one(".dialog").scroll_home(animate=False)
+        self.query_one(VerticalScroll).scroll_home(animate=False)
 
 
 def _shown() -> tuple[str, ...]:
