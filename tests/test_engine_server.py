@@ -186,6 +186,16 @@ def test_a_pause_before_the_first_event_holds(asked: list[Command], allowed_step
     thread.join(PATIENCE)
 
 
+def test_a_reply_that_waits_behind_another_job_is_paused_too() -> None:
+    server, engine, _, thread = begun(Compare((Message("user", "x"),), DecodingOptions()))
+    server.take(reply("next"))
+    server.take(Pause())
+    engine.barrier.set()
+    thread.join(PATIENCE)
+    server.serve_one()
+    assert not engine.jobs[-1].may_step()
+
+
 def test_a_race_is_not_paused() -> None:
     server, engine, job, thread = begun(Compare((Message("user", "x"),), DecodingOptions()))
     server.take(Pause())

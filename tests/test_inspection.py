@@ -208,6 +208,9 @@ class TestPauses:
         job.pause()
         assert not job.may_step()
 
+    def test_a_reply_may_be_asked_for_paused(self) -> None:
+        assert not Job(Reply(QUESTION, OPTIONS, paused=True)).may_step()
+
     def test_a_waiting_reply_is_woken_by_every_control(self) -> None:
         for wish in ("step_once", "resume", "stop"):
             job = Job(Reply(QUESTION, OPTIONS))

@@ -25,7 +25,7 @@ class Job:
         self.inspecting = inspecting or (isinstance(command, Reply) and command.options.debug)
         self._changed = Condition()
         self._pausable = isinstance(command, Reply)
-        self._paused = self._woken = False
+        self._paused, self._woken = isinstance(command, Reply) and command.paused, False
         self._allowed_steps = 0
         self._on_stop: Callable[[], None] = lambda: None
 

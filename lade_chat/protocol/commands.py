@@ -17,10 +17,14 @@ class Load(msgspec.Struct, frozen=True, tag=True):
 
 
 class Reply(msgspec.Struct, frozen=True, tag=True):
-    """Answer the last message; answered by ReplyStarted, Prefilling…, Tokens…, then ReplyFinished or Failed."""
+    """Answer the last message; answered by ReplyStarted, Prefilling…, Tokens…, then ReplyFinished or Failed.
+
+    ``paused``: wait before the first step, as after Pause.
+    """
 
     messages: tuple[Message, ...]
     options: DecodingOptions
+    paused: bool = False
 
 
 class Compare(msgspec.Struct, frozen=True, tag=True):

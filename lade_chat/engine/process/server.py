@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import BinaryIO, Protocol
 
 import msgspec
@@ -28,6 +28,12 @@ from lade_chat.protocol.events import Event, Failed, LoadFailed
 from lade_chat.threads import limit_spinning
 
 DEFAULT_ENGINE = "lade_chat.engine.chat_engine:ChatEngine"
+_CONTROLS: Mapping[type[Command], Callable[[Job], None]] = {
+    Stop: Job.stop,
+    Pause: Job.pause,
+    StepOnce: Job.step_once,
+    Resume: Job.resume,
+}
 
 
 class Engine(Protocol):
@@ -57,9 +63,9 @@ class EngineServer:
         with self._changed:
             jobs = [*self._waiting, *([self._running] if self._running is not None else [])]
             match command:
-                case Stop():
+                case Stop() | Pause() | StepOnce() | Resume():
                     for job in jobs:
-                        job.stop()
+                        _CONTROLS[type(command)](job)
                 case SetLookahead(enabled):
                     for job in jobs:
                         job.set_lookahead(enabled)
@@ -67,12 +73,6 @@ class EngineServer:
                     self._inspecting = enabled
                     for job in jobs:
                         job.inspect(enabled)
-                case Pause() if self._running is not None:
-                    self._running.pause()
-                case StepOnce() if self._running is not None:
-                    self._running.step_once()
-                case Resume() if self._running is not None:
-                    self._running.resume()
                 case Load() | Reply() | Compare() | Explain() | Remember() | Prefill():
                     stop_reading_ahead(jobs)
                     self._waiting.append(Job(command, inspecting=self._inspecting))

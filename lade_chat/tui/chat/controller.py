@@ -236,7 +236,7 @@ class Chat:
         before = self.phase
         self._loads.lose()
         self._when_ready = None
-        self._publisher.change(phase=Phase.LOST, model=None, stopping=False, paused=False)
+        self._publisher.change(phase=Phase.LOST, model=None, stopping=False, paused=False, pace=None)
         self._reply.lose()
         if before is Phase.RACING:
             self._view.race_event(EngineLost(message))
@@ -245,7 +245,8 @@ class Chat:
         self._view.engine_lost(message)
 
     def _ready(self) -> None:
-        self._publisher.change(phase=Phase.READY, stopping=False, paused=False)
+        self._publisher.change(phase=Phase.READY, stopping=False)
+        self.controls.end_slow_motion()
         call, self._when_ready = self._when_ready, None
         if call is not None:
             call()
@@ -259,7 +260,7 @@ class Chat:
         self._publisher.change(phase=Phase.REPLYING)
         others = self.conversation.other_replies(asked)
         options = self._sampling.effective(seeds_of(others))
-        self._send(Reply(self.conversation.messages_for(asked), options))
+        self._send(Reply(self.conversation.messages_for(asked), options, self.state.paused))
         self._reply.begin(asked, self._loads.stored)
         if others and not self._sampling.is_greedy(options):
             if options.sampling is not None and options.sampling.seed is not None:

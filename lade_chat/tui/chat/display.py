@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from textual.screen import Screen
 
-from lade_chat.presentation.metrics import Part, part, promise, reply_parts
+from lade_chat.presentation.metrics import Part, counted, part, promise, reply_parts
 from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import ModelInfo, Statistics
 from lade_chat.tui.chat.race_view import RaceView
+from lade_chat.tui.chat.slow_motion import SlowMotion
 from lade_chat.tui.chat.view import ChatState, Phase
 from lade_chat.tui.conversations.session import OpenConversation, ShownTurn
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, Job
@@ -18,11 +19,18 @@ from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.race.queue import Races
+from lade_chat.tui.reply.candidate_tree import Stage
 from lade_chat.tui.terminal.key_names import KeyNames, keys_of
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.status_bar import StatusBar
+
+PAUSED = (
+    "paused: {pause} goes on, {step_once} takes one step, {faster} slow motion",
+    "paused: {pause} goes on, {step_once} takes one step",
+)
+PACED = ("{slower} slower, {faster} faster, {pause} pauses", "{slower} slower, {faster} faster")
 
 
 class ChatWidgets:
@@ -65,11 +73,13 @@ class ChatDisplay:
         race_again: Callable[..., None],
         open_model: Callable[[str], None],
         read_ahead: Job,
+        step: Job,
     ) -> None:
         self._ui = ui
         self._stop = stop
         self._open_model = open_model
         self._read_ahead = read_ahead
+        self._slow_motion = SlowMotion(ui.screen, self._show_step, self._grow, step)
         self._race = RaceView(ui.screen, stop, race_again)
         self._explanation: ExplainScreen | None = None
         self._statistics: Statistics | None = None
@@ -93,8 +103,11 @@ class ChatDisplay:
                 self._read_ahead()
         elif state.stopping and not before.stopping:
             self._ui.status.show([part(0, "stopping")])
-        elif state.phase is Phase.REPLYING and state.paused is not before.paused:
+        elif state.phase is Phase.REPLYING and (state.paused, state.pace) != (before.paused, before.pace):
             self._ui.status.show(self._running_parts())
+        self._slow_motion.update(state)
+        if before.is_slow and not state.is_slow:
+            self._ui.transcript.hide_steps()
         self._ui.screen.query_one(DebugPanel).display = state.options.debug
         self._ui.transcript.set_debug(state.options.debug)
         self._show_debug()
@@ -147,13 +160,23 @@ class ChatDisplay:
     def reply_began(self) -> None:
         self._ui.transcript.begin_reply()
         self._statistics, self._inspection, self._measuring = None, None, self.state.options.debug
-        self._ui.status.show([part(0, "reading the prompt")])
+        self._ui.status.show(self._running_parts())
         self._show_debug()
 
     def reading(self, done: int, total: int) -> None:
-        self._ui.status.show_reading(done, total)
+        if not self.state.paused:
+            self._ui.status.show_reading(done, total)
 
     def reply_grew(self, tokens: Tokens) -> None:
+        if self.state.is_slow:
+            self._slow_motion.take(tokens)
+        else:
+            self._grow(tokens)
+
+    def _show_step(self, inspection: Inspection, stage: Stage) -> None:
+        self._ui.transcript.show_step(inspection, stage)
+
+    def _grow(self, tokens: Tokens) -> None:
         self._ui.transcript.grow_reply(tokens)
         self._statistics = tokens.statistics
         self._inspection = tokens.inspection or self._inspection
@@ -162,11 +185,13 @@ class ChatDisplay:
         self._show_debug()
 
     def reply_ended(self, finished: ReplyFinished) -> None:
+        self._slow_motion.settle()
         self._statistics, self._measuring = finished.statistics, False
         self._ui.transcript.end_reply(finished)
         self._show_debug()
 
     def reply_failed(self, message: str | None) -> None:
+        self._slow_motion.settle()
         self._measuring = False
         self._ui.transcript.fail_reply(message)
         self._show_debug()
@@ -241,13 +266,21 @@ class ChatDisplay:
     def _running_parts(self) -> list[Part]:
         """Return the metrics of a reply in progress, or paused."""
         parts = reply_parts(self._statistics, lookahead=False) if self._statistics is not None else []
+        if not self.state.is_slow:
+            return parts or [part(0, "reading the prompt")]
         if self.state.paused:
-            return [part(0, self._ui.key_names.put_into("paused: {pause} goes on, {step_once} takes one step")), *parts]
-        return parts or [part(0, "reading the prompt")]
+            forms: tuple[str, ...] = PAUSED
+        else:
+            pace = f"{counted(int(self.state.pace or 0), 'step')} a second: "
+            forms = tuple(f"{pace}{keys}" for keys in PACED)
+        return [part(0, *map(self._ui.key_names.put_into, forms)), *parts]
 
     def _ready_parts(self) -> list[Part]:
         state = self.state
         parts = [part(0, "ready")]
+        if state.paused:
+            key = self._ui.key_names.first("pause")
+            return [part(0, f"ready: the next reply starts paused; {key} takes that back", "ready, paused")]
         if self._statistics is not None and self._statistics.context_window:
             full = f"context {self._statistics.context_used}/{self._statistics.context_window}"
             parts.append(part(3, full, metric="context"))

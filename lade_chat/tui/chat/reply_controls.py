@@ -1,4 +1,4 @@
-"""What changes a running reply: lookahead, pause, single step, inspection, stop."""
+"""What changes a running reply: lookahead, pause, single step, pace, inspection, stop."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import msgspec
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
 from lade_chat.tui.chat.view import ChatView, Phase, StatePublisher
+
+PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
+"""Steps a second in slow motion; None for full speed."""
 
 
 class ReplyControls:
@@ -32,19 +35,49 @@ class ReplyControls:
     def set_debug(self, enabled: bool) -> None:
         """Switch the inspection of replies, the running one included, and the measurement of the next."""
         if self._publisher.state.phase in (Phase.READY, Phase.REPLYING):
-            self._send(Inspect(enabled))
+            self._send(Inspect(enabled or self._publisher.state.is_slow))
         self._publisher.change(options=msgspec.structs.replace(self._publisher.state.options, debug=enabled))
 
     def pause(self, *, step: bool = False) -> None:
-        """Pause or resume the reply; with ``step`` pause it, or have a paused one take a single step."""
-        if self._publisher.state.phase is not Phase.REPLYING or self._publisher.state.stopping:
+        """Pause or resume the reply; with ``step`` pause it, or have a paused one take a single step.
+
+        While the chat is ready, the next reply starts paused.
+        """
+        state = self._publisher.state
+        if state.phase not in (Phase.READY, Phase.REPLYING) or state.stopping:
             self._view.refuse("There is no reply to pause just now.")
-        elif step and self._publisher.state.paused:
-            self._send(StepOnce())
+        elif step and state.paused and state.phase is Phase.REPLYING:
+            self.step()
         else:
-            paused = not self._publisher.state.paused
-            self._send(Pause() if paused else Resume())
-            self._publisher.change(paused=paused)
+            self._slow_down(paused=not state.paused, pace=state.pace)
+
+    def step(self) -> None:
+        """Have a reply in slow motion take its next step."""
+        self._send(StepOnce())
+
+    def change_pace(self, direction: int) -> None:
+        """Run the reply faster or slower; a paused one goes on with the slowest pace."""
+        state = self._publisher.state
+        if state.phase is not Phase.REPLYING or state.stopping:
+            return
+        place = PACES.index(state.pace) + direction
+        pace = PACES[min(max(place, 0), len(PACES) - 1)] if not state.paused else state.pace or PACES[0]
+        if direction > 0 or not state.paused:
+            self._slow_down(paused=False, pace=pace)
+
+    def end_slow_motion(self) -> None:
+        """Publish full speed, which the next reply runs at."""
+        self._slow_down(paused=False, pace=None)
+
+    def _slow_down(self, *, paused: bool, pace: float | None) -> None:
+        """Have the engine wait before each step, with details of every step, or wait no longer."""
+        state, slow = self._publisher.state, paused or pace is not None
+        if slow is not state.is_slow:
+            if not state.options.debug:
+                self._send(Inspect(slow))
+            if state.phase is Phase.REPLYING:
+                self._send(Pause() if slow else Resume())
+        self._publisher.change(paused=paused, pace=pace)
 
     def stop(self) -> None:
         """End the reply, race or explanation within one step; the partial reply is kept."""

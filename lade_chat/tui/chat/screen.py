@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import msgspec
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Container
 from textual.events import Resize
 from textual.screen import Screen
@@ -24,6 +24,7 @@ from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.chat.commands import COMMANDS, run
 from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
+from lade_chat.tui.chat.keys import KEYS
 from lade_chat.tui.chat.view import Phase, footer_actions
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.conversations.store_worker import StoreWorker
@@ -32,7 +33,6 @@ from lade_chat.tui.prompt.completion import is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.prompt.read_ahead import PAUSE_SECONDS
-from lade_chat.tui.terminal.key_names import named
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.transcript.welcome import Welcome
@@ -47,28 +47,7 @@ TWICE_SECONDS = 1.0
 class ChatScreen(Screen[None]):
     """Every key works while the prompt has the focus."""
 
-    BINDINGS: ClassVar[list[BindingType]] = named(
-        [
-            Binding("ctrl+l,f2", "toggle_lookahead", "Lookahead", priority=True),
-            Binding("ctrl+r,f3", "race", "Race", priority=True),
-            Binding("escape", "stop", "Stop", priority=True),
-            Binding("f6", "restart", "Restart", priority=True),
-            Binding("f1", "help", "Help", priority=True),
-            Binding("ctrl+q", "app.quit", "Quit", priority=True),
-            Binding("ctrl+d", "toggle_debug", "Debug", priority=True),
-            Binding("f4", "turn_debug_page", "Debug page", priority=True, show=False),
-            Binding("ctrl+n", "new_conversation", "New", priority=True),
-            Binding("ctrl+t,f8", "list_conversations", "Chats", priority=True),
-            Binding("ctrl+o", "open_model", "Model", priority=True),
-            Binding("ctrl+g", "edit_outside", "Editor", priority=True, show=False),
-            Binding("f9", "pause", "Pause", priority=True, show=False),
-            Binding("f10", "step_once", "Step", priority=True, show=False),
-            Binding("f7", "toggle_view", "View", priority=True, show=False),
-            Binding("f5", "toggle_thoughts", "Thoughts", priority=True, show=False),
-            Binding("pageup", "page(-1)", show=False, priority=True),
-            Binding("pagedown", "page(1)", show=False, priority=True),
-        ]
-    )
+    BINDINGS: ClassVar[list[BindingType]] = KEYS
 
     def __init__(
         self,
@@ -94,6 +73,7 @@ class ChatScreen(Screen[None]):
             race_again=lambda *methods: self.chat.races.again(*methods),
             open_model=lambda error: self.actions.open_model(error),
             read_ahead=self.read_ahead,
+            step=lambda: self.chat.controls.step(),
         )
         self.chat = Chat(self.view, self.store_worker, send, restart, model_options, options, system)
         self.view.state = self.chat.state
@@ -117,6 +97,7 @@ class ChatScreen(Screen[None]):
         self.transcript.set_debug(self.chat.state.options.debug)
         self.prompt.completions = self.query_one(CompletionList)
         self.prompt.has_waiting = lambda: self.chat.has_waiting
+        self.prompt.leaves = self._is_pace_key
         self.prompt.focus()
         self.status.show([part(0, "starting")])
         self.set_interval(SAVE_SECONDS, self.chat.tick)
@@ -165,6 +146,8 @@ class ChatScreen(Screen[None]):
 
     def on_text_area_changed(self) -> None:
         self.read_ahead()
+        if self.chat.phase is Phase.REPLYING and len(self.prompt.text) < 2:
+            self.refresh_bindings()
         self.prompt.offer_completions()
         self.status.review()
 
@@ -273,6 +256,16 @@ class ChatScreen(Screen[None]):
     def action_step_once(self) -> None:
         self.chat.controls.pause(step=True)
 
+    def action_slower(self) -> None:
+        self.chat.controls.change_pace(-1)
+
+    def action_faster(self) -> None:
+        self.chat.controls.change_pace(1)
+
+    def _is_pace_key(self, key: str) -> bool:
+        keys = self.ui.key_names.keys
+        return self.chat.phase is Phase.REPLYING and key in f"{keys['slower']},{keys['faster']}".split(",")
+
     def action_toggle_view(self) -> None:
         self.actions.toggle_view()
 
@@ -290,5 +283,7 @@ class ChatScreen(Screen[None]):
         self.query_one(KeyFooter).visible = True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer Restart only when the engine is lost."""
-        return self.chat.state.phase is Phase.LOST if action == "restart" else True
+        """Offer Restart only when the engine is lost, and another pace only during a reply."""
+        if action in ("slower", "faster"):
+            return self.chat.phase is Phase.REPLYING
+        return self.chat.phase is Phase.LOST if action == "restart" else True

@@ -33,7 +33,10 @@ class Phase(Enum):
 IDLE_FOOTER = ("toggle_lookahead", "race", "command_palette", "settings", "help", "list_conversations", "quit")
 _NO_MODEL_FOOTER = ("open_model", "command_palette", "settings", "help", "list_conversations", "quit")
 FOOTERS: Mapping[Phase, Sequence[str]] = {
-    Phase.REPLYING: ("stop", "pause", "step_once", "toggle_lookahead", "command_palette", "help", "quit"),
+    Phase.REPLYING: (
+        *("stop", "pause", "step_once", "toggle_lookahead", "command_palette"),
+        *("help", "quit", "slower", "faster"),
+    ),
     Phase.UNLOADED: _NO_MODEL_FOOTER,
     Phase.LOST: ("restart", *_NO_MODEL_FOOTER),
 }
@@ -61,6 +64,14 @@ class ChatState:
     model: ModelInfo | None = None
     stopping: bool = False
     paused: bool = False
+    """Of the reply that is running; while the chat is ready, of the next one."""
+    pace: float | None = None
+    """Steps a second in slow motion; None for full speed."""
+
+    @property
+    def is_slow(self) -> bool:
+        """True while steps are shown one by one."""
+        return self.paused or self.pace is not None
 
     @property
     def is_running(self) -> bool:

@@ -74,6 +74,8 @@ class Prompt(TextArea, inherit_bindings=False):
         self._commands = commands
         self.has_waiting: Callable[[], bool] = lambda: False
         """Returns True while a message waits that can be taken back."""
+        self.leaves: Callable[[str], bool] = lambda key: False
+        """Returns True for a key that an empty prompt leaves to the screen."""
         self._history: list[str] = []
         self._pastes: dict[str, str] = {}
         """Folded pastes by their markers."""
@@ -184,6 +186,9 @@ class Prompt(TextArea, inherit_bindings=False):
             self.post_message(self.Folded())
         event.text = text
         event.stop()
+
+    def check_consume_key(self, key: str, character: str | None = None) -> bool:
+        return (bool(self.text) or not self.leaves(key)) and super().check_consume_key(key, character)
 
     @property
     def message(self) -> str:

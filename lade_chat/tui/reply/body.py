@@ -40,6 +40,12 @@ class ReplyBody(Stack):
             thought.running = True
 
     @property
+    def end_column(self) -> int:
+        """The cell at which the text ends; 0 in a thought."""
+        last = self.parts[-1][1] if self.parts else None
+        return last.end_column if isinstance(last, TintedText) else 0
+
+    @property
     def has_thoughts(self) -> bool:
         return any(isinstance(part, Thought) for _, part in self.parts)
 

@@ -47,6 +47,12 @@ class Chunk(Static):
         grown = not width or content.get_height({}, width) != height
         self.update(content, layout=grown)
 
+    @property
+    def end_column(self) -> int:
+        """The cell at which the last line ends."""
+        lines = Content(self._text).wrap(self.size.width or 1)
+        return lines[-1].cell_length if lines else 0
+
     def take(self, other: Chunk) -> None:
         """Take in all of the chunk below this one."""
         start = len(self._text) + 1
@@ -97,6 +103,11 @@ class TintedText(Stack):
             chunk.display = chunk.end is None or chunk.end > count
         self._covered = 0 < count >= len(self.tokens)
         self.display = not self._covered
+
+    @property
+    def end_column(self) -> int:
+        """The cell at which the last line ends; 0 if a document shows it."""
+        return self._chunks[-1].end_column if self._chunks and not self._covered else 0
 
     def end(self) -> None:
         """Merge the chunks unless a document shows some: nothing more comes, and one is cheaper to lay out."""

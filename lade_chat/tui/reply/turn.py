@@ -11,9 +11,11 @@ from textual.widgets import Static
 
 from lade_chat.presentation.metrics import Part, pack, reply_parts, summary
 from lade_chat.presentation.sanitize import printable
+from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.reply.body import ReplyBody
+from lade_chat.tui.reply.candidate_tree import CandidateTree, Stage
 from lade_chat.tui.reply.text import ReplyText, is_markdown
 from lade_chat.tui.reply.tinted_text import TintedText
 from lade_chat.tui.transcript.turn import Turn
@@ -67,6 +69,9 @@ class ReplyTurn(Turn):
         """The tokens of each part that were tried for Markdown."""
         self._metrics: list[ReplyMetrics] = []
         self._debug = debug
+        self._tree: CandidateTree | None = None
+        self._column = 0
+        """Where the text ended before the step that the tree shows."""
 
     def add(self, pieces: Iterable[Piece], statistics: Statistics) -> None:
         """Show more of the reply, and mark where lookahead was switched."""
@@ -83,6 +88,21 @@ class ReplyTurn(Turn):
         self._add_metrics(reply_parts(statistics, reason, lookahead=not statistics.lookahead), reason)
         if self._debug:
             self._stack.add(PackedLine(summary(statistics), classes="summary"))
+
+    def show_step(self, inspection: Inspection, stage: Stage) -> None:
+        """Show a step's candidates where the text ends."""
+        if self._tree is None:
+            self._tree = CandidateTree()
+            self._stack.add(self._tree, after=self._body)
+        if stage is Stage.PROPOSED or not inspection.candidates:
+            self._column = self._body.end_column
+        self._tree.show(inspection, stage, self._column)
+
+    def hide_steps(self) -> None:
+        """Show the text alone."""
+        if self._tree is not None:
+            self._stack.discard(self._tree)
+            self._tree = None
 
     def go_on(self) -> None:
         """Reopen an ended reply: further tokens are appended to it."""
@@ -153,6 +173,7 @@ class ReplyTurn(Turn):
         self._marks.add(Static(Content(printable(text)), markup=False, classes="mark"))
 
     def _finish(self) -> None:
+        self.hide_steps()
         self._body.end()
         for line in self._metrics:
             line.display = True

@@ -23,6 +23,8 @@ _DISPLAYED = {
     "slash": "/",
     "backslash": "\\",
     "grave_accent": "`",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
 }
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 

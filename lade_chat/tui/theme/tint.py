@@ -26,6 +26,11 @@ def style_of(origin: Origin) -> str:
     return "" if origin == "plain" else f"$origin-{origin}"
 
 
+def source_style(origin: Origin) -> str:
+    """The style of a candidate's characters, by its source in either view."""
+    return f"$source-{origin}"
+
+
 def origin_variables(
     view: ColourView, theme: Mapping[str, str], *, dark: bool, tinted: bool = True, marked: bool = False
 ) -> dict[str, str]:
@@ -36,13 +41,15 @@ def origin_variables(
         tinted: with colours; without them it is marked in any case.
         marked: with lines and letters too.
     """
+    views: tuple[tuple[str, ColourView], ...] = (("origin", view), ("source", "sources"))
     return {
-        f"origin-{shown}": " ".join(
+        f"{prefix}-{shown}": " ".join(
             [
-                *([_tint(shown, view, theme, dark=dark)] if tinted else []),
-                *([MARKS[shown] if view == "sources" else MARKS["verified"]] if marked or not tinted else []),
+                *([_tint(shown, of, theme, dark=dark)] if tinted else []),
+                *([MARKS[shown] if of == "sources" else MARKS["verified"]] if marked or not tinted else []),
             ]
         )
+        for prefix, of in views
         for shown in GUESSED
     }
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from textual.widget import Widget
 
 from lade_chat.protocol.events import ReplyFinished, Tokens
+from lade_chat.protocol.inspection import Inspection
 from lade_chat.store.tree import wholes
 from lade_chat.store.values import Turn as KeptTurn
 from lade_chat.tui.conversations.session import ShownTurn
+from lade_chat.tui.reply.candidate_tree import Stage
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.earlier import Earlier, split
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
@@ -78,6 +80,15 @@ class Transcript(FollowScroll):
     def grow_reply(self, tokens: Tokens) -> None:
         if self.reply is not None:
             self.reply.add(tokens.pieces, tokens.statistics)
+
+    def show_step(self, inspection: Inspection, stage: Stage) -> None:
+        """Show a step of the running reply in slow motion."""
+        if self.reply is not None:
+            self.reply.show_step(inspection, stage)
+
+    def hide_steps(self) -> None:
+        if self.reply is not None:
+            self.reply.hide_steps()
 
     def end_reply(self, finished: ReplyFinished) -> None:
         if self.reply is not None:

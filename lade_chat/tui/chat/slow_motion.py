@@ -1,0 +1,116 @@
+"""Slow motion: each step's candidates are shown before its tokens, at the pace that is set."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+from textual.screen import Screen
+from textual.timer import Timer
+
+from lade_chat.protocol.events import Tokens
+from lade_chat.protocol.inspection import Inspection
+from lade_chat.tui.chat.view import ChatState
+from lade_chat.tui.conversations.store_worker import Job
+from lade_chat.tui.reply.candidate_tree import Stage
+
+PAUSED_PACE = 1.0
+"""At which a single step of a paused reply is shown, in steps a second."""
+_JUDGED, _WRITTEN, _DONE = 0.4, 0.65, 1.0
+"""When each stage of a step begins, as a share of its time."""
+
+
+class SlowMotion:
+    """Holds back a step's tokens until its candidates have been seen, then asks for the next step."""
+
+    def __init__(
+        self,
+        screen: Screen[None],
+        show: Callable[[Inspection, Stage], None],
+        grow: Callable[[Tokens], None],
+        step: Job,
+    ) -> None:
+        """
+        Args:
+            show: draws the candidates of a step.
+            grow: shows tokens.
+            step: asks for the next step.
+        """
+        self._screen, self._show, self._grow, self._step = screen, show, grow, step
+        self._held: Tokens | None = None
+        self._coming: deque[tuple[float, Job]] = deque()
+        self._timer: Timer | None = None
+        self._pace: float | None = None
+        self._paused = self._awaiting = False
+
+    def update(self, state: ChatState) -> None:
+        """Follow the pace; at full speed nothing is held back."""
+        self._pace, self._paused = state.pace, state.paused
+        if not state.is_slow:
+            self.settle()
+            self._awaiting = False
+        elif self._timer is None and not self._awaiting:
+            self._go_on()
+
+    def take(self, tokens: Tokens) -> None:
+        """Show a step: its candidates, which of them are right, its tokens."""
+        self.settle()
+        self._awaiting, inspection = False, tokens.inspection
+        if inspection is None:
+            self._grow(tokens)
+        else:
+            earlier, own = _parted(tokens, inspection.step)
+            if earlier.pieces:
+                self._grow(earlier)
+            self._held = own
+            if own.pieces and inspection.candidates:
+                self._show(inspection, Stage.PROPOSED)
+                self._coming.append((_JUDGED, lambda: self._show(inspection, Stage.JUDGED)))
+                self._coming.append((_WRITTEN - _JUDGED, lambda: self._write(inspection)))
+            else:
+                self._write(inspection)
+        self._coming.append((_DONE - sum(share for share, _ in self._coming), self._go_on))
+        self._wait()
+
+    def settle(self) -> None:
+        """Show what is held back."""
+        self._coming = deque()
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        held, self._held = self._held, None
+        if held is not None:
+            self._grow(held)
+
+    def _write(self, inspection: Inspection) -> None:
+        held, self._held = self._held, None
+        if held is not None:
+            self._grow(held)
+        self._show(inspection, Stage.FADED)
+
+    def _go_on(self) -> None:
+        if self._pace is not None and not self._paused:
+            self._awaiting = True
+            self._step()
+
+    def _wait(self) -> None:
+        coming = self._coming
+        share, call = coming.popleft()
+
+        def due() -> None:
+            if coming is not self._coming:  # settled after the timer had fired
+                return
+            self._timer = None
+            call()
+            if coming:
+                self._wait()
+
+        self._timer = self._screen.set_timer(share / (self._pace or PAUSED_PACE), due)
+
+
+def _parted(tokens: Tokens, step: int) -> tuple[Tokens, Tokens]:
+    """Return the tokens of earlier steps, and those of ``step``."""
+    parts = [tuple(each for each in tokens.pieces if (each.step >= step) is own) for own in (False, True)]
+    earlier, own = (msgspec.structs.replace(tokens, pieces=part) for part in parts)
+    return msgspec.structs.replace(earlier, inspection=None), own

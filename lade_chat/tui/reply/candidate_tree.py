@@ -1,0 +1,129 @@
+"""Candidate tree below a reply in slow motion: proposed, then judged, then faded."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from enum import Enum, auto
+from typing import TypeAlias
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Static
+
+from lade_chat.presentation.metrics import counted, fit, part
+from lade_chat.protocol.inspection import Inspection
+from lade_chat.tui.inspector.view import shown
+from lade_chat.tui.theme.tint import source_style
+from lade_chat.tui.widgets.metric_lines import explain
+
+_LINES = "$foreground 35%"
+_LABEL = "$foreground-muted"
+MAX_ROWS = 6
+"""Of a tree; half as many on a short screen."""
+_WIDEST = 16
+"""Cells of one candidate."""
+
+
+class Stage(Enum):
+    """Progress of a step: its candidates wait for the model, are judged, and the wrong ones fade."""
+
+    PROPOSED = auto()
+    JUDGED = auto()
+    FADED = auto()
+
+
+_REJECTED = {Stage.PROPOSED: "$foreground 85%", Stage.JUDGED: "$foreground 55% strike", Stage.FADED: "$foreground 25%"}
+"""The style of candidates that are not accepted."""
+
+_Row: TypeAlias = list[tuple[str, str]]
+
+
+class CandidateTree(Static):
+    """A step's candidates, beginning where the text ends; from step to step it only grows, so that little moves."""
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        explain(self, "candidate tree")
+        self._step: tuple[Inspection, Stage, int] | None = None
+        self._rows = 0
+
+    def show(self, inspection: Inspection, stage: Stage, column: int) -> None:
+        """Draw a step below the cell ``column`` of the line above."""
+        self._step = inspection, stage, column
+        self._draw()
+
+    def on_resize(self, _event: Resize) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        width = self.size.width
+        if self._step is None or not width:
+            return
+        inspection, stage, column = self._step
+        most = MAX_ROWS if self.screen.has_class("-tall") else MAX_ROWS // 2
+        lines = tree_lines(inspection, stage, width=width, height=most, column=column)
+        self._rows = max(self._rows, len(lines))
+        lines += [Content("")] * (self._rows - len(lines))
+        content = Content("\n").join([*lines, caption(inspection, stage, width)])
+        self.update(content, layout=self.size.height != self._rows + 1)
+
+
+def caption(inspection: Inspection, stage: Stage, width: int) -> Content:
+    """Return the line that tells the step's candidates, and once they are judged what came of them."""
+    count, kept = len(inspection.candidates), sum(each.accepted for each in inspection.candidates)
+    candidates = counted(count, "candidate")
+    parts = [part(0, f"step {inspection.step + 1}")]
+    if inspection.prompt:
+        parts.append(part(1, "the prompt is read"))
+    elif not count:
+        parts.append(part(1, "no candidates"))
+    elif stage is Stage.PROPOSED:
+        parts.append(part(1, f"{candidates}, checked at once", candidates))
+    else:
+        parts.append(part(1, f"{kept} of {candidates} verified", f"{kept} of {count} verified"))
+    if stage is not Stage.PROPOSED:
+        parts.append(part(2, f"{counted(len(inspection.settled), 'token')} in this step"))
+    return Content.styled(fit(parts, width), _LABEL)
+
+
+def tree_lines(inspection: Inspection, stage: Stage, *, width: int, height: int, column: int) -> list[Content]:
+    """Return the tree, the accepted branch first, in at most ``height`` lines of ``width`` cells."""
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    for number, candidate in enumerate(inspection.candidates, start=1):
+        children[candidate.parent].append(number)
+    for siblings in children.values():
+        siblings.sort(key=lambda number: not inspection.candidates[number - 1].accepted)
+    rows = _branches(inspection, stage, children, 0)
+    if len(rows) > height:
+        rows = [*rows[: height - 1], [(f"… and {len(rows) - height + 1} branches more", _LABEL)]]
+    widest = max((sum(cell_len(text) for text, _ in row) for row in rows), default=0)
+    indent = " " * max(0, min(column, width - widest))
+    return [Content.assemble(indent, *row).truncate(width, ellipsis=True) for row in rows]
+
+
+def _branches(inspection: Inspection, stage: Stage, children: dict[int, list[int]], parent: int) -> list[_Row]:
+    """Return the rows of all that continues ``parent``, joined by lines."""
+    rows: list[_Row] = []
+    below = children[parent]
+    for place, number in enumerate(below):
+        first, last = place == 0, place == len(below) - 1
+        candidate = inspection.candidates[number - 1]
+        style = _REJECTED[stage]
+        if candidate.accepted and stage is not Stage.PROPOSED:
+            style = source_style(candidate.origin)
+        own = (shown(candidate.text, _WIDEST), style)
+        label = _REJECTED[stage] if stage is Stage.FADED and not candidate.accepted else _LABEL
+        after = _branches(inspection, stage, children, number) or [[(f" {candidate.origin}", label)]]
+        for line, row in enumerate(after):
+            lead = _joint(first=first and parent > 0, last=last) if line == 0 else " " if last else "│"
+            rail = lead if parent > 0 else f"{lead}{'─' if line == 0 else ' '}"
+            rows.append([(rail, _LINES), own if line == 0 else (" " * cell_len(own[0]), ""), *row])
+    return rows
+
+
+def _joint(*, first: bool, last: bool) -> str:
+    """Return the line before a candidate: its siblings stand below the first of them."""
+    if first:
+        return "─" if last else "┬"
+    return "╰" if last else "├"

@@ -1,0 +1,121 @@
+"""Slow motion: a reply that starts paused, its pace, and the candidates of each step where the text is written."""
+
+from __future__ import annotations
+
+import msgspec
+
+from lade_chat.protocol.commands import Reply
+from lade_chat.protocol.control import Inspect, Pause, Resume, StepOnce
+from lade_chat.protocol.events import Prefilling, ReplyStarted, Tokens
+from lade_chat.protocol.inspection import Candidate, Inspection
+from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.reply.candidate_tree import CandidateTree, Stage, tree_lines
+from tests.tui.driving import opened, reply_text, say, sees, sees_no, status, wait_until
+from tests.tui.scripted import FUNCTION, INSPECTED_STEP, ScriptedEngine, finished, pieces, statistics, streamed
+
+BRANCHING = Inspection(
+    step=3,
+    candidates=(
+        Candidate(" words", 0, "context", False),
+        Candidate(".split", 0, "trajectory", True),
+        Candidate("(", 2, "trajectory", True),
+        Candidate("\n", 2, "successor", False),
+        Candidate(")", 3, "trajectory", False),
+    ),
+    settled=(".split", "(", "text"),
+)
+
+
+def step(number: int) -> Tokens:
+    """One step of the scripted reply, with its candidates."""
+    inspection = msgspec.structs.replace(INSPECTED_STEP, step=number)
+    return Tokens(
+        pieces(FUNCTION[number : number + 1], number), statistics(FUNCTION[: number + 1]), "left", (), inspection
+    )
+
+
+def tree_styles(app: ChatApp) -> dict[str, str]:
+    """The style of each candidate on the screen."""
+    content = app.screen.query_one(CandidateTree).content
+    return {content.plain[span.start : span.end]: str(span.style) for span in content.spans}
+
+
+async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await pilot.press("f9")
+        assert "the next reply starts paused" in status(app)
+        await pilot.press("f9")
+        assert "on or off: the same text" in status(app)
+        await pilot.press("f9")
+        await say(app, pilot, "Write a function.")
+        (asked,) = engine.sent_of(Reply)
+        assert asked.paused
+        assert engine.sent_of(Inspect) == [Inspect(True), Inspect(False), Inspect(True)]
+        engine.tell(ReplyStarted(23), Prefilling(20, 23))
+        await sees(pilot, "paused: F9 goes on, F10 takes one step, ] slow motion")
+        await pilot.press("f10")
+        assert engine.sent[-1] == StepOnce()
+        engine.tell(step(2))
+        await sees(pilot, "·numbers", "·list context", "step 3 · 3 candidates, checked at once")
+        assert "returns" not in reply_text(app)
+        assert len({tree_styles(app)[text] for text in ("·numbers", ":", "·list")}) == 1
+        await sees(pilot, "2 of 3 candidates verified · 3 tokens in this step", "that returns the sum of")
+        styles = tree_styles(app)
+        assert styles["·numbers"] == styles[":"] == "$source-trajectory" != styles["·list"]
+        await pilot.press("f10")
+        engine.tell(Tokens(step(3).pieces, statistics(FUNCTION[:4]), inspection=Inspection(3, settled=(" a",))))
+        await sees(pilot, "no candidates · 1 token in this step", "that returns the sum of a list")
+        engine.tell(finished(FUNCTION[:4]))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        assert engine.sent[-1] == Inspect(False)
+        assert not app.screen.query(CandidateTree)
+
+
+async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        engine.tell(*streamed(FUNCTION[:4]))
+        await sees(pilot, "a list")
+        await pilot.press("[")
+        assert engine.sent[-3:] == [Inspect(True), Pause(), StepOnce()]
+        await sees(pilot, "8 steps a second: [ slower, ] faster")
+        await pilot.press(*"[[[[[")
+        await sees(pilot, "1 step a second")
+        await pilot.press("f9")
+        await sees(pilot, "paused")
+        await pilot.press(*"]]]]")
+        await sees(pilot, "8 steps a second")
+        assert engine.sent_of(StepOnce) == [StepOnce()]
+        for number in (4, 5, 6):  # each is followed by the next
+            engine.tell(step(number))
+            await wait_until(pilot, lambda number=number: len(engine.sent_of(StepOnce)) == number - 2)
+        engine.tell(step(7))
+        await sees(pilot, "candidates, checked at once")
+        await pilot.press("]")
+        assert engine.sent[-2:] == [Inspect(False), Resume()]
+        await sees_no(pilot, "candidates", "steps a second")
+        assert reply_text(app).endswith("result = 0")
+        await pilot.press(*"]a[")  # full speed is the fastest; in a message they are characters
+        assert app.chat_screen.prompt.text == "a["
+        assert engine.sent[-1] == Resume()
+        engine.tell(finished(FUNCTION[:8]))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await pilot.press("ctrl+u", "[")
+        assert app.chat_screen.prompt.text == "["
+
+
+class TestTree:
+    def drawn(self, stage: Stage = Stage.FADED, *, width: int = 40, height: int = 6, column: int = 4) -> list[str]:
+        return [line.plain for line in tree_lines(BRANCHING, stage, width=width, height=height, column=column)]
+
+    def test_the_accepted_branch_comes_first_and_begins_where_the_text_ends(self) -> None:
+        assert self.drawn() == [
+            "    ├─.split┬(─) trajectory",
+            "    │       ╰↵ successor",
+            "    ╰─·words context",
+        ]
+
+    def test_it_keeps_to_its_room(self) -> None:
+        assert self.drawn(column=30, width=24)[0] == " ├─.split┬(─) trajectory"
+        assert self.drawn(column=30, width=10)[0] == "├─.split┬…"
+        assert self.drawn(height=2)[-1] == "    … and 2 branches more"
