@@ -63,6 +63,7 @@ _SETTINGS = (
     Setting("save", Switch(), "whether ask saves its turn as a conversation", default=True),
     Setting("remember", Switch(), "whether replies are guessed from earlier conversations", default=True),
     Setting("read_ahead", Switch(), "whether the idle model reads what you type before you send it", default=True),
+    Setting("sidebar", Switch(), "whether the conversations stand beside the chat, from 120 columns on", default=False),
     Setting("data_dir", Text(), "the folder of the conversations"),
     Setting("theme", Text(), "the colours of the chat, by their name in its palette"),
     Setting("colours", Text(VIEWS), "whether verified tokens are coloured alike, or each by its source"),

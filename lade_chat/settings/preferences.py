@@ -24,6 +24,7 @@ class Preferences:
     theme: str | None = None
     colours: ColourView = "verified"
     read_ahead: bool = True
+    sidebar: bool = False
     problems: tuple[str, ...] = ()
 
     @classmethod
@@ -37,8 +38,8 @@ class Preferences:
         """``theme`` and ``colours`` are the initial ones; without ``colours``, those of the settings."""
         colours = colours or view_named(settings.get("colours"))
         kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
-        ahead = settings.get("read_ahead") is not False
-        return cls(settings.path, kept, origins, settings.keys, theme, colours, ahead, settings.problems)
+        ahead, sidebar = settings.get("read_ahead") is not False, settings.get("sidebar") is True
+        return cls(settings.path, kept, origins, settings.keys, theme, colours, ahead, sidebar, settings.problems)
 
     def overruled(self, name: str) -> bool:
         """Return True if a flag or the environment overrides the file for this setting."""

@@ -6,17 +6,21 @@ the text itself. So the index may lag behind or be missing, and a search finds t
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import suppress
 from functools import lru_cache
 
 from lade_chat.store.sqlite.schema import transaction
+from lade_chat.store.tree import opening
 
 _MAX_WORDS = 16
 _MAX_GRAMS = 32
 """More would narrow down nothing further."""
 _BATCH_TURNS = 500
 """Turns indexed in one go: a quarter of a second."""
+_EXCERPT, _BEFORE = 240, 24
+"""Characters of an excerpt, and of those before its match."""
 _TEXT = "coalesce(question || char(10), '') || reply"
 
 
@@ -24,6 +28,8 @@ def prepare(connection: sqlite3.Connection) -> bool:
     """Teach a new connection to search; whether it has an index to narrow down with."""
     connection.create_function("folded", 1, str.casefold, deterministic=True)
     connection.create_function("mentions", 2, _mentions, deterministic=True)
+    connection.create_function("excerpt", 3, _excerpt, deterministic=True)
+    connection.create_function("opening", 1, opening, deterministic=True)
     try:
         connection.execute(
             "CREATE VIRTUAL TABLE IF NOT EXISTS grams USING fts5("
@@ -47,6 +53,25 @@ def condition(search: str, *, indexed: bool) -> tuple[str, tuple[str, ...]]:
         SELECT conversation FROM turns WHERE {narrowed} mentions({_TEXT}, ?)))""",
         (words, *grams, words),
     )
+
+
+def excerpt(search: str) -> tuple[str, tuple[str, ...]]:
+    """SQL (and its values) for the words around the newest match in a row of ``conversations``."""
+    words = " ".join(_words(search))
+    if not words:
+        return "''", ()
+    return (
+        f"""CASE WHEN mentions(coalesce(name, opening), ?) THEN '' ELSE coalesce((
+        SELECT excerpt(coalesce(question, ''), reply, ?) FROM turns
+        WHERE conversation = conversations.id AND mentions({_TEXT}, ?) ORDER BY turns.created DESC LIMIT 1), '') END""",
+        (words, words, words),
+    )
+
+
+def pattern(search: str) -> re.Pattern[str]:
+    """Return a pattern of each word of a search, as it stands in a text."""
+    words = sorted(_words(search), key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words)) or r"(?!)", re.IGNORECASE)
 
 
 def index_new(connection: sqlite3.Connection) -> None:
@@ -99,3 +124,12 @@ def _grams(words: str) -> str:
 def _mentions(text: str, search: str) -> bool:
     folded = text.casefold()
     return all(word in folded for word in _words(search))
+
+
+def _excerpt(question: str, reply: str, search: str) -> str:
+    """Return a part of the question or else the reply, as one line, that begins shortly before the longest word."""
+    word = re.compile(re.escape(max(_words(search), key=len)), re.IGNORECASE)
+    line = " ".join((question if word.search(question) else reply).split())
+    found = word.search(line)
+    start = line.rfind(" ", 0, found.start() - _BEFORE) + 1 if found is not None and found.start() > _BEFORE else 0
+    return f"{'…' if start else ''}{line[start : start + _EXCERPT]}"

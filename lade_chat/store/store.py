@@ -84,15 +84,16 @@ class Store:
 
         def read(connection: sqlite3.Connection, indexed: bool) -> tuple[Summary, ...]:
             found, values = search.condition(matching, indexed=indexed)
+            excerpt, words = search.excerpt(matching)
             before = (after.record.updated, after.id) if after is not None else ()
             query = f"""SELECT {RECORD_COLUMNS}, (
                 WITH RECURSIVE path(id) AS (
                     SELECT conversations.leaf UNION SELECT parent FROM turns JOIN path ON turns.id = path.id)
-                SELECT count(question) FROM turns WHERE id IN path)
+                SELECT count(question) FROM turns WHERE id IN path), {rows.TWIN}, {rows.LATER}, {excerpt}
                 FROM conversations WHERE deleted IS {"NOT NULL" if deleted else "NULL"}
                 AND {"(updated, id) < (?, ?)" if before else "TRUE"} AND {found}
                 ORDER BY updated DESC, id DESC LIMIT ?"""
-            return rows.summaries(connection.execute(query, (*before, *values, size)))
+            return rows.summaries(connection.execute(query, (*words, *before, *values, size)))
 
         def find(connection: sqlite3.Connection) -> tuple[Summary, ...]:
             if self._indexed:

@@ -90,6 +90,12 @@ class Summary(msgspec.Struct, frozen=True):
     record: Record
     turns: int
     """The questions on the path to the last turn; alternatives do not count."""
+    twin: int = 1
+    """Its number, from the oldest, among the conversations of the same opening that have no name."""
+    later: str = ""
+    """Of one that has such twins, the first question unlike its opening."""
+    excerpt: str = ""
+    """Some words around a match; empty without a search, or where the title is the match."""
 
     @property
     def id(self) -> str:
@@ -97,7 +103,9 @@ class Summary(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return self.record.title
+        """A title unlike those of all other conversations, unless the user gave two the same name."""
+        number = f" ({self.twin})" if self.twin > 1 else ""
+        return f"{self.record.title}{number}{f' · {self.later}' if self.later else ''}"
 
 
 def _lasting(path: str | None) -> str | None:

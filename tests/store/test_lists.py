@@ -10,6 +10,7 @@ import pytest
 
 from lade_chat.store import cleanup, search
 from lade_chat.store.errors import StoreError
+from lade_chat.store.search import pattern
 from lade_chat.store.sqlite.rows import Stored, put
 from lade_chat.store.store import Store
 from lade_chat.store.values import Record, Turn
@@ -171,6 +172,35 @@ def test_a_title_can_be_changed_and_changed_back(store: Store) -> None:
     assert titles(store) == ["All about lists"]
     store.rename(conversation.id, " ")
     assert titles(store) == ["What is a list?"]
+
+
+def test_every_conversation_has_a_title_of_its_own(store: Store) -> None:
+    for later in ("Sort a list.", "Sort a list.", None):
+        conversation = store.begin()
+        say(conversation, "Hello", "Hi!")
+        if later is not None:
+            say(conversation, later, "Sorted.")
+    say(store.begin(), "Hullo", "Hi!")
+    named = ["Hullo", "Hello (3)", "Hello (2) · Sort a list.", "Hello · Sort a list."]
+    assert titles(store) == named
+    newest, oldest = store.page()[1], store.page()[3]
+    store.rename(newest.id, "Greeting")
+    store.delete(oldest.id)
+    assert titles(store) == ["Hullo", "Greeting", "Hello"]
+    assert [each.record.title for each in store.page()] == titles(store)
+
+
+def test_a_match_in_a_turn_is_shown_with_the_words_around_it(either: Store) -> None:
+    conversation = either.begin()
+    say(conversation, "What grows here?", "Nothing yet.")
+    say(conversation, "And in spring?", f"{'Grass, ' * 50}\n\nand then APPLES,  red ones.")
+    (found,) = either.page("red apples")
+    assert found.excerpt.endswith("Grass, and then APPLES, red ones.")
+    assert found.excerpt.startswith("…Grass")
+    assert len(found.excerpt) < 80
+    assert [match[0] for match in pattern("red apples").finditer(found.excerpt)] == ["APPLES", "red"]
+    assert either.page("spring")[0].excerpt == "And in spring?"
+    assert [each.excerpt for search in ("", "grows") for each in either.page(search)] == ["", ""]  # the title tells
 
 
 def test_deleted_conversations_come_back_until_they_are_purged(store: Store) -> None:

@@ -15,6 +15,8 @@ from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import Failed, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Piece, Statistics
+from lade_chat.settings.preferences import Preferences
+from lade_chat.settings.settings import load
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
@@ -22,6 +24,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.view import Phase
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.reply.tinted_text import Chunk
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.transcript.turn import UserTurn
@@ -39,7 +42,7 @@ from tests.tui.driving import (
     status,
     wait_until,
 )
-from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed, text_of
+from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed, text_of
 
 SHORT = (("It", " is"), (" 42", "."))
 
@@ -270,6 +273,64 @@ async def test_words_of_several_conversations_open_the_list(engine: ScriptedEngi
     async with opened(engine, store=store, start=Start(wanted="p")) as (app, pilot):
         await wait_until(pilot, lambda: isinstance(app.screen, ConversationList))
         await sees(pilot, "apples", "pears")
+
+
+async def test_a_search_shows_the_words_around_the_match(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, "fruit", "fruit", "apples")
+    async with opened(engine, store=store, size=(100, 30)) as (app, pilot):
+        await pilot.press("ctrl+t")
+        await sees(pilot, "fruit (2)  ", "fruit  ", "tiny · 1 turn · just now")
+        await pilot.press(*"about FRUIT")
+        await sees(pilot, "about fruit")
+        await sees_no(pilot, "apples")
+        found = [
+            row.text.strip(" │╭╮╰╯─") for row in app.screen._compositor.render_strips() if "about fruit" in row.text
+        ]
+        assert found == ["about fruit"] * 2
+        reversed_texts = {
+            segment.text
+            for row in app.screen._compositor.render_strips()
+            for segment in row
+            if segment.style is not None and segment.style.reverse
+        }
+        assert {"about", "fruit"} <= reversed_texts
+
+
+async def test_the_side_bar_lists_opens_and_is_remembered(engine: ScriptedEngine, folder: Path) -> None:
+    store = kept(folder, "apples", "pears")
+    file = folder / "settings.toml"
+    preferences = Preferences.of(load(file, {}), {}, None)
+
+    def app_of(engine: ScriptedEngine, preferences: Preferences) -> ChatApp:
+        return ChatApp(engine, ModelOptions(), DecodingOptions(), store=store, preferences=preferences)
+
+    app = app_of(engine, preferences)
+    async with driven(app, (120, 30), MODEL, engine) as pilot:
+        assert "pears" not in screen_text(app)
+        await say(app, pilot, "/sidebar")
+        await sees(pilot, "apples", "pears")
+        await talked(app, pilot, engine, "plums")
+        side_bar = app.screen.query_one(SideBar)
+        await wait_until(pilot, lambda: side_bar.option_count == 3 and side_bar.highlighted == 0)
+        await pilot.resize_terminal(100, 30)
+        await sees_no(pilot, "pears")
+        await pilot.resize_terminal(120, 30)
+        side_bar.focus()
+        await pilot.press("down", "enter")
+        await sees(pilot, "about pears")
+        assert app.focused is app.chat_screen.prompt
+        await say(app, pilot, "/rename Fruit")
+        await wait_until(pilot, lambda: "Fruit" in str(side_bar.get_option_at_index(1).prompt))
+        await pilot.press("ctrl+n")
+        await wait_until(pilot, lambda: side_bar.highlighted is None)
+    assert load(file, {}).get("sidebar") is True
+    again = ScriptedEngine()
+    app = app_of(again, Preferences.of(load(file, {}), {}, None))
+    async with driven(app, (130, 30), MODEL, again) as pilot:
+        await sees(pilot, "apples", "Fruit", "plums")
+        await say(app, pilot, "/sidebar")
+        await sees_no(pilot, "apples")
+    assert load(file, {}).get("sidebar") is False
 
 
 async def test_a_long_list_is_read_page_by_page(engine: ScriptedEngine, folder: Path) -> None:

@@ -18,6 +18,15 @@ from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.values import Model, Record, Summary, Turn
 
 RECORD_COLUMNS = "id, created, updated, opening, name, system, model, leaf, deleted"
+_TWINS = """FROM conversations AS other WHERE other.opening = conversations.opening AND other.deleted IS NULL
+    AND other.name IS NULL AND conversations.name IS NULL"""
+TWIN = f"""1 + (SELECT count(*) {_TWINS}
+    AND (other.created, other.id) < (conversations.created, conversations.id))"""
+"""Of a row of ``conversations``: ``Summary.twin``."""
+LATER = f"""coalesce((SELECT opening(question) FROM turns WHERE conversation = conversations.id
+    AND question IS NOT NULL AND opening(question) <> conversations.opening
+    AND EXISTS (SELECT 1 {_TWINS} AND other.id <> conversations.id) ORDER BY turns.created, turns.id LIMIT 1), '')"""
+"""Of a row of ``conversations``: ``Summary.later``."""
 
 T = TypeVar("T")
 
@@ -128,8 +137,13 @@ def load(connection: sqlite3.Connection, conversation: str) -> Stored | None:
 
 
 def summaries(rows: Iterable[Sequence[object]]) -> tuple[Summary, ...]:
-    """Summaries from rows that hold a record's columns and then the number of turns."""
-    return tuple(_convert({"record": _record(row[:-1]), "turns": row[-1]}, Summary) for row in rows)
+    """Summaries from rows that hold a record's columns, and then the other fields."""
+    width = len(Record.__struct_fields__)
+    names = Summary.__struct_fields__[1:]
+    return tuple(
+        _convert({"record": _record(row[:width]), **dict(zip(names, row[width:], strict=True))}, Summary)
+        for row in rows
+    )
 
 
 def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:

@@ -147,6 +147,7 @@ class ChatApp(Colouring):
     def _apply_preferences(self) -> None:
         """Apply the user's theme and keys, and report what is wrong with the settings."""
         self.chat_screen.chat.ahead.enabled = self.preferences.read_ahead
+        self.chat_screen.side_bar.wanted = self.preferences.sidebar
         problems = [*self.preferences.problems]
         theme = self.preferences.theme
         if theme is not None and theme in self.available_themes:
@@ -209,6 +210,7 @@ class ChatApp(Colouring):
             "lookahead": options.lookahead,
             "debug": options.debug,
             "read_ahead": chat.ahead.enabled,
+            "sidebar": self.chat_screen.side_bar.wanted,
             "sampling": "greedy" if sampling is None else "model" if sampling.from_model else None,
         }
         if sampling is not None:
@@ -242,6 +244,8 @@ class ChatApp(Colouring):
             chat.controls.toggle_lookahead()
         if "read_ahead" in changes:
             chat.ahead.enabled = changes["read_ahead"] is not False
+        if "sidebar" in changes:
+            self.chat_screen.actions.conversations.show_side_bar(changes["sidebar"] is True)
         if "system" in changes:
             system = changes["system"]
             chat.conversation.system = system if isinstance(system, str) else None

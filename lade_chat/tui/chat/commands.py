@@ -41,7 +41,12 @@ def _rename(actions: ChatActions, title: str) -> None:
         raise ValueError("There is nothing to name yet: type a message first.")
     if not title:
         raise ValueError(f"The title is “{current.title}”. /rename TITLE changes it.")
-    session.rename(title, lambda: actions.ui.hint(f"The title is now “{current.title}”."))
+
+    def renamed() -> None:
+        actions.ui.side_bar.look()
+        actions.ui.hint(f"The title is now “{current.title}”.")
+
+    session.rename(title, renamed)
 
 
 def _system(actions: ChatActions, text: str) -> None:
@@ -109,6 +114,9 @@ COMMANDS = [
     SlashCommand("new", "", "begin a new conversation; this one is kept", _new, "New conversation", "new_conversation"),
     SlashCommand(
         "resume", "[ID or words]", "go on with an earlier conversation", _resume, "Conversations", "list_conversations"
+    ),
+    SlashCommand(
+        "sidebar", "", "conversations beside the chat, or not", lambda do, _: do.conversations.toggle_side_bar()
     ),
     SlashCommand("rename", "[TITLE]", "give the conversation a title", _rename),
     SlashCommand("delete", "", "delete it; the list brings it back", lambda do, _: do.conversations.delete()),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
@@ -10,6 +12,7 @@ from lade_chat.tui.chat.display import ChatWidgets
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.conversations.store_worker import StoreWorker
+from lade_chat.tui.theme.colouring import Colouring
 
 FIRST_SECONDS = 0.5
 """Limit on the first frame's wait for the conversation that it shows; a lookup usually takes some milliseconds."""
@@ -46,12 +49,25 @@ class ConversationActions:
         )
 
         def left(chosen: str | None) -> None:
+            self._ui.side_bar.look()
             if chat.conversation.current.id in self._deleted:
                 chat.navigation.new_conversation()
             if chosen is not None:
                 self.resume(chosen, system)
 
         self._ui.screen.app.push_screen(listed, left)
+
+    def toggle_side_bar(self) -> None:
+        """Show the conversations beside the chat, or no longer; kept for next time."""
+        wanted = not self._ui.side_bar.wanted
+        self.show_side_bar(wanted)
+        cast(Colouring, self._ui.screen.app).keep({"sidebar": wanted})
+
+    def show_side_bar(self, wanted: bool) -> None:
+        """Show the conversations beside the chat where there is room, or no longer."""
+        self._ui.side_bar.wanted = wanted
+        if wanted and not self._ui.screen.has_class("-very-wide"):
+            self._ui.hint("The side bar is there from 120 columns on.")
 
     def delete(self) -> None:
         """Delete the open conversation and begin a new one. Raises ValueError if it is empty."""
@@ -62,6 +78,7 @@ class ConversationActions:
         def deleted() -> None:
             self._deleted.append(current.id)
             self._chat.earlier.send(forget=True)
+            self._ui.side_bar.look()
             key = self._ui.key_names.first("list_conversations")
             # The title is last: a narrow line cuts its end, not the remedy.
             self._ui.hint(f"Deleted; {key}, then Ctrl+Z, brings it back: “{printable(current.title)}”")
@@ -73,6 +90,7 @@ class ConversationActions:
 
         ``system``: its system prompt from now on; None leaves it its own.
         """
+        self._ui.prompt.focus()
         if wanted == self._chat.conversation.current.id:
             return
         if not wanted.strip():

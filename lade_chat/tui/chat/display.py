@@ -14,6 +14,7 @@ from lade_chat.tui.chat.race_view import RaceView
 from lade_chat.tui.chat.slow_motion import SlowMotion
 from lade_chat.tui.chat.view import ChatState, Phase
 from lade_chat.tui.conversations.session import OpenConversation, ShownTurn
+from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, Job
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.inspector.panel import DebugPanel
@@ -50,6 +51,10 @@ class ChatWidgets:
     @property
     def status(self) -> StatusBar:
         return self.screen.query_one(StatusBar)
+
+    @property
+    def side_bar(self) -> SideBar:
+        return self.screen.query_one(SideBar)
 
     @property
     def key_names(self) -> KeyNames:
@@ -97,6 +102,8 @@ class ChatDisplay:
             self._ui.screen.query_one(HeaderBar).show_sampling(state.sampling)
         if state.phase is not before.phase:
             self._ui.screen.refresh_bindings()
+        if state.conversation != before.conversation:
+            self._ui.side_bar.look()
         if state.phase is Phase.READY:
             self._ui.status.show(self._ready_parts())
             if state.phase is not before.phase or state.conversation != before.conversation:
@@ -159,6 +166,7 @@ class ChatDisplay:
 
     def reply_began(self) -> None:
         self._ui.transcript.begin_reply()
+        self._ui.side_bar.call_later(self._ui.side_bar.look)  # once the question is on its way to the disk
         self._statistics, self._inspection, self._measuring = None, None, self.state.options.debug
         self._ui.status.show(self._running_parts())
         self._show_debug()
@@ -197,6 +205,7 @@ class ChatDisplay:
         self._show_debug()
 
     def turn_kept(self, turn: ShownTurn, conversation: OpenConversation) -> None:
+        self._ui.side_bar.look()
         self._ui.transcript.keep_last(turn)
         self._ui.transcript.fold(conversation.turns, conversation.shown)
 

@@ -27,6 +27,7 @@ from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
 from lade_chat.tui.chat.keys import KEYS
 from lade_chat.tui.chat.view import Phase, footer_actions
 from lade_chat.tui.conversations.session import Start
+from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.prompt.completion import is_command, unescaped
@@ -78,6 +79,7 @@ class ChatScreen(Screen[None]):
         self.chat = Chat(self.view, self.store_worker, send, restart, model_options, options, system)
         self.view.state = self.chat.state
         self.actions = ChatActions(self.ui, self.chat, self.store_worker, COMMANDS)
+        self.side_bar = SideBar(self.store_worker, self.chat.conversation, self.actions.conversations.resume)
         self._start = start
         self._escaped = -TWICE_SECONDS
         self._pause: Timer | None = None
@@ -85,6 +87,7 @@ class ChatScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield HeaderBar(self.chat.state.options, self.chat.state.sampling)
         with Container(id="body"):
+            yield self.side_bar
             yield Transcript()
             yield DebugPanel()
         yield StatusBar()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
-from rich.cells import cell_len, set_cell_size
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,17 +12,15 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from lade_chat.presentation.metrics import counted
 from lade_chat.presentation.sanitize import printable
-from lade_chat.store.values import Model, Summary
+from lade_chat.store.values import Summary
+from lade_chat.tui.conversations.row import wide_row
 from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.widgets.dialog import Dialog
 from lade_chat.tui.widgets.key_footer import KeyFooter
 
 PAGE = 50
-MAX_MODEL_CELLS = 18
-"""The width of the longest model name in a row."""
 TITLE = "Conversations"
 NOTHING = "No conversations yet: they are kept from their first question on."
 
@@ -165,7 +161,7 @@ class ConversationList(Dialog[str | None]):
         self.query_one(".dialog").border_title = "Rename"
         self.refresh_bindings()
         title = self.query_one("#title", Input)
-        title.value = chosen.title
+        title.value = chosen.record.title
         title.display = True
         self.query_one("#search").display = False
         title.focus()
@@ -251,23 +247,11 @@ class ConversationList(Dialog[str | None]):
         width = max(self._list.scrollable_content_region.width - 2, 20)  # room for the scrollbar
         with self.prevent(OptionList.OptionHighlighted):
             self._list.clear_options()
-            self._list.add_options(Option(self._row(each, width), each.id) for each in self._shown)
+            here = self._session.current.id
+            rows = (wide_row(each, width, self._search, self._model, here=each.id == here) for each in self._shown)
+            self._list.add_options(Option(row, each.id) for row, each in zip(rows, self._shown, strict=True))
             if self._shown:
                 self._list.highlighted = min(place or 0, len(self._shown) - 1)
-
-    def _row(self, summary: Summary, width: int) -> Content:
-        here = "here · " if summary.id == self._session.current.id else ""
-        model = _short(summary.record.model)
-        said = ago(time.time() - summary.record.updated)
-        if width >= 50:
-            shown = [model, f"{here}{counted(summary.turns, 'turn')}", said]
-        else:  # narrow: only a model other than the loaded one
-            shown = [model if model != _short(Model(self._model)) else "", said]
-        about = " · ".join(filter(None, shown))
-        title = " ".join(printable(summary.title).split()) or "(no title)"
-        room = max(width - cell_len(about) - 2, 8)
-        title = title if cell_len(title) <= room else set_cell_size(title, room - 1) + "…"
-        return Content.assemble(set_cell_size(title, room), "  ", (about, "dim"))
 
     @property
     def _list(self) -> OptionList:
@@ -280,17 +264,3 @@ class ConversationList(Dialog[str | None]):
 
     def _say(self, text: str) -> None:
         self.query_one(".line", Static).update(Content(text))
-
-
-def _short(model: Model | None) -> str:
-    """Return a model's name without its owner, cut to ``MAX_MODEL_CELLS``."""
-    name = printable(model.name).rpartition("/")[2] if model is not None else ""
-    return name if cell_len(name) <= MAX_MODEL_CELLS else set_cell_size(name, MAX_MODEL_CELLS - 1) + "…"
-
-
-def ago(seconds: float) -> str:
-    """Return an age in its largest full unit: ``5 min ago``."""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds // size:.0f} {unit} ago"
-    return "just now"

@@ -1,0 +1,79 @@
+"""Conversations as rows: wide in the list, narrow in the side bar."""
+
+from __future__ import annotations
+
+import time
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+
+from lade_chat.presentation.metrics import counted
+from lade_chat.presentation.sanitize import printable
+from lade_chat.store.search import pattern
+from lade_chat.store.values import Summary
+
+ROOMY = 50
+"""From this width on a wide row names the model and counts the turns."""
+MAX_MODEL_CELLS = 18
+DATED_SECONDS = 7 * 86400
+"""From this age on a date tells more."""
+FOUND = "reverse"
+
+
+def wide_row(summary: Summary, width: int, search: str, loaded: str, *, here: bool) -> Content:
+    """Return the title, then the model, turns and age; in a search, below it the words around a match.
+
+    A narrow list names only a model other than the one that is ``loaded``.
+    """
+    model, said = model_name(summary), ago(time.time() - summary.record.updated)
+    if width >= ROOMY:
+        shown = [model, f"{'here · ' if here else ''}{counted(summary.turns, 'turn')}", said]
+    else:
+        shown = [model if model != _cut_name(loaded) else "", said]
+    about, found = " · ".join(filter(None, shown)), pattern(search)
+    room = max(width - cell_len(about) - 2, 8)
+    title = one_line(summary.title, room) or "(no title)"
+    first = Content(title).highlight_regex(found, style=FOUND)
+    row = Content.assemble(first, " " * (room - cell_len(title) + 2), (about, "dim"))
+    if not summary.excerpt:
+        return row
+    excerpt = Content(f"  {one_line(summary.excerpt, width - 2)}").stylize("dim")
+    return Content.assemble(row, "\n", excerpt.highlight_regex(found, style=FOUND))
+
+
+def narrow_row(summary: Summary, width: int, *, here: bool) -> Content:
+    """Return the title, and below it the time and the model."""
+    title = Content.styled(one_line(summary.title, width) or "(no title)", "bold" if here else "")
+    about = " · ".join(filter(None, (moment(summary.record.updated), model_name(summary))))
+    return Content.assemble(title, "\n", (one_line(about, width), "dim"))
+
+
+def model_name(summary: Summary) -> str:
+    """Return the model's name without its owner, cut to ``MAX_MODEL_CELLS``."""
+    return _cut_name(summary.record.model.name) if summary.record.model is not None else ""
+
+
+def _cut_name(name: str) -> str:
+    return one_line(name.rpartition("/")[2], MAX_MODEL_CELLS)
+
+
+def one_line(text: str, width: int) -> str:
+    """Return a text as one line, cut to ``width`` cells."""
+    line = " ".join(printable(text).split())
+    return line if cell_len(line) <= width else set_cell_size(line, width - 1) + "…"
+
+
+def moment(when: float) -> str:
+    """Return the time of today, or a date: neither becomes wrong while it stands there."""
+    then, now = time.localtime(when), time.localtime()
+    return time.strftime("%H:%M" if then[:3] == now[:3] else "%Y-%m-%d", then)
+
+
+def ago(seconds: float) -> str:
+    """Return an age in its largest full unit, ``5 min ago``; the date of one of more than a week."""
+    if seconds >= DATED_SECONDS:
+        return time.strftime("%Y-%m-%d", time.localtime(time.time() - seconds))
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit} ago"
+    return "just now"

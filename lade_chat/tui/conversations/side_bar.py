@@ -1,0 +1,63 @@
+"""Side bar: the latest conversations beside the transcript, where there is room and they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual.events import Resize
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from lade_chat.store.values import Summary
+from lade_chat.tui.conversations.row import narrow_row
+from lade_chat.tui.conversations.session import ConversationSession
+from lade_chat.tui.conversations.store_worker import StoreWorker
+
+MAX_SHOWN = 100
+
+
+class SideBar(OptionList):
+    """``look`` brings it up to date; while it is not in sight, nothing is looked up."""
+
+    def __init__(self, worker: StoreWorker, session: ConversationSession, resume: Callable[[str], None]) -> None:
+        super().__init__(compact=True, markup=False, classes="-off")
+        self._worker = worker
+        self._session = session
+        self._resume = resume
+        self._shown: Sequence[Summary] = ()
+
+    @property
+    def wanted(self) -> bool:
+        """True if it is asked for, whatever the room."""
+        return not self.has_class("-off")
+
+    @wanted.setter
+    def wanted(self, wanted: bool) -> None:
+        self.set_class(not wanted, "-off")
+
+    def look(self) -> None:
+        """Show the conversations as they are stored now."""
+        if self.is_attached and self.styles.display != "none":
+            self._worker.look_up(lambda: self._worker.store.page(size=MAX_SHOWN), self._show)
+
+    def on_resize(self, _event: Resize) -> None:
+        self._draw()
+        self.look()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        if event.option_id is not None:
+            self._resume(event.option_id)
+
+    def _show(self, found: Sequence[Summary]) -> None:
+        self._shown = found
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self.is_attached:
+            return
+        here, width = self._session.current.id, self.scrollable_content_region.width
+        ids = [each.id for each in self._shown]
+        self.clear_options()
+        self.add_options(Option(narrow_row(each, width, here=each.id == here), each.id) for each in self._shown)
+        self.highlighted = ids.index(here) if here in ids else None
