@@ -14,8 +14,8 @@ from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.explain import MAX_NEW_TOKENS
 from lade_chat.engine.job import Job
 from lade_chat.protocol.codec import decode_command, decode_event, encode
-from lade_chat.protocol.commands import Command, Explain, Load, Reply
-from lade_chat.protocol.events import Event, Failed, Loaded, ReplyStarted, Tokens
+from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
+from lade_chat.protocol.events import Event, Failed, Loaded, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.protocol.tutorial import (
     Beginning,
     Collection,
@@ -24,9 +24,11 @@ from lade_chat.protocol.tutorial import (
     Explained,
     ExplainFinished,
     Mask,
+    Raced,
+    ReplyToken,
     Verification,
 )
-from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions, Sizes
+from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo, ModelOptions, Sizes
 from lade_chat.tui.explain.app import ExplainApp
 from tests.checkpoints import edit_json, make_mamba, make_qwen2
 from tests.tui.driving import wait_until
@@ -81,6 +83,29 @@ def test_the_walks_come_in_order_and_travel_as_lines(events: list[Event]) -> Non
     assert [decode_event(encode(event)) for event in events] == events
     command = Explain((Message("user", QUESTION),))
     assert decode_command(encode(command)) == command
+
+
+def test_the_steps_just_raced_are_those_explained(engine: ChatEngine) -> None:
+    question = (Message("user", QUESTION),)
+    fixed = MethodSpec("lookahead-fixed", Sizes(4, 4, 3))
+    raced = list(engine.handle(Job(Compare(question, DecodingOptions(max_new_tokens=40), MethodSpec("plain"), fixed))))
+    told = list(engine.handle(Job(Explain(question, raced=True))))
+    steps, verification, comparison = (walk(told, kind) for kind in (Raced, Verification, Comparison))
+    assert isinstance(steps, Raced)
+    assert isinstance(verification, Verification)
+    assert isinstance(comparison, Comparison)
+    (right,) = (event for event in raced if isinstance(event, ReplyFinished) and event.side == "right")
+    written = [
+        piece for event in raced if isinstance(event, Tokens) and event.side == "right" for piece in event.pieces
+    ]
+    assert [token for step in steps.steps for token in step] == [ReplyToken(each.text, each.origin) for each in written]
+    assert len(steps.steps) == right.statistics.steps < steps.other_steps
+    assert len(steps.steps[steps.best - 1]) == max(map(len, steps.steps)) > 1
+    assert verification.number == steps.best
+    assert verification.before == "".join(token.text for step in steps.steps[: steps.best - 1] for token in step)
+    assert comparison.identical
+    again = list(engine.handle(Job(Explain((Message("user", "Another."),), raced=True))))
+    assert again == [Failed("The steps of this race are not kept any more: race once more.")]
 
 
 def test_what_settles_is_what_both_ways_write(events: list[Event]) -> None:

@@ -16,9 +16,11 @@ import msgspec
 from decoding import Session
 from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
+from lade_chat.engine.comparison.record import RaceRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
 from lade_chat.engine.explain import MAX_NEW_TOKENS, explain
+from lade_chat.engine.explain_race import explain_race
 from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
 from lade_chat.engine.prompt_builder import Prompt, build_prompt
@@ -50,6 +52,8 @@ class ChatEngine:
         self._loaded: LoadedModel | None = None
         self._session: Session | None = None
         self._history = SessionHistory()
+        self._race_record: RaceRecord | None = None
+        """Of the last race, with the model that is loaded."""
         self._earlier: tuple[EarlierReply, ...] = ()
         """Replies of earlier conversations, of the model that is loaded."""
         self._checked = -math.inf
@@ -160,7 +164,7 @@ class ChatEngine:
 
     def _forget_model(self) -> None:
         self._remember_step_cost(after=0.0)
-        self._loaded = self._session = None
+        self._loaded = self._session = self._race_record = None
         self._history, self._earlier = SessionHistory(), ()
 
     def _reply(self, command: Reply, job: Job) -> Iterator[Event]:
@@ -207,9 +211,16 @@ class ChatEngine:
             start = self._fresh(unanswered)[0]
         else:
             start = self._history.start(prompt.ids, session)
-        yield from compare(loaded, start, prompt, command, job)
+        self._race_record = RaceRecord(command.messages, prompt)
+        yield from compare(loaded, start, self._race_record, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:
+        if command.raced:
+            race = self._race_record
+            if self._loaded is None or race is None or race.messages != command.messages:
+                raise LadeChatError("The steps of this race are not kept any more: race once more.")
+            yield from explain_race(self._loaded, race)
+            return
         options = DecodingOptions(max_new_tokens=MAX_NEW_TOKENS)
         loaded, _, prompt = self._prepare(Reply(command.messages, options))
         yield from explain(loaded, command.messages[-1].content, prompt, lambda: job.stopped)

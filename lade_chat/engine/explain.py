@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -124,11 +125,9 @@ class _Tutorial:
             observe=observe,
         ):
             inspector.take(step)
-            inspection = inspector.inspection()
-            if details and inspection is not None:
-                detail = details.pop()
-                chosen = self._words(detail.chosen)
-                self._inspected.append((len(self._steps), LookaheadStep(inspection, chosen, _mask_of(detail))))
+            if details:
+                shown = lookahead_step(inspector, len(self._steps), step, details.pop())
+                self._inspected.append((len(self._steps), shown))
             self._steps.append(step)
             yield
 
@@ -162,15 +161,25 @@ class _Tutorial:
         )
 
     def _token_texts(self, steps: Sequence[Step]) -> tuple[ReplyToken, ...]:
-        detokenizer = Detokenizer(self._loaded.tokenizer, self._prompt.ids)
-        return tuple(
-            ReplyToken(detokenizer.push(token), origin.value)
-            for step in steps
-            for token, origin in zip(step.tokens, step.origins, strict=True)
-        )
+        return token_texts(self._loaded.tokenizer, self._prompt, steps)
 
     def _words(self, tokens: Sequence[int]) -> tuple[str, ...]:
         return tuple(self._loaded.tokenizer.decode([token]) for token in tokens)
+
+
+def token_texts(tokenizer: Any, prompt: Prompt, steps: Sequence[Step]) -> tuple[ReplyToken, ...]:
+    """Return the tokens of a reply as text, with their origins."""
+    detokenizer = Detokenizer(tokenizer, prompt.ids)
+    return tuple(
+        ReplyToken(detokenizer.push(token), origin.value)
+        for step in steps
+        for token, origin in zip(step.tokens, step.origins, strict=True)
+    )
+
+
+def lookahead_step(inspector: Inspector, number: int, step: Step, detail: StepDetail) -> LookaheadStep:
+    """Return a step with the model's choices and its mask; ``number`` is that of the steps before it."""
+    return LookaheadStep(inspector.inspect(number, step, detail), inspector.words(detail.chosen), _mask_of(detail))
 
 
 def _instructive(step: LookaheadStep) -> tuple[bool, bool, int]:

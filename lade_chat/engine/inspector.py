@@ -43,16 +43,17 @@ class Inspector:
 
     def inspection(self) -> Inspection | None:
         """The inspection of the last step; None before the first."""
-        return None if self._step is None else self._inspect(self._number, self._step, self._detail)
+        return None if self._step is None else self.inspect(self._number, self._step, self._detail)
 
     def last_speculative(self) -> Inspection | None:
         """The last step with candidates or a window, else the last one: the very last is often cut short."""
-        return self.inspection() if self._speculative is None else self._inspect(*self._speculative)
+        return self.inspection() if self._speculative is None else self.inspect(*self._speculative)
 
-    def _inspect(self, number: int, step: Step, detail: StepDetail | None) -> Inspection:
+    def inspect(self, number: int, step: Step, detail: StepDetail | None) -> Inspection:
+        """The inspection of any step; ``number`` is that of the steps before it."""
         inspection = Inspection(
             number,
-            settled=self._words(step.tokens),
+            settled=self.words(step.tokens),
             trials=tuple(Trials(origin, tuple(tried), tuple(right)) for origin, (tried, right) in self._trials.items()),
             table_sizes=tuple((origin.value, size) for origin, size in step.table_sizes.items()),
             prompt=step.prefill,
@@ -64,8 +65,8 @@ class Inspector:
             inspection,
             last=self._text(detail.last_token),
             candidates=self._candidates(detail),
-            window=tuple(self._words(row) for row in detail.rows),
-            new_row=self._words(detail.new_row),
+            window=tuple(self.words(row) for row in detail.rows),
+            new_row=self.words(detail.new_row),
             ngram_size=detail.ngram_size,
             costs=tuple(round(cost, 3) for cost in curve),
         )
@@ -95,7 +96,8 @@ class Inspector:
                 tried[depth - 1] += 1
                 accepted[depth - 1] += number in path
 
-    def _words(self, tokens: Iterable[int]) -> tuple[str, ...]:
+    def words(self, tokens: Iterable[int]) -> tuple[str, ...]:
+        """Each token as text."""
         return tuple(self._text(token) for token in tokens)
 
     def _text(self, token: int) -> str:

@@ -23,6 +23,7 @@ from decoding import (
 from decoding import FinishReason as End
 from decoding import plain_step_seconds as measure_plain_step
 from decoding.parallel import ParallelLookaheadDecoder
+from lade_chat.engine.comparison.record import SideRecord
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.job import Job
@@ -44,8 +45,12 @@ class ComparisonSide(NamedTuple):
     """One side of a race: its method and the decoder that implements it."""
 
     side: Side
-    method: MethodSpec
+    record: SideRecord
     decoder: Decoder
+
+    @property
+    def method(self) -> MethodSpec:
+        return self.record.method
 
 
 class ReplyRun:
@@ -72,7 +77,8 @@ class ReplyRun:
         self._sampling = sampling_config(options.sampling, loaded.model)
         context_window, method = loaded.info.context_window, compared.method if compared is not None else None
         self._meter = Meter(len(prompt.ids), context_window, options, in_force(self._sampling), method)
-        self._inspector = Inspector(loaded.tokenizer) if compared is None else None
+        self._observer = compared.record if compared is not None else Inspector(loaded.tokenizer)
+        self._inspector = self._observer if isinstance(self._observer, Inspector) else None
         self._detokenizer = Detokenizer(loaded.tokenizer, prompt.ids)
         self._stops = StopStrings([*prompt.stop_strings, *options.stop])
         self._pieces: list[Piece] = []
@@ -153,15 +159,14 @@ class ReplyRun:
             sampling=self._sampling,
             session=self._session,
             should_stop=lambda: self._job.stopped or self._is_lookahead() is not lookahead,
-            observe=self._inspector.observe if self._inspector is not None else None,
+            observe=self._observer.observe if self._compared is None or self._compared.record.is_lookahead else None,
         )
 
     def _take(self, step: Step) -> FinishReason | None:
         """Turn a step's tokens into pieces and count it; returns the reason if the reply ends with it."""
         step = self._until_stop_string(step)
         self._meter.add(step)
-        if self._inspector is not None:
-            self._inspector.take(step)
+        self._observer.take(step)
         self._step_seconds.append(self._meter.seconds)
         self.ids.extend(step.tokens)
         self._steps += 1

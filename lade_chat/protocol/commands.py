@@ -42,9 +42,13 @@ class Compare(msgspec.Struct, frozen=True, tag=True):
 
 
 class Explain(msgspec.Struct, frozen=True, tag=True):
-    """Show how lookahead decoding answers the last message; answered by Explained…, then ExplainFinished or Failed."""
+    """Show how lookahead decoding answers the last message; answered by Explained…, then ExplainFinished or Failed.
+
+    ``raced``: show the steps of the race just run over these messages, instead of new ones.
+    """
 
     messages: tuple[Message, ...]
+    raced: bool = False
 
 
 class Remember(msgspec.Struct, frozen=True, tag=True):

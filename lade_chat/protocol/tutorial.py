@@ -79,11 +79,12 @@ class Collection(msgspec.Struct, frozen=True, tag=True):
 class Verification(msgspec.Struct, frozen=True, tag=True):
     """A later step of the same reply in which candidates were verified; ``step`` is None if there was none.
 
-    ``before``: the reply up to that step.
+    ``before``: the reply up to that step. ``number``: of the step in a race, from 1; 0 outside of races.
     """
 
     before: str
     step: LookaheadStep | None
+    number: int = 0
 
 
 class Comparison(msgspec.Struct, frozen=True, tag=True):
@@ -100,7 +101,20 @@ class Comparison(msgspec.Struct, frozen=True, tag=True):
     ended: bool
 
 
-Chapter: TypeAlias = Beginning | Convergence | Collection | Verification | Comparison
+class Raced(msgspec.Struct, frozen=True, tag=True):
+    """The steps of a race's lookahead side, each with the tokens that it wrote.
+
+    ``method``, ``other``: the two sides' titles. ``best``: number of the step that wrote the most, from 1.
+    """
+
+    steps: tuple[tuple[ReplyToken, ...], ...]
+    method: str
+    other: str
+    other_steps: int
+    best: int
+
+
+Chapter: TypeAlias = Beginning | Convergence | Collection | Verification | Comparison | Raced
 
 
 class Explained(msgspec.Struct, frozen=True, tag=True):

@@ -6,10 +6,12 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 from textual.pilot import Pilot
 
 from lade_chat.protocol.codec import decode_event
 from lade_chat.protocol.events import Event
+from lade_chat.protocol.tutorial import Comparison, Explained, ExplainFinished, Raced, Verification
 from lade_chat.protocol.values import ModelInfo, ModelOptions
 from lade_chat.tui.explain.app import ExplainApp
 from lade_chat.tui.explain.screen import ExplainScreen
@@ -21,6 +23,22 @@ def walks() -> list[Event]:
     """What an engine told of a small model's steps, to the end."""
     lines = Path(__file__).with_name("walks.jsonl").read_bytes().splitlines()
     return [decode_event(line) for line in lines]
+
+
+def raced_walks() -> list[Event]:
+    """The same steps, told as those of a race whose second step wrote the most."""
+    chapters = {type(event.chapter): event.chapter for event in walks() if isinstance(event, Explained)}
+    verification, comparison = chapters[Verification], chapters[Comparison]
+    assert isinstance(verification, Verification)
+    assert isinstance(comparison, Comparison)
+    tokens = comparison.lookahead
+    steps = (tokens[:1], tokens[1:5], *((token,) for token in tokens[5:]))
+    return [
+        Explained(Raced(steps, "lookahead auto", "plain decoding", comparison.plain_steps, best=2)),
+        Explained(msgspec.structs.replace(verification, number=2)),
+        Explained(comparison),
+        ExplainFinished(),
+    ]
 
 
 @asynccontextmanager

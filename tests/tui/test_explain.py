@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
 from textual.widgets import Static
 
 from lade_chat.protocol.commands import Explain
 from lade_chat.protocol.control import Stop
-from lade_chat.protocol.events import EngineLost, Failed, LoadFailed
+from lade_chat.protocol.events import EngineLost, Event, Failed, LoadFailed
 from lade_chat.protocol.inspection import Candidate, Inspection
 from lade_chat.protocol.tutorial import (
     Chapter,
@@ -20,6 +22,7 @@ from lade_chat.protocol.tutorial import (
     Iteration,
     LookaheadStep,
     Mask,
+    Raced,
     ReplyToken,
     Verification,
 )
@@ -32,11 +35,12 @@ from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.overview import comparison_pages
 from lade_chat.tui.explain.page import Page, Room
+from lade_chat.tui.explain.raced import raced_pages
 from lade_chat.tui.explain.screen import MOMENT, ExplainScreen
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.screens.manual import HelpScreen
 from tests.tui.driving import opened, say, screen_text, status, wait_until
-from tests.tui.explained import explaining, one_line, pages, said, sees, walks
+from tests.tui.explained import explaining, one_line, pages, raced_walks, said, sees, walks
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 SIZES = ((60, 18), (80, 24), (160, 50))
@@ -81,9 +85,12 @@ async def test_what_settles_is_what_the_model_chose(engine: ScriptedEngine) -> N
     assert rows["1"][0] == "python"
 
 
+@pytest.mark.parametrize("events", [walks, raced_walks])
 @pytest.mark.parametrize("size", SIZES)
-async def test_every_page_fits(engine: ScriptedEngine, size: tuple[int, int]) -> None:
-    async with explaining(engine, size=size) as (app, pilot):
+async def test_every_page_fits(
+    engine: ScriptedEngine, size: tuple[int, int], events: Callable[[], list[Event]]
+) -> None:
+    async with explaining(engine, events=events(), size=size) as (app, pilot):
         screen = app.screen
         assert isinstance(screen, ExplainScreen)
         while "space Close" not in one_line(pilot):
@@ -197,6 +204,11 @@ class TestOtherReplies:
 
     def test_nothing_to_verify(self) -> None:
         assert "there was nothing to verify yet" in self.told(verification_pages(Verification("", None)))
+
+    def test_a_race_in_which_nothing_was_guessed(self) -> None:
+        steps = ((ReplyToken("a", "plain"),), (ReplyToken("b", "plain"),))
+        told = self.told(raced_pages(Raced(steps, "lookahead auto", "plain decoding", 2, best=1)))
+        assert "Plain decoding took two steps, lookahead auto 2. Nothing could be guessed" in told
 
     def test_nothing_accepted(self) -> None:
         verification = walk_of(Verification)

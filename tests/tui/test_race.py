@@ -9,7 +9,7 @@ from textual.color import Color
 from textual.pilot import Pilot
 
 from lade_chat.presentation.comparison import Score, outcome
-from lade_chat.protocol.commands import Compare
+from lade_chat.protocol.commands import Compare, Explain
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
 from lade_chat.protocol.values import Difference, Message, MethodSpec, ModelInfo
@@ -20,6 +20,7 @@ from lade_chat.tui.race.menu import RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.screen import RaceScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, status, wait_until
+from tests.tui.explained import raced_walks
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 PLAIN = tuple((token,) for step in FUNCTION for token in step)
@@ -94,6 +95,28 @@ async def test_how_far_and_how_fast_have_their_names(engine: ScriptedEngine) -> 
         tracks = [line for line in screen_text(app).splitlines() if "━" in line]
         assert len(tracks) == 2
         assert all(re.search(r"tokens ━+ +tok/s [▁▂▃▄▅▆▇█]+ ", line) for line in tracks)
+
+
+async def test_a_step_tells_its_tokens_and_the_steps_just_raced_are_explained(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(60, 18)) as (app, pilot):
+        app.chat_screen.prompt.put("Write a function.")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(FUNCTION[:7])[1:], *streamed(PLAIN[:4], side="right", lookahead=False)[1:])
+        await sees(pilot, "lookahead auto · 5 tokens in this step", "plain decoding · 1 token in this step")
+        await pilot.press("e")
+        assert not engine.sent_of(Explain)  # not before the end
+        run_both(engine)
+        engine.tell(ComparisonFinished(2.94, identical=True))
+        await sees(pilot, "at most 5 tokens in a step", "at most 1 token in a step", "e Explain")
+        await pilot.press("e")
+        assert engine.sent_of(Explain) == [Explain((Message("user", "Write a function."),), raced=True)]
+        engine.tell(*raced_walks())
+        await sees(pilot, "The race, step by step", "2 ▸", "The longest: 4 tokens.")
+        await pilot.press("space")
+        await sees(pilot, "Step 2 of the race", "Before this step the last token is")
+        await pilot.press("escape")
+        assert isinstance(app.screen, RaceScreen)
+        assert app.chat_screen.chat.phase is Phase.READY
 
 
 async def test_thoughts_are_folded_in_a_race_too(engine: ScriptedEngine) -> None:

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from decoding import AutoregressiveDecoder, Session
 from lade_chat.engine.comparison.decoders import DECODERS
+from lade_chat.engine.comparison.record import RaceRecord, SideRecord
 from lade_chat.engine.comparison.ties import first_difference, tie_of
 from lade_chat.engine.comparison.transformers_decoder import override_generation_config
 from lade_chat.engine.job import Job
@@ -24,20 +25,22 @@ from lade_chat.protocol.values import DecodingOptions, Difference, MethodSpec, S
 WARM_UP_TOKENS = 64
 
 
-def compare(loaded: LoadedModel, session: Session, prompt: Prompt, command: Compare, job: Job) -> Iterator[Event]:
-    """Decode one prompt with two methods, and compare the replies.
+def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: Compare, job: Job) -> Iterator[Event]:
+    """Decode one prompt with two methods, and compare the replies; the ``record`` keeps their steps.
 
     Both sides start from copies of ``session``, which stays as it is, and each pays for its own prefill. A side's clock
     runs only during its own steps, so neither side's figures include any of the other's time.
     """
     # The side that starts after a pause would pay for cold caches.
     warm_up = Session(loaded.model, compiled=loaded.info.compiled)
+    prompt = record.prompt
     start = prompt.ids[:WARM_UP_TOKENS]
     list(AutoregressiveDecoder(loaded.model).generate(start, max_new_tokens=2, eos_token_ids=(), session=warm_up))
 
     def run(method: MethodSpec, side: Side) -> ReplyRun:
         method = in_force(method, command.options.sizes)
-        compared = ComparisonSide(side, method, DECODERS[method.name](loaded, method))
+        record.sides.append(SideRecord(method))
+        compared = ComparisonSide(side, record.sides[-1], DECODERS[method.name](loaded, method))
         return ReplyRun(loaded, session.copy(), prompt, command.options, job, compared)
 
     left, right = run(command.left, "left"), run(command.right, "right")
@@ -45,6 +48,7 @@ def compare(loaded: LoadedModel, session: Session, prompt: Prompt, command: Comp
     with override_generation_config(loaded.model) if foreign else nullcontext():
         yield from _alternate(left, right)
     difference = _difference(loaded, prompt, command.options, left.ids, right.ids)
+    record.identical = difference is None
     speedup = right.seconds / left.seconds if left.seconds > 0 else 0.0
     yield ComparisonFinished(speedup, difference is None, difference)
 

@@ -10,7 +10,7 @@ from textual.app import SuspendNotSupported
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.attachments import AttachmentError, attach, parted
 from lade_chat.presentation.metrics import counted
-from lade_chat.protocol.values import ModelOptions
+from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.store.documents.markdown import to_markdown
 from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.conversation_actions import ConversationActions
@@ -143,7 +143,7 @@ class ChatActions:
 
     def explain(self) -> None:
         """Show how lookahead decoding works, on steps of the loaded model."""
-        self.chat.explain(QUESTION)
+        self.chat.explanations.begin((Message("user", QUESTION),))
 
     def open_model(self, error: str = "") -> None:
         """Open the model dialog, which shows ``error``."""

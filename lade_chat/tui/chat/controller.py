@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from lade_chat.protocol.commands import Command, Explain, Load, Reply
+from lade_chat.protocol.commands import Command, Load, Reply
 from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, LoadFailed, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
-from lade_chat.protocol.values import DecodingOptions, Message, ModelInfo, ModelOptions
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
+from lade_chat.tui.chat.explanations import Explanations
 from lade_chat.tui.chat.model_loads import ModelLoads
 from lade_chat.tui.chat.navigation import ConversationNavigation
 from lade_chat.tui.chat.race_controller import RaceController
@@ -50,6 +51,7 @@ class Chat:
         self._queue = QuestionQueue(self.conversation)
         self._reply = ReplyController(view, self.conversation, self.show_conversation)
         self.races = RaceController(view, self.conversation, self._publisher, send, self._sampling.effective)
+        self.explanations = Explanations(view, self._publisher, send)
         self.ahead = ReadAhead(self._publisher, self.conversation, send, self._sampling.effective)
         self.navigation = ConversationNavigation(self, view, self.conversation, self._publisher, self._loads)
         self._when_ready: Job | None = None
@@ -180,15 +182,6 @@ class Chat:
         """Stop what is running, then call."""
         self._when_ready = call
         self.controls.stop()
-
-    def explain(self, question: str) -> None:
-        """Have the engine take steps over ``question`` that show how lookahead decoding works."""
-        if (refusal := self.state.refusal_to_explain()) or self.model is None:
-            self._view.refuse(refusal)
-            return
-        self._publisher.change(phase=Phase.EXPLAINING)
-        self._send(Explain((Message("user", question),)))
-        self._view.explain_began(self.model)
 
     # --- the engine's events -----------------------------------------------------------------------------------
 

@@ -76,6 +76,7 @@ class ChatDisplay:
         ui: ChatWidgets,
         stop: Job,
         race_again: Callable[..., None],
+        explain: Callable[..., None],
         open_model: Callable[[str], None],
         read_ahead: Job,
         step: Job,
@@ -85,7 +86,7 @@ class ChatDisplay:
         self._open_model = open_model
         self._read_ahead = read_ahead
         self._slow_motion = SlowMotion(ui.screen, self._show_step, self._grow, step)
-        self._race = RaceView(ui.screen, stop, race_again)
+        self._race = RaceView(ui.screen, stop, race_again, explain)
         self._explanation: ExplainScreen | None = None
         self._statistics: Statistics | None = None
         self._inspection: Inspection | None = None

@@ -24,10 +24,11 @@ from lade_chat.tui.theme.colouring import view_of
 class RaceView:
     """Opens screens above ``screen``, and passes on what the user does there."""
 
-    def __init__(self, screen: Screen[None], stop: Job, again: Callable[..., None]) -> None:
+    def __init__(
+        self, screen: Screen[None], stop: Job, again: Callable[..., None], explain: Callable[..., None]
+    ) -> None:
         self._screen = screen
-        self._stop = stop
-        self._again = again
+        self._stop, self._again, self._explain = stop, again, explain
         self._race: RaceScreen | None = None
 
     def begin(self, question: str, races: Races, state: ChatState) -> None:
@@ -45,6 +46,7 @@ class RaceView:
                 again=self._again,
                 menu=partial(self._open_menu, races, state),
                 picture=partial(self._save, question, state.model),
+                explain=partial(self._explain, races.heat.messages if races.heat else (), raced=True),
             ),
         )
         if before is not None and app.screen is before:

@@ -72,6 +72,7 @@ class ChatScreen(Screen[None]):
             self.ui,
             stop=lambda: self.chat.controls.stop(),
             race_again=lambda *methods: self.chat.races.again(*methods),
+            explain=lambda messages, **how: self.chat.explanations.begin(messages, **how),
             open_model=lambda error: self.actions.open_model(error),
             read_ahead=self.read_ahead,
             step=lambda: self.chat.controls.step(),

@@ -25,6 +25,7 @@ from lade_chat.protocol.tutorial import (
     Convergence,
     Explained,
     ExplainFinished,
+    Raced,
     Verification,
 )
 from lade_chat.protocol.values import ModelInfo
@@ -33,6 +34,7 @@ from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask
 from lade_chat.tui.explain.ngrams import ngram_pages
 from lade_chat.tui.explain.overview import beginning_pages, comparison_pages
 from lade_chat.tui.explain.page import Page, Room
+from lade_chat.tui.explain.raced import raced_pages
 from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.terminal.key_order import OrderedApp
 from lade_chat.tui.widgets.dialog import ClosingScreen
@@ -167,6 +169,8 @@ class ExplainScreen(ClosingScreen[None]):
                 return jacobi_pages(walk)
             case Collection():
                 return ngram_pages(walk)
+            case Raced():
+                return raced_pages(walk)
             case Verification():
                 return verification_pages(walk)
             case Comparison():

@@ -10,12 +10,14 @@ from textual.content import Content
 
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.protocol.tutorial import Group, LookaheadStep, Verification
-from lade_chat.tui.explain.page import LABEL, MUTED, NEW, Cell, Grid, Page, Room, in_words
+from lade_chat.tui.explain.page import LABEL, MUTED, NEW, Cell, Draw, Grid, Page, Room, in_words
 from lade_chat.tui.inspector.view import shown
 from lade_chat.tui.theme.tint import VERIFIED
 
 TITLE = "3 of 3 · Guesses are verified"
 LIT: frozenset[Group] = frozenset({"candidates"})
+MAX_MASK = 24
+"""Rows of a mask; a larger one would leave no room for the candidates."""
 LINES = 3
 """What a branch takes: the guess, the model's own words, a gap."""
 
@@ -28,48 +30,41 @@ def verification_pages(walk: Verification) -> list[Page]:
         return [Page(TITLE, says, lambda room: [])]
     tree = _Tree(walk.before, step)
     last = shown(step.inspection.last)
+    title, reads, begins = TITLE, "The next step", "A little later the last token is"
+    if walk.number:
+        title, reads, begins = f"Step {walk.number} of the race", "The step", "Before this step the last token is"
+    mask = step.mask if len(step.mask.rows) <= MAX_MASK else None
+
+    def page(says: str, draw: Draw, *, unseen: bool = False) -> Page:
+        return Page(title, says, draw, mask, frozenset() if unseen else LIT, unseen=unseen)
+
     pages = [
-        Page(
-            TITLE,
-            f"A little later the last token is “{last}”. {tree.sources()}",
-            partial(tree.draw, models=False),
-            step.mask,
-            unseen=True,
-        ),
-        Page(
-            TITLE,
-            "The next step reads all these candidates at once."
+        page(f"{begins} “{last}”. {tree.sources()}", partial(tree.draw, models=False), unseen=True),
+        page(
+            f"{reads} reads all these candidates at once."
             " At every place the model says which token it would write there itself.",
             tree.draw,
-            step.mask,
-            LIT,
         ),
-        Page(
-            TITLE,
-            "The mask: a candidate sees the text and what stands before it in its own n-gram."
-            " So the model answers as if that n-gram were the text.",
-            tree.draw,
-            step.mask,
-            LIT,
-        ),
-        Page(TITLE, tree.verdict(), partial(tree.draw, judged=True), step.mask, LIT),
     ]
-    if tree.accepted:
-        pages.append(
-            Page(
-                TITLE,
-                "Behind the last accepted guess stands one more token, the model's own, and it is written too."
-                f" One step has written {in_words(len(step.inspection.settled))} tokens.",
-                partial(tree.draw, judged=True, written=True),
-                step.mask,
-                LIT,
-            )
+    if mask is not None:
+        says = (
+            "The mask: a candidate sees the text and what stands before it in its own n-gram."
+            " So the model answers as if that n-gram were the text."
         )
+        pages.append(page(says, tree.draw))
+    pages.append(page(tree.verdict(), partial(tree.draw, judged=True)))
+    written = partial(tree.draw, judged=True, written=True)
+    if tree.accepted:
+        says = (
+            "Behind the last accepted guess stands one more token, the model's own, and it is written too."
+            f" One step has written {in_words(len(step.inspection.settled))} tokens."
+        )
+        pages.append(page(says, written))
     says = (
         "This is why the text cannot change: at every place the model's own choice is written."
         " A guess that agrees saves a step; a guess that does not is dropped."
     )
-    return [*pages, Page(TITLE, says, partial(tree.draw, judged=True, written=True), step.mask, LIT)]
+    return [*pages, page(says, written)]
 
 
 class _Branch(NamedTuple):
@@ -100,7 +95,11 @@ class _Tree:
     def sources(self) -> str:
         """Return the sentence that names the candidates' sources."""
         origins = {candidate.origin for candidate in self._candidates}
-        known = (("trajectory", "the pool"), ("context", "the chat so far"))
+        known = (
+            ("trajectory", "the pool"),
+            ("context", "the chat so far"),
+            ("successor", "what was likely at earlier steps"),
+        )
         places = [place for origin, place in known if origin in origins]
         return f"What has followed it, in {' and in '.join(places)}, may follow again: these are the candidates."
 
@@ -132,7 +131,7 @@ class _Tree:
 
     def _label(self, branch: _Branch) -> str:
         origins = {self._candidates[number - 1].origin for number in branch.numbers}
-        return "pool" if "trajectory" in origins else "chat"
+        return "pool" if "trajectory" in origins else "chat" if "context" in origins else "likely"
 
     def _words(self, branch: _Branch) -> tuple[list[str], list[str]]:
         """The guesses of a branch; and what the model says at the place of each, and at the one behind the last."""

@@ -29,7 +29,10 @@ class RacePane(Vertical):
         super().__init__(id=side)
         self._guesses = guesses
         self.side = side
-        self.border_title = title
+        self.border_title = self._title = title
+        self._run: tuple[int, int] = (-1, 0)
+        """The number of the last step, and its tokens so far."""
+        self._longest = 0
         self.statistics = Statistics()
         self.ended = False
         self.speeds: list[float] = []
@@ -53,11 +56,17 @@ class RacePane(Vertical):
         self.statistics = tokens.statistics
         self.speeds.append(tokens.statistics.recent_tokens_per_second)
         self._text.extend(tokens.pieces)
+        for piece in tokens.pieces:
+            self._run = (piece.step, self._run[1] + 1 if piece.step == self._run[0] else 1)
+            self._longest = max(self._longest, self._run[1])
+        self.border_title = f"{self._title} · {counted(self._run[1], 'token')} in this step"
         self._show(self._metrics())
 
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
         self.statistics, self.ended = statistics, True
         self._text.end()
+        if self._longest:
+            self.border_title = f"{self._title} · at most {counted(self._longest, 'token')} in a step"
         self._show([*self._metrics(), part(4, *reason_forms(statistics, reason))])
 
     def open_thoughts(self, wanted: bool) -> None:

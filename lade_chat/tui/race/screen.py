@@ -14,7 +14,7 @@ from textual.widgets import Static
 from lade_chat.export.recording import Recording
 from lade_chat.presentation.attachments import folded
 from lade_chat.presentation.comparison import outcome, sameness, winner
-from lade_chat.presentation.methods import METHODS
+from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
@@ -34,6 +34,7 @@ class RaceScreen(ClosingScreen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Stop, then close"),
+        Binding("e", "explain", "Explain"),
         Binding("m", "menu", "Methods, suites"),
         Binding("r,ctrl+r", "again", "Again"),
         Binding("s", "picture", "Picture"),
@@ -53,6 +54,7 @@ class RaceScreen(ClosingScreen[None]):
         again: Callable[[], None] = lambda: None,
         menu: Callable[[], None] = lambda: None,
         picture: Callable[[tuple[Recording, ...], tuple[str, ...]], None] = lambda sides, verdict: None,
+        explain: Callable[[], None] = lambda: None,
     ) -> None:
         """
         Args:
@@ -62,11 +64,12 @@ class RaceScreen(ClosingScreen[None]):
             again: starts the same race once more.
             menu: lets other methods be chosen, or a suite.
             picture: keeps what was recorded of the two sides, and what came of it.
+            explain: shows how the steps just raced came about.
         """
         super().__init__()
         self._question, self._dtype = question, dtype
         self._stop, self._again, self._menu = stop, again, menu
-        self._picture = picture
+        self._picture, self._explain = picture, explain
         self._recordings: dict[Side, Recording] = {"left": Recording(), "right": Recording()}
         self._outcome: tuple[str, ...] = ()
         self._races, self._titles = races or Races(), titles
@@ -87,7 +90,10 @@ class RaceScreen(ClosingScreen[None]):
         yield KeyFooter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Another race can be had only after this one."""
+        """Another race can be had only after this one, and its steps only if they were lookahead's and it was one."""
+        if action == "explain":
+            has_steps = any(each.name in (LOOKAHEAD, FIXED) for each in (self._races.left, self._races.right))
+            return None if self._racing or not self._outcome or not has_steps else True
         return None if action in ("menu", "again", "picture") and self._racing else True
 
     def action_leave(self) -> None:
@@ -97,6 +103,9 @@ class RaceScreen(ClosingScreen[None]):
             self._stopped = True
             self._verdict("Stopping…")
             self._stop()
+
+    def action_explain(self) -> None:
+        self._explain()
 
     def action_again(self) -> None:
         self._again()

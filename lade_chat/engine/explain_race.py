@@ -1,0 +1,60 @@
+"""The tutorial over a race that was run: its steps, the one that wrote the most, and both texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from decoding import FinishReason
+from lade_chat.engine.comparison.record import RaceRecord, SideRecord
+from lade_chat.engine.explain import lookahead_step, token_texts
+from lade_chat.engine.inspector import Inspector
+from lade_chat.errors import LadeChatError
+from lade_chat.loading.model import LoadedModel
+from lade_chat.presentation.methods import PLAIN, title
+from lade_chat.protocol.events import Event
+from lade_chat.protocol.tutorial import Comparison, Explained, ExplainFinished, Raced, ReplyToken, Verification
+
+
+def explain_race(loaded: LoadedModel, race: RaceRecord) -> Iterator[Event]:
+    """Yield the chapters.
+
+    Raises:
+        LadeChatError: neither side was lookahead decoding.
+    """
+    side = next((each for each in race.sides if each.is_lookahead), None)
+    if side is None:
+        raise LadeChatError("Neither side of the race was lookahead decoding, so there are no candidates to show.")
+    other = race.sides[1 - race.sides.index(side)]
+    texts = token_texts(loaded.tokenizer, race.prompt, side.steps)
+    best = _longest(side)
+    yield Explained(
+        Raced(_by_step(side, texts), title(side.method), title(other.method), len(other.steps), best=best + 1)
+    )
+    if best in side.details:
+        before = sum(len(step.tokens) for step in side.steps[:best])
+        inspector = Inspector(loaded.tokenizer)
+        step = lookahead_step(inspector, best, side.steps[best], side.details[best])
+        text = "".join(token.text for token in texts[:before])
+        yield Explained(Verification(text, step, best + 1))
+    if other.method.name == PLAIN:
+        plain = token_texts(loaded.tokenizer, race.prompt, other.steps)
+        ended = bool(side.steps) and side.steps[-1].finish_reason is FinishReason.EOS
+        yield Explained(
+            Comparison(plain, texts, len(other.steps), len(side.steps), identical=race.identical, ended=ended)
+        )
+    yield ExplainFinished()
+
+
+def _longest(side: SideRecord) -> int:
+    """Return the step that wrote the most, preferably beside wrong candidates; the first if none had any."""
+
+    def length(number: int) -> tuple[int, bool]:
+        detail = side.details[number]
+        return len(side.steps[number].tokens), len(detail.candidates) > len(detail.accepted)
+
+    return max(side.details, key=length, default=0)
+
+
+def _by_step(side: SideRecord, texts: tuple[ReplyToken, ...]) -> tuple[tuple[ReplyToken, ...], ...]:
+    tokens = iter(texts)
+    return tuple(tuple(next(tokens) for _ in step.tokens) for step in side.steps)
