@@ -14,12 +14,16 @@ from transformers import PreTrainedModel
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward
 from decoding.compiled.inputs import padded, single
 from decoding.compiled.prefix import StaticPrefix
+from decoding.llama.check import gives_the_same
+from decoding.llama.forward import LlamaForward, why_not_native
+from decoding.llama.prefix import LlamaPrefix
 from decoding.model.capabilities import ModelCapabilities, capabilities_of
 from decoding.model.linear_kernels import LinearKernels
 from decoding.model.mask_check import why_branches_fail
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.model.state import ModelState, survey
 from decoding.model.unwrapping import unwrapped
+from decoding.native.kernels import native_kernels
 from decoding.planning.step_cost import StepCost
 
 MAX_SUPPORTS = 8
@@ -53,6 +57,8 @@ class ModelRunner:
         self.step_costs: dict[bool | str, StepCost] = {}
         self.prefix_factory: PrefixFactory | None = None
         self._kernels: LinearKernels | None = None
+        self._native: tuple[int, LlamaForward | None] | None = None
+        self._native_support: tuple[object, Support] | None = None
         self._supports: list[tuple[object, Support]] = []
         self._compiled: dict[str, CompiledForward] = {}
         self._compiled_structure: object = None
@@ -89,6 +95,7 @@ class ModelRunner:
         """Compare the model with its last state. It takes less than a step of plain decoding."""
         if self._state.update(survey(self.model)):
             self.step_costs, self._kernels = {}, None
+            self._native = self._native_support = None
             self._supports, self._compiled = [], {}
         return self._state
 
@@ -112,6 +119,27 @@ class ModelRunner:
             kernels = self._kernels = LinearKernels.timed(self.model)
         kernels.refresh(self.model, state)
         return kernels
+
+    @property
+    def native_support(self) -> Support:
+        """The support for steps in C, as of the last refresh; a structure's first time, some steps are compared."""
+        structure, kernels = self.state.structure, native_kernels()
+        if self._native_support is None or self._native_support[0] != structure:
+            reason = why_not_native(self.model, self.capabilities)
+            if reason is None and kernels is not None:
+                forward = LlamaForward(self.model, kernels)
+                if not gives_the_same(self.model, self.capabilities, forward):
+                    reason = "its steps in C give it other logits"
+            self._native_support = structure, Support(reason is None, reason)
+        return self._native_support[1]
+
+    def native_forward(self) -> LlamaForward | None:
+        """Return the forward pass in C, with the weights as of the last refresh; None if the model has none."""
+        revision, kernels = self.state.revision, native_kernels()
+        if self._native is None or self._native[0] != revision:
+            supported = kernels is not None and self.native_support.supported
+            self._native = revision, LlamaForward(self.model, kernels) if supported and kernels else None
+        return self._native[1]
 
     def compiled_forward(self, backend: str = DEFAULT_BACKEND) -> CompiledForward:
         """Return the compiled forward pass; nothing is compiled before its first use.
@@ -148,6 +176,8 @@ class ModelRunner:
             forward = self.compiled_forward(DEFAULT_BACKEND if compiled is True else compiled)
             if forward.reason is None:
                 return StaticPrefix(self.model, capabilities, forward, self.linear_kernels)
+        if self.native_support.supported:
+            return LlamaPrefix(self.model, capabilities, self.native_forward)
         return KVPrefix(self.model, capabilities, self.linear_kernels)
 
     def _support(self, structure: object) -> Support:

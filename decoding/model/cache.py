@@ -42,6 +42,18 @@ class BufferedLayer(DynamicLayer):
         self.length = end
         return self._key_buffer[..., :end, :], self._value_buffer[..., :end, :]
 
+    def reserve(self, tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the buffers, shape (1, heads, room, head size), with room for so many tokens in all.
+
+        Raises:
+            ValueError: nothing was written yet, so that the shape is not known.
+        """
+        if self._key_buffer is None or self._value_buffer is None:
+            raise ValueError("the layer is empty")
+        self._key_buffer = _with_room(self._key_buffer, self._key_buffer, self.length, tokens)
+        self._value_buffer = _with_room(self._value_buffer, self._value_buffer, self.length, tokens)
+        return self._key_buffer, self._value_buffer
+
     def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
         """Append the new index keys of a sparse attention, shape (1, tokens, size); returns a view of all."""
         end = self._indexed + indexer_key_states.shape[-2]

@@ -2,9 +2,9 @@
 
 BLAS libraries are made for many rows or for one: `F.linear`, which computes x Wᵀ, can take three times as long for two
 rows as the same product computed as (W xᵀ)ᵀ, and for a few more both are far below the processor's peak. oneDNN comes
-near it with *prepacked* weights, a second copy of W in its own layout; and, on processors that convert float16 but do
-not multiply in bfloat16, FBGEMM is several times faster with a copy in float16, which holds weights in bfloat16 without
-a loss that shows. The fastest kernel depends on the matrix, the number of rows and the machine, so all are timed.
+near it with *prepacked* weights, a second copy of W in its own layout. Where there is a C compiler, kernels of our own
+read each weight once, as it lies (:mod:`decoding.native`). On processors that convert float16 but do not multiply in
+bfloat16, FBGEMM is several times faster with a copy in float16, which holds weights in bfloat16 without a loss that shows. The fastest kernel depends on the matrix, the number of rows and the machine, so all are timed.
 
 In bfloat16 one row is timed too. In float32 it is left to the default: plain decoding is `generate`'s bit for bit.
 """
@@ -32,6 +32,7 @@ from decoding.model.torch_private import (
     prepacked,
     prepacked_product,
 )
+from decoding.native.kernels import native_kernels
 
 DTYPES = (torch.float32, torch.bfloat16)
 ROWS = (4, 1, 8, 2, 16, 6, 3, 5, 12, 10, 32, 24, 64)
@@ -61,6 +62,7 @@ class LinearKernel(Enum):
     TRANSPOSED = "transposed"
     PREPACKED = "prepacked"
     HALF = "half"
+    NATIVE = "native"
 
 
 KernelChoice: TypeAlias = Mapping[Shape, Mapping[int, LinearKernel]]
@@ -79,13 +81,7 @@ def measure(
         seconds: the time to spend, about.
     """
     plain = [weight for _, weight in weights]
-    copies: dict[LinearKernel, Sequence[Any]] = {LinearKernel.DEFAULT: plain, LinearKernel.TRANSPOSED: plain}
-    if packable:
-        copies |= {
-            kernel: [pack(weight) for _, weight in weights]
-            for kernel, pack in PACKERS.items()
-            if _can_pack(kernel, weights[0][1])
-        }
+    copies = _copies(plain, packable=packable)
     begun, times = perf_counter(), dict[int, _Times]()
     for repeat in range(REPEATS):
         for rows in ROWS if plain[0].dtype is torch.bfloat16 else (rows for rows in ROWS if rows > 1):
@@ -117,6 +113,18 @@ def measure(
         for shape, kernel in fastest[rows].items():
             found.setdefault(shape, {}).update(dict.fromkeys(range(first, following), kernel))
     return found
+
+
+def _copies(weights: Sequence[torch.Tensor], *, packable: bool) -> dict[LinearKernel, Sequence[Any]]:
+    """Return the kernels to time, and the weights as each takes them."""
+    kernels = [LinearKernel.DEFAULT, LinearKernel.TRANSPOSED]
+    if native_kernels() is not None:
+        kernels.append(LinearKernel.NATIVE)
+    copies: dict[LinearKernel, Sequence[Any]] = dict.fromkeys(kernels, weights)
+    if packable:
+        packers = {kernel: pack for kernel, pack in PACKERS.items() if _can_pack(kernel, weights[0])}
+        copies |= {kernel: [pack(weight) for weight in weights] for kernel, pack in packers.items()}
+    return copies
 
 
 class _Times:
@@ -202,6 +210,14 @@ def transposed_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Ten
     return product.t().contiguous()[None]
 
 
+def native_product(rows: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+    """Return x Wᵀ + b by the kernels compiled here; ``rows`` has shape (1, n, in), the product (1, n, out)."""
+    kernels = native_kernels()
+    if kernels is None or rows.dtype != weight.dtype:
+        return functional.linear(rows, weight, bias)
+    return kernels.product(rows, weight, bias)
+
+
 PACKERS: Mapping[LinearKernel, Callable[[torch.Tensor], Any]] = {
     LinearKernel.PREPACKED: prepacked,
     LinearKernel.HALF: half_packed,
@@ -212,4 +228,5 @@ PRODUCTS: Mapping[LinearKernel, Callable[[torch.Tensor, Any, torch.Tensor | None
     LinearKernel.TRANSPOSED: transposed_product,
     LinearKernel.PREPACKED: prepacked_product,
     LinearKernel.HALF: half_product,
+    LinearKernel.NATIVE: native_product,
 }

@@ -64,7 +64,7 @@ class LinearKernels:
 
     def enabled(self, rows: int = 2) -> bool:
         """Return True if a step over so many tokens may be computed by another kernel than the default."""
-        return bool(self.choice) and (rows > 1 or self._for_one) and not _is_changed_globally()
+        return bool(self.choice) and (rows > 1 or self._for_one) and not is_changed_globally()
 
     def refresh(self, model: nn.Module, state: ModelState) -> None:
         """Bring the copies up to a model's state."""
@@ -168,6 +168,6 @@ def _is_plain(layer: nn.Module) -> TypeGuard[nn.Linear]:
     return type(layer) is nn.Linear and type(layer._parameters.get("weight")) in (nn.Parameter, torch.Tensor)
 
 
-def _is_changed_globally() -> bool:
+def is_changed_globally() -> bool:
     """Return True if a patch, autocast or a global hook is in force that other kernels would bypass."""
     return nn.Linear.forward is not _linear_forward or torch.is_autocast_enabled("cpu") or has_global_hooks()

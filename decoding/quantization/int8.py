@@ -16,6 +16,7 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from decoding.model.torch_private import int8_product, pack_int8
+from decoding.native.kernels import DTYPES, native_kernels
 
 METHODS = ("int8",)
 MAX_INT8 = 127
@@ -40,11 +41,16 @@ class Int8Linear(nn.Module):
         """
         super().__init__()
         self.bias: torch.Tensor | None
+        self.weight: torch.Tensor | None
         self.scales: torch.Tensor
         self.out_features, self.in_features = weight.shape
-        largest, weight = max_weight(), weight.detach().float()
+        native, weight = native_kernels(), weight.detach().float()
+        self._native = native if native is not None and native.multiplies_int8(*weight.shape) else None
+        largest = MAX_INT8 if self._native else max_weight()
         scales = torch.linalg.vector_norm(weight, torch.inf, dim=1).clamp_min_(_TINY).div_(largest)
-        self._packed, self._shared = pack_int8((weight / scales[:, None]).round_().to(torch.int8), scales), shared
+        integers = (weight / scales[:, None]).round_().to(torch.int8)
+        self._packed, self._shared = None if self._native else pack_int8(integers, scales), shared
+        self.register_buffer("weight", integers if self._native else None)
         self.register_buffer("scales", scales)
         self.register_buffer("bias", None if bias is None else bias.detach().float())
 
@@ -57,6 +63,9 @@ class Int8Linear(nn.Module):
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
+        if self._native is not None and rows.dtype in DTYPES:
+            bias = None if self.bias is None else self.bias.to(rows.dtype)
+            return self._native.product(rows, self.get_buffer("weight"), bias, self.scales)
         scaled, scale = self._shared.of(rows)
         product = int8_product(scaled, self._packed, 1 / MAX_INT8).mul_(scale)
         if self.bias is not None:

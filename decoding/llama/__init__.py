@@ -1,0 +1,1 @@
+"""Llama-like models, whose steps run in C: see :mod:`decoding.native`."""

@@ -1,0 +1,35 @@
+"""A check that steps in C and transformers compute the same, whatever the model's code has become."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel
+
+from decoding.llama.forward import LlamaForward
+from decoding.llama.prefix import LlamaPrefix
+from decoding.model.capabilities import ModelCapabilities, vocabulary_size
+from decoding.model.inputs import StepInputs
+
+PREFIX_TOKENS, STEP_TOKENS = 3, 6
+MAX_DISTANCE = {torch.float32: 1e-3, torch.bfloat16: 0.1}
+"""Allowed distance of two rows of logits, in units of their standard deviation. Right ones differ by rounding, by up to
+1e-5 in float32 and 0.03 in bfloat16; another activation or norm, by 0.5 or more."""
+INT8_FACTOR = 3
+"""Activations that round to another eighth bit are further apart."""
+
+
+@torch.inference_mode()
+def gives_the_same(model: PreTrainedModel, capabilities: ModelCapabilities, forward: LlamaForward) -> bool:
+    """Return True if a text read partly in C has the logits that transformers gives it in one forward pass."""
+    draw = Random(3)
+    text = [draw.randrange(vocabulary_size(model)) for _ in range(PREFIX_TOKENS + STEP_TOKENS)]
+    wanted = model(input_ids=torch.tensor([text]), use_cache=False, return_dict=True).logits[0, PREFIX_TOKENS:].double()
+    prefix = LlamaPrefix(model, capabilities, lambda: forward)
+    prefix.next_logits(text[:PREFIX_TOKENS])
+    causal = np.tril(np.ones((STEP_TOKENS, STEP_TOKENS), dtype=np.bool_))
+    step = StepInputs(text[PREFIX_TOKENS:], np.arange(STEP_TOKENS), causal, [*range(STEP_TOKENS)])
+    distance = float((prefix.branch_logits(step).double() - wanted).square().mean().sqrt() / wanted.std())
+    return distance <= MAX_DISTANCE[forward.dtype] * (INT8_FACTOR if forward.is_int8 else 1)

@@ -1,0 +1,167 @@
+"""LlamaForward: the forward pass of a Llama-like model over a few tokens, in C.
+
+transformers takes hundreds of operations for a layer stack that a processor gets through in the time that its weights
+take to be read; for small models the operations are most of a step, for large ones a third. One call does it here.
+And what a token yields does not depend on the tokens beside it, in any dtype: a step with candidates says what a plain
+step says, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import Array
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+
+from decoding.model.capabilities import ModelCapabilities
+from decoding.model.inputs import AttentionPattern
+from decoding.native.kernels import DTYPES, NativeKernels, linear, native_kernels
+from decoding.native.structures import Layer, Linear, Transformer
+from decoding.quantization.int8 import Int8Linear
+
+MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
+"""Model types of transformers whose forward pass is the one of kernels.c, but for the sizes."""
+MAX_HEAD_SIZE, HEAD_MULTIPLE = 256, 16
+POSITIONS = 1024
+"""Rotary tables grow by this many positions, or by half of their size if that is more."""
+_PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
+
+
+class LlamaForward:
+    """A model's weights as the C kernels take them. It is valid as long as the model's tensors stay where they are.
+
+    Attributes:
+        dtype: of the activations.
+        is_int8: True if weights of some layers are int8.
+        vocabulary: the number of logits.
+    """
+
+    def __init__(self, model: PreTrainedModel, kernels: NativeKernels) -> None:
+        """
+        Args:
+            model: one that :func:`why_not_native` has nothing against.
+        """
+        self.kernels, self.dtype = kernels, model.dtype
+        inner: Any = model.get_decoder()
+        config = model.config
+        self._rotary: Callable[..., tuple[torch.Tensor, torch.Tensor]] = inner.rotary_emb
+        self._embedding = model.get_input_embeddings()
+        # Keeps the memory alive that addresses refer to, even if the model's own tensors are replaced.
+        self._held: list[torch.Tensor] = []
+        self.is_int8 = False
+        self._layers = [self._layer(layer) for layer in inner.layers]
+        attention = inner.layers[0].self_attn
+        self._transformer = Transformer(
+            dtype=DTYPES[self.dtype],
+            tiles=kernels.tiles,
+            eps=inner.norm.variance_epsilon,
+            scaling=attention.scaling,
+            width=config.hidden_size,
+            inner=config.intermediate_size,
+            heads=config.num_attention_heads,
+            kv_heads=config.num_key_value_heads,
+            head_size=attention.head_dim,
+            layers=len(self._layers),
+            norm=self._address(inner.norm),
+            head=self._linear(model.get_output_embeddings()),
+        )
+        self.vocabulary: int = self._transformer.head.N
+        self._tables: tuple[torch.Tensor, torch.Tensor] | None = None
+
+    def layers(self) -> Array[Layer]:
+        """Return the layers' addresses, those of a cache still missing."""
+        return (Layer * len(self._layers))(*self._layers)
+
+    def transformer(self, layers: Array[Layer], capacity: int, positions: int) -> Transformer:
+        """Return the model with these layers.
+
+        Args:
+            layers: with the addresses of a cache.
+            capacity: the tokens that the cache has room for.
+            positions: the number of positions that rotary tables are needed for.
+        """
+        transformer = Transformer.from_buffer_copy(self._transformer)
+        transformer.layer, transformer.capacity = layers, capacity
+        transformer.threads = torch.get_num_threads()
+        transformer.cos, transformer.sin = (table.data_ptr() for table in self._rotary_tables(positions))
+        return transformer
+
+    def embeddings(self, token_ids: torch.Tensor) -> torch.Tensor:
+        """Return the tokens' embeddings, shape (T, width), as a tensor of their own."""
+        embedded: torch.Tensor = self._embedding(token_ids)
+        return embedded.contiguous()
+
+    def _rotary_tables(self, positions: int) -> tuple[torch.Tensor, torch.Tensor]:
+        known = 0 if self._tables is None else self._tables[0].shape[0]
+        if self._tables is None or known < positions:
+            count = positions + max(POSITIONS, positions // 2)
+            dummy = torch.empty(1, 1, 1, dtype=self.dtype)
+            cos, sin = self._rotary(dummy, torch.arange(count)[None])
+            self._tables = cos[0].to(self.dtype).contiguous(), sin[0].to(self.dtype).contiguous()
+        return self._tables
+
+    def _layer(self, layer: Any) -> Layer:
+        attention, mlp = layer.self_attn, layer.mlp
+        return Layer(
+            *(self._linear(getattr(attention, name)) for name in _PROJECTIONS),
+            *(self._linear(each) for each in (mlp.gate_proj, mlp.up_proj, mlp.down_proj)),
+            *(self._address(norm) for norm in (layer.input_layernorm, layer.post_attention_layernorm)),
+            *(self._address(getattr(attention, name, None)) for name in ("q_norm", "k_norm")),
+        )
+
+    def _linear(self, layer: Any) -> Linear:
+        scales = layer.scales if isinstance(layer, Int8Linear) else None
+        bias = None if layer.bias is None else layer.bias.detach().to(self.dtype)
+        self._held += [tensor for tensor in (layer.weight.detach(), bias, scales) if tensor is not None]
+        self.is_int8 |= scales is not None
+        return linear(layer.weight, bias, scales)
+
+    def _address(self, norm: Any) -> int | None:
+        if norm is None:
+            return None
+        self._held.append(norm.weight.detach())
+        address: int = norm.weight.data_ptr()
+        return address
+
+
+def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> str | None:
+    """Return the reason why a model's steps do not run in C, as the end of a sentence about it; None if they do."""
+    config, kernels = model.config, native_kernels()
+    if kernels is None:
+        return "there is no C compiler here, or it makes no kernels that work"
+    if getattr(config, "model_type", None) not in MODEL_TYPES or not type(model).__module__.startswith("transformers."):
+        return f"its forward pass is not known in C ({', '.join(MODEL_TYPES)} are)"
+    if any(parameter.device.type != "cpu" for parameter in model.parameters()) or model.dtype not in DTYPES:
+        return "it is not on the CPU in float32 or bfloat16"
+    patterns = capabilities.attention_patterns
+    each = [patterns] if isinstance(patterns, AttentionPattern) else [*(patterns or {}).values()]
+    if capabilities.reason is not None or capabilities.lengths is not None or any(one.is_local for one in each):
+        return "its attention or its positions depend on the length of the text"
+    if model.training or config.hidden_act not in ("silu", "swish"):
+        return "it is in training mode, or has another activation function"
+    if not all(_is_known(module, model.dtype, kernels) for module in model.modules()):
+        return "some of its modules are patched, hooked, quantised otherwise, or not those of its type"
+    head_size = model.get_decoder().layers[0].self_attn.head_dim
+    if head_size % HEAD_MULTIPLE or head_size > MAX_HEAD_SIZE:
+        return f"its attention heads are {head_size} wide"
+    return None
+
+
+def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:
+    """Return True if a module is as its class has it, and its weight as the kernels take it."""
+    own = vars(module)
+    if "forward" in own or own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_parameters"].keys() - _NAMES:
+        return False
+    if isinstance(module, Int8Linear):
+        return module.weight is not None
+    weight = own["_parameters"].get("weight")
+    if isinstance(weight, torch.Tensor):
+        standard = type(module) in (nn.Linear, nn.Embedding) or type(module).__name__.endswith("RMSNorm")
+        return standard and type(weight) is nn.Parameter and weight.dtype == dtype and weight.is_contiguous()
+    return not isinstance(module, nn.Linear)
+
+
+_NAMES = {"weight", "bias"}

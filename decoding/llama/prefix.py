@@ -1,0 +1,92 @@
+"""LlamaPrefix: a prefix in a KV cache, whose steps over a few tokens run in C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from ctypes import Array
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel
+
+from decoding.llama.forward import LlamaForward
+from decoding.model.cache import KVCache
+from decoding.model.capabilities import ModelCapabilities
+from decoding.model.inputs import StepInputs
+from decoding.model.linear_kernels import LinearKernels, is_changed_globally
+from decoding.model.prefix import KVPrefix
+from decoding.native.structures import Layer
+
+MAX_TOKENS = 128
+"""Steps over more tokens than this are left to transformers."""
+MAX_PREFILL = 8
+"""A prefill of more tokens than this is too."""
+_NO_KERNELS = LinearKernels((), {}, 0)
+
+
+class LlamaPrefix(KVPrefix):
+    """The prefix of a Llama-like model. Steps over few tokens run in C, the rest as in any other model."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        capabilities: ModelCapabilities,
+        forward: Callable[[], LlamaForward | None],
+        cache: KVCache | None = None,
+    ) -> None:
+        """
+        Args:
+            forward: returns the model's forward pass in C, up to date, asked at every step; None while it has none.
+        """
+        super().__init__(model, capabilities, lambda: _NO_KERNELS, cache)
+        self._forward_in_c = forward
+        self._bound: tuple[LlamaForward, torch.Tensor, Array[Layer]] | None = None
+
+    def copy(self) -> LlamaPrefix:
+        return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self._cache.copy())
+
+    def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
+        count, logits = len(token_ids), None
+        if count <= MAX_PREFILL:
+            logits = self._in_c(token_ids, _LOWER[:count, :count], _COUNTED[:count], [count - 1])
+        return super().next_logits(token_ids) if logits is None else logits[0]
+
+    def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
+        if len(inputs) > MAX_TOKENS:
+            return super().branch_logits(inputs)
+        logits = self._in_c(inputs.token_ids, inputs.visible, inputs.depths, inputs.logit_rows)
+        return super().branch_logits(inputs) if logits is None else logits
+
+    @torch.inference_mode()
+    def _in_c(self, token_ids: Sequence[int], visible: Any, depths: Any, read: Sequence[int]) -> torch.Tensor | None:
+        """Run a step; None where it has to be left to transformers."""
+        cached, forward = self.length, self._forward_in_c()
+        if cached == 0 or forward is None or is_changed_globally():
+            return None
+        layers, capacity = self._bind(forward, cached + len(token_ids))
+        positions = cached + np.asarray(depths, dtype=np.int64)
+        transformer = forward.transformer(layers, capacity, int(positions.max()) + 1)
+        logits = torch.empty((len(read), forward.vocabulary), dtype=forward.dtype)
+        forward.kernels.step(
+            transformer, forward.embeddings(torch.tensor(token_ids)), cached, np.ascontiguousarray(visible), positions,
+            np.asarray(read, dtype=np.int64), logits,
+        )  # fmt: skip
+        for layer in self._cache.layers:
+            layer.resize(cached + len(token_ids))
+        return logits
+
+    def _bind(self, forward: LlamaForward, tokens: int) -> tuple[Array[Layer], int]:
+        """Return the layers with the addresses of the cache, which then has room for so many tokens."""
+        buffers = [layer.reserve(tokens) for layer in self._cache.layers]
+        first = buffers[0][0]
+        if self._bound is None or self._bound[0] is not forward or self._bound[1] is not first:
+            layers = forward.layers()
+            for layer, (keys, values) in zip(layers, buffers, strict=True):
+                layer.keys, layer.values = keys.data_ptr(), values.data_ptr()
+            self._bound = forward, first, layers
+        return self._bound[2], first.shape[-2]
+
+
+_COUNTED = np.arange(MAX_PREFILL, dtype=np.int64)
+_LOWER = np.tril(np.ones((MAX_PREFILL, MAX_PREFILL), dtype=np.bool_))

@@ -1,0 +1,50 @@
+"""Compile the C kernels for the processor that they run on, once, and keep the library in the cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from platformdirs import user_cache_path
+
+SOURCE = Path(__file__).with_name("kernels.c")
+FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp", "-fPIC", "-shared")
+SWITCH = "DECODING_NATIVE"
+"""The environment variable that switches native kernels off where it is 0."""
+COMPILE_SECONDS = 60
+
+
+def compiled_library() -> Path | None:
+    """Return the compiled library, compiling it the first time, which takes about a second.
+
+    None where it cannot be had: no GCC, another system than Linux, a compiler that fails, or switched off. PyTorch's
+    own build brings GCC's OpenMP; the threads of another compiler's would compete with its threads.
+    """
+    compiler = shutil.which(os.environ.get("CC", "gcc"))
+    if sys.platform != "linux" or os.environ.get(SWITCH) == "0" or compiler is None or "clang" in compiler:
+        return None
+    try:
+        library = user_cache_path("lade-chat") / "native" / f"kernels-{_fingerprint(compiler)}.so"
+        if not library.exists():
+            library.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with TemporaryDirectory(dir=library.parent) as folder:
+                built = Path(folder, library.name)
+                command = [compiler, *FLAGS, "-o", str(built), str(SOURCE), "-lm"]
+                subprocess.run(command, check=True, capture_output=True, timeout=COMPILE_SECONDS)
+                built.replace(library)  # whole or not at all: another process may be looking
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return library
+
+
+def _fingerprint(compiler: str) -> str:
+    """Return a digest of all that the compiled code depends on: a cache folder may be shared between machines."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    processor = {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}
+    built_from = (*FLAGS, compiler, str(os.stat(compiler).st_mtime_ns), *sorted(processor))
+    return hashlib.sha256(SOURCE.read_bytes() + "\n".join(built_from).encode()).hexdigest()[:16]

@@ -1,0 +1,556 @@
+/* Products of a few rows by a weight, and whole steps of Llama-like models, where PyTorch's kernels take too long.
+ *
+ * A product is out (T, N) = rows (T, K) · weight (N, K)ᵀ + bias (N), with the weight as a linear layer holds it. Every
+ * element is summed in an order that does not depend on T, and attention sums over the visible tokens in their order:
+ * what a token yields is the same, bit for bit, whatever else is in the step. For few rows a step takes about as long
+ * as the weights take to be read. Values are rounded where transformers rounds them.
+ *
+ * Compiled for the processor it runs on (see build.py): matrix tiles (AMX) where there are some, else vectors.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define inlined static inline __attribute__((always_inline))
+
+typedef uint16_t bfloat16;
+enum dtype { FLOAT32 = 0, BFLOAT16 = 1 };
+
+/* The structures that native/structures.py describes to ctypes. */
+typedef struct {
+    const void *weight;  /* (N, K) */
+    const float *scales; /* of the weight's rows if these are int8; null if they have the dtype of the activations */
+    const void *bias;    /* (N), in the dtype of the activations; may be null */
+    long N, K;
+} linear;
+
+typedef struct {
+    linear query, key, value, output, gate, up, down;
+    const void *attention_norm, *mlp_norm; /* (width) */
+    const void *query_norm, *key_norm;     /* (head_size); may be null */
+    void *keys, *values;                   /* the cache, (kv_heads, capacity, head_size) */
+} layer;
+
+typedef struct {
+    int dtype, threads, tiles;
+    float eps, scaling;
+    long width, inner, heads, kv_heads, head_size, capacity, layers;
+    const layer *layer;
+    const void *norm;       /* (width) */
+    const void *cos, *sin;  /* the rotary tables, (positions, head_size) */
+    linear head;
+} transformer;
+
+typedef struct {
+    enum dtype dtype; /* of rows and products */
+    long T;
+    int threads, tiles;
+} activations;
+
+inlined float widened(bfloat16 value) {
+    const uint32_t bits = (uint32_t)value << 16;
+    float wide;
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+}
+
+inlined bfloat16 narrowed(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if ((bits & 0x7fffffff) > 0x7f800000) return (bfloat16)(bits >> 16 | 0x40); /* not a number */
+    return (bfloat16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+inlined float rounded(float value, enum dtype dtype) { return dtype == BFLOAT16 ? widened(narrowed(value)) : value; }
+
+inlined float read_from(const void *of, long at, enum dtype dtype) {
+    return dtype == BFLOAT16 ? widened(((const bfloat16 *)of)[at]) : ((const float *)of)[at];
+}
+
+inlined void write_to(void *to, long at, float value, enum dtype dtype) {
+    if (dtype == BFLOAT16)
+        ((bfloat16 *)to)[at] = narrowed(value);
+    else
+        ((float *)to)[at] = value;
+}
+
+/* Do something with `is`, the dtype, as a constant: the loops within are compiled for each dtype. */
+#define WITH_DTYPE(that_dtype, statement)       \
+    do {                                        \
+        if ((that_dtype) == BFLOAT16) {         \
+            const enum dtype is = BFLOAT16;    \
+            statement;                          \
+        } else {                                \
+            const enum dtype is = FLOAT32;     \
+            statement;                          \
+        }                                       \
+    } while (0)
+
+inlined void *offset(const void *of, long elements, enum dtype dtype) {
+    return (char *)of + elements * (dtype == BFLOAT16 ? 2 : 4);
+}
+
+/* Add the bias to outputs n … n + count of row t, and write them. */
+inlined void store(const linear *by, const activations *a, void *out, long t, long n, long count, float *values) {
+    if (by->bias)
+        WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) values[i] += read_from(by->bias, n + i, is));
+    WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
+}
+
+enum buffer { PACKED, WIDE, WHOLE, SCORES, NORMED, ATTENDED, QUERIES, GATES, UPS, BUFFERS };
+
+/* Memory that the calling thread keeps from call to call. */
+static void *scratch(enum buffer buffer, size_t bytes) {
+    static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
+    if (kept[buffer].bytes < bytes) {
+        free(kept[buffer].memory);
+        kept[buffer].bytes = (bytes + bytes / 2 + 4095) / 4096 * 4096;
+        kept[buffer].memory = aligned_alloc(64, kept[buffer].bytes);
+    }
+    return kept[buffer].memory;
+}
+
+/* ---- vectors: any processor ------------------------------------------------------------------------------------ */
+
+#define LANES 16
+#define MAX_VECTORS 16 /* of a head */
+typedef float vector __attribute__((vector_size(4 * LANES)));
+typedef float unaligned_vector __attribute__((vector_size(4 * LANES), aligned(4)));
+typedef int32_t integers __attribute__((vector_size(4 * LANES)));
+typedef bfloat16 halves __attribute__((vector_size(2 * LANES), aligned(2)));
+typedef uint32_t words __attribute__((vector_size(4 * LANES)));
+
+inlined vector loaded(const void *from, long at, enum dtype dtype) {
+    if (dtype == FLOAT32) return *(const unaligned_vector *)((const float *)from + at);
+    return (vector)(__builtin_convertvector(*(const halves *)((const bfloat16 *)from + at), words) << 16);
+}
+
+inlined float sum_of(vector of) {
+    of += __builtin_shuffle(of, (integers){8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
+    of += __builtin_shuffle(of, (integers){4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
+    of += __builtin_shuffle(of, (integers){2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13});
+    return of[0] + of[1];
+}
+
+inlined vector choose(integers where, vector that, vector other) {
+    return (vector)((where & (integers)that) | (~where & (integers)other));
+}
+
+/* eˣ for x ≤ 0, to about two units in the last place: 2ⁿ · e^r with r within ± ln 2 / 2. */
+inlined vector exponential(vector x) {
+    x = choose(x < -87.0f, (vector){0} - 87.0f, x);
+    const vector n = __builtin_convertvector(__builtin_convertvector(x * 1.44269504f - 0.5f, integers), vector);
+    const vector r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    vector sum = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    sum = sum * r + 8.3334519073e-3f;
+    sum = sum * r + 4.1665795894e-2f;
+    sum = sum * r + 1.6666665459e-1f;
+    sum = sum * r + 5.0000001201e-1f;
+    sum = sum * r * r + r + 1.0f;
+    return (vector)((integers)sum + (__builtin_convertvector(n, integers) << 23));
+}
+
+/* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
+inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
+                   int outputs) {
+    const long K = by->K, whole = K - K % LANES;
+    vector sums[4][8];
+    memset(sums, 0, sizeof sums);
+    for (long k = 0; k < whole; k += LANES) {
+        vector of_weight[4];
+#pragma GCC unroll 4
+        for (int j = 0; j < outputs; j++) of_weight[j] = loaded(by->weight, (n + j) * K + k, a->dtype);
+#pragma GCC unroll 8
+        for (int i = 0; i < count; i++) {
+            const vector of_row = loaded(rows, (t + i) * K + k, FLOAT32);
+#pragma GCC unroll 4
+            for (int j = 0; j < outputs; j++) sums[j][i] += of_weight[j] * of_row;
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        float values[4];
+        for (int j = 0; j < outputs; j++) {
+            values[j] = sum_of(sums[j][i]);
+            for (long k = whole; k < K; k++)
+                values[j] += rows[(t + i) * K + k] * read_from(by->weight, (n + j) * K + k, a->dtype);
+        }
+        store(by, a, out, t + i, n, outputs, values);
+    }
+}
+
+inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, void *out, long n) {
+    const long T = a->T;
+    long t = 0;
+    if (n + 4 > by->N) {
+        for (; n < by->N; n++)
+            for (t = 0; t < T; t++) block(by, a, rows, out, t, n, 1, 1);
+        return;
+    }
+    /* Eight rows take two outputs at a time: more sums than that do not fit into registers. */
+    for (; t + 8 <= T; t += 8) {
+        block(by, a, rows, out, t, n, 8, 2);
+        block(by, a, rows, out, t, n + 2, 8, 2);
+    }
+    for (; t + 4 <= T; t += 4) block(by, a, rows, out, t, n, 4, 4);
+    for (; t + 2 <= T; t += 2) block(by, a, rows, out, t, n, 2, 4);
+    if (t < T) block(by, a, rows, out, t, n, 1, 4);
+}
+
+/* Two functions, so that the dtype is a constant in the loops. */
+static void outputs_float32(const linear *by, const activations *a, const float *rows, void *out, long n) {
+    activations of = *a;
+    of.dtype = FLOAT32;
+    outputs_by_vectors(by, &of, rows, out, n);
+}
+
+static void outputs_bfloat16(const linear *by, const activations *a, const float *rows, void *out, long n) {
+    activations of = *a;
+    of.dtype = BFLOAT16;
+    outputs_by_vectors(by, &of, rows, out, n);
+}
+
+/* ---- matrix tiles: the weight is the left factor as it lies, the rows, packed, are the right one ----------------- */
+
+#if defined(__AMX_BF16__) && defined(__AMX_INT8__) && defined(__linux__)
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TILE 16
+#define TILE_BYTES 64
+
+int can_use_tiles(void) {
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+/* The sums of 32 outputs by one or two groups of 16 rows. */
+#define TILES(name, multiply_tiles, kind)                                                                            \
+    inlined void name(const char *weight, const char *packed, int groups, kind sums[4][TILE * TILE], long bytes) {   \
+        _tile_zero(0);                                                                                               \
+        _tile_zero(1);                                                                                               \
+        _tile_zero(2);                                                                                               \
+        _tile_zero(3);                                                                                               \
+        for (long at = 0; at < bytes; at += TILE_BYTES) {                                                            \
+            _tile_loadd(4, weight + at, bytes);                                                                      \
+            _tile_loadd(5, weight + TILE * bytes + at, bytes);                                                       \
+            _tile_loadd(6, packed + TILE * at, TILE_BYTES);                                                          \
+            multiply_tiles(0, 4, 6);                                                                                 \
+            multiply_tiles(1, 5, 6);                                                                                 \
+            if (groups > 1) {                                                                                        \
+                _tile_loadd(7, packed + TILE * (bytes + at), TILE_BYTES);                                            \
+                multiply_tiles(2, 4, 7);                                                                             \
+                multiply_tiles(3, 5, 7);                                                                             \
+            }                                                                                                        \
+        }                                                                                                            \
+        _tile_stored(0, sums[0], TILE_BYTES);                                                                        \
+        _tile_stored(1, sums[1], TILE_BYTES);                                                                        \
+        if (groups > 1) {                                                                                            \
+            _tile_stored(2, sums[2], TILE_BYTES);                                                                    \
+            _tile_stored(3, sums[3], TILE_BYTES);                                                                    \
+        }                                                                                                            \
+    }
+
+TILES(bfloat16_tiles, _tile_dpbf16ps, float)
+TILES(int8_tiles, _tile_dpbssd, int32_t)
+
+static void load_layout(void) {
+    struct __attribute__((packed)) { uint8_t palette, start, unused[14]; uint16_t bytes[16]; uint8_t rows[16]; } layout;
+    memset(&layout, 0, sizeof layout);
+    layout.palette = 1;
+    for (int tile = 0; tile < 8; tile++) layout.bytes[tile] = TILE_BYTES, layout.rows[tile] = TILE;
+    _tile_loadconfig(&layout);
+}
+
+/* Four bytes of sixteen rows beside each other, as the right factor wants them; rows that are not there are zeros. */
+static void *pack(const uint32_t *rows, long T, long row_words) {
+    const long groups = (T + TILE - 1) / TILE;
+    uint32_t *packed = scratch(PACKED, 4 * groups * TILE * row_words);
+    if (T % TILE) memset(packed + (groups - 1) * TILE * row_words, 0, 4 * TILE * row_words);
+    for (long t = 0; t < T; t++) {
+        uint32_t *column = packed + t / TILE * TILE * row_words + t % TILE;
+        for (long word = 0; word < row_words; word++) column[word * TILE] = rows[t * row_words + word];
+    }
+    return packed;
+}
+
+/* The outputs n … n + 32, or the last of those, which overlap the ones before. row_scales: of int8 rows, else null. */
+inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *row_scales,
+                              void *out, long first) {
+    union { float wide[4][TILE * TILE]; int32_t whole[4][TILE * TILE]; } sums __attribute__((aligned(64)));
+    const long bytes = by->K * (row_scales ? 1 : 2), T = a->T;
+    const long n = first + 2 * TILE <= by->N ? first : by->N - 2 * TILE;
+    const char *weight = (const char *)by->weight + n * bytes;
+    for (long t = 0; t < T; t += 2 * TILE) {
+        const int groups = T - t > TILE ? 2 : 1;
+        if (row_scales)
+            int8_tiles(weight, packed + t * bytes, groups, sums.whole, bytes);
+        else
+            bfloat16_tiles(weight, packed + t * bytes, groups, sums.wide, bytes);
+        for (long j = t; j < T && j < t + 2 * TILE; j++) {
+            const long left = (j - t) / TILE * 2, column = j % TILE;
+            float values[2 * TILE];
+            if (row_scales)
+                for (long i = 0; i < 2 * TILE; i++)
+                    values[i] = (float)sums.whole[left + i / TILE][i % TILE * TILE + column] *
+                                (row_scales[j] * by->scales[n + i]);
+            else
+                for (long i = 0; i < 2 * TILE; i++) values[i] = sums.wide[left + i / TILE][i % TILE * TILE + column];
+            store(by, a, out, j, first, n + 2 * TILE - first, values + (first - n));
+        }
+    }
+}
+#else
+enum { TILE = 16 };
+int can_use_tiles(void) { return 0; }
+static void load_layout(void) {}
+static void _tile_release(void) {}
+static void *pack(const uint32_t *rows, long T, long row_words) { return (void)T, (void)row_words, (void *)rows; }
+inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *row_scales,
+                              void *out, long first) {
+    (void)by, (void)a, (void)packed, (void)row_scales, (void)out, (void)first;
+}
+#endif
+
+/* ---- products ------------------------------------------------------------------------------------------------- */
+
+/* Round a row to int8; returns its scale. */
+inlined float quantize(const void *row, int8_t *whole, long K, enum dtype dtype) {
+    float largest = 1e-30f;
+#pragma omp simd reduction(max : largest)
+    for (long k = 0; k < K; k++) {
+        const float size = fabsf(read_from(row, k, dtype));
+        largest = size > largest ? size : largest;
+    }
+    const float inverse = 127 / largest;
+    for (long k = 0; k < K; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) * inverse);
+    return largest / 127;
+}
+
+static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales) {
+    int8_t *whole = scratch(WHOLE, a->T * K);
+#pragma omp parallel for schedule(static) num_threads(a->threads) if (a->T > 1)
+    for (long t = 0; t < a->T; t++)
+        WITH_DTYPE(a->dtype, scales[t] = quantize(offset(rows, t * K, is), whole + t * K, K, is));
+    return whole;
+}
+
+/* Several products of the same rows, each into its own place. */
+static void multiply_all(const linear *const *by, void *const *outs, int count, const void *rows,
+                         const activations *a) {
+    const long K = by[0]->K, T = a->T;
+    float *row_scales = 0;
+    const char *packed = 0;
+    const float *wide = rows;
+    int tiled = 1;
+    for (int i = 0; i < count; i++) tiled &= by[i]->N >= 2 * TILE;
+    if (by[0]->scales) {
+        row_scales = scratch(WIDE, 4 * T);
+        packed = pack((const uint32_t *)quantize_all(rows, a, K, row_scales), T, K / 4);
+    } else if (tiled && a->tiles && a->dtype == BFLOAT16 && K % 32 == 0) {
+        packed = pack(rows, T, K / 2);
+    } else if (a->dtype == BFLOAT16) {
+        float *copy = scratch(WIDE, 4 * T * K);
+        for (long at = 0; at < T * K; at++) copy[at] = widened(((const bfloat16 *)rows)[at]);
+        wide = copy;
+    }
+    const long step = packed ? 2 * TILE : 4;
+    long groups[4] = {0};
+    for (int i = 0; i < count; i++) groups[i + 1] = groups[i] + (by[i]->N + step - 1) / step;
+#pragma omp parallel num_threads(a->threads)
+    {
+        if (packed) load_layout();
+#pragma omp for schedule(static)
+        for (long group = 0; group < groups[count]; group++) {
+            const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
+            const long n = (group - groups[i]) * step;
+            if (packed && row_scales)
+                outputs_by_tiles(by[i], a, packed, row_scales, outs[i], n);
+            else if (packed)
+                outputs_by_tiles(by[i], a, packed, 0, outs[i], n);
+            else if (a->dtype == BFLOAT16)
+                outputs_bfloat16(by[i], a, wide, outs[i], n);
+            else
+                outputs_float32(by[i], a, wide, outs[i], n);
+        }
+        if (packed) _tile_release();
+    }
+}
+
+static void multiply_one(const linear *by, void *out, const void *rows, const activations *a) {
+    multiply_all(&by, &out, 1, rows, a);
+}
+
+/* The product of a linear layer. With scales, K is a multiple of 64, N at least 32, and the processor has tiles. */
+void multiply(const linear *by, const void *rows, void *out, int dtype, long T, int threads, int tiles) {
+    const activations a = {dtype, T, threads, tiles};
+    multiply_one(by, out, rows, &a);
+}
+
+/* ---- a step of a Llama-like model ----------------------------------------------------------------------------- */
+
+/* rows / √(mean of squares + eps) · weight; `out` may be `rows`. */
+inlined void rms_norm(const void *rows, const void *weight, void *out, float eps, long count, long K, enum dtype dtype) {
+    for (long t = 0; t < count; t++) {
+        const long row = t * K;
+        float squares = 0;
+#pragma omp simd reduction(+ : squares)
+        for (long k = 0; k < K; k++) squares += read_from(rows, row + k, dtype) * read_from(rows, row + k, dtype);
+        const float inverse = 1 / sqrtf(squares / K + eps);
+#pragma omp simd
+        for (long k = 0; k < K; k++) {
+            const float normed = rounded(read_from(rows, row + k, dtype) * inverse, dtype);
+            write_to(out, row + k, normed * read_from(weight, k, dtype), dtype);
+        }
+    }
+}
+
+inlined void add(void *restrict to, const void *restrict what, long count, enum dtype dtype) {
+    for (long at = 0; at < count; at++)
+        write_to(to, at, read_from(to, at, dtype) + read_from(what, at, dtype), dtype);
+}
+
+/* Rotate a head of size D by its position, into `out`: halves, not neighbours, are paired. */
+inlined void rotate(const void *restrict head, const void *restrict cos, const void *restrict sin, void *restrict out,
+                    long D, enum dtype dtype) {
+    for (long d = 0; d < D / 2; d++) {
+        const long e = d + D / 2;
+        const float low = read_from(head, d, dtype), high = read_from(head, e, dtype);
+        const float turned_low = rounded(-high * read_from(sin, d, dtype), dtype);
+        const float turned_high = rounded(low * read_from(sin, e, dtype), dtype);
+        write_to(out, d, rounded(low * read_from(cos, d, dtype), dtype) + turned_low, dtype);
+        write_to(out, e, rounded(high * read_from(cos, e, dtype), dtype) + turned_high, dtype);
+    }
+}
+
+/* gate = silu(gate) · up */
+inlined void activate(void *restrict gate, const void *restrict up, long count, enum dtype dtype) {
+    for (long at = 0; at < count; at += LANES) {
+        vector x = {0}, y;
+        const long some = count - at < LANES ? count - at : LANES;
+        if (some == LANES)
+            x = loaded(gate, at, dtype);
+        else
+            for (long i = 0; i < some; i++) x[i] = read_from(gate, at + i, dtype);
+        const vector e = exponential(choose(x < 0.0f, x, -x)), one = (vector){0} + 1.0f;
+        y = x * choose(x < 0.0f, e, one) / (one + e);
+        for (long i = 0; i < some; i++)
+            write_to(gate, at + i, rounded(y[i], dtype) * read_from(up, at + i, dtype), dtype);
+    }
+}
+
+static void activate_all(void *gate, const void *up, long count, const activations *a) {
+    const long part = 1024;
+#pragma omp parallel for schedule(static) num_threads(a->threads)
+    for (long at = 0; at < count; at += part) {
+        const long some = count - at < part ? count - at : part;
+        WITH_DTYPE(a->dtype, activate(offset(gate, at, is), offset(up, at, is), some, is));
+    }
+}
+
+/* One head of one token: softmax of its products with the visible keys, then the sum of their values. */
+inlined void attend(const transformer *m, const void *query, const void *keys, const void *values, void *out, long cached,
+                    const long *visible, long count, float *scores, enum dtype dtype) {
+    const long D = m->head_size, parts = D / LANES, total = cached + count;
+    vector q[MAX_VECTORS], sum[MAX_VECTORS];
+    for (long i = 0; i < parts; i++) q[i] = loaded(query, i * LANES, dtype) * m->scaling, sum[i] = (vector){0};
+    float largest = -INFINITY, weights = 0;
+    for (long j = 0; j < total; j++) {
+        const long at = (j < cached ? j : visible[j - cached]) * D;
+        vector product = q[0] * loaded(keys, at, dtype);
+        for (long i = 1; i < parts; i++) product += q[i] * loaded(keys, at + i * LANES, dtype);
+        scores[j] = sum_of(product);
+        largest = scores[j] > largest ? scores[j] : largest;
+    }
+    for (long j = total; j % LANES; j++) scores[j] = -INFINITY;
+    for (long j = 0; j < total; j += LANES) *(vector *)(scores + j) = exponential(*(vector *)(scores + j) - largest);
+    for (long j = 0; j < total; j++) {
+        const long at = (j < cached ? j : visible[j - cached]) * D;
+        for (long i = 0; i < parts; i++) sum[i] += scores[j] * loaded(values, at + i * LANES, dtype);
+        weights += scores[j];
+    }
+    for (long i = 0; i < parts; i++)
+        for (long lane = 0; lane < LANES; lane++) write_to(out, i * LANES + lane, sum[i][lane] / weights, dtype);
+}
+
+/* queries (T, heads, head_size), rotated; the new keys and values stand in the cache behind the `cached` ones. */
+static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, long T, long cached,
+                       const uint8_t *visible) {
+    const enum dtype dtype = m->dtype;
+    const long D = m->head_size, shared = m->heads / m->kv_heads;
+#pragma omp parallel num_threads(m->threads)
+    {
+        float *scores = scratch(SCORES, 4 * (cached + T + LANES) + 8 * T);
+        long *seen = (long *)(scores + (cached + T + LANES) / LANES * LANES);
+#pragma omp for schedule(static) collapse(2)
+        for (long h = 0; h < m->heads; h++)
+            for (long t = 0; t < T; t++) {
+                const long first = h / shared * m->capacity * D, at = (t * m->heads + h) * D;
+                long count = 0;
+                for (long j = 0; j < T; j++)
+                    if (visible[t * T + j]) seen[count++] = cached + j;
+                const void *keys = offset(l->keys, first, dtype), *values = offset(l->values, first, dtype);
+                const void *query = offset(queries, at, dtype);
+                void *to = offset(out, at, dtype);
+                WITH_DTYPE(dtype, attend(m, query, keys, values, to, cached, seen, count, scores, is));
+            }
+    }
+}
+
+/* Rotate the queries in place; write the rotated keys, and the values, behind the cached ones. */
+inlined void place(const transformer *m, const layer *l, void *queries, void *keys, const void *values,
+                   const long *positions, long T, long cached, enum dtype dtype) {
+    const long D = m->head_size, H = m->heads, G = m->kv_heads;
+    const long size = dtype == BFLOAT16 ? 2 : 4;
+    char turned[4 * MAX_VECTORS * LANES];
+    if (l->query_norm) rms_norm(queries, l->query_norm, queries, m->eps, T * H, D, dtype);
+    if (l->key_norm) rms_norm(keys, l->key_norm, keys, m->eps, T * G, D, dtype);
+    for (long t = 0; t < T; t++) {
+        const void *c = offset(m->cos, positions[t] * D, dtype), *s = offset(m->sin, positions[t] * D, dtype);
+        for (long h = 0; h < H; h++) {
+            void *query = offset(queries, (t * H + h) * D, dtype);
+            rotate(query, c, s, turned, D, dtype);
+            memcpy(query, turned, D * size);
+        }
+        for (long g = 0; g < G; g++) {
+            const long from = (t * G + g) * D, to = (g * m->capacity + cached + t) * D;
+            rotate(offset(keys, from, dtype), c, s, offset(l->keys, to, dtype), D, dtype);
+            memcpy(offset(l->values, to, dtype), offset(values, from, dtype), D * size);
+        }
+    }
+}
+
+/* One forward pass over T tokens.
+ *
+ * hidden (T, width): their embeddings, overwritten. visible (T, T): which of the step's tokens each one sees; all see
+ * the cached ones. positions (T): rows of the rotary tables. logits (reads, vocabulary): of the rows `read`.
+ */
+void run_step(const transformer *m, void *hidden, long T, long cached, const uint8_t *visible, const long *positions,
+              const long *read, long reads, void *logits) {
+    const enum dtype dtype = m->dtype;
+    const activations a = {dtype, T, m->threads, m->tiles};
+    const long W = m->width, Q = m->heads * m->head_size, V = m->kv_heads * m->head_size;
+    void *normed = scratch(NORMED, 4 * T * W), *attended = scratch(ATTENDED, 4 * T * Q);
+    void *queries = scratch(QUERIES, 4 * T * (Q + 2 * V)), *keys = (char *)queries + 4 * T * Q;
+    void *values = (char *)keys + 4 * T * V, *gate = scratch(GATES, 4 * T * m->inner), *up = scratch(UPS, 4 * T * m->inner);
+    for (long i = 0; i < m->layers; i++) {
+        const layer *l = m->layer + i;
+        WITH_DTYPE(dtype, rms_norm(hidden, l->attention_norm, normed, m->eps, T, W, is));
+        multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){queries, keys, values}, 3,
+                     normed, &a);
+        WITH_DTYPE(dtype, place(m, l, queries, keys, values, positions, T, cached, is));
+        attend_all(m, l, queries, attended, T, cached, visible);
+        multiply_one(&l->output, normed, attended, &a);
+        WITH_DTYPE(dtype, add(hidden, normed, T * W, is));
+        WITH_DTYPE(dtype, rms_norm(hidden, l->mlp_norm, normed, m->eps, T, W, is));
+        multiply_all((const linear *const[]){&l->gate, &l->up}, (void *const[]){gate, up}, 2, normed, &a);
+        activate_all(gate, up, T * m->inner, &a);
+        multiply_one(&l->down, normed, gate, &a);
+        WITH_DTYPE(dtype, add(hidden, normed, T * W, is));
+    }
+    for (long i = 0; i < reads; i++)
+        WITH_DTYPE(dtype, rms_norm(offset(hidden, read[i] * W, is), m->norm, offset(normed, i * W, is), m->eps, 1, W, is));
+    const activations of_head = {dtype, reads, m->threads, m->tiles};
+    multiply_one(&m->head, logits, normed, &of_head);
+}

@@ -1,0 +1,118 @@
+"""NativeKernels: the C kernels of kernels.c, called with tensors."""
+
+from __future__ import annotations
+
+from ctypes import CDLL, byref, c_int, c_long, c_void_p
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch.nn import functional
+
+from decoding.native.build import compiled_library
+from decoding.native.structures import Linear, Transformer
+
+DTYPES = {torch.float32: 0, torch.bfloat16: 1}
+"""The dtypes of activations, as kernels.c numbers them."""
+INT8_WIDTH, INT8_OUTPUTS = 64, 32
+"""An int8 weight's in-features are a multiple of the first, and its out-features at least the second."""
+
+
+class NativeKernels:
+    """Products of a few rows, and steps of Llama-like models, in float32 or bfloat16 on the CPU.
+
+    A row's result is the same, bit for bit, however many rows stand beside it. Gradients are not followed.
+
+    Attributes:
+        tiles: True if the processor multiplies matrix tiles (AMX), and has granted their use.
+    """
+
+    def __init__(self, library: CDLL) -> None:
+        self.tiles = bool(library.can_use_tiles())
+        self._multiply, self._run_step = library.multiply, library.run_step
+        self._multiply.argtypes = [c_void_p, c_void_p, c_void_p, c_int, c_long, c_int, c_int]
+        self._run_step.argtypes = [c_void_p, c_void_p, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
+        self._multiply.restype = self._run_step.restype = None
+
+    def product(
+        self,
+        rows: torch.Tensor,
+        weight: torch.Tensor,
+        bias: torch.Tensor | None = None,
+        scales: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Return rows Wᵀ + b, shape (…, out).
+
+        Args:
+            rows: shape (…, in). With an int8 weight each is rounded to int8, with a scale of its own.
+            weight: shape (out, in), contiguous, in the dtype of the rows, or int8.
+            bias: shape (out,), in the dtype of the rows.
+            scales: of the rows of an int8 weight, float32, shape (out,).
+        """
+        rows = rows.contiguous()
+        product = rows.new_empty((*rows.shape[:-1], weight.shape[0]))
+        self._multiply(
+            byref(linear(weight, bias, scales)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
+            rows.numel() // rows.shape[-1], torch.get_num_threads(), self.tiles,
+        )  # fmt: skip
+        return product
+
+    def step(
+        self,
+        model: Transformer,
+        hidden: torch.Tensor,
+        cached: int,
+        visible: npt.NDArray[np.bool_],
+        positions: npt.NDArray[np.int64],
+        read: npt.NDArray[np.int64],
+        logits: torch.Tensor,
+    ) -> None:
+        """Run one forward pass over T tokens; their keys and values are written behind the cached ones.
+
+        Args:
+            model: with the addresses of weights and cache, which has room for T tokens more.
+            hidden: the tokens' embeddings, shape (T, width), contiguous; overwritten.
+            cached: the number of tokens in the cache; all of the step's tokens see them.
+            visible: the mask among the step's tokens, shape (T, T), row by query.
+            positions: shape (T,).
+            read: the rows whose logits are needed.
+            logits: where these are written, shape (len(read), vocabulary), contiguous.
+        """
+        self._run_step(
+            byref(model), hidden.data_ptr(), len(positions), cached, visible.ctypes.data, positions.ctypes.data,
+            read.ctypes.data, len(read), logits.data_ptr(),
+        )  # fmt: skip
+
+    def multiplies_int8(self, outputs: int, width: int) -> bool:
+        """Return True if there is a kernel for an int8 weight of this shape."""
+        return self.tiles and outputs >= INT8_OUTPUTS and width % INT8_WIDTH == 0
+
+
+def linear(weight: torch.Tensor, bias: torch.Tensor | None, scales: torch.Tensor | None = None) -> Linear:
+    """Return the addresses of a linear layer's tensors, which the caller keeps alive."""
+    addresses = (None if tensor is None else tensor.data_ptr() for tensor in (weight, scales, bias))
+    return Linear(*addresses, *weight.shape)
+
+
+@lru_cache(maxsize=1)
+def native_kernels() -> NativeKernels | None:
+    """Return this processor's kernels, compiled if need be; None where they cannot be had or do not multiply right."""
+    path = compiled_library()
+    if path is None:
+        return None
+    try:
+        kernels = NativeKernels(CDLL(str(path)))
+    except (OSError, AttributeError):
+        return None
+    return kernels if _multiplies(kernels) else None
+
+
+def _multiplies(kernels: NativeKernels) -> bool:
+    generator = torch.Generator().manual_seed(0)
+    rows, weight = (torch.randn(shape, generator=generator) for shape in ((1, 19, 128), (70, 128)))
+    for dtype in DTYPES:
+        product = kernels.product(rows.to(dtype), weight.to(dtype))
+        if not torch.allclose(product, functional.linear(rows.to(dtype), weight.to(dtype)), rtol=0.02, atol=0.2):
+            return False
+    return True
