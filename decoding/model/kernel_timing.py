@@ -4,7 +4,8 @@ BLAS libraries are made for many rows or for one: `F.linear`, which computes x W
 rows as the same product computed as (W xᵀ)ᵀ, and for a few more both are far below the processor's peak. oneDNN comes
 near it with *prepacked* weights, a second copy of W in its own layout. Where there is a C compiler, kernels of our own
 read each weight once, as it lies (:mod:`decoding.native`). On processors that convert float16 but do not multiply in
-bfloat16, FBGEMM is several times faster with a copy in float16, which holds weights in bfloat16 without a loss that shows. The fastest kernel depends on the matrix, the number of rows and the machine, so all are timed.
+bfloat16, FBGEMM is several times faster with a copy in float16, which holds weights in bfloat16 without a loss that
+shows. The fastest kernel depends on the matrix, the number of rows and the machine, so all are timed.
 
 In bfloat16 one row is timed too. In float32 it is left to the default: plain decoding is `generate`'s bit for bit.
 """

@@ -63,9 +63,10 @@ class Int8Linear(nn.Module):
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
         """Compute rows Wᵀ + b, shape (…, out), in the dtype of the rows, shape (…, in)."""
-        if self._native is not None and rows.dtype in DTYPES:
-            bias = None if self.bias is None else self.bias.to(rows.dtype)
-            return self._native.product(rows, self.get_buffer("weight"), bias, self.scales)
+        if self._native is not None:
+            known = rows if rows.dtype in DTYPES else rows.float()
+            bias = None if self.bias is None else self.bias.to(known.dtype)
+            return self._native.product(known, self.get_buffer("weight"), bias, self.scales).to(rows.dtype)
         scaled, scale = self._shared.of(rows)
         product = int8_product(scaled, self._packed, 1 / MAX_INT8).mul_(scale)
         if self.bias is not None:
