@@ -31,7 +31,7 @@ from decoding.lookahead import LookaheadDecoder
 from decoding.planning.cost_probe import measure_step_cost, step_cost, still_holds
 from decoding.planning.step_cost import StepCost
 from decoding.quantization.int8 import quantize
-from decoding.runner import Support, compile_support, lookahead_support, packed_weight_bytes
+from decoding.runner import Support, compile_support, lookahead_support, native_support, packed_weight_bytes
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.stats import GenerationStats
@@ -62,6 +62,7 @@ __all__ = [
     "generate",
     "lookahead_support",
     "measure_step_cost",
+    "native_support",
     "packed_weight_bytes",
     "plain_step_seconds",
     "prefill",

@@ -240,6 +240,14 @@ def compile_support(model: PreTrainedModel, backend: str = DEFAULT_BACKEND) -> S
     return Support(forward.reason is None, forward.reason)
 
 
+def native_support(model: PreTrainedModel) -> Support:
+    """Check if a model's steps over a few tokens run in C, which takes a few small forward passes the first time.
+
+    They do for Llama-like models on a CPU in float32 or bfloat16, int8 or not, where there is a C compiler.
+    """
+    return runner_of(model).native_support
+
+
 def packed_weight_bytes(model: PreTrainedModel) -> int:
     """Return the memory taken by copies of a model's weights, prepacked for steps over several tokens."""
     return runner_of(model).packed_bytes

@@ -18,7 +18,7 @@ from decoding.model.linear_kernels import LinearKernels, is_changed_globally
 from decoding.model.prefix import KVPrefix
 from decoding.native.structures import Layer
 
-MAX_TOKENS = 128
+MAX_TOKENS = 1024
 """Steps over more tokens than this are left to transformers."""
 MAX_PREFILL = 8
 """A prefill of more tokens than this is too."""

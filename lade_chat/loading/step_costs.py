@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from decoding import StepCost
 
 FILE = "step-costs"
-_METHOD_VERSION = 5
+_METHOD_VERSION = 6
 """Increment when the implementation of steps changes, to measure again."""
 
 
@@ -67,6 +67,8 @@ def _key(loaded: LoadedModel) -> str:
     """Everything the cost depends on: the model's shape, device, dtype, threads, torch, and our own implementation."""
     import torch
 
+    from decoding import native_support
+
     return " | ".join(
         (
             digest_of(loaded.model),
@@ -75,6 +77,7 @@ def _key(loaded: LoadedModel) -> str:
             f"{torch.get_num_threads()} threads",
             f"torch {torch.__version__}",
             f"measured {_METHOD_VERSION}",
+            *(["in C"] if native_support(loaded.model).supported else []),
             *(["compiled"] if loaded.info.compiled else []),
             *([f"split over {loaded.info.tensor_parallel}"] if loaded.info.tensor_parallel > 1 else []),
         )

@@ -1,0 +1,198 @@
+"""Steps of Llama-like models in C: what transformers computes, and what a plain step says bit for bit."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import transformers as hf
+
+from decoding import (
+    AutoregressiveDecoder,
+    Decoder,
+    JacobiDecoder,
+    LookaheadConfig,
+    LookaheadDecoder,
+    SamplingConfig,
+    Session,
+    quantize,
+)
+from decoding.llama.prefix import LlamaPrefix
+from decoding.native.kernels import native_kernels
+from decoding.runner import runner_of
+from tests.costs import NEARLY_FREE, budgeted
+from tests.models import random_model, tokens_of
+
+pytestmark = pytest.mark.skipif(native_kernels() is None, reason="no C compiler here")
+
+SIZES: dict[str, Any] = {
+    "vocab_size": 97,
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "max_position_embeddings": 2048,
+    "eos_token_id": None,
+}
+CONFIGS: dict[str, Callable[[], hf.PretrainedConfig]] = {
+    "llama": lambda: hf.LlamaConfig(**SIZES, attention_bias=True, mlp_bias=True),
+    "llama3-rope": lambda: hf.LlamaConfig(
+        **SIZES | {"head_dim": 48, "tie_word_embeddings": True},
+        rope_parameters={
+            "rope_type": "llama3",
+            "rope_theta": 5e5,
+            "factor": 8.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0,
+            "original_max_position_embeddings": 512,
+        },
+    ),
+    "mistral": lambda: hf.MistralConfig(**SIZES, sliding_window=None),
+    "qwen2": lambda: hf.Qwen2Config(**SIZES | {"head_dim": 32}),
+    "qwen3": lambda: hf.Qwen3Config(**SIZES | {"num_key_value_heads": 4}),
+}
+PRECISIONS = ("float32", "bfloat16", "int8")
+DECODERS: dict[str, Callable[[Any], Decoder]] = {
+    "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(5, 4, 5)),
+    "automatic": lambda model: budgeted(model, NEARLY_FREE),
+    "jacobi": lambda model: JacobiDecoder(model, 7),
+}
+PROMPT = [5, 6, 7, 5, 6, 7, 8, 5, 6]
+
+
+def said(
+    decoder: Decoder, prompt: list[int], session: Session | None = None, *, length: int = 48, sampling: Any = None
+) -> list[int]:
+    return tokens_of(decoder.generate(prompt, max_new_tokens=length, sampling=sampling, session=session))
+
+
+def model_of(family: str, precision: str = "float32", *, few: bool = False) -> Any:
+    torch.manual_seed(1)
+    kind = hf.AutoModelForCausalLM.from_config(CONFIGS[family]()).eval()
+    kind.generation_config.eos_token_id = None
+    if few:  # so few likely tokens that candidates are accepted
+        kind.lm_head.weight.data[12:] *= 0.01
+    kind.to(torch.float32 if precision == "float32" else torch.bfloat16)
+    if precision == "int8":
+        quantize(kind)
+    return kind
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("family", CONFIGS)
+@torch.inference_mode()
+def test_a_text_has_the_logits_that_transformers_gives_it(family: str, precision: str) -> None:
+    model = model_of(family, precision)
+    if precision == "int8" and not native_kernels().multiplies_int8(64, 64):  # type: ignore[union-attr]
+        pytest.skip("no kernel for int8 on this processor")
+    assert runner_of(model).native_support.supported, runner_of(model).native_support.reason
+    text = [*range(3, 90), *range(3, 90, 2)]
+    expected = model(torch.tensor([text])).logits[0].double()
+    prefix = runner_of(model).new_prefix()
+    assert isinstance(prefix, LlamaPrefix)
+    prefix.next_logits(text[:-5])
+    for index in range(len(text) - 5, len(text)):
+        logits = prefix.next_logits([text[index]]).double()
+        distance = (logits - expected[index]).norm() / expected[index].norm()
+        assert distance < {"float32": 1e-5, "bfloat16": 0.03, "int8": 0.1}[precision]
+
+
+@pytest.mark.parametrize("method", DECODERS)
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("family", CONFIGS)
+def test_on_and_off_are_the_same_bit_for_bit(family: str, precision: str, method: str) -> None:
+    model = model_of(family, precision, few=True)
+    for sampling in (None, SamplingConfig(seed=3, temperature=0.9, top_k=8)):
+        plain, other = Session(model), Session(model)
+        expected = said(AutoregressiveDecoder(model), PROMPT, sampling=sampling, session=plain)
+        steps = [*DECODERS[method](model).generate(PROMPT, max_new_tokens=48, session=other, sampling=sampling)]
+        assert tokens_of(steps) == expected
+        assert len(steps) < 48 or method == "jacobi", "no candidate was accepted"
+        assert torch.equal(plain.prefix.next_logits([5]), other.prefix.next_logits([5]))
+
+
+def test_a_text_outgrows_the_buffers_and_copies_are_independent() -> None:
+    model = model_of("qwen2", "bfloat16", few=True)
+    session = Session(model)
+    text = said(budgeted(model, NEARLY_FREE), PROMPT, session=session, length=700)
+    assert text == said(AutoregressiveDecoder(model), PROMPT, length=700)
+    other = session.copy()
+    more = said(AutoregressiveDecoder(model), [*PROMPT, *text, 9], session=other, length=20)
+    assert more == said(budgeted(model, NEARLY_FREE), [*PROMPT, *text, 9], session=session, length=20)
+
+
+def test_changes_of_the_model_take_effect_at_the_next_text() -> None:
+    model = model_of("llama")
+    session = Session(model)
+
+    def is_as_fresh() -> bool:
+        fresh = copy.deepcopy(model)
+        return said(LookaheadDecoder(model), PROMPT, session) == said(AutoregressiveDecoder(fresh), PROMPT)
+
+    assert is_as_fresh()
+    with torch.no_grad():
+        model.model.layers[1].mlp.up_proj.weight.mul_(-1)
+    assert is_as_fresh()
+    model.model.layers[0].self_attn.q_proj.weight.data = torch.randn(64, 64)
+    assert is_as_fresh()
+    model.model.layers[2].input_layernorm.weight = torch.nn.Parameter(torch.randn(64))
+    assert is_as_fresh()
+    model.model.layers[0].mlp.forward = lambda rows: rows * 2
+    assert not runner_of(model).native_support.supported or is_as_fresh()
+    assert is_as_fresh()
+
+
+def test_hooks_and_autocast_are_left_to_transformers() -> None:
+    model, seen = model_of("llama"), list[int]()
+    session = Session(model)
+    said(AutoregressiveDecoder(model), PROMPT, session=session)
+    hook = model.model.layers[0].register_forward_hook(lambda *_: seen.append(1))
+    said(LookaheadDecoder(model), [*PROMPT, 4], session=session, length=6)
+    assert len(seen) >= 2
+    hook.remove()
+    seen.clear()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        prefix = runner_of(model).new_prefix()
+        prefix.next_logits(PROMPT)
+        found = prefix.next_logits([4])
+    model.model.layers[0].register_forward_hook(lambda *_: seen.append(1))
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.inference_mode():
+        expected = model(torch.tensor([[*PROMPT, 4]])).logits[0, -1]
+    assert seen
+    assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda: random_model("gemma3").float(), "not known in C"),
+        (lambda: random_model("mistral").float(), "depend on the length"),
+        (lambda: model_of("llama").double(), "float32 or bfloat16"),
+        (lambda: model_of("llama").train(), "training mode"),
+        (lambda: random_model("llama").float(), "8 wide"),
+        (lambda: hooked(model_of("llama")), "hooked"),
+        (lambda: with_other_maths(model_of("llama")), "other logits"),
+    ],
+)
+def test_other_models_say_why_not(change: Callable[[], Any], words: str) -> None:
+    model = change()
+    support = runner_of(model).native_support
+    assert not support.supported
+    assert words in str(support.reason)
+    assert not isinstance(runner_of(model).new_prefix(), LlamaPrefix)
+
+
+def hooked(model: Any) -> Any:
+    model.lm_head.register_forward_hook(lambda *_: None)
+    return model
+
+
+def with_other_maths(model: Any) -> Any:
+    """A model whose configuration does not show what its modules compute."""
+    model.model.layers[1].mlp.act_fn = torch.nn.ReLU()
+    return model

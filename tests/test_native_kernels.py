@@ -1,0 +1,95 @@
+"""Kernels in C: right products, rows that do not depend on each other, and machines on which there are none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn import functional
+
+from decoding.native.build import compiled_library
+from decoding.native.kernels import NativeKernels, native_kernels
+
+SHAPES = [(64, 32), (896, 128), (100, 33), (320, 70), (48, 3), (17, 1)]
+COUNTS = (1, 2, 3, 5, 8, 13, 16, 17, 32, 33, 50)
+
+
+@pytest.fixture
+def kernels() -> NativeKernels:
+    found = native_kernels()
+    if found is None:
+        pytest.skip("no C compiler here")
+    return found
+
+
+@pytest.fixture
+def build_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("DECODING_NATIVE", raising=False)
+    return tmp_path / "lade-chat" / "native"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize(("width", "outputs"), SHAPES)
+def test_products_are_right_and_rows_independent(
+    kernels: NativeKernels, width: int, outputs: int, dtype: torch.dtype
+) -> None:
+    torch.manual_seed(0)
+    rows, weight, bias = torch.randn(50, width).to(dtype), torch.randn(outputs, width).to(dtype), torch.randn(outputs)
+    bias = bias.to(dtype)
+    expected = functional.linear(rows.double(), weight.double(), bias.double())
+    alone = torch.cat([kernels.product(row[None], weight, bias) for row in rows])
+    for count in COUNTS:
+        assert torch.equal(kernels.product(rows[:count], weight, bias), alone[:count])
+    tolerance = 1e-5 if dtype is torch.float32 else 1e-2
+    torch.testing.assert_close(alone.double(), expected, rtol=tolerance, atol=tolerance * float(expected.abs().max()))
+    torch.testing.assert_close(kernels.product(rows, weight), functional.linear(rows, weight), rtol=0.02, atol=0.3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_int8_products_are_sums_of_integers(kernels: NativeKernels, dtype: torch.dtype) -> None:
+    if not kernels.multiplies_int8(70, 320):
+        pytest.skip("no kernel for int8 on this processor")
+    torch.manual_seed(0)
+    rows, bias, scales = torch.randn(50, 320).to(dtype), torch.randn(70).to(dtype), torch.rand(70) + 0.1
+    rows[3] = 0
+    weight = torch.randint(-127, 128, (70, 320), dtype=torch.int8)
+    scale = rows.float().abs().amax(1, keepdim=True).clamp_min(1e-30) / 127
+    integers = (rows.float() / scale).round().double() @ weight.double().t()
+    alone = torch.cat([kernels.product(row[None], weight, bias, scales) for row in rows])
+    expected = integers * scale * scales + bias.double()
+    # A number half-way between two integers may be rounded otherwise.
+    assert (alone.double() - expected).abs().mean() < 1e-2 * expected.abs().mean()
+    for count in COUNTS:
+        assert torch.equal(kernels.product(rows[:count], weight, bias, scales), alone[:count])
+
+
+def test_what_was_compiled_is_kept(build_folder: Path, kernels: NativeKernels) -> None:
+    library = compiled_library()
+    assert library is not None
+    stamp = library.stat().st_mtime_ns
+    assert compiled_library() == library
+    assert library.stat().st_mtime_ns == stamp
+    assert os.listdir(build_folder) == [library.name]
+
+
+@pytest.mark.parametrize("case", ["no compiler", "a compiler that fails", "switched off", "a folder that is a file"])
+def test_without_a_compiler_there_are_no_kernels(
+    build_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    if case == "no compiler":
+        monkeypatch.setenv("CC", "none-such")
+    elif case == "switched off":
+        monkeypatch.setenv("DECODING_NATIVE", "0")
+    elif case == "a folder that is a file":
+        build_folder.parent.write_text("")
+    else:
+        failing = tmp_path / "gcc"
+        failing.write_text("#!/bin/sh\nexit 1\n")
+        failing.chmod(0o755)
+        monkeypatch.setenv("CC", str(failing))
+    assert compiled_library() is None
+    assert not build_folder.is_dir() or not os.listdir(build_folder)
