@@ -146,7 +146,7 @@ class Draw:
         """True with this probability."""
         return self.rng.random() < probability
 
-    def nonsense(self, low: int = 2, high: int = 3) -> str:
+    def nonsense(self, low: int = 3, high: int = 10) -> str:
         """A made-up word of this side of the split, so that copying is learnt apart from knowing."""
         return self._drawn(lambda: words.made_up(self.rng, low, high), lambda word: set_aside(word, 8))
 
@@ -161,7 +161,7 @@ class Draw:
         """
         found: list[str] = []
         while len(found) < count:
-            name = self.nonsense(1, 3).title() if self.chance(0.3) else self.rng.choice(words.NAMES)
+            name = self.nonsense().title() if self.chance(0.45) else self.rng.choice(words.NAMES)
             if name not in found and (name not in _FAMILIAR and set_aside(name, 8)) == self.held_out:
                 found.append(name)
         return found

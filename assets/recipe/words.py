@@ -6,6 +6,9 @@ first. In a phrase `[one|other]` is a choice, `{x}` a field, and `\\n` breaks th
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -38,13 +41,32 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RARE = "éèüöäñçåøßłšžıðþáíóúαβγδλπωжшдюя東京水山한글🙂🚀"
 
 
-def made_up(rng: Random, low: int = 1, high: int = 4) -> str:
-    """A word of so many syllables that may well have no meaning."""
-    onsets, vowels, ends = (_POOLS[name] for name in ("onsets", "vowels", "ends"))
-    made = ""
-    for _ in range(rng.randint(low, high)):
-        made += rng.choice(onsets) + rng.choice(vowels) + (rng.choice(ends) if rng.random() < 0.4 else "")
-    return made
+@cache
+def every_word() -> tuple[str, ...]:
+    """Each word, in lower case, that any of the recipe's texts has, but for those that only the evaluation asks."""
+    asked = {TEXTS / "unseen.txt", TEXTS / "general_questions.txt"}
+    texts = (path.read_text(encoding="utf-8").lower() for path in sorted(TEXTS.rglob("*.txt")) if path not in asked)
+    return tuple(sorted({word for text in texts for word in re.findall("[a-z]+", text)}))
+
+
+@cache
+def _continuations() -> dict[str, list[str]]:
+    """What follows two letters in a word; two spaces are its beginning, and a space is its end."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in {*every_word(), *map(str.lower, NAMES)}:
+        for at in range(len(word) + 1):
+            found[f"  {word}"[at : at + 2]].append(f"{word} "[at])
+    return found
+
+
+def made_up(rng: Random, low: int = 2, high: int = 10) -> str:
+    """A word of so many letters that may well have no meaning: of any three in a row, some word has them."""
+    while True:
+        made = "  "
+        while made[-1] != " " or made == "  ":
+            made += rng.choice(_continuations()[made[-2:]])
+        if low <= len(made.strip()) <= high:
+            return made.strip()
 
 
 def jumble(rng: Random) -> str:
@@ -53,10 +75,10 @@ def jumble(rng: Random) -> str:
     if style < 0.4:
         return "".join(rng.choice(_LETTERS) for _ in range(rng.randint(1, 7)))
     if style < 0.75:
-        signs = "-_./" if rng.random() < 0.5 else ""
+        signs = "-_./" if rng.random() < 0.5 else "#$:@=+()[]%&*?!<>" if rng.random() < 0.3 else ""
         pool = _LETTERS * 2 + _LETTERS.upper() * 2 + "0123456789" * 4 + signs
         return "".join(rng.choice(pool) for _ in range(rng.randint(2, 8))).strip(signs or None) or "x1"
-    word = list(made_up(rng, 1, 3))
+    word = list(made_up(rng))
     word[rng.randrange(len(word))] = rng.choice(_RARE)
     return "".join(word)
 

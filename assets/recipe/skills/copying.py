@@ -10,7 +10,7 @@ import json
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, mentions
 from assets.recipe.draw import Draw, set_aside
-from assets.recipe.skills.user_words import any_words, few, handed_back, marked, quoted, typed, word
+from assets.recipe.skills.user_words import any_items, any_words, few, handed_back, marked, quoted, typed, word
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
@@ -105,7 +105,7 @@ def _jumbled(draw: Draw) -> list[Exchange]:
 
 def _shaped(draw: Draw) -> list[Exchange]:
     """The words in lines, in quotes, as a list in code, joined by a sign."""
-    items, shape = any_words(draw, 2, 8), draw.any(
+    items, shape = any_items(draw, 2, 8), draw.any(
         ("quoted", "bullets", "numbered", "code", "lines", "json", "brackets", "dashes")
     )  # fmt: skip
     listed = json.dumps(items, ensure_ascii=False)
@@ -120,7 +120,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
 
 def _kept(draw: Draw) -> list[Exchange]:
     """Those words of a list that are asked for: by a letter, without one of them or with one more, by their places."""
-    items = any_words(draw, 3, 8)
+    items = any_items(draw, 3, 8)
     way = draw.any(
         ("starting", "starting", "ending", "without", "more", "firsts", "lasts", "every_second", "after")
     )  # fmt: skip

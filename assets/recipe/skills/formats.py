@@ -11,7 +11,17 @@ from typing import Any
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import any_words, enumerated, in_lines, marked, word, words_in_order
+from assets.recipe.skills.user_words import (
+    any_items,
+    any_words,
+    enumerated,
+    handed_back,
+    in_lines,
+    marked,
+    phrase,
+    word,
+    words_in_order,
+)
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats")
@@ -38,6 +48,7 @@ _KINDS = (("animals", words.ANIMALS), ("names", words.NAMES), ("cities", words.C
           ("colours", words.COLOURS), ("foods", words.FOODS), ("words", words.WORDS),
           ("first names", words.NAMES), ("things to eat", words.FOODS), ("things to buy", words.FOODS),
           ("professions", words.JOBS))  # fmt: skip
+_MARKS = (("**", "bold"), ("*", "italics"), ("`", "code"), ('"', "quotes"), ("_", "underscores"), ("**", "bold type"))
 # Where in a round the naming begins: few places, so that all after them is known by heart.
 _BEGINNINGS = (0, 0, 8)
 
@@ -76,8 +87,14 @@ def _fields(draw: Draw) -> tuple[str, dict[str, Any]]:
         facts[key] = draw.whole(0, draw.any((20, 99, 2030))) if numeric else draw.name() if named else word(draw)
         if named and draw.chance(0.15):
             facts[key] = facts[key].lower()
+        elif not named and draw.chance(0.2):
+            facts[key] = draw.any((True, False, phrase(draw)))
     between, join = draw.any(_WRITTEN)
-    told = [f"{key}{between}{value}" for key, value in facts.items()]
+    quote = '"' if draw.chance(0.12) else ""
+    shown = {key: f"{quote}{told}{quote}" if isinstance(told, str) else json.dumps(told) for key, told in facts.items()}
+    if draw.chance(0.12):
+        return f"keys {enumerated(list(shown))}, values {enumerated(list(shown.values()))}", facts
+    told = [f"{key}{between}{value}" for key, value in shown.items()]
     return enumerated(told) if between == " " and draw.chance(0.6) else join.join(told), facts
 
 
@@ -118,7 +135,8 @@ def _in_form(ask: str, form: str, items: list[str], follow_up: bool = False) -> 
 
 def _list(draw: Draw) -> list[Exchange]:
     """A list in one form, then longer, shorter, sorted, or in another form."""
-    *items, spare, last_spare = words_in_order(draw, draw.whole(5, 8))
+    ordered = draw.chance(0.6)
+    *items, spare, last_spare = words_in_order(draw, draw.whole(4, 8)) if ordered else any_items(draw, 4, 8)
     spares = [spare, last_spare]
     form = draw.any(("list", "list", "list", "numbered", "numbered", "json_list"))
     shown = draw.any((enumerated(items), enumerated(items), ", ".join(items)))
@@ -126,7 +144,7 @@ def _list(draw: Draw) -> list[Exchange]:
     while draw.chance(0.5) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
         fields: dict[str, object] = {}
-        if way == form or (way == "list" and form not in ("numbered", "column")):
+        if way == form or (way == "list" and form not in ("numbered", "column")) or (way == "sort_it" and not ordered):
             continue
         if way in _FORMS:
             form = way
@@ -147,7 +165,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
     def cell(head: str) -> Any:
         if not named:
             return _value(draw, head.lower())
-        return word(draw) if draw.chance(0.5) else draw.whole(1, 200)
+        return word(draw) if draw.chance(0.4) else draw.whole(1, 200)
 
     if named:
         heads = list(dict.fromkeys(draw.rng.sample(_KEYS, draw.whole(2, 3))))
@@ -177,9 +195,24 @@ def _table(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
+def _commas(draw: Draw) -> list[Exchange]:
+    """A table as CSV."""
+    heads, rows = _rows(draw, True)
+    told = enumerated([" ".join(row) for row in rows])
+    return [exact(draw.ask(_WORDING["csv"], x=told, h=enumerated(heads)), "\n".join(map(",".join, [heads, *rows])))]
+
+
+def _marks(draw: Draw) -> list[Exchange]:
+    """A word or a phrase between two marks."""
+    mark, name = draw.any(_MARKS)
+    text = phrase(draw)
+    shown = f'"{text}"' if name != "quotes" and draw.chance(0.3) else text
+    return [handed_back(draw, draw.ask(_WORDING["marks"], x=shown, m=name), f"{mark}{text}{mark}")]
+
+
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    return draw.any((*[_object] * 4, *[_list] * 5, *[_table] * 2))(draw)
+    return draw.any((*[_object] * 5, *[_list] * 5, *[_table] * 3, _commas, _marks))(draw)
 
 
 def _named(draw: Draw, ask: str, items: list[str], pool: set[str], style: str, follow_up: bool = False) -> Exchange:

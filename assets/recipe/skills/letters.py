@@ -30,8 +30,8 @@ def spaced(word: str) -> str:
 
 
 def _word(draw: Draw) -> str:
-    pool = _EVERYDAY if draw.chance(0.5) else words.WORDS if draw.chance(0.4) else draw.any(_THINGS)
-    return draw.any(pool) if draw.chance(0.9) else draw.nonsense(1, 2)
+    pool = _EVERYDAY if draw.chance(0.4) else words.every_word() if draw.chance(0.6) else draw.any(_THINGS)
+    return draw.any(pool) if draw.chance(0.85) else draw.nonsense()
 
 
 def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
@@ -57,8 +57,13 @@ def _how_many(draw: Draw) -> list[Exchange]:
 def _case(draw: Draw) -> list[Exchange]:
     """Words into another case, and perhaps into a third."""
     way = draw.any(("upper", "upper", "lower", "title"))
-    text = " ".join(draw.words(_SHORT_WORDS, draw.any((1, 1, 2, 2, 3, 4)) if way != "title" else draw.whole(2, 4)))
+    count, style = draw.any((1, 1, 2, 2, 3, 4)) if way != "title" else draw.whole(1, 5), draw.rng.random()
+    text = " ".join(draw.words(_SHORT_WORDS if style < 0.4 else words.every_word(), count))
+    if style > 0.75:
+        text = f"{text} {draw.name().lower()}"
     shown = text.upper() if way == "lower" and draw.chance(0.7) else text.title() if way == "lower" else text
+    if way == "upper" and style > 0.6:
+        shown = draw.any((text.title(), text.capitalize()))
     exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=shown), _CASES[way](text))]
     if draw.chance(0.35):
         way = draw.any(tuple(case for case in _CASES if case != way))
@@ -97,10 +102,10 @@ def _one(draw: Draw) -> list[Exchange]:
 
 def _some(draw: Draw, low: int, high: int) -> list[str]:
     """Different words, mostly of the pool from which single ones are asked, now and then a made-up one."""
-    pool = _EVERYDAY if draw.chance(0.5) else words.WORDS if draw.chance(0.5) else _OTHERS
+    pool = _EVERYDAY if draw.chance(0.3) else words.every_word() if draw.chance(0.7) else _OTHERS
     items = draw.words(pool, draw.whole(low, high))
-    if draw.chance(0.15):
-        items[draw.whole(0, len(items) - 1)] = draw.nonsense(1, 2)
+    if draw.chance(0.3):
+        items[draw.whole(0, len(items) - 1)] = draw.nonsense()
     return list(dict.fromkeys(items))
 
 
@@ -124,7 +129,8 @@ def _many(draw: Draw) -> Exchange:
 
 def _cases_of_some(draw: Draw) -> Exchange:
     """Words in upper case beside the same words in lower case, in either order, or as capitalised words."""
-    items = draw.words(_SHORT_WORDS if draw.chance(0.7) else words.WORDS, draw.whole(3, 7))
+    items = draw.words(_SHORT_WORDS if draw.chance(0.4) else words.every_word(), draw.whole(3, 7))
+    items = [item if draw.chance(0.8) else draw.name().lower() for item in items]
     way = draw.any(("upper", "upper", "upper", "lower", "lower", "title"))
     shown = [item.upper() for item in items] if way == "lower" else items
     if way == "upper" and draw.chance(0.3):

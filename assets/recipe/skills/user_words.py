@@ -18,35 +18,57 @@ def word(draw: Draw) -> str:
     """One word of any sort."""
     style = draw.rng.random()
     if style < 0.45:
-        return draw.any(words.WORDS)
-    if style < 0.55:
+        return draw.any(words.WORDS if style < 0.2 else words.every_word())
+    if style < 0.52:
         return draw.any(draw.any(_THINGS))
-    if style < 0.68:
+    if style < 0.66:
         return draw.name()
-    return draw.nonsense(1, 3) if style < 0.88 else draw.jumble()
+    if style < 0.7:
+        return draw.any(words.WORDS) + draw.any(words.WORDS)
+    return draw.nonsense() if style < 0.9 else draw.jumble()
+
+
+def phrase(draw: Draw) -> str:
+    """A thing to do or to have, in a few words; sometimes one word alone."""
+    style, noun = draw.rng.random(), word(draw)
+    if style < 0.2:
+        return noun
+    if style < 0.5:
+        return (
+            f"{draw.any(('a', 'the', 'my', 'some', 'new', 'two', 'no', 'our', 'old', 'to', draw.whole(2, 30)))} {noun}"
+        )
+    first = draw.any(words.every_word())
+    return f"{first} {noun}" if style < 0.85 else f"{first} {draw.any(('the', 'a', 'of', 'and', 'in'))} {noun}"
 
 
 def any_words(draw: Draw, low: int, high: int) -> list[str]:
     """Different words of one sort, or of several, sometimes in a case of their own."""
     count, style = draw.whole(low, high), draw.rng.random()
-    if style < 0.64:
-        return _cased(draw, _of_a_kind(draw, count, 0 if style < 0.4 else 1 if style < 0.52 else 2))
-    make = (lambda: draw.nonsense(1, 3)) if style < 0.76 else draw.jumble if style < 0.84 else lambda: word(draw)
+    if style < 0.6:
+        return _cased(draw, _of_a_kind(draw, count, style / 0.6))
+    make = draw.nonsense if style < 0.76 else draw.jumble if style < 0.82 else lambda: word(draw)
     return _cased(draw, _different(make, count))
+
+
+def any_items(draw: Draw, low: int, high: int) -> list[str]:
+    """Different words or, now and then, phrases."""
+    return _different(lambda: phrase(draw), draw.whole(low, high)) if draw.chance(0.3) else any_words(draw, low, high)
 
 
 def words_in_order(draw: Draw, count: int) -> list[str]:
     """Different words to put in order: of letters alone."""
     style = draw.rng.random()
     if style < 0.82:
-        return _cased(draw, _of_a_kind(draw, count, 0 if style < 0.5 else 1 if style < 0.66 else 2))
-    make = lambda: draw.nonsense(1, 3) if draw.chance(0.6) else draw.any(words.WORDS)  # noqa: E731
+        return _cased(draw, _of_a_kind(draw, count, style / 0.82))
+    make = lambda: draw.nonsense() if draw.chance(0.6) else draw.any(words.WORDS)  # noqa: E731
     return _cased(draw, _different(make, count))
 
 
-def _of_a_kind(draw: Draw, count: int, kind: int) -> list[str]:
-    """Plain words (0), names (1), or things of one kind (2)."""
-    return draw.names(count) if kind == 1 else draw.words(draw.any(_THINGS) if kind else words.WORDS, count)
+def _of_a_kind(draw: Draw, count: int, kind: float) -> list[str]:
+    """Plain words, those of all texts, names, or things of one kind, as `kind` rises from 0 to 1."""
+    if 0.6 < kind < 0.8:
+        return draw.names(count)
+    return draw.words(words.WORDS if kind < 0.3 else words.every_word() if kind < 0.6 else draw.any(_THINGS), count)
 
 
 def _different(make: Callable[[], str], count: int) -> list[str]:
@@ -80,7 +102,7 @@ def typed(draw: Draw, items: list[str]) -> str:
     """The items as users type them in one line."""
     style = draw.rng.random()
     if style < 0.75:
-        return (", " if style < 0.55 else " ").join(items)
+        return (", " if style < 0.55 or " " in "".join(items) else " ").join(items)
     if style < 0.86:
         return enumerated(items)
     if style < 0.92:

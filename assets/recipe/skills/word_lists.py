@@ -5,7 +5,16 @@ from __future__ import annotations
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import any_words, few, handed_back, in_lines, marked, typed, words_in_order
+from assets.recipe.skills.user_words import (
+    any_items,
+    any_words,
+    few,
+    handed_back,
+    in_lines,
+    marked,
+    typed,
+    words_in_order,
+)
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("word_lists")
@@ -80,7 +89,7 @@ def _sort(draw: Draw) -> list[Exchange]:
 
 def _reverse(draw: Draw) -> list[Exchange]:
     ordered = draw.chance(0.5)
-    items = words_in_order(draw, few(draw)) if ordered else any_words(draw, 2, 6)
+    items = words_in_order(draw, few(draw)) if ordered else any_items(draw, 2, 6)
     return _put(draw, "reverse", items, items[::-1], ordered)
 
 
@@ -126,7 +135,7 @@ def _how_many(draw: Draw) -> list[Exchange]:
 
 
 def _nth(draw: Draw) -> list[Exchange]:
-    items = any_words(draw, 2, 6)
+    items = any_items(draw, 2, 6)
     place, answer = _placed(draw, items)
     return [_sentence(draw.asked(_WORDING, "nth", x=typed(draw, items), p=place), answer), *_which(draw, items)]
 
