@@ -62,7 +62,7 @@ class Plan:
     schedule: Schedule
     seed: int = 0
     tokens: int = 3072
-    longest: int = 2048
+    longest: int = 1024
     muon_rate: float = 0.004
     adam_rate: float = 1.3e-3
     compiled: bool = False

@@ -36,6 +36,10 @@ _POOLS = _pools()
 NAMES, ANIMALS, OBJECTS, CITIES, JOBS, COLOURS, FOODS, WORDS = (
     _POOLS[name] for name in ("names", "animals", "objects", "cities", "jobs", "colours", "foods", "words")
 )
+KINDS = {name: _POOLS[name] for name in (
+    "fruits", "vegetables", "instruments", "sports", "clothes", "trees", "furniture", "tools", "shapes", "flowers",
+    "countries", "months", "days", "seasons", "planets",
+)}  # fmt: skip
 NUMBERS, ORDINALS = _POOLS["numbers"], _POOLS["ordinals"]
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RARE = "éèüöäñçåøßłšžıðþáíóúαβγδλπωжшдюя東京水山한글🙂🚀"

@@ -25,14 +25,13 @@ from assets.recipe.skills.user_words import (
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats")
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _NUMERIC, _TEXTUAL, _OTHER = (tuple(_WORDING[f"{sort} keys"][0].split()) for sort in ("numeric", "textual", "other"))
 _KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price")
 _EVENTS = ("party", "concert", "meeting", "lesson", "race", "parade", "market", "picnic", "wedding", "dance")
 _GOODS = (*words.FOODS, *words.OBJECTS)
-_POOLS = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "day": _DAYS, "product": _GOODS,
-          "event": _EVENTS}  # fmt: skip
+_POOLS = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "product": _GOODS, "event": _EVENTS,
+          "day": words.KINDS["days"]}  # fmt: skip
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
 _RECORDS = (
@@ -47,7 +46,9 @@ _HEADS = ("Item Price", "Item Price", "Name Age", "Name City", "Name Age City")
 _KINDS = (("animals", words.ANIMALS), ("names", words.NAMES), ("cities", words.CITIES), ("jobs", words.JOBS),
           ("colours", words.COLOURS), ("foods", words.FOODS), ("words", words.WORDS),
           ("first names", words.NAMES), ("things to eat", words.FOODS), ("things to buy", words.FOODS),
-          ("professions", words.JOBS))  # fmt: skip
+          ("professions", words.JOBS), ("colors", words.COLOURS), ("musical instruments", words.KINDS["instruments"]),
+          ("kinds of fruit", words.KINDS["fruits"]), ("days of the week", words.KINDS["days"]),
+          ("pieces of furniture", words.KINDS["furniture"]), *list(words.KINDS.items()) * 2)  # fmt: skip
 _MARKS = (("**", "bold"), ("*", "italics"), ("`", "code"), ('"', "quotes"), ("_", "underscores"), ("**", "bold type"))
 # Where in a round the naming begins: few places, so that all after them is known by heart.
 _BEGINNINGS = (0, 0, 8)
@@ -228,8 +229,11 @@ def _named(draw: Draw, ask: str, items: list[str], pool: set[str], style: str, f
 def examples(draw: Draw) -> list[Exchange]:
     """A few of a kind, perhaps without some, and perhaps some more."""
     kind, pool = draw.any(_KINDS)
-    round_, count, begin = pool[:20], draw.whole(2, 8), draw.any(_BEGINNINGS)
+    round_, begin = pool[:20], draw.any(_BEGINNINGS)
+    count = draw.whole(2, min(8, len(round_) - 1))
     named = [round_[(begin + at) % len(round_)] for at in range(len(round_))]
+    if len(pool) < 13 and draw.chance(0.5):
+        return [_named(draw, draw.ask(_WORDING["all"], kind=kind), list(pool), set(pool), draw.any(("1.", "- ", "")))]
     asks, unwanted = "examples", named[-1]
     allowed = set(pool)
     if draw.chance(0.2):

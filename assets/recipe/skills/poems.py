@@ -30,10 +30,15 @@ class Subject:
     definite: str
     kind: str
 
+    @property
+    def told(self) -> str:
+        """The subject when first spoken of."""
+        return self.definite if self.definite[0].isupper() else self.asked
+
     def fill(self, template: str) -> str:
         """The template about this subject."""
         return template.format(
-            x=self.noun, the=self.definite, The=_upper(self.definite), a=self.asked, A=_upper(self.asked)
+            x=self.noun, the=self.definite, The=_upper(self.definite), a=self.told, A=_upper(self.told)
         )
 
 
@@ -45,6 +50,10 @@ def _subject(draw: Draw, kind: str) -> Subject:
     style = 1.0 if kind == "creature" else draw.rng.random()
     if style >= 0.6:
         noun = draw.any(_CREATURES if kind == "creature" else _THINGS[2])
+        if kind == "creature" and draw.chance(0.3):
+            name = draw.name()
+            ways = ("the {0} {1}", "{1} the {0}", "a {0} called {1}", "my {0} {1}", "{1}, my {0}", "our {0}, {1}")
+            return Subject(noun, draw.any(ways).format(noun, name), f"{name} the {noun}", kind)
         return Subject(noun, words.article(noun), f"the {noun}", kind)
     asked = draw.any(_THINGS[0 if style < 0.3 else 1])
     return Subject(asked.removeprefix("the "), asked, asked, kind)

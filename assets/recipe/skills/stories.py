@@ -15,8 +15,8 @@ from assets.recipe.draw import Draw, set_aside
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("stories")
-_HEROES, _SITES, _FINDS, _THEMES = (
-    tuple(_WORDING[name][0].split(" / ")) for name in ("heroes", "sites", "finds", "themes")
+_HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES = (
+    tuple(_WORDING[name][0].split(" / ")) for name in ("heroes", "sites", "finds", "themes", "adjectives")
 )
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
@@ -55,6 +55,8 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
     want, done = wish or (draw.expand(want), done)
     place = place or draw.expand(draw.any(_WORDING["places"]))
     one, the = words.article(helper), f"the {helper.removeprefix('old ')}"
+    if " named " in helper:
+        the = helper.partition(" named ")[2]
     fields = {
         "x": "{x}", "n": "{n}", "place": place, "place_up": _upper(place),
         "a_trait": draw.any(_WORDING["traits"]), "o": draw.any(words.ANIMALS),
@@ -96,11 +98,17 @@ def _sentences(text: str) -> list[str]:
 
 def _two(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """A hero and a second thing: a helper, a place, or something to find."""
-    kind, style = hero[0], draw.rng.random()
-    if style < 0.35:
+    (kind, name), style = hero, draw.rng.random()
+    if style < 0.3:
+        other = draw.any([animal for animal in words.ANIMALS if animal != kind])
+        friend = next(one for one in draw.names(2) if one != name)
+        fields = {"x": words.article(kind), "n": name, "y": words.article(other), "m": friend}
+        ask, plot = draw.ask(_WORDING["asks_pair"], **fields), _plot(draw, hero, f"{other} named {friend}")
+        return ask, plot, well_formed(kind, name, other, friend)
+    if style < 0.5:
         second = draw.any([animal for animal in words.ANIMALS if animal != kind])
         plot = _plot(draw, hero, helper=second)
-    elif style < 0.7:
+    elif style < 0.75:
         second = draw.any(_SITES)
         plot = _plot(draw, hero, place=draw.any(("near", "not far from", "next to")) + f" {words.article(second)}")
     else:
@@ -121,10 +129,10 @@ def _theme(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
 def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """What is asked for, the story, and what it has to be."""
     style, (kind, name) = draw.rng.random(), hero
-    if style < 0.3:
-        return _two(draw, hero) if style < 0.2 else _theme(draw, hero)
+    if style < 0.34:
+        return _two(draw, hero) if style < 0.25 else _theme(draw, hero)
     plot = _plot(draw, hero)
-    if style < 0.36:
+    if style < 0.39:
         return draw.ask(_WORDING["asks_any"]), plot, well_formed()
     if style < 0.66:
         return draw.ask(_WORDING["asks_animal"], x=words.article(kind)), plot, well_formed(kind)
@@ -175,6 +183,8 @@ def _hero(draw: Draw) -> tuple[str, str]:
     while True:
         kind = draw.any(_HEROES) if draw.chance(0.3) else draw.any(words.ANIMALS)
         name = draw.name()
+        if draw.chance(0.15):
+            kind = f"{draw.any(_ADJECTIVES)} {kind}"
         if set_aside(f"{kind} {name}") == draw.held_out:
             return kind, name
 

@@ -142,7 +142,10 @@ def _with_remainder(draw: Draw) -> list[Exchange]:
 
 def _fixed(draw: Draw) -> list[Exchange]:
     """Doubling, halving and the like."""
-    name = draw.any(tuple(_FIXED))
+    name = draw.any((*_FIXED, "squared"))
+    if name == "squared":
+        (a,) = draw.numbers((2, draw.any((12, 12, 20))))
+        return [_answer(a, a, "×", draw.asked(_WORDING, name, a=a))]
     sign, b = _FIXED[name]
     _, n = draw.numbers((b, b), (2, draw.any((12, 50))))
     a = n * b if sign == "/" else n
