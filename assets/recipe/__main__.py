@@ -75,6 +75,7 @@ def train(
     decay: Annotated[float, typer.Option(help="The share of the run over which the rates fall.")] = 0.4,
     device: Annotated[str, typer.Option(help="Where the model is trained: cpu, cuda.")] = "cpu",
     tokens: Annotated[int, typer.Option(help="Tokens of a batch.")] = 3072,
+    drill: Annotated[float, typer.Option(help="Rows of random pieces to copy, for each conversation.")] = 0.15,
     compiled: Annotated[bool, typer.Option("--compile", help="Compile the model (needs a C++ compiler).")] = False,
     work: Work = _WORK,
     seed: Seed = 0,
@@ -91,7 +92,7 @@ def train(
     torch.set_num_threads(threads)
     plan = Plan(
         work, Shape(), Schedule(minutes, steps, decay=decay), seed, tokens, muon_rate=rate * Plan.muon_rate,
-        adam_rate=rate * Plan.adam_rate, compiled=compiled, start=start, device=device,
+        adam_rate=rate * Plan.adam_rate, compiled=compiled, start=start, device=device, drill=drill,
     )  # fmt: skip
     Trainer(plan).train()
 

@@ -24,6 +24,8 @@ from assets.recipe.tokenizer import EOS_ID, ChatTokenizer
 
 _CHECKPOINT = "checkpoint.pt"
 _POOL, _NOT_LEARNT = 256, -100
+# A run begins with many drills, in so many pools: until a model copies what makes no sense, it guesses at what does.
+_DRILLED_POOLS, _DRILLS_AT_FIRST = 4, 4.0
 _COEFFICIENTS = (3.4445, -4.775, 2.0315)
 # Without such instructions bfloat16 takes many times as long as float32.
 _FAST_BFLOAT16 = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
@@ -55,7 +57,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run's settings: where, what and how fast; `start` is a model folder whose weights a new run goes on from."""
+    """A run's settings: where, what and how fast; `start` is a model folder whose weights a new run goes on from.
+
+    `drill` is how many rows of pieces at random, to be copied, come with each conversation.
+    """
 
     work: Path
     shape: Shape
@@ -68,6 +73,7 @@ class Plan:
     compiled: bool = False
     start: Path | None = None
     device: str = "cpu"
+    drill: float = 0.15
     save_every_seconds: float = 150.0
 
 
@@ -236,8 +242,11 @@ def batches(tokenizer: ChatTokenizer, plan: Plan, start: int) -> Iterator[tuple[
         ids and labels (-100: not learnt), both (rows, length) of about `plan.tokens` in all; and the number of the
         conversation after the pool that the batch is of.
     """
+    drilled = start + _DRILLED_POOLS * _POOL
     while True:
         pool = [tokenizer.chat(corpus.conversation(plan.seed, index)) for index in range(start, start + _POOL)]
+        drills = int(_POOL * (_DRILLS_AT_FIRST if start < drilled and plan.drill else plan.drill))
+        pool += [tokenizer.drill(Random(f"{plan.seed}/{start}/{at}")) for at in range(drills)]
         rows = sorted(((ids[: plan.longest], learnt) for ids, learnt in pool), key=lambda row: len(row[0]))
         groups: list[list[tuple[Tensor, Tensor]]] = [[]]
         for ids, learnt in rows:
