@@ -72,14 +72,9 @@ class ChatTokenizer:
         self.pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
         self.end_id: int = self.pieces.piece_to_id(END)
         self._roles = {role: self.pieces.piece_to_id(piece) for role, piece in ROLES.items()}
-        plain = [
-            piece for piece in range(len(self)) if not (self.pieces.is_control(piece) or self.pieces.is_unknown(piece))
-        ]
-        self._plain = [piece for piece in plain if piece not in {*self._roles.values(), self.end_id}]
-        self._begin, self._go_on = (
-            [piece for piece in self._plain if self.pieces.id_to_piece(piece).startswith("▁") is begins]
-            for begins in (True, False)
-        )
+        special = {0, BOS_ID, EOS_ID, self.end_id, *self._roles.values()}
+        self._plain = [piece for piece in range(len(self)) if piece not in special]
+        self._begin = [piece for piece in self._plain if self.pieces.id_to_piece(piece).startswith("▁")]
 
     def __len__(self) -> int:
         return int(self.pieces.get_piece_size())
@@ -97,14 +92,11 @@ class ChatTokenizer:
         """Pieces at random to be copied, or words made of such to be copied or reversed, as `chat` has it."""
         style, count = rng.random(), rng.choice((3, 4, 6, 8, 12, 20))
         if style < 0.5:
-            some = rng.sample(self._plain, count)
+            drawn = rng.sample(self._plain, 3 * count)
             # Now and then a piece comes again, so that the one before it alone does not tell what follows.
-            items = [
-                [piece if rng.random() < 0.8 else rng.choice(some)] for piece in rng.sample(self._plain, 3 * count)
-            ]
-            asked, said = items, items
+            asked = said = [[rng.choice((piece, piece, piece, piece, drawn[0]))] for piece in drawn]
         else:
-            made = [[rng.choice(self._begin), *rng.choices(self._go_on, k=rng.randint(0, 3))] for _ in range(count)]
+            made = [[rng.choice(self._begin), *rng.choices(self._plain, k=rng.randint(0, 3))] for _ in range(count)]
             comma = [self.pieces.piece_to_id(",")] if rng.random() < 0.7 else []
             asked, said = ([[*item, *comma] for item in items] for items in (made, made[:: -1 if style > 0.75 else 1]))
         way = "Reverse: " if style > 0.75 else "Repeat: "
