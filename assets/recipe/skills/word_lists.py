@@ -14,7 +14,7 @@ from assets.recipe.skills.user_words import (
     marked,
     typed,
     words_in_order,
-)
+)  # fmt: skip
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("word_lists")
@@ -45,11 +45,9 @@ def _changed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[str
     fields = {}
     if way in _LAYOUTS:
         return exact(draw.ask(_WORDING[way]), marked(items, "- " if way == "list" else "1."), True), items
-    if way == "then_nth":
-        place, answer = _placed(draw, items)
+    if way in _QUESTIONS:
+        place, answer = _placed(draw, items) if way == "then_nth" else ("", _counted(items))
         return _sentence(draw.ask(_WORDING[way], p=place), answer, True), items
-    if way == "then_how_many":
-        return _sentence(draw.ask(_WORDING[way]), _counted(items), True), items
     if way == "without":
         fields = {"y": (gone := draw.any(items))}
         items = [item for item in items if item != gone]
@@ -73,24 +71,17 @@ def _then(draw: Draw, items: list[str], ordered: bool) -> list[Exchange]:
     return exchanges
 
 
-def _put(draw: Draw, way: str, items: list[str], done: list[str], ordered: bool) -> list[Exchange]:
-    """The list typed, in lines or in one, and handed back in another order."""
+def _put(draw: Draw) -> list[Exchange]:
+    """The list typed, in lines or in one, and handed back in order or reversed."""
+    way = draw.any((*["sort"] * 8, *["reverse"] * 5))
+    ordered = way == "sort" or draw.chance(0.5)
+    items = words_in_order(draw, few(draw)) if ordered else any_items(draw, 2, 6)
+    done = sorted(items, key=str.lower) if way == "sort" else items[::-1]
     if draw.chance(0.12):
         ask = draw.ask(_WORDING[f"{way}_lines"], x=in_lines(draw, items))
     else:
         ask = draw.asked(_WORDING, way, x=typed(draw, items))
-    return [handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered)]
-
-
-def _sort(draw: Draw) -> list[Exchange]:
-    items = words_in_order(draw, few(draw))
-    return _put(draw, "sort", items, sorted(items, key=str.lower), False)
-
-
-def _reverse(draw: Draw) -> list[Exchange]:
-    ordered = draw.chance(0.5)
-    items = words_in_order(draw, few(draw)) if ordered else any_items(draw, 2, 6)
-    return _put(draw, "reverse", items, items[::-1], ordered)
+    return [handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered and way != "sort")]
 
 
 def _falling(draw: Draw) -> list[Exchange]:
@@ -100,44 +91,22 @@ def _falling(draw: Draw) -> list[Exchange]:
 
 
 def _by_length(draw: Draw) -> list[Exchange]:
-    """The lengths side by side, then the words by length; no two of one length."""
+    """The lengths side by side, then the words by length, or the longest alone; no two of one length."""
     items = list({len(item): item for item in words_in_order(draw, draw.whole(3, 5))}.values())
-    falling = draw.chance(0.3)
-    ask = draw.asked(_WORDING, "long_first" if falling else "by_length", x=typed(draw, items))
-    done = ", ".join(sorted(items, key=len, reverse=falling))
-    return [Exchange(ask, f"Letters: {_lengths(items)}. So {done}", exactly_in(done))]
+    way = draw.any(("by_length", "by_length", "long_first", "longest", "longest"))
+    done = sorted(items, key=len, reverse=way != "by_length")
+    answer = f"the longest is {done[0]}" if way == "longest" else ", ".join(done)
+    ask, lengths = draw.asked(_WORDING, way, x=typed(draw, items)), ", ".join(f"{item} {len(item)}" for item in items)
+    return [Exchange(ask, f"Letters: {lengths}. So {answer}{'.' * (way == 'longest')}", exactly_in(answer))]
 
 
-def _longest(draw: Draw) -> list[Exchange]:
-    """The lengths side by side, then the word; only lists with one longest word."""
-    while True:
-        items = words_in_order(draw, draw.whole(2, 4))
-        best = max(items, key=len)
-        if [len(item) for item in items].count(len(best)) == 1:
-            break
-    answer = f"the longest is {best}"
-    ask = draw.asked(_WORDING, "longest", x=typed(draw, items))
-    return [Exchange(ask, f"Letters: {_lengths(items)}. So {answer}.", exactly_in(answer))]
-
-
-def _lengths(items: list[str]) -> str:
-    return ", ".join(f"{item} {len(item)}" for item in items)
-
-
-def _which(draw: Draw, items: list[str]) -> list[Exchange]:
-    """Sometimes: which word is first, or last."""
-    return [_changed(draw, "then_nth", items)[0]] if draw.chance(0.4) else []
-
-
-def _how_many(draw: Draw) -> list[Exchange]:
-    items = any_words(draw, 2, 8)
-    return [_sentence(draw.asked(_WORDING, "how_many", x=typed(draw, items)), _counted(items)), *_which(draw, items)]
-
-
-def _nth(draw: Draw) -> list[Exchange]:
-    items = any_items(draw, 2, 6)
-    place, answer = _placed(draw, items)
-    return [_sentence(draw.asked(_WORDING, "nth", x=typed(draw, items), p=place), answer), *_which(draw, items)]
+def _told(draw: Draw) -> list[Exchange]:
+    """How many words there are, or which stands first; sometimes then another place."""
+    way = draw.any(("how_many", "nth"))
+    items = any_words(draw, 2, 8) if way == "how_many" else any_items(draw, 2, 6)
+    place, answer = _placed(draw, items) if way == "nth" else ("", _counted(items))
+    told = _sentence(draw.asked(_WORDING, way, x=typed(draw, items), p=place), answer)
+    return [told, _changed(draw, "then_nth", items)[0]] if draw.chance(0.4) else [told]
 
 
 def _numbers(draw: Draw) -> list[Exchange]:
@@ -168,8 +137,8 @@ def _unique(draw: Draw) -> list[Exchange]:
     return [handed_back(draw, ask, ", ".join(items)), *_then(draw, items, True)]
 
 
-_WAYS = (*[_sort] * 8, *[_reverse] * 5, *[_numbers] * 4, _falling, _falling, _by_length, _how_many, _how_many,
-         _nth, _nth, _longest, _join, _unique, _unique)  # fmt: skip
+_WAYS = (*[_put] * 13, *[_numbers] * 4, _falling, _falling, _by_length, _by_length, *[_told] * 4, _join, _unique,
+         _unique)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:
