@@ -54,23 +54,29 @@ def every_word() -> tuple[str, ...]:
 
 
 @cache
+def _known() -> frozenset[str]:
+    return frozenset((*every_word(), *map(str.lower, (*NAMES, *CITIES))))
+
+
+@cache
 def _continuations() -> dict[str, list[str]]:
     """What follows two letters in a word; two spaces are its beginning, and a space is its end."""
     found: dict[str, list[str]] = defaultdict(list)
-    for word in {*every_word(), *map(str.lower, NAMES)}:
+    for word in sorted(_known()):
         for at in range(len(word) + 1):
             found[f"  {word}"[at : at + 2]].append(f"{word} "[at])
     return found
 
 
 def made_up(rng: Random, low: int = 2, high: int = 10) -> str:
-    """A word of so many letters that may well have no meaning: of any three in a row, some word has them."""
+    """A word of so many letters that none of the texts has, but any three in a row are those of some word."""
     while True:
-        made = "  "
-        while made[-1] != " " or made == "  ":
+        made = "  " + rng.choice(_continuations()["  "])
+        while made[-1] != " ":
             made += rng.choice(_continuations()[made[-2:]])
-        if low <= len(made.strip()) <= high:
-            return made.strip()
+        made = made.strip()
+        if low <= len(made) <= high and made not in _known():
+            return made
 
 
 def jumble(rng: Random) -> str:
