@@ -159,7 +159,7 @@ class Trainer:
         before, saved = time.monotonic() - state.seconds, time.monotonic()
         with Progress(*_COLUMNS) as display:
             task = display.add_task("training", total=1.0)
-            for ids, labels, next_index in batches(self.tokenizer, plan, state.next_index):
+            for ids, labels, next_index in batches(self.tokenizer, plan, state.next_index, self.begun.next_index):
                 self._learn(ids, labels)
                 state.next_index = next_index
                 now = time.monotonic()
@@ -233,8 +233,8 @@ class Trainer:
         return self.state.step - self.begun.step, self.state.seconds - self.begun.seconds
 
 
-def batches(tokenizer: ChatTokenizer, plan: Plan, start: int) -> Iterator[tuple[Tensor, Tensor, int]]:
-    """Conversations from number `start` on, those of about one length side by side, padded at the end, in any order.
+def batches(tokenizer: ChatTokenizer, plan: Plan, start: int, begun: int = 0) -> Iterator[tuple[Tensor, Tensor, int]]:
+    """Conversations from number `start` on (the run, from `begun`), those of about one length side by side, padded at the end, in any order.
 
     A row is one conversation, so attention needs no mask beyond the causal one: what is padded comes last.
 
@@ -242,7 +242,7 @@ def batches(tokenizer: ChatTokenizer, plan: Plan, start: int) -> Iterator[tuple[
         ids and labels (-100: not learnt), both (rows, length) of about `plan.tokens` in all; and the number of the
         conversation after the pool that the batch is of.
     """
-    drilled = start + _DRILLED_POOLS * _POOL
+    drilled = begun + _DRILLED_POOLS * _POOL
     while True:
         pool = [tokenizer.chat(corpus.conversation(plan.seed, index)) for index in range(start, start + _POOL)]
         drills = int(_POOL * (_DRILLS_AT_FIRST if start < drilled and plan.drill else plan.drill))
