@@ -234,8 +234,9 @@ class Trainer:
 
 
 def batches(tokenizer: ChatTokenizer, plan: Plan, start: int, begun: int = 0) -> Iterator[tuple[Tensor, Tensor, int]]:
-    """Conversations from number `start` on (the run, from `begun`), those of about one length side by side, padded at the end, in any order.
+    """Conversations from number `start` on, those of about one length side by side, padded at the end, in any order.
 
+    Drills come among them, most of all after number `begun`, with which the run began.
     A row is one conversation, so attention needs no mask beyond the causal one: what is padded comes last.
 
     Yields:
