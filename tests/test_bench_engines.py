@@ -10,16 +10,27 @@ from typing import Any
 
 import pytest
 import torch
-from checkpoints import make_gpt2, make_llama_tokenizer_model, make_qwen2
-from transformers import AutoConfig
+from checkpoints import make_gpt2, make_llama_tokenizer_model, make_qwen2, save_random
+from transformers import AutoConfig, AutoModelForCausalLM, MistralConfig, Qwen2Config
 
+from lade_chat.bench.engines.engine import engine
 from lade_chat.bench.engines.gguf_file import write_gguf
-from lade_chat.bench.engines.llama_cpp import llama_cpp
 from lade_chat.bench.methods.method import Setup
+from lade_chat.bench.methods.registry import ENGINES
+from lade_chat.bench.results.values import Reply
 from lade_chat.cli.app import main
 from lade_chat.errors import LadeChatError
+from tests.models import hf_greedy, random_prompt
 
 COMMAND = ["bench", "--suites", "math", "--limit", "1", "--methods", "plain", "--repeats", "1", "--max-new-tokens", "6"]
+SIZES = {
+    "vocab_size": 128,
+    "hidden_size": 128,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+}
 
 
 @pytest.mark.parametrize("make", [make_llama_tokenizer_model, make_qwen2])
@@ -47,34 +58,76 @@ def test_other_architectures_are_refused(tmp_path: Path) -> None:
         write_gguf(folder, AutoConfig.from_pretrained(folder), tmp_path / "x.gguf", "float32")
 
 
-def test_llama_cpp_writes_the_same_text(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("llama_cpp")
-    assert main([*COMMAND, "--engines", "llama.cpp", "--json"]) == 0
+@pytest.mark.parametrize(("name", "module"), [("llama.cpp", "llama_cpp"), ("openvino", "openvino")])
+def test_an_engine_writes_the_same_text(name: str, module: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip(module)
+    assert main([*COMMAND, "--engines", name, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert [(row["method"], row["identical"]) for row in result["rows"]] == [("plain", 1), ("llama.cpp", 1)]
+    assert [(row["method"], row["identical"]) for row in result["rows"]] == [("plain", 1), (name, 1)]
 
 
-def test_an_engine_that_is_not_installed_is_left_out_with_the_reason(
+def test_openvino_reads_every_prompt_anew_in_any_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("openvino")
+    # In bfloat16 on a single thread, OpenVINO 2026.4 divides by zero.
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    folder, prompt = save_random(tmp_path / "tiny", Qwen2Config(**SIZES)), random_prompt(9)
+    for dtype, quantize in ((torch.float32, None), (torch.bfloat16, None), (torch.float32, "int8")):
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+        (method,) = ENGINES["openvino"](Setup(model, checkpoint=folder, quantize=quantize))
+        reply = method.open(None)
+        first, _, again = reply(prompt, 8).ids, reply(prompt[:4], 3), reply(prompt, 8).ids
+        assert first == again
+        assert len(first) == 8
+        if dtype == torch.float32 and quantize is None:
+            assert list(first) == hf_greedy(model, prompt, 8)
+
+
+def test_openvino_refuses_what_it_would_get_wrong(tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    windowed = save_random(tmp_path / "windowed", MistralConfig(**SIZES, sliding_window=4))
+    model = AutoModelForCausalLM.from_pretrained(windowed)
+    for setup, words in (
+        (Setup(model), "only checkpoints are converted"),
+        (Setup(model, checkpoint=windowed), "attend to all earlier tokens"),
+    ):
+        (method,) = ENGINES["openvino"](setup)
+        with pytest.raises(LadeChatError, match=words):
+            method.open(None)([1, 2], 3)
+
+
+def test_engines_that_are_not_installed_are_left_out_with_the_reason(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
-    assert main([*COMMAND, "--engines", "llama.cpp", "--json"]) == 0
-    left_out = json.loads(capsys.readouterr().out)["left_out"]
-    assert left_out == {"llama.cpp": "not installed: pip install 'lade-chat[engines]'"}
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    assert main([*COMMAND, "--engines", "llama.cpp,openvino", "--json"]) == 0
+    reason = "not installed: pip install 'lade-chat[engines]'"
+    assert json.loads(capsys.readouterr().out)["left_out"] == {"llama.cpp": reason, "openvino": reason}
 
 
-def test_drawn_texts_and_weights_without_a_checkpoint_are_refused() -> None:
-    (method,) = llama_cpp(Setup(SimpleNamespace(dtype=torch.float32, config=SimpleNamespace())), name="llama.cpp")
+def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own() -> None:
+    setup = Setup(SimpleNamespace(dtype=torch.float32, config=SimpleNamespace()))
+    (method,) = engine(setup, name="x", loader="tests.fragile_engine:load", needs=())
+    assert method.may_refuse
     with pytest.raises(LadeChatError, match="only greedy"):
         method.open(1)
+    reply = method.open(None)
+    assert reply([5, 6, 7], 2) == Reply((5, 6), torch.get_num_threads())
+    with pytest.raises(LadeChatError, match="too short"):
+        reply([5], 2)
+    assert method.open(None)([5, 6], 2).ids == (5, 6)
+    for _ in range(2):
+        with pytest.raises(LadeChatError, match="it crashed: Segmentation fault"):
+            reply([], 2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--engines", "vllm"], "'vllm' is none of llama.cpp"),
+        (["--engines", "vllm"], "'vllm' is none of llama.cpp, openvino"),
         (["--engines", "llama.cpp", "--gguf", "none.gguf"], "there is no file none.gguf"),
         (["--gguf", "none.gguf"], "it is for --engines"),
+        (["--engines", "openvino", "--gguf", "none.gguf"], "it is for --engines llama.cpp"),
     ],
 )
 def test_bad_input_is_told_in_a_line(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -171,8 +171,8 @@ def _engines(text: str | None, gguf: Path | None) -> list[str]:
     wrong = next((name for name in names if name not in ENGINES), None)
     if wrong is not None:
         raise typer.BadParameter(f"'{wrong}' is none of {', '.join(ENGINES)}", param_hint="--engines")
-    if gguf is not None and not (gguf.is_file() and names):
-        problem = f"there is no file {gguf}" if names else "it is for --engines llama.cpp"
+    if gguf is not None and not (gguf.is_file() and "llama.cpp" in names):
+        problem = f"there is no file {gguf}" if "llama.cpp" in names else "it is for --engines llama.cpp"
         raise typer.BadParameter(problem, param_hint="--gguf")
     return names
 

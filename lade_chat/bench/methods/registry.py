@@ -42,7 +42,13 @@ METHODS: dict[str, MethodFactory] = {
 }
 """Every method by its name in ``--methods``."""
 ENGINES: dict[str, MethodFactory] = {
-    "llama.cpp": deferred("lade_chat.bench.engines.llama_cpp:llama_cpp", name="llama.cpp"),
+    name: deferred(
+        "lade_chat.bench.engines.engine:engine", name=name, loader=f"lade_chat.bench.engines.{module}:load", needs=needs
+    )
+    for name, module, needs in (
+        ("llama.cpp", "llama_cpp", ("llama_cpp", "gguf")),
+        ("openvino", "openvino", ("openvino",)),
+    )
 }
 """Other engines by their names in ``--engines``."""
 
