@@ -28,6 +28,7 @@ MONOSPACED = (
     "NotoSansMono-Regular.ttf",
     "UbuntuMono-R.ttf",
 )
+BOLD = "DejaVuSansMono-Bold.ttf"
 OTHERS = (
     "DejaVuSans.ttf",
     *("NotoSansCJK-Regular.ttc", "wqy-microhei.ttc", "wqy-zenhei.ttc", "DroidSansFallbackFull.ttf"),
@@ -44,9 +45,10 @@ _JOINER = "\N{ZERO WIDTH JOINER}"
 class Typeface:
     """Draws what fills a cell or two."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *, bold: bool = False) -> None:
+        """``bold``: where this machine has DejaVu Sans Mono in bold; else it is not."""
         self._size = size
-        self._main = _monospaced(size)
+        self._main = (_bold(size) if bold else None) or _monospaced(size)
         ascent, descent = self._main.getmetrics()
         self._ascent = ascent
         self.cell = max(1, round(self._main.getlength("M")))
@@ -89,12 +91,17 @@ def _monospaced(size: int) -> Font:
     return inside
 
 
-def _of_matplotlib() -> str:
+@lru_cache
+def _bold(size: int) -> Font | None:
+    return _opened(BOLD, size) or _opened(_of_matplotlib(BOLD), size)
+
+
+def _of_matplotlib(name: str = MONOSPACED[0]) -> str:
     """Its own DejaVu Sans Mono, if matplotlib is installed; it need not be imported."""
     spec = find_spec("matplotlib")
     if spec is None or spec.origin is None:
         return ""
-    return str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / MONOSPACED[0])
+    return str(Path(spec.origin).parent / "mpl-data" / "fonts" / "ttf" / name)
 
 
 @lru_cache

@@ -12,6 +12,10 @@ from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.content import Content
 from textual.driver import Driver
+from textual.events import Key
+from textual.keys import _character_to_key
+from textual.screen import Screen
+from textual.strip import Strip
 from textual.widgets import Checkbox, Footer
 from textual.widgets._footer import FooterKey
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
@@ -30,6 +34,16 @@ class TextCheckbox(Checkbox):
 def app_of(driver: Driver) -> App[Any]:
     """Return the application that a driver serves."""
     return driver._app
+
+
+def key_event(key: str) -> Key:
+    """Return the press of a key, by its name or as the character that it types."""
+    return Key(_character_to_key(key), key) if len(key) == 1 else Key(key, None)
+
+
+def strips_of(screen: Screen[Any]) -> list[Strip]:
+    """Return what a screen shows, row by row."""
+    return screen._compositor.render_strips()
 
 
 def key_parser(driver: Driver) -> XTermParser:

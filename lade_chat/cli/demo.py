@@ -1,0 +1,83 @@
+"""``lade-chat demo``: two minutes of the chat that play by themselves, on the screen or into a file."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from lade_chat.cli.exit_codes import epilog
+from lade_chat.cli.flags.arguments import Theme
+from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.running.streams import require_terminal
+from lade_chat.errors import LadeChatError
+from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS
+
+EPILOG = epilog("""
+lade-chat demo
+lade-chat demo --model-path Qwen/Qwen2.5-0.5B-Instruct
+lade-chat demo --record demo.gif --size 80x24
+""")
+_OMITTED = (
+    *SAMPLING_SETTINGS,
+    *("lookahead", "window_size", "ngram_size", "guess_set_size", "max_new_tokens"),
+    *("system", "raw", "debug", "colours"),
+)
+SMALLEST = (60, 18)
+
+
+@with_some_options(without=_OMITTED, settings=(*MODEL_SETTINGS, "theme"))
+def demo(
+    context: typer.Context,
+    options: SharedOptions,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it to a .cast or .gif instead of showing it.")
+    ] = None,
+    size: Annotated[str, typer.Option(metavar="WxH", help="The recorded screen, in cells.")] = "80x24",
+    theme: Theme = None,
+) -> None:
+    """Play a demo: a chat, the switch in mid-reply, a race, slow motion. Any key ends it."""
+    columns, rows = _size(size)
+    if record is None:
+        require_terminal("demo", "; lade-chat demo --record demo.cast writes a file")
+    from lade_chat.engine.process.client import EngineClient
+    from lade_chat.export.film import check_film, write_film
+    from lade_chat.loading.checkpoint import check_files
+    from lade_chat.store.store import Store
+    from lade_chat.tui.demo.app import DemoApp
+    from lade_chat.tui.demo.recorder import Recorder
+
+    if record is not None:
+        check_film(record)
+    model = options.model()
+    check_files(model.path, allow_pickle=model.allow_pickle)
+    recorder = Recorder(columns, rows, "lade-chat demo") if record is not None else None
+    engine = EngineClient()
+    with TemporaryDirectory() as folder:
+        try:
+            app = DemoApp(engine, model, Store(Path(folder), remember=False), theme, recorder=recorder)
+            if recorder is None:
+                app.run()
+            else:
+                asyncio.run(app.run_async(headless=True, size=(columns, rows)))
+        finally:
+            engine.close()
+    if app.trouble:
+        raise LadeChatError(app.trouble)
+    if recorder is not None and record is not None and not app.return_code:
+        write_film(record, recorder.film)
+        sys.stdout.write(f"{record}  {record.stat().st_size / 1000:.0f} kB, {recorder.film.seconds:.0f} s\n")
+    raise typer.Exit(app.return_code or 0)
+
+
+def _size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d{1,3})x(\d{1,3})", text.strip())
+    if found is None or (size := (int(found[1]), int(found[2]))) < SMALLEST or size[1] < SMALLEST[1]:
+        raise usage(f"--size is columns x rows, at least 60x18, and {text} is not")
+    return size

@@ -1,0 +1,1 @@
+"""The self-running demo, on the chat's own screen."""

@@ -1,0 +1,117 @@
+"""The demo: it plays to its end on the real screen, any key ends it, and a recording holds all that was seen."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from lade_chat.cli.app import main
+from lade_chat.export.film import write_film
+from lade_chat.protocol.commands import Command, Compare, Explain, Load, Reply
+from lade_chat.protocol.control import Resume, SetLookahead, StepOnce
+from lade_chat.protocol.events import ComparisonFinished, Event, Loaded, LoadFailed, ReplyStarted, Tokens
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.store.store import Store
+from lade_chat.tui.demo import script
+from lade_chat.tui.demo.app import DemoApp
+from lade_chat.tui.demo.recorder import Recorder
+from tests.tui.explained import raced_walks
+from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
+
+SIZE = (80, 24)
+
+
+def replies() -> Callable[[Command], Iterable[Event]]:
+    """A model that does whatever is asked of it at once, and a paused reply step by step."""
+    steps = 0
+
+    def answer(command: Command) -> Iterable[Event]:
+        nonlocal steps
+        match command:
+            case Load():
+                return [Loaded(MODEL)]
+            case Reply(paused=True):
+                steps = 0
+                return [ReplyStarted(23)]
+            case Reply():
+                return [*streamed(FUNCTION), finished(FUNCTION)]
+            case StepOnce():
+                steps += 1
+                batch = pieces(FUNCTION[steps - 1 : steps], steps - 1)
+                return [Tokens(batch, statistics(FUNCTION[:steps]), inspection=INSPECTED_STEP)]
+            case Resume():
+                return [finished(FUNCTION[:steps])]
+            case Compare():
+                ends = [finished(FUNCTION, side=side) for side in ("left", "right")]
+                return [*streamed(FUNCTION), *streamed(FUNCTION, side="right"), *ends, ComparisonFinished(2.0, True)]
+            case Explain():
+                return raced_walks()
+        return []
+
+    return answer
+
+
+async def test_it_plays_to_its_end_and_all_of_it_can_be_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for question in ("CODE", "COUNT", "SWITCHED", "RACED", "SLOW"):
+        monkeypatch.setattr(script, question, question)  # typed sooner
+    engine, recorder = ScriptedEngine(replies()), Recorder(*SIZE, "demo")
+    app = DemoApp(engine, ModelOptions(), Store(tmp_path), recorder=recorder, tempo=0)
+    await app.run_async(headless=True, size=SIZE)
+    assert not app.trouble
+    assert [command.paused for command in engine.sent if isinstance(command, Reply)] == [False, False, True, True]
+    assert engine.sent_of(SetLookahead) == [SetLookahead(False), SetLookahead(True)]
+    (raced,), (explained,) = engine.sent_of(Compare), engine.sent_of(Explain)
+    assert explained == Explain(raced.messages, raced=True)
+    write_film(tmp_path / "demo.cast", recorder.film)
+    header, *events = map(json.loads, (tmp_path / "demo.cast").read_text(encoding="utf-8").splitlines())
+    assert (header["version"], header["width"], header["height"]) == (2, *SIZE)
+    assert [moment for moment, *_ in events] == sorted(moment for moment, *_ in events)
+    rows = re.sub(r"\x1b\[[\d;]+m", "", "".join(text for *_, text in events)).split("\x1b[")
+    assert all(len(row.partition(";1H")[2]) == SIZE[0] for row in rows if ";1H" in row)
+    assert "That is all." in "".join(rows)
+    write_film(tmp_path / "demo.gif", recorder.film)
+    with Image.open(tmp_path / "demo.gif") as picture:
+        assert picture.n_frames > 1
+        assert picture.width % SIZE[0] == 0
+
+
+async def test_any_key_ends_it_and_is_typed_nowhere(tmp_path: Path) -> None:
+    app = DemoApp(ScriptedEngine(replies()), ModelOptions(), Store(tmp_path))
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("x")
+        assert not app.is_running
+        assert app.chat_screen.prompt.text == ""
+    assert (app.return_code, app.trouble) == (0, "")
+
+
+async def test_a_model_that_cannot_be_loaded_ends_it_with_the_reason(tmp_path: Path) -> None:
+    engine = ScriptedEngine(lambda command: [LoadFailed("no such model")] if isinstance(command, Load) else [])
+    app = DemoApp(engine, ModelOptions(), Store(tmp_path), tempo=0)
+    await app.run_async(headless=True, size=SIZE)
+    assert app.trouble == "no such model"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "error: demo needs a terminal; lade-chat demo --record demo.cast writes a file"),
+        (
+            ("--size", "40x10", "--record", "x.gif"),
+            "error: --size is columns x rows, at least 60x18, and 40x10 is not",
+        ),
+        (("--record", "x.txt"), "error: A film is written as .cast or .gif, and x.txt is neither."),
+        (("--record", "none/x.gif"), "error: none/x.gif cannot be written: there is no folder none."),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", *arguments]) > 0
+    assert capsys.readouterr().err.removesuffix(" (see lade-chat demo --help)\n").strip() == said
