@@ -39,6 +39,16 @@ def is_out_of_memory(error: BaseException) -> bool:
     )
 
 
+def is_connection_problem(error: BaseException) -> bool:
+    """Return True if the Hugging Face Hub could not be reached, rather than refused something."""
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+
+    if isinstance(error, HfHubHTTPError):
+        return False  # the Hub did answer
+    library = type(error).__module__.partition(".")[0]
+    return library in ("httpx", "httpx2") or isinstance(error, (ConnectionError, TimeoutError, LocalEntryNotFoundError))
+
+
 def beyond_context_message(window_size: int, ngram_size: int, context_window: int) -> str | None:
     """The error line for a lookahead window beyond the model's context; None if it fits."""
     if window_size + ngram_size <= context_window:

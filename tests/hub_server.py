@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -22,6 +23,9 @@ class Hub(ThreadingHTTPServer):
         self.repositories: dict[str, Path] = {}
         self.gated: set[str] = set()
         self.requests: list[str] = []
+        self.go_on = threading.Event()
+        """Files named in ``held`` stop in their middle until it is set."""
+        self.held: set[str] = set()
 
     @property
     def url(self) -> str:
@@ -61,7 +65,9 @@ class _Handler(BaseHTTPRequestHandler):
         parts = path.removeprefix("api/models/").split("/")
         repo_id, rest = "/".join(parts[:2]), parts[2:]
         folder = self.server.repositories.get(repo_id)
-        if repo_id in self.server.gated:
+        if path == "api/models":
+            self._list(parse_qs(urlsplit(self.path).query))
+        elif repo_id in self.server.gated:
             self._send(403, {"error": "gated"}, {"X-Error-Code": "GatedRepo"})
         elif folder is None:
             self._send(404, {"error": "not found"}, {"X-Error-Code": "RepoNotFound"})
@@ -72,6 +78,13 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             siblings = [self._entry(file) | {"rfilename": file.name} for file in _files(folder)]
             self._send(200, {"id": repo_id, "modelId": repo_id, "sha": COMMIT, "siblings": siblings})
+
+    def _list(self, query: dict[str, list[str]]) -> None:
+        """Answer a search as the Hub does: by words in the id, with what was asked for besides."""
+        assert query["filter"] == ["transformers", "safetensors"]
+        found = [name for name in self.server.repositories if query["search"][0].lower() in name.lower()]
+        about = {"downloads": 12_345, "gated": False, "safetensors": {"parameters": {"BF16": 1_500}, "total": 1_500}}
+        self._send(200, [{"id": name} | {key: about[key] for key in query["expand"]} for name in found])
 
     def _entry(self, file: Path) -> dict[str, Any]:
         return {"size": file.stat().st_size, "oid": _etag(file), "blobId": _etag(file)}
@@ -88,8 +101,14 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
+        if self.command != "GET":
+            return
+        name, half = self.path.rpartition("/")[2], len(body) // 2
+        self.wfile.write(body[:half])
+        if name in self.server.held:
+            self.wfile.flush()
+            self.server.go_on.wait(20)
+        self.wfile.write(body[half:])
 
 
 def _files(folder: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,15 @@ import pytest
 from checkpoints import make_bert, make_pickled, make_qwen2, make_sharded
 from hub_server import Hub, running_hub
 from loads import load_with_reports, refusal
+
+from lade_chat.engine.chat_engine import ChatEngine
+from lade_chat.engine.job import Job
+from lade_chat.engine.load_run import CANCELLED
+from lade_chat.protocol.commands import Load
+from lade_chat.protocol.events import Loaded, LoadFailed
+from lade_chat.protocol.values import ModelOptions
+from lade_chat.settings.hub_search import HubSearchError, search
+from lade_chat.settings.models import KnownModel, in_hub_cache
 
 
 @pytest.fixture
@@ -71,6 +81,58 @@ def test_a_download_that_was_cut_off_is_finished(hub: Hub, tmp_path: Path) -> No
     _, reports = load_with_reports("org/small")
     size = (folder / cached.name).stat().st_size
     assert [(done, total) for stage, done, total in reports if stage == "download"][-1] == (size, size)
+
+
+def test_a_cancelled_download_ends_at_once_leaves_no_model_and_is_finished_later(hub: Hub, tmp_path: Path) -> None:
+    hub.repositories["org/small"] = make_sharded(tmp_path / "small")
+    hub.held |= {path.name for path in (tmp_path / "small").glob("model-0000[2-9]-*")}
+    cache = tmp_path / "cache" / "models--org--small"
+    engine, job = ChatEngine(), Job(Load(ModelOptions(path="org/small", step_cost=False)))
+
+    def stop_once_a_shard_has_arrived() -> None:
+        while not list(cache.glob("snapshots/*/model-00001-*")):
+            time.sleep(0.01)
+        job.stop()
+
+    stopping = threading.Thread(target=stop_once_a_shard_has_arrived, daemon=True)
+    stopping.start()
+    assert list(engine.handle(job))[-1] == LoadFailed(CANCELLED, kept=False)
+    assert hub.held
+    assert list(cache.glob("snapshots/*/config.json"))
+    assert in_hub_cache() == ()
+    hub.go_on.set()
+    again = list(engine.handle(Job(Load(ModelOptions(path="org/small", step_cost=False)))))
+    assert isinstance(again[-1], Loaded)
+    (listed,) = in_hub_cache()
+    assert (listed.path, listed.about.rpartition(", ")[2]) == ("org/small", "downloaded")
+    assert "safetensors float32" in listed.about
+
+
+def test_a_load_that_downloads_nothing_is_not_stopped(tmp_path: Path) -> None:
+    job = Job(Load(ModelOptions(path=str(make_qwen2(tmp_path / "small")), step_cost=False)))
+    job.stop()
+    assert isinstance(list(ChatEngine().handle(job))[-1], Loaded)
+
+
+def test_the_hub_is_searched_for_models_with_their_sizes(hub: Hub, tmp_path: Path) -> None:
+    hub.repositories |= {"org/Small-Chat": tmp_path, "org/other": tmp_path}
+    assert search("small") == (KnownModel("org/Small-Chat", "3.0 kB safetensors bfloat16 · 12.3k downloads"),)
+    assert search("nothing") == ()
+
+
+def test_a_search_that_is_not_possible_says_why_in_one_line(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for url, offline, words in (
+        ("http://127.0.0.1:9", False, "cannot be reached: check the connection"),
+        (f"{hub.url}/nowhere", False, "cannot be searched: "),
+        (hub.url, True, "HF_HUB_OFFLINE"),
+    ):
+        _point_at(url, monkeypatch)
+        monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", offline)
+        with pytest.raises(HubSearchError, match=words):
+            search("small")
+    assert capfd.readouterr() == ("", "")
 
 
 def test_only_the_files_that_loading_needs_are_downloaded(hub: Hub, tmp_path: Path) -> None:

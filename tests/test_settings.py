@@ -16,6 +16,7 @@ from lade_chat.settings.kinds import as_text
 from lade_chat.settings.models import completions, in_folder, recent, remember
 from lade_chat.settings.settings import load, parse
 from tests.engines import ScriptedEngine
+from tests.hub_server import running_hub
 from tests.test_cli import pipe_in
 
 
@@ -303,10 +304,33 @@ def test_a_short_name_is_kept_used_and_removed(
     assert "NAME=PATH_OR_HUB_ID" in capsys.readouterr().err
 
 
+def test_a_system_prompt_is_called_by_its_name(path: Path, engine: ScriptedEngine) -> None:
+    write(path, '[prompts]\nbrief = "One sentence."\n')
+    assert main(["ask", "--system", "brief", "Hello", "--no-save"]) == 0
+    assert main(["ask", "--system", "in brief", "Hello", "--no-save"]) == 0
+    assert [command.messages[0].content for command in engine.asked] == ["One sentence.", "in brief"]
+
+
 def test_wrong_short_names_are_told(path: Path) -> None:
     write(path, "[aliases]\nqwen = 3\n")
     (problem,) = load(path, {}).problems
     assert "aliases must be a table" in problem
+
+
+def test_the_hub_is_searched_from_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    with running_hub() as hub:
+        hub.repositories["org/Small-Chat"] = Path()
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub.url)
+        assert main(["models", "--search", "small"]) == 0
+        assert capsys.readouterr().out == "org/Small-Chat  3.0 kB safetensors bfloat16 · 12.3k downloads\n"
+        assert main(["models", "--search", "none", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == {"models": []}
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    assert main(["models", "--search", "small"]) == 1
+    assert "cannot be reached" in capsys.readouterr().err
 
 
 def test_models_are_listed_with_size_and_format(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,11 @@ import typer
 from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.cli.flags.usage import usage
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
-from lade_chat.settings.models import at_hand
+from lade_chat.settings.hub_search import search
+from lade_chat.settings.models import KnownModel, at_hand, merged
 from lade_chat.settings.settings import Settings
 from lade_chat.store.sqlite.files import default_folder
 
@@ -24,6 +27,7 @@ lade-chat models
 lade-chat models qwen=Qwen/Qwen2.5-0.5B-Instruct
 lade-chat -m qwen
 lade-chat models qwen=
+lade-chat models --search "qwen instruct"
 """)
 
 
@@ -35,11 +39,18 @@ def models(
         list[str] | None,
         typer.Argument(metavar="[NAME=PATH_OR_HUB_ID]...", help="Short names to keep for -m; NAME= removes one."),
     ] = None,
+    search_words: Annotated[
+        str | None, typer.Option("--search", metavar="WORDS", help="Search the Hugging Face Hub instead.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the models in folders here, downloaded ones and recent ones, or give one a short name."""
+    if assignments and search_words:
+        raise usage("--search and NAME=PATH_OR_HUB_ID exclude one another")
     if assignments:
         _name(context.obj, assignments)
+    elif search_words:
+        _write(search(search_words), as_json=as_json)
     else:
         _list(context.obj, as_json=as_json)
 
@@ -63,15 +74,19 @@ def _list(settings: Settings, *, as_json: bool) -> None:
     chosen = settings.get("data_dir")
     found = at_hand(Path(str(chosen)).expanduser() if chosen else default_folder())
     if as_json:
-        rows = [{"path": each.path, "about": each.about} for each in found]
-        sys.stdout.write(json.dumps({"models": rows, "aliases": dict(settings.aliases)}) + "\n")
+        _write(found, as_json=True, aliases=dict(settings.aliases))
         return
-    names = {path: name for name, path in settings.aliases.items()}
-    width = max((len(printable(each.path)) for each in found), default=0)
-    for each in found:
-        name = f" · -m {names.pop(each.path)}" if each.path in names else ""
-        sys.stdout.write(f"{printable(each.path):{width}}  {each.about}{printable(name)}\n")
-    for path, name in names.items():
-        sys.stdout.write(printable(f"{path:{width}}  -m {name}") + "\n")
-    if not found and not names:
+    named = {path: KnownModel(path, f"-m {name}") for name, path in settings.aliases.items()}
+    _write([merged(each, named.pop(each.path, each)) for each in found] + list(named.values()))
+    if not found and not settings.aliases:
         sys.stdout.write("No models here, downloaded or opened before. --model-path takes any folder or hub id.\n")
+
+
+def _write(models: Sequence[KnownModel], *, as_json: bool = False, **more: object) -> None:
+    if as_json:
+        rows = [{"path": each.path, "about": each.about} for each in models]
+        sys.stdout.write(json.dumps({"models": rows, **more}) + "\n")
+        return
+    width = max((len(printable(each.path)) for each in models), default=0)
+    for each in models:
+        sys.stdout.write(printable(f"{each.path:{width}}  {each.about}") + "\n")

@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from queue import SimpleQueue
-from threading import Thread
 from time import monotonic
 from typing import TypeAlias
 
@@ -23,6 +21,7 @@ from lade_chat.engine.explain import MAX_NEW_TOKENS, explain
 from lade_chat.engine.explain_race import explain_race
 from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
+from lade_chat.engine.load_run import LoadRun
 from lade_chat.engine.prompt_builder import Prompt, build_prompt
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
@@ -32,8 +31,8 @@ from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_me
 from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, Remember, Reply
-from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading, ReplyFinished, ReplyStarted
-from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelOptions, Stage, Statistics
+from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, ReplyFinished, ReplyStarted
+from lade_chat.protocol.values import DecodingOptions, EarlierReply, Message, ModelOptions, Statistics
 
 CHECK_SECONDS = 30.0
 """Shortest time between two checks of the step cost; replies of fewer than ``LONG_REPLY`` tokens trigger none."""
@@ -76,7 +75,7 @@ class ChatEngine:
         try:
             match job.command:
                 case Load(options):
-                    yield from self._load(options)
+                    yield from self._load(options, job)
                 case Reply() as command:
                     yield from self._reply(with_seed(command), job)
                 case Compare() as command:
@@ -129,38 +128,24 @@ class ChatEngine:
             )
             read_ahead(one[1], one[2].ids, other[2].ids, lambda: job.stopped)
 
-    def _load(self, options: ModelOptions) -> Iterator[Event]:
-        """Load on a separate thread, so that progress can be reported meanwhile.
+    def _load(self, options: ModelOptions, job: Job) -> Iterator[Event]:
+        """Load a model in place of the present one.
 
         Two models may not fit in memory, so the old one is dropped; but not before the new one's weights are about to
         be read, so that a bad path or Hub id costs nothing.
         """
-        events: SimpleQueue[Event | LoadedModel | BaseException] = SimpleQueue()
-
-        def report(stage: Stage, done: int, total: int) -> None:
-            if stage == "weights":
-                self._forget_model()
-            events.put(Loading(stage, done, total))
-
-        def work() -> None:
-            try:
-                events.put(_ready(options, report, self._ranks))
-            except BaseException as error:  # raised or reported where the events are read
-                events.put(error)
-
-        Thread(target=work, name="loading", daemon=True).start()
-        while isinstance(event := events.get(), Loading):
-            yield event
-        if isinstance(event, LoadedModel):
+        run = LoadRun(job, lambda report: _ready(options, report, self._ranks), self._forget_model)
+        yield from run.progress()
+        if isinstance(result := run.result, LoadedModel):
             self._forget_model()
-            self._loaded, self._session = event, Session(event.model, compiled=event.info.compiled)
+            self._loaded, self._session = result, Session(result.model, compiled=result.info.compiled)
             self._ranks.use_threads()
-            yield Loaded(event.info)
-        elif isinstance(event, LadeChatError):
-            yield LoadFailed(str(event), kept=self._loaded is not None)
-        elif isinstance(event, BaseException):
+            yield Loaded(result.info)
+        elif isinstance(result, LadeChatError):
+            yield LoadFailed(str(result), kept=self._loaded is not None)
+        else:
             self._forget_model()
-            raise event
+            raise result
 
     def _forget_model(self) -> None:
         self._remember_step_cost(after=0.0)

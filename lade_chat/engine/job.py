@@ -28,6 +28,8 @@ class Job:
         self._paused, self._woken = isinstance(command, Reply) and command.paused, False
         self._allowed_steps = 0
         self._on_stop: Callable[[], None] = lambda: None
+        self.download_stopped = False
+        self._on_download_stop: Callable[[], None] = lambda: None
 
     @property
     def is_background(self) -> bool:
@@ -35,7 +37,10 @@ class Job:
         return isinstance(self.command, Remember | Prefill)
 
     def stop(self) -> None:
-        """End at the next step. A load goes on, and what is to be remembered is."""
+        """End at the next step. Of a load only the download ends, and what is to be remembered is."""
+        if isinstance(self.command, Load):
+            self.download_stopped = True
+            self._on_download_stop()
         if not isinstance(self.command, Load | Remember):
             self.stopped = True
             self._wake()
@@ -46,6 +51,10 @@ class Job:
         self._on_stop = callback
         if self.stopped:
             callback()
+
+    def on_download_stop(self, callback: Callable[[], None]) -> None:
+        """Call back when the download is stopped that loading may begin with."""
+        self._on_download_stop = callback
 
     def set_lookahead(self, enabled: bool) -> None:
         """Switch lookahead from the reply's next step on; a race keeps its two methods."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lade_chat.errors import ModelError, summary
+from lade_chat.errors import ModelError, is_connection_problem, summary
 from lade_chat.loading.architecture import check_before_download
 from lade_chat.loading.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights
 
@@ -130,15 +130,6 @@ def _explanation(repo_id: str, error: BaseException) -> str:
     nowhere = f"There is no folder {repo_id} and no whole copy in the local cache, and"
     if isinstance(error, errors.OfflineModeIsEnabled):
         return f"{nowhere} HF_HUB_OFFLINE forbids a download: unset it, or give a checkpoint's folder."
-    if _is_connection_problem(error):
+    if is_connection_problem(error):
         return f"{nowhere} the Hugging Face Hub cannot be reached: check the connection, or give a checkpoint's folder."
     return f"{repo_id} cannot be downloaded from the Hugging Face Hub: {summary(error)}"
-
-
-def _is_connection_problem(error: BaseException) -> bool:
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-
-    if isinstance(error, HfHubHTTPError):
-        return False  # the Hub did answer
-    library = type(error).__module__.partition(".")[0]
-    return library in ("httpx", "httpx2") or isinstance(error, (ConnectionError, TimeoutError, LocalEntryNotFoundError))

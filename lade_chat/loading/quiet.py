@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from threading import Lock, local
 from typing import Any
 
 _LOUD = ("transformers", "huggingface_hub", "accelerate", "torch", "torchao")
@@ -13,31 +14,64 @@ _WEIGHTS = "Loading weights"
 """Name of transformers' progress bar for a checkpoint's tensors."""
 
 
-@contextmanager
-def quiet(on_weights: Callable[[int, int], None] | None = None) -> Iterator[None]:
-    """Silence logs, warnings and progress bars within; ``on_weights(done, total)`` counts the tensors loaded."""
-    import torch  # noqa: F401  # sets the levels of its loggers on import
-    from transformers.utils import logging as transformers_logging
+class _Silence:
+    """The libraries' silence, which is the process's: it begins with the first thread that wants it, and ends with
+    the last, as the thread of a cancelled download may go on into the next load."""
 
-    levels = {name: logging.getLogger(name).level for name in _LOUD}
-    for name in _LOUD:
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._wanted = 0
+        self._undo = ExitStack()
+        self.of_thread = local()
+        """``on_weights`` of each thread."""
 
-    def no_bar(_factory: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def begin(self) -> None:
+        import torch  # noqa: F401  # sets the levels of its loggers on import
+        from transformers.utils import logging as transformers_logging
+
+        with self._lock:
+            self._wanted += 1
+            if self._wanted > 1:
+                return
+            for logger in map(logging.getLogger, _LOUD):
+                self._undo.callback(logger.setLevel, logger.level)
+                logger.setLevel(logging.CRITICAL + 1)
+            self._undo.callback(
+                transformers_logging.set_tqdm_hook, transformers_logging.set_tqdm_hook(self._without_bar)
+            )
+            self._undo.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore")
+
+    def end(self) -> None:
+        with self._lock:
+            self._wanted -= 1
+            if not self._wanted:
+                self._undo.close()
+
+    def _without_bar(self, _factory: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        from transformers.utils import logging as transformers_logging
+
         bar = transformers_logging.EmptyTqdm(*args, **keywords)
+        on_weights = getattr(self.of_thread, "on_weights", None)
         if on_weights is not None and keywords.get("desc") == _WEIGHTS:
             bar._iterator = _counted(args[0], on_weights)
         return bar
 
-    previous = transformers_logging.set_tqdm_hook(no_bar)
+
+_SILENCE = _Silence()
+
+
+@contextmanager
+def quiet(on_weights: Callable[[int, int], None] | None = None) -> Iterator[None]:
+    """Silence logs, warnings and progress bars within; ``on_weights(done, total)`` counts the tensors loaded."""
+    _SILENCE.begin()
+    before = getattr(_SILENCE.of_thread, "on_weights", None)
+    _SILENCE.of_thread.on_weights = on_weights
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
+        yield
     finally:
-        transformers_logging.set_tqdm_hook(previous)
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
+        _SILENCE.of_thread.on_weights = before
+        _SILENCE.end()
 
 
 def _counted(items: Any, report: Callable[[int, int], None]) -> Iterator[Any]:

@@ -13,8 +13,9 @@ from lade_chat.errors import LadeChatError
 from lade_chat.settings.kinds import Value
 
 VARIABLE = "LADE_CHAT_SETTINGS"
-ALIASES = "aliases"
-"""The table of short names of models."""
+ALIASES, PROMPTS = "aliases", "prompts"
+TABLES = {ALIASES: 'qwen = "Qwen/Qwen2.5-0.5B-Instruct"', PROMPTS: 'brief = "Answer in one sentence."'}
+"""The tables of short names of models and of system prompts, each with a line as an example."""
 _HEADING = "Settings of lade-chat; `lade-chat settings` lists them all."
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from rich.filesize import decimal
@@ -16,6 +16,16 @@ from lade_chat.atomic_write import atomic_write
 MAX_RECENT = 8
 _WEIGHTS = (".safetensors", ".bin", ".pt")
 _FILE = "recent-models.json"
+_INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+DTYPES: Mapping[str, tuple[str, int]] = {
+    "F64": ("float64", 8),
+    "F32": ("float32", 4),
+    "F16": ("float16", 2),
+    "BF16": ("bfloat16", 2),
+    "I64": ("int64", 8),
+    "I32": ("int32", 4),
+}
+"""The names that safetensors has for types, with torch's name and the bytes of a number; others take one byte."""
 MAX_FOLDERS = 200
 """Folders searched; completion of a typed path has no such limit."""
 
@@ -36,7 +46,11 @@ def recent(folder: Path) -> tuple[KnownModel, ...]:
     """Return the recently loaded models, newest first; empty if the list cannot be read."""
     with suppress(OSError, ValueError, TypeError, KeyError):
         rows = json.loads((folder / _FILE).read_text(encoding="utf-8"))
-        return tuple(KnownModel(str(row["path"]), "recent", row["device"], row["dtype"]) for row in rows)
+        found = (KnownModel(str(row["path"]), "recent", row["device"], row["dtype"]) for row in rows)
+        return tuple(
+            replace(each, about=f"{_size_and_format(Path(each.path))}, recent") if os.path.isdir(each.path) else each
+            for each in found
+        )
     return ()
 
 
@@ -72,8 +86,19 @@ def in_folder(folder: Path) -> tuple[KnownModel, ...]:
 
 def at_hand(data_folder: Path) -> tuple[KnownModel, ...]:
     """Return the models in the working folder, the downloaded ones and the recent ones, each once."""
-    found = {each.path: each for each in reversed((*in_folder(Path.cwd()), *in_hub_cache(), *recent(data_folder)))}
-    return tuple(reversed(found.values()))
+    found: dict[str, KnownModel] = {}
+    for each in (*in_folder(Path.cwd()), *in_hub_cache(), *recent(data_folder)):
+        found[each.path] = merged(found.get(each.path), each)
+    return tuple(found.values())
+
+
+def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
+    """Return a model that was found in two places, with what either tells of it."""
+    if one is None:
+        return other
+    about = one.about if other.about in one.about else other.about if one.about in other.about else None
+    about = f"{one.about}, {other.about}" if about is None else about
+    return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)
 
 
 def completions(typed: str) -> tuple[KnownModel, ...]:
@@ -91,7 +116,7 @@ def completions(typed: str) -> tuple[KnownModel, ...]:
 
 
 def in_hub_cache() -> tuple[KnownModel, ...]:
-    """Return the downloaded models that have a configuration and weights; slow."""
+    """Return the models that are downloaded entirely; slow."""
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
 
@@ -101,31 +126,46 @@ def in_hub_cache() -> tuple[KnownModel, ...]:
         return ()
     found = []
     for repo in sorted(repos, key=lambda repo: repo.repo_id.lower()):
-        names = {file.file_name for revision in repo.revisions for file in revision.files}
-        if repo.repo_type == "model" and "config.json" in names and _have_weights(names):
-            found.append(KnownModel(repo.repo_id, f"downloaded, {repo.size_on_disk_str}"))
+        whole = [each.snapshot_path for each in repo.revisions if holds_model(each.snapshot_path)]
+        if repo.repo_type == "model" and whole:
+            found.append(KnownModel(repo.repo_id, f"{_size_and_format(whole[0])}, downloaded"))
     return tuple(found)
 
 
 def holds_model(folder: Path) -> bool:
-    """Tell whether the folder has a configuration and weights."""
+    """Tell whether the folder has a configuration and all of the weights: a download may have been cut off."""
     try:
-        return (folder / "config.json").is_file() and _have_weights(each.name for each in folder.iterdir())
-    except OSError:
+        names = {each.name for each in folder.iterdir() if each.is_file()}
+        return "config.json" in names and _have_all_weights(folder, names)
+    except (OSError, ValueError, LookupError, AttributeError):  # the index may hold anything
         return False
 
 
-def _have_weights(names: Iterable[str]) -> bool:
-    return any(name.endswith(_WEIGHTS) for name in names)
+def _have_all_weights(folder: Path, names: set[str]) -> bool:
+    """Tell whether there is a file with all weights, or every shard in the index. Raises OSError, ValueError."""
+    weights = [name for name in names if name.endswith(_WEIGHTS)]
+    if not any("-of-" in name for name in weights):
+        return bool(weights)
+    index = next((name for name in _INDICES if name in names), None)
+    if index is None:
+        return False
+    return names >= set(json.loads((folder / index).read_text(encoding="utf-8"))["weight_map"].values())
 
 
 def _size_and_format(folder: Path) -> str:
-    """Describe a model's weights: ``1.2 GB safetensors``."""
-    with suppress(OSError):
+    """Describe a model's weights: ``1.2 GB safetensors bfloat16``."""
+    with suppress(OSError, ValueError):
         weights = [each for each in folder.iterdir() if each.name.endswith(_WEIGHTS)]
         kinds = dict.fromkeys(each.suffix[1:] for each in sorted(weights, reverse=True))
-        return f"{decimal(sum(each.stat().st_size for each in weights))} {', '.join(kinds)}"
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        dtype = str(config.get("dtype") or config.get("torch_dtype") or "") if isinstance(config, dict) else ""
+        return described(sum(each.stat().st_size for each in weights), ", ".join(kinds), dtype)
     return "folder"
+
+
+def described(size: int, form: str, dtype: str = "") -> str:
+    """Describe weights by their bytes, format and type."""
+    return " ".join(filter(None, (decimal(size), form, dtype)))
 
 
 def _folders(folder: Path, *, hidden: bool = False) -> list[Path]:

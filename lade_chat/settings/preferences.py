@@ -25,6 +25,10 @@ class Preferences:
     colours: ColourView = "verified"
     read_ahead: bool = True
     sidebar: bool = False
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Short names of models."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """System prompts by name."""
     problems: tuple[str, ...] = ()
 
     @classmethod
@@ -39,7 +43,19 @@ class Preferences:
         colours = colours or view_named(settings.get("colours"))
         kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
         ahead, sidebar = settings.get("read_ahead") is not False, settings.get("sidebar") is True
-        return cls(settings.path, kept, origins, settings.keys, theme, colours, ahead, sidebar, settings.problems)
+        return cls(
+            settings.path,
+            kept,
+            origins,
+            settings.keys,
+            theme,
+            colours,
+            read_ahead=ahead,
+            sidebar=sidebar,
+            aliases=settings.aliases,
+            prompts=settings.prompts,
+            problems=settings.problems,
+        )
 
     def overruled(self, name: str) -> bool:
         """Return True if a flag or the environment overrides the file for this setting."""
@@ -51,6 +67,12 @@ class Preferences:
             file.change(self.path, values)
         kept = {**self.file_values, **values}
         return replace(self, file_values={name: value for name, value in kept.items() if value is not None})
+
+    def with_prompt(self, name: str, text: str) -> Preferences:
+        """Save a system prompt by its name, and return the new preferences. Raises SettingsError."""
+        if self.path is not None:
+            file.change(self.path, {name: text}, table=file.PROMPTS)
+        return replace(self, prompts={**self.prompts, name: text})
 
 
 NOTHING_KEPT = Preferences()

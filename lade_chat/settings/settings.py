@@ -31,6 +31,8 @@ class Settings:
     """The keys of actions by name, separated by commas."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Short names of models."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """System prompts by name."""
     problems: tuple[str, ...] = ()
 
     def get(self, name: str) -> Value | None:
@@ -47,7 +49,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
     environment = os.environ if environment is None else environment
     values: dict[str, tuple[Value, Origin]] = {}
     keys: dict[str, str] = {}
-    aliases: dict[str, str] = {}
+    tables: dict[str, dict[str, str]] = {name: {} for name in file.TABLES}
     problems: list[str] = []
     try:
         table = file.read(path)
@@ -57,8 +59,8 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
         try:
             if name == "keys":
                 keys.update(_keys(path, value, problems))
-            elif name == file.ALIASES:
-                aliases.update(_aliases(value))
+            elif name in file.TABLES:
+                tables[name].update(_texts(name, value))
             else:
                 values[name] = (_known(name, SETTINGS).kind.check(value), "file")
         except (ValueError, LookupError) as error:
@@ -70,7 +72,7 @@ def load(path: Path | None = None, environment: Mapping[str, str] | None = None)
                 values[name] = (_known(name, SETTINGS).kind.parse(text), "environment")
             except (ValueError, LookupError) as error:
                 problems.append(f"the environment variable {variable}: {_complaint(name, text, error)}")
-    return Settings(path, values, keys, aliases, tuple(problems))
+    return Settings(path, values, keys, tables[file.ALIASES], tables[file.PROMPTS], tuple(problems))
 
 
 def parse(name: str, text: str) -> Value | None:
@@ -83,9 +85,9 @@ def parse(name: str, text: str) -> Value | None:
         raise ValueError(f"{name} must be {error}, not {text.strip()}") from None
 
 
-def _aliases(table: object) -> dict[str, str]:
-    if not isinstance(table, dict) or not all(isinstance(path, str) and path for path in table.values()):
-        raise ValueError('a table, as [aliases] with lines like qwen = "Qwen/Qwen2.5-0.5B-Instruct"')
+def _texts(name: str, table: object) -> dict[str, str]:
+    if not isinstance(table, dict) or not all(isinstance(text, str) and text for text in table.values()):
+        raise ValueError(f"a table, as [{name}] with lines like {file.TABLES[name]}")
     return table
 
 

@@ -12,11 +12,14 @@ from textual.pilot import Pilot
 from textual.theme import Theme
 from textual.widgets import Input, Select
 
+from lade_chat.engine.load_run import CANCELLED
 from lade_chat.protocol.commands import Load, Reply
-from lade_chat.protocol.events import Loaded
+from lade_chat.protocol.control import Stop
+from lade_chat.protocol.events import Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
 from lade_chat.settings.catalogue import SETTINGS
-from lade_chat.settings.models import recent
+from lade_chat.settings.hub_search import HubSearchError
+from lade_chat.settings.models import KnownModel, recent
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import Origin, load
 from lade_chat.store.store import Store
@@ -25,7 +28,7 @@ from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.screens.settings import SettingsScreen
 from lade_chat.tui.theme.palettes import THEMES
-from tests.tui.driving import driven, say, screen_text, sees, wait_until
+from tests.tui.driving import driven, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 
 
@@ -323,6 +326,74 @@ async def test_folders_are_walked_down(engine: ScriptedEngine, path: Path) -> No
         await pilot.press("enter")
         await wait_until(pilot, lambda: screen.query_one("#path", Input).value == "./models/")
         assert app.screen is screen
+
+
+@pytest.mark.usefixtures("folders")
+async def test_the_hub_is_searched_where_it_is_asked_for(
+    engine: ScriptedEngine, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def search(words: str) -> tuple[KnownModel, ...]:
+        asked.append(words)
+        if "offline" in words:
+            raise HubSearchError("The Hugging Face Hub cannot be reached: check the connection.")
+        return (KnownModel("maker/Pear-1B", "2.0 GB safetensors bfloat16 · 12.3k downloads"),)
+
+    monkeypatch.setattr("lade_chat.tui.screens.model_list.search", search)
+    path.write_text('[aliases]\nfruit = "maker/apple-pear"\n')
+    async with settled(engine, path) as (app, pilot):
+        screen = await opened_models(app, pilot)
+        await sees(pilot, "./models/pear  0 bytes safetensors", "maker/apple-pear  -m fruit")
+        await pilot.press(*"offline", "down")
+        await sees(pilot, "search the Hugging Face Hub for “offline”")
+        await pilot.press("enter")
+        await sees(pilot, "cannot be reached: check the connection")
+        assert app.screen is screen
+        screen.query_one("#path", Input).value = "pear"
+        await sees(pilot, "./models/pear", "maker/apple-pear", "search the Hugging Face Hub for “pear”")
+        assert asked == ["offline"]
+        await pilot.press("down", "down", "down", "enter")
+        await sees(pilot, "maker/Pear-1B  2.0 GB safetensors bfloat16 · 12.3k downloads")
+        await pilot.press("down", "down", "down", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        command = engine.sent_of(Load)[1]
+        assert isinstance(command, Load)
+        assert command.options.path == "maker/Pear-1B"
+
+
+async def test_a_download_tells_how_far_it_is_and_is_cancelled_by_escape(engine: ScriptedEngine, path: Path) -> None:
+    async with settled(engine, path) as (app, pilot):
+        await say(app, pilot, "/model org/large")
+        engine.tell(Loading("download", 250_000_000, 1_000_000_000))
+        await sees(pilot, "downloading: 250.0 MB of 1.0 GB · Esc cancels", "25%")
+        await pilot.press("escape")
+        assert engine.sent[-1] == Stop()
+        engine.tell(LoadFailed(CANCELLED, kept=True))
+        await sees(pilot, "The download was cancelled", "tiny-12M is still loaded")
+
+
+async def test_names_of_the_settings_stand_for_models_and_system_prompts(engine: ScriptedEngine, path: Path) -> None:
+    path.write_text('[aliases]\nqwen = "maker/qwen"\n[prompts]\nbrief = "One sentence."\n')
+    async with settled(engine, path) as (app, pilot):
+        system = lambda: app.chat_screen.chat.conversation.current.about.system  # noqa: E731
+        await pilot.press(*"/system br", "tab", "enter")
+        await sees(pilot, "System prompt: One sentence.")
+        await wait_until(pilot, lambda: system() == "One sentence.")
+        await say(app, pilot, "/system You are a pirate.")
+        await say(app, pilot, "/system save pirate")
+        assert "Saved: /system pirate" in status(app)
+        await say(app, pilot, "/system brief")
+        await pilot.press(*"/system pi", "tab", "enter")
+        await wait_until(pilot, lambda: system() == "You are a pirate.")
+        await say(app, pilot, "/system save off")
+        assert "off cannot be a name" in status(app)
+        await pilot.press("ctrl+u", *"/model qw", "tab", "enter")
+        await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
+        command = engine.sent_of(Load)[1]
+        assert isinstance(command, Load)
+        assert command.options.path == "maker/qwen"
+    assert load(path, {}).prompts == {"brief": "One sentence.", "pirate": "You are a pirate."}
 
 
 @pytest.mark.usefixtures("folders")

@@ -30,6 +30,8 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
             values[setting.field] = _converted(name, given)
     if (alias := settings.aliases.get(values.get("model_path") or "")) and not Path(values["model_path"]).exists():
         values["model_path"] = str(Path(alias).expanduser()) if alias.startswith("~") else alias
+    if (prompt := settings.prompts.get(values.get("system") or "")) is not None:
+        values["system"] = prompt
     if context.parent is not None:
         sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in settings.problems))
     return settings

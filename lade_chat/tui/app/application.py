@@ -6,7 +6,7 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -25,14 +25,13 @@ from lade_chat.protocol.events import Loaded, Waiting
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import models
 from lade_chat.settings.file import SettingsError
-from lade_chat.settings.kinds import Value, as_text
+from lade_chat.settings.kinds import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.settings.settings import nearest
 from lade_chat.store.store import Store
+from lade_chat.tui.app.chat_settings import apply_changes, values_in_force
 from lade_chat.tui.app.engine_link import Engine
-from lade_chat.tui.chat.commands import palette_lines
-from lade_chat.tui.chat.sampling import NAMES as OPTIONS
-from lade_chat.tui.chat.sampling import SAMPLING_FIELDS, with_option
+from lade_chat.tui.chat.commands import SYSTEM_WORDS, palette_lines
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.chat.view import Phase
 from lade_chat.tui.conversations.session import NEW, Start
@@ -158,7 +157,13 @@ class ChatApp(Colouring):
         self.set_keymap(self._custom_keys)
         problems += self._refused_keys
         self.call_after_refresh(self._report, problems)
+        self.call_after_refresh(self._offer_names)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
+
+    def _offer_names(self) -> None:
+        """Have the prompt complete the names that the settings give to models and system prompts."""
+        self.chat_screen.prompt.offer("model", *self.preferences.aliases)
+        self.chat_screen.prompt.offer("system", *SYSTEM_WORDS, *self.preferences.prompts)
 
     def _report(self, problems: Iterable[str]) -> None:
         for trouble in problems:
@@ -172,8 +177,17 @@ class ChatApp(Colouring):
 
     def keep(self, values: Mapping[str, Value | None]) -> bool:
         """Save settings; False if that failed, with a notice that says why."""
+        return self._saved(lambda: self.preferences.saved(values))
+
+    def keep_prompt(self, name: str, text: str) -> bool:
+        """Save a system prompt by its name; False if that failed, with a notice that says why."""
+        saved = self._saved(lambda: self.preferences.with_prompt(name, text))
+        self._offer_names()
+        return saved
+
+    def _saved(self, save: Callable[[], Preferences]) -> bool:
         try:
-            self.preferences = self.preferences.saved(values)
+            self.preferences = save()
         except SettingsError as error:
             self.chat_screen.transcript.note(str(error), "error")
             return False
@@ -196,59 +210,19 @@ class ChatApp(Colouring):
         if self.screen is not self.chat_screen:
             return
         themes = sorted(self.available_themes, key=lambda name: (not name.startswith("lade-"), name))
-        self.push_screen(SettingsScreen(self.preferences, themes, self._in_force()), self._settings_changed)
-
-    def _in_force(self) -> dict[str, str]:
-        """Return each setting's present value, as the settings screen shows it."""
-        chat = self.chat_screen.chat
-        options, sampling = chat.options, chat.state.sampling
-        values: dict[str, Value | None] = {
-            "theme": self.theme,
-            "colours": self.colours,
-            "system": chat.conversation.system,
-            "max_new_tokens": options.max_new_tokens,
-            "lookahead": options.lookahead,
-            "debug": options.debug,
-            "read_ahead": chat.ahead.enabled,
-            "sidebar": self.chat_screen.side_bar.wanted,
-            "sampling": "greedy" if sampling is None else "model" if sampling.from_model else None,
-        }
-        if sampling is not None:
-            values |= {name: getattr(sampling, name) for name in SAMPLING_FIELDS}
-        return {name: as_text(value).replace("\n", " | ") for name, value in values.items() if value is not None}
+        in_force = values_in_force(self.chat_screen, self.theme, self.colours)
+        self.push_screen(SettingsScreen(self.preferences, themes, in_force), self._settings_changed)
 
     def _settings_changed(self, changes: Changes | None) -> None:
         if not changes or not self.keep(changes):
             return
         effective = {name: value for name, value in changes.items() if not self.preferences.overruled(name)}
-        self._apply_to_chat(effective)
+        apply_changes(self.chat_screen, effective, self.preferences.prompts)
         if isinstance(theme := effective.get("theme"), str):
             self.theme = theme
         if "colours" in effective:
             self.show_colours(view_named(effective["colours"]))
         self.chat_screen.ui.hint("The settings are saved.")
-
-    def _apply_to_chat(self, changes: Changes) -> None:
-        """Apply changes from the next reply on; the system prompt from the next conversation on."""
-        chat = self.chat_screen.chat
-        options = chat.options
-        # "sampling" comes first, as it replaces the values that the others set.
-        for name in sorted(changes, key=lambda name: name != "sampling"):
-            value = changes[name]
-            if name in OPTIONS:
-                options, _report = with_option(options, name, "" if value is None else as_text(value))
-        if options != chat.options:
-            chat.set_options(options)
-        lookahead = changes.get("lookahead", options.lookahead)
-        if (DecodingOptions().lookahead if lookahead is None else lookahead) is not options.lookahead:
-            chat.controls.toggle_lookahead()
-        if "read_ahead" in changes:
-            chat.ahead.enabled = changes["read_ahead"] is not False
-        if "sidebar" in changes:
-            self.chat_screen.actions.conversations.show_side_bar(changes["sidebar"] is True)
-        if "system" in changes:
-            system = changes["system"]
-            chat.conversation.system = system if isinstance(system, str) else None
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "settings" or self.screen is self.chat_screen

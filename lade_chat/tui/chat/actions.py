@@ -12,6 +12,7 @@ from lade_chat.presentation.attachments import AttachmentError, attach, parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.store.documents.markdown import to_markdown
+from lade_chat.tui.app.keeping import keeper_of
 from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.conversation_actions import ConversationActions
 from lade_chat.tui.chat.display import ChatWidgets
@@ -152,7 +153,8 @@ class ChatActions:
             if options is not None:
                 self.chat.load(options)
 
-        self.ui.screen.app.push_screen(ModelScreen(self.chat.model_options, self._data_folder, error), chosen)
+        aliases = keeper_of(self.ui.screen).preferences.aliases
+        self.ui.screen.app.push_screen(ModelScreen(self.chat.model_options, self._data_folder, error, aliases), chosen)
 
     def toggle_debug(self) -> None:
         """Open or close the debug panel."""

@@ -11,6 +11,7 @@ import msgspec
 
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.settings import nearest
+from lade_chat.tui.app.keeping import keeper_of
 from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.chat.sampling import NAMES as OPTIONS
 from lade_chat.tui.chat.sampling import current_options, with_option
@@ -50,13 +51,21 @@ def _rename(actions: ChatActions, title: str) -> None:
 
 
 def _system(actions: ChatActions, text: str) -> None:
-    session = actions.chat.conversation
+    session, keeper = actions.chat.conversation, keeper_of(actions.ui.screen)
+    system = session.current.about.system
+    word, _, name = text.partition(" ")
     if not text:
-        system = session.current.about.system
         raise ValueError(f"System prompt: {system}" if system else "There is no system prompt. /system TEXT sets one.")
+    if word == "save" and len(name.split()) == 1:
+        if not system or name in SYSTEM_WORDS:
+            raise ValueError(f"{name} cannot be a name." if system else "There is no system prompt to save.")
+        if keeper.keep_prompt(name, system):
+            actions.ui.hint(f"Saved: /system {name}, or --system {name}, sets this prompt.")
+        return
     off = text.lower() == "off"
-    session.instruct(None if off else text)
-    actions.ui.transcript.note("No system prompt from here on." if off else f"System prompt: {text}")
+    prompt = keeper.preferences.prompts.get(text, text)
+    session.instruct(None if off else prompt)
+    actions.ui.transcript.note("No system prompt from here on." if off else f"System prompt: {prompt}")
 
 
 def _set(actions: ChatActions, argument: str) -> None:
@@ -81,6 +90,7 @@ def _lookahead(actions: ChatActions, argument: str) -> None:
 
 def _model(actions: ChatActions, path: str) -> None:
     if path:
+        path = keeper_of(actions.ui.screen).preferences.aliases.get(path, path)
         actions.chat.load(msgspec.structs.replace(actions.chat.model_options, path=path))
     else:
         actions.open_model()
@@ -109,14 +119,13 @@ def _forget(actions: ChatActions, _argument: str) -> None:
     actions.ui.hint("Forgotten: replies are guessed from this conversation alone until the chat is opened again.")
 
 
+SYSTEM_WORDS = ("off", "save")
+"""What cannot be the name of a system prompt."""
 COMMANDS = [
     SlashCommand("help", "[TOPIC]", "the manual, or a page of it", ChatActions.help, "Help", "help", words=TOPICS),
     SlashCommand("new", "", "begin a new conversation; this one is kept", _new, "New conversation", "new_conversation"),
     SlashCommand(
         "resume", "[ID or words]", "go on with an earlier conversation", _resume, "Conversations", "list_conversations"
-    ),
-    SlashCommand(
-        "sidebar", "", "conversations beside the chat, or not", lambda do, _: do.conversations.toggle_side_bar()
     ),
     SlashCommand("rename", "[TITLE]", "give the conversation a title", _rename),
     SlashCommand("delete", "", "delete it; the list brings it back", lambda do, _: do.conversations.delete()),
@@ -140,14 +149,21 @@ COMMANDS = [
         "export", "[FILE]", "the reply: .html .svg .cast .gif .png", lambda do, name: do.save(name, ".html"), "Export"
     ),
     SlashCommand("save", "[FILE]", "the conversation as .md or .jsonl", lambda do, name: do.save(name, ".md"), "Save"),
-    SlashCommand("model", "[PATH or id]", "open another model", _model, "Open a model", "open_model", takes_path=True),
+    SlashCommand(
+        "model", "[PATH, id or name]", "open another model", _model, "Open a model", "open_model", takes_path=True
+    ),
     SlashCommand("reopen", "", "open the conversation's own model", lambda do, _: do.chat.navigation.reopen_model()),
-    SlashCommand("system", "[TEXT|off]", "show or change the system prompt", _system, words=("off",)),
+    SlashCommand(
+        "system", "[TEXT|NAME|off|save NAME]", "show, change or save the system prompt", _system, words=SYSTEM_WORDS
+    ),
     SlashCommand("set", "[NAME VALUE]", "temperature, seed, max_new_tokens …", _set, words=OPTIONS),
     SlashCommand(
         "settings", "", "what is kept for next time", lambda do, _: do.run("app.settings"), "Settings", "settings"
     ),
     SlashCommand("theme", "[NAME]", "choose the colours of the screen", _theme, words=THEMES),
+    SlashCommand(
+        "sidebar", "", "conversations beside the chat, or not", lambda do, _: do.conversations.toggle_side_bar()
+    ),
     SlashCommand(
         "lookahead",
         "[on|off]",

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
+from lade_chat.tui.app.keeping import keeper_of
 from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.display import ChatWidgets
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.conversations.store_worker import StoreWorker
-from lade_chat.tui.theme.colouring import Colouring
 
 FIRST_SECONDS = 0.5
 """Limit on the first frame's wait for the conversation that it shows; a lookup usually takes some milliseconds."""
@@ -61,7 +59,7 @@ class ConversationActions:
         """Show the conversations beside the chat, or no longer; kept for next time."""
         wanted = not self._ui.side_bar.wanted
         self.show_side_bar(wanted)
-        cast(Colouring, self._ui.screen.app).keep({"sidebar": wanted})
+        keeper_of(self._ui.screen).keep({"sidebar": wanted})
 
     def show_side_bar(self, wanted: bool) -> None:
         """Show the conversations beside the chat where there is room, or no longer."""

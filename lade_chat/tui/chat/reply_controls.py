@@ -80,7 +80,9 @@ class ReplyControls:
         self._publisher.change(paused=paused, pace=pace)
 
     def stop(self) -> None:
-        """End the reply, race or explanation within one step; the partial reply is kept."""
-        if self._publisher.state.is_running and not self._publisher.state.stopping:
+        """End the reply, race or explanation within one step, or a download; the partial reply is kept."""
+        if self._publisher.state.phase is Phase.LOADING:
+            self._send(Stop())  # nothing but a download obeys
+        elif self._publisher.state.is_running and not self._publisher.state.stopping:
             self._send(Stop())
             self._publisher.change(stopping=True)

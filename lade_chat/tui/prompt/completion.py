@@ -64,11 +64,11 @@ def completions(line: str, commands: Sequence[CompletableCommand], *, first_line
         ]
     name, _, argument = line.partition(" ")
     command = next((each for each in commands if first_line and line.startswith(f"/{each.name} ")), None)
-    if command is not None and command.words:
+    if command is not None and command.takes_path and argument.startswith((".", "/", "~")):
+        return _paths(argument, len(name) + 1, mention=False)
+    if command is not None and (command.words or command.takes_path):
         matching = [word for word in command.words if word.startswith(argument) and word != argument]
         return [Completion(len(name) + 1, word) for word in matching]
-    if command is not None and command.takes_path:
-        return _paths(argument, len(name) + 1, mention=False) if argument.startswith((".", "/", "~")) else []
     found = _PATH.search(line)
     return _paths(found[1] if found[1] is not None else found[2] or "", found.start()) if found else []
 

@@ -84,6 +84,10 @@ class Prompt(TextArea, inherit_bindings=False):
     def on_mount(self) -> None:
         bear_legend(self)
 
+    def offer(self, command: str, *words: str) -> None:
+        """Complete a command's argument with these words."""
+        self._commands = [replace(each, words=words) if each.name == command else each for each in self._commands]
+
     def recall_from(self, newest_first: Sequence[str]) -> None:
         """Prepend the questions of earlier conversations to the history."""
         self._history = [*reversed(newest_first), *self._history]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -37,12 +38,15 @@ class ModelScreen(Dialog[ModelOptions | None]):
 
         options: ModelOptions
 
-    def __init__(self, options: ModelOptions, data_folder: Path, error: str = "") -> None:
-        """``data_folder``: where the recent models are remembered."""
+    def __init__(
+        self, options: ModelOptions, data_folder: Path, error: str = "", aliases: Mapping[str, str] | None = None
+    ) -> None:
+        """``data_folder``: where the recent models are remembered. ``aliases``: short names of models."""
         super().__init__()
         self._options = options
         self._data_folder = data_folder
         self._error = error
+        self._aliases = aliases or {}
 
     def compose(self) -> ComposeResult:
         o = self._options
@@ -51,9 +55,9 @@ class ModelScreen(Dialog[ModelOptions | None]):
             dialog.border_subtitle = "Enter loads it · Esc cancels"
             if self._error:
                 yield Static(Content(printable(self._error)), markup=False, classes="error")
-            yield Static("Folder or hub id (empty: the bundled model)", markup=False)
+            yield Static("Folder, hub id or words to search for (empty: the bundled model)", markup=False)
             yield Input(o.path or "", id="path", compact=True)
-            yield ModelList(self._data_folder)
+            yield ModelList(self._data_folder, self._aliases)
             yield Static("Device, as cpu or cuda (empty: the best)", markup=False)
             yield Input(o.device or "", id="device", compact=True)
             yield Static("Precision, as float32 (empty: chosen for you)", markup=False)
@@ -75,16 +79,16 @@ class ModelScreen(Dialog[ModelOptions | None]):
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
-        chosen = self.query_one(ModelList).chosen
-        if chosen is None or self._take(chosen):
+        models = self.query_one(ModelList)
+        if not models.search_if_chosen() and (models.chosen is None or self._take(models.chosen)):
             self._load()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """A click fills the fields in."""
+        """A click fills the fields in, or searches the hub."""
         event.stop()
-        chosen = self.query_one(ModelList).chosen
-        if chosen is not None:
-            self._take(chosen)
+        models = self.query_one(ModelList)
+        if not models.search_if_chosen() and models.chosen is not None:
+            self._take(models.chosen)
 
     def action_move(self, direction: int) -> None:
         models = self.query_one(ModelList)
@@ -108,7 +112,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
     def _load(self) -> None:
         options = msgspec.structs.replace(
             self._options,
-            path=self._value("path"),
+            path=self._aliases.get(self._value("path") or "", self._value("path")),
             device=self._value("device"),
             dtype=self._value("dtype"),
             trust_remote_code=self.query_one("#code", TextCheckbox).value,

@@ -1,8 +1,8 @@
-"""List of known models below the input field, narrowed by its text, selected with Up and Down."""
+"""List of known models below the input field, narrowed by its text, selected with Up and Down; the hub on request."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from textual import work
@@ -11,18 +11,25 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.settings.models import KnownModel, completions, in_folder, in_hub_cache, recent
+from lade_chat.settings.hub_search import HubSearchError, search
+from lade_chat.settings.models import KnownModel, completions, in_folder, in_hub_cache, merged, recent
+
+MIN_SEARCH = 2
+"""Characters of the shortest text that the hub is searched for."""
 
 
 class ModelList(OptionList, can_focus=False):
     """Empty lists take no room. Nothing is highlighted until somebody moves there."""
 
-    def __init__(self, data_folder: Path) -> None:
+    def __init__(self, data_folder: Path, aliases: Mapping[str, str]) -> None:
+        """``aliases``: short names, and the models that they stand for."""
         super().__init__(compact=True, markup=False)
-        self._known: dict[str, KnownModel] = {}
+        self._known = {path: KnownModel(path, f"-m {name}") for name, path in aliases.items()}
         self._shown: list[KnownModel] = []
         self._typed = ""
         self._data_folder = data_folder
+        self._on_hub: dict[str, Sequence[KnownModel] | str] = {}
+        """What the hub was searched for, and what it has: models, or the line to be shown instead."""
 
     def on_mount(self) -> None:
         self._look()
@@ -30,7 +37,8 @@ class ModelList(OptionList, can_focus=False):
     @property
     def chosen(self) -> KnownModel | None:
         """The model or folder that is highlighted."""
-        return self._shown[self.highlighted] if self.highlighted is not None else None
+        place = self.highlighted
+        return self._shown[place] if place is not None and place < len(self._shown) else None
 
     def narrow(self, typed: str) -> None:
         """Show what fits what was typed."""
@@ -45,6 +53,16 @@ class ModelList(OptionList, can_focus=False):
         elif self.highlighted is not None:
             self.action_cursor_up()
 
+    def search_if_chosen(self) -> bool:
+        """Search the hub if the line that offers it is highlighted; False for any other line."""
+        if self.highlighted is None or self.chosen is not None:
+            return False
+        self._on_hub[self._typed] = "Searching the Hugging Face Hub…"
+        self._search(self._typed)
+        self.highlighted = None
+        self._show()
+        return True
+
     @work(thread=True, exclusive=True)
     def _look(self) -> None:
         """In the order in which they are found: the hub's cache may be large."""
@@ -52,24 +70,52 @@ class ModelList(OptionList, can_focus=False):
         self.app.call_from_thread(self._add, in_folder(Path.cwd()))
         self.app.call_from_thread(self._add, in_hub_cache())
 
+    @work(thread=True, exclusive=True, group="hub")
+    def _search(self, words: str) -> None:
+        try:
+            found: Sequence[KnownModel] | str = (
+                search(words) or "The Hugging Face Hub has no such model in safetensors."
+            )
+        except HubSearchError as error:
+            found = str(error)
+        self.app.call_from_thread(self._found, words, found)
+
     def _add(self, models: Iterable[KnownModel]) -> None:
         for model in models:
-            self._known.setdefault(model.path, model)
+            self._known[model.path] = merged(self._known.get(model.path), model)
+        if self.is_attached:
+            self._show()
+
+    def _found(self, words: str, found: Sequence[KnownModel] | str) -> None:
+        self._on_hub[words] = found
         if self.is_attached:
             self._show()
 
     def _show(self) -> None:
-        chosen = self.chosen
-        fitting = [model for model in self._known.values() if self._typed.lower() in model.path.lower()]
-        paths = {model.path for model in fitting}
-        fitting += [model for model in completions(self._typed) if model.path not in paths]
-        self._shown = fitting
+        before, self._shown = self.chosen, self._fitting()
         self.clear_options()
-        self.add_options([Option(_line(model)) for model in fitting])
-        self.display = bool(fitting)
-        self.highlighted = fitting.index(chosen) if chosen in fitting else None
+        self.add_options([*map(_line, self._shown), *self._hub_line()])
+        self.display = self.option_count > 0
+        paths = [model.path for model in self._shown]
+        self.highlighted = paths.index(before.path) if before is not None and before.path in paths else None
+
+    def _fitting(self) -> list[KnownModel]:
+        typed, on_hub = self._typed.lower(), self._on_hub.get(self._typed, ())
+        known = [each for each in self._known.values() if typed in each.path.lower() or f"-m {typed}" in each.about]
+        more = (*completions(self._typed), *(on_hub if not isinstance(on_hub, str) else ()))
+        return list({each.path: each for each in (*known, *more, *known)}.values())
+
+    def _hub_line(self) -> list[Option]:
+        """Offer to search the hub for what was typed, or report on the search."""
+        typed = self._typed.strip()
+        done = self._on_hub.get(self._typed)
+        if isinstance(done, str):
+            return [Option(Content.styled(done, "$text-warning"), disabled=True)]
+        if done is not None or len(typed) < MIN_SEARCH or typed.startswith((".", "/", "~")):
+            return []
+        return [Option(Content.styled(f"search the Hugging Face Hub for “{printable(typed)}”", "$text-accent"))]
 
 
-def _line(model: KnownModel) -> Content:
+def _line(model: KnownModel) -> Option:
     name = printable(model.path) + ("" if model.is_model else "/")
-    return Content.assemble(name, (f"  {model.about}", "$text-muted") if model.about else "")
+    return Option(Content.assemble(name, (f"  {model.about}", "$text-muted") if model.about else ""))

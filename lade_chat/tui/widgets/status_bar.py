@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rich.cells import cell_len
+from rich.filesize import decimal
 from textual.content import Content
 from textual.timer import Timer
 
 from lade_chat.presentation.metrics import Part, fit
 from lade_chat.presentation.stages import PREFILL, STAGES
 from lade_chat.protocol.events import Loading
+from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
 
 HINT_SECONDS = 4.0
@@ -33,7 +35,11 @@ class StatusBar(ExplainedLine):
 
     def show_loading(self, progress: Loading) -> None:
         share = min(progress.done / progress.total, 1.0) if progress.total > 1 else None
-        self._set([Part(0, (STAGES[progress.stage],))], share)
+        stage = STAGES[progress.stage]
+        if progress.stage == "download" and progress.total:
+            bytes_done = f"{stage}: {decimal(progress.done)} of {decimal(progress.total)}"
+            stage = f"{bytes_done} · {keys_of(self).put_into('{stop} cancels')}"
+        self._set([Part(0, (stage,))], share)
 
     def show_reading(self, done: int, total: int) -> None:
         self._set([Part(0, (PREFILL,))], done / total if total else None)

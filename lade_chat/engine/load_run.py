@@ -1,0 +1,62 @@
+"""A load on a thread of its own: progress is reported meanwhile, and a download can be cancelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from threading import Lock, Thread
+
+from lade_chat.engine.job import Job
+from lade_chat.errors import ModelError
+from lade_chat.loading.model import LoadedModel, Report
+from lade_chat.protocol.events import Loading
+from lade_chat.protocol.values import Stage
+
+CANCELLED = "The download was cancelled; what has arrived is kept, and loading the model again goes on from there."
+
+
+class LoadRun:
+    """``progress`` runs it; then ``result`` is the model, or what has gone wrong."""
+
+    def __init__(self, job: Job, load: Callable[[Report], LoadedModel], before_weights: Callable[[], None]) -> None:
+        """``before_weights`` is called, in the thread that loads, before the weights are read."""
+        self._job = job
+        self._load = load
+        self._before_weights = before_weights
+        self._events: SimpleQueue[Loading | LoadedModel | BaseException] = SimpleQueue()
+        self._downloading = self._cancelled = False
+        self._lock = Lock()
+        self.result: LoadedModel | BaseException
+
+    def progress(self) -> Iterator[Loading]:
+        """Load, and yield the progress until there is a result.
+
+        The thread of a cancelled download ends with the next bytes that arrive; nobody waits for them.
+        """
+        self._job.on_download_stop(self._cancel)
+        Thread(target=self._work, name="loading", daemon=True).start()
+        while isinstance(event := self._events.get(), Loading):
+            yield event
+        self.result = event
+
+    def _work(self) -> None:
+        try:
+            self._events.put(self._load(self._report))
+        except BaseException as error:  # raised or reported where the result is read
+            self._events.put(error)
+
+    def _report(self, stage: Stage, done: int, total: int) -> None:
+        with self._lock:
+            self._downloading = stage == "download"
+            self._cancelled |= self._downloading and self._job.download_stopped
+            if self._cancelled:
+                raise ModelError(CANCELLED)
+        if stage == "weights":
+            self._before_weights()
+        self._events.put(Loading(stage, done, total))
+
+    def _cancel(self) -> None:
+        with self._lock:
+            if self._downloading and not self._cancelled:
+                self._cancelled = True
+                self._events.put(ModelError(CANCELLED))

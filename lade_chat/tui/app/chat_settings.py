@@ -1,0 +1,55 @@
+"""The settings as an open chat has them in force, and changes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lade_chat.protocol.values import DecodingOptions
+from lade_chat.settings.kinds import Value, as_text
+from lade_chat.tui.chat.sampling import NAMES as OPTIONS
+from lade_chat.tui.chat.sampling import SAMPLING_FIELDS, with_option
+from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.screens.settings import Changes
+
+
+def values_in_force(screen: ChatScreen, theme: str, colours: str) -> dict[str, str]:
+    """Return each setting's present value, as the settings screen shows it."""
+    chat = screen.chat
+    options, sampling = chat.options, chat.state.sampling
+    values: dict[str, Value | None] = {
+        "theme": theme,
+        "colours": colours,
+        "system": chat.conversation.system,
+        "max_new_tokens": options.max_new_tokens,
+        "lookahead": options.lookahead,
+        "debug": options.debug,
+        "read_ahead": chat.ahead.enabled,
+        "sidebar": screen.side_bar.wanted,
+        "sampling": "greedy" if sampling is None else "model" if sampling.from_model else None,
+    }
+    if sampling is not None:
+        values |= {name: getattr(sampling, name) for name in SAMPLING_FIELDS}
+    return {name: as_text(value).replace("\n", " | ") for name, value in values.items() if value is not None}
+
+
+def apply_changes(screen: ChatScreen, changes: Changes, prompts: Mapping[str, str]) -> None:
+    """Apply changes from the next reply on; the system prompt, or its name, from the next conversation on."""
+    chat = screen.chat
+    options = chat.options
+    # "sampling" comes first, as it replaces the values that the others set.
+    for name in sorted(changes, key=lambda name: name != "sampling"):
+        value = changes[name]
+        if name in OPTIONS:
+            options, _report = with_option(options, name, "" if value is None else as_text(value))
+    if options != chat.options:
+        chat.set_options(options)
+    lookahead = changes.get("lookahead", options.lookahead)
+    if (DecodingOptions().lookahead if lookahead is None else lookahead) is not options.lookahead:
+        chat.controls.toggle_lookahead()
+    if "read_ahead" in changes:
+        chat.ahead.enabled = changes["read_ahead"] is not False
+    if "sidebar" in changes:
+        screen.actions.conversations.show_side_bar(changes["sidebar"] is True)
+    if "system" in changes:
+        system = changes["system"]
+        chat.conversation.system = prompts.get(system, system) if isinstance(system, str) else None

@@ -1,0 +1,26 @@
+"""The application as its actions know it: the one that holds the preferences, and saves them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+from textual.screen import Screen
+
+from lade_chat.settings.kinds import Value
+from lade_chat.settings.preferences import Preferences
+
+
+class Keeper(Protocol):
+    """What cannot be saved is reported on the screen, and False returned."""
+
+    preferences: Preferences
+
+    def keep(self, values: Mapping[str, Value | None]) -> bool: ...
+
+    def keep_prompt(self, name: str, text: str) -> bool: ...
+
+
+def keeper_of(screen: Screen[None]) -> Keeper:
+    """Return the application of a screen."""
+    return cast(Keeper, screen.app)
