@@ -114,7 +114,10 @@ static void *scratch(enum buffer buffer, size_t bytes) {
 /* ---- vectors: any processor ------------------------------------------------------------------------------------ */
 
 #define LANES 16
-#define MAX_VECTORS 16 /* of a head */
+#define MAX_VECTORS 16     /* of a head */
+#define QUERIES_AT_ONCE 16 /* that share keys and values */
+#define ALIGNED __attribute__((aligned(4 * LANES)))
+#define CONST(...) {__VA_ARGS__}
 typedef float vector __attribute__((vector_size(4 * LANES)));
 typedef float unaligned_vector __attribute__((vector_size(4 * LANES), aligned(4)));
 typedef int32_t integers __attribute__((vector_size(4 * LANES)));
@@ -449,53 +452,121 @@ static void activate_all(void *gate, const void *up, long count, const activatio
     }
 }
 
-/* One head of one token: softmax of its products with the visible keys, then the sum of their values. */
-inlined void attend(const transformer *m, const void *query, const void *keys, const void *values, void *out, long cached,
-                    const long *visible, long count, float *scores, enum dtype dtype) {
-    const long D = m->head_size, parts = D / LANES, total = cached + count;
-    vector q[MAX_VECTORS], sum[MAX_VECTORS];
-    for (long i = 0; i < parts; i++) q[i] = loaded(query, i * LANES, dtype) * m->scaling, sum[i] = (vector){0};
-    float largest = -INFINITY, weights = 0;
-    for (long j = 0; j < total; j++) {
-        const long at = (j < cached ? j : visible[j - cached]) * D;
-        vector product = q[0] * loaded(keys, at, dtype);
-        for (long i = 1; i < parts; i++) product += q[i] * loaded(keys, at + i * LANES, dtype);
-        scores[j] = sum_of(product);
-        largest = scores[j] > largest ? scores[j] : largest;
+inlined void widen(const void *rows, float *wide, long count, enum dtype dtype) {
+    for (long at = 0; at < count; at += LANES) *(vector *)(wide + at) = loaded(rows, at, dtype);
+}
+
+inlined vector partial_products(const float *left, const float *right, long D) {
+    vector sum = *(const vector *)left * *(const vector *)right;
+    for (long d = LANES; d < D; d += LANES) sum += *(const vector *)(left + d) * *(const vector *)(right + d);
+    return sum;
+}
+
+/* The sums over the lanes of 16 vectors, each added up as sum_of does. */
+inlined vector sums_of(vector *of) {
+#define HALVE(count, low, high)                                                                                     \
+    for (int i = 0; i < count; i++) of[i] = __builtin_shuffle(of[i], of[i + count], (integers)low) +               \
+                                            __builtin_shuffle(of[i], of[i + count], (integers)high);
+    HALVE(8, CONST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
+          CONST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
+    HALVE(4, CONST(0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27),
+          CONST(4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31))
+    HALVE(2, CONST(0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29),
+          CONST(2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31))
+    HALVE(1, CONST(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
+          CONST(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31))
+    return __builtin_shuffle(of[0], (integers)CONST(0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15));
+#undef HALVE
+}
+
+/* Softmax, but for the division: returns the sum. The scores have room for a whole vector behind the last. */
+inlined float exponentiate(float *scores, long count) {
+    vector largest = (vector){0} - INFINITY, sum = {0};
+    for (long j = count; j % LANES; j++) scores[j] = -INFINITY;
+    for (long j = 0; j < count; j += LANES) {
+        const vector these = *(vector *)(scores + j);
+        largest = choose(these > largest, these, largest);
     }
-    for (long j = total; j % LANES; j++) scores[j] = -INFINITY;
-    for (long j = 0; j < total; j += LANES) *(vector *)(scores + j) = exponential(*(vector *)(scores + j) - largest);
-    for (long j = 0; j < total; j++) {
-        const long at = (j < cached ? j : visible[j - cached]) * D;
-        for (long i = 0; i < parts; i++) sum[i] += scores[j] * loaded(values, at + i * LANES, dtype);
-        weights += scores[j];
+    float most = largest[0];
+    for (long lane = 1; lane < LANES; lane++) most = largest[lane] > most ? largest[lane] : most;
+    for (long j = 0; j < count; j += LANES) {
+        const vector these = *(vector *)(scores + j);
+        *(vector *)(scores + j) = choose(these < -1e30f, (vector){0}, exponential(these - most));
+        sum += *(vector *)(scores + j);
     }
-    for (long i = 0; i < parts; i++)
-        for (long lane = 0; lane < LANES; lane++) write_to(out, i * LANES + lane, sum[i][lane] / weights, dtype);
+    return sum_of(sum);
+}
+
+/* Queries `first` … `last` of those that share a head of keys and values: `shared` for each of the step's tokens.
+ *
+ * The keys that all of them see are read in blocks of 16; the few behind those, and the step's own, one by one. Either
+ * way a query's sums run over its visible keys in their order.
+ */
+inlined void attend(const transformer *m, const layer *l, const void *queries, void *out, long head, long first, long last,
+                    long T, long cached, const uint8_t *visible, enum dtype dtype) {
+    const long D = m->head_size, shared = m->heads / m->kv_heads, blocks = cached - cached % LANES;
+    const long room = (cached + T + 2 * LANES) / LANES * LANES;
+    const void *keys = offset(l->keys, head * m->capacity * D, dtype);
+    const void *values = offset(l->values, head * m->capacity * D, dtype);
+    float *scores = scratch(SCORES, 4 * room * QUERIES_AT_ONCE), block[LANES * MAX_VECTORS * LANES] ALIGNED;
+    float query[QUERIES_AT_ONCE][MAX_VECTORS * LANES] ALIGNED, sums[QUERIES_AT_ONCE][MAX_VECTORS * LANES] ALIGNED;
+    for (long q = first; q < last; q++) {
+        widen(offset(queries, (q / shared * m->heads + head * shared + q % shared) * D, dtype), query[q - first], D, dtype);
+        for (long d = 0; d < D; d++) query[q - first][d] *= m->scaling, sums[q - first][d] = 0;
+    }
+    for (long j = 0; j < blocks; j += LANES) {
+        widen(offset(keys, j * D, dtype), block, LANES * D, dtype);
+        for (long q = 0; q < last - first; q++) {
+            vector products[LANES];
+            for (long lane = 0; lane < LANES; lane++) products[lane] = partial_products(query[q], block + lane * D, D);
+            *(vector *)(scores + q * room + j) = sums_of(products);
+        }
+    }
+    float totals[QUERIES_AT_ONCE];
+    for (long q = 0; q < last - first; q++) {
+        float *of_query = scores + q * room;
+        long count = blocks;
+        for (long j = blocks; j < cached + T; j++)
+            if (j < cached || visible[(q + first) / shared * T + j - cached]) {
+                widen(offset(keys, j * D, dtype), block, D, dtype);
+                of_query[count++] = sum_of(partial_products(query[q], block, D));
+            }
+        totals[q] = exponentiate(of_query, count);
+    }
+    for (long j = 0; j < blocks; j += LANES) {
+        widen(offset(values, j * D, dtype), block, LANES * D, dtype);
+        for (long q = 0; q < last - first; q++)
+            for (long d = 0; d < D; d += LANES) {
+                vector sum = *(vector *)(sums[q] + d);
+                for (long lane = 0; lane < LANES; lane++)
+                    sum += scores[q * room + j + lane] * *(const vector *)(block + lane * D + d);
+                *(vector *)(sums[q] + d) = sum;
+            }
+    }
+    for (long q = 0; q < last - first; q++) {
+        const float *weight = scores + q * room + blocks;
+        for (long j = blocks; j < cached + T; j++)
+            if (j < cached || visible[(q + first) / shared * T + j - cached]) {
+                widen(offset(values, j * D, dtype), block, D, dtype);
+                for (long d = 0; d < D; d += LANES) *(vector *)(sums[q] + d) += *weight * *(vector *)(block + d);
+                weight++;
+            }
+        const long to = ((q + first) / shared * m->heads + head * shared + (q + first) % shared) * D;
+        for (long d = 0; d < D; d++) write_to(out, to + d, sums[q][d] / totals[q], dtype);
+    }
 }
 
 /* queries (T, heads, head_size), rotated; the new keys and values stand in the cache behind the `cached` ones. */
 static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, long T, long cached,
                        const uint8_t *visible) {
-    const enum dtype dtype = m->dtype;
-    const long D = m->head_size, shared = m->heads / m->kv_heads;
-#pragma omp parallel num_threads(m->threads)
-    {
-        float *scores = scratch(SCORES, 4 * (cached + T + LANES) + 8 * T);
-        long *seen = (long *)(scores + (cached + T + LANES) / LANES * LANES);
-#pragma omp for schedule(static) collapse(2)
-        for (long h = 0; h < m->heads; h++)
-            for (long t = 0; t < T; t++) {
-                const long first = h / shared * m->capacity * D, at = (t * m->heads + h) * D;
-                long count = 0;
-                for (long j = 0; j < T; j++)
-                    if (visible[t * T + j]) seen[count++] = cached + j;
-                const void *keys = offset(l->keys, first, dtype), *values = offset(l->values, first, dtype);
-                const void *query = offset(queries, at, dtype);
-                void *to = offset(out, at, dtype);
-                WITH_DTYPE(dtype, attend(m, query, keys, values, to, cached, seen, count, scores, is));
-            }
-    }
+    const long each = T * m->heads / m->kv_heads, groups = (each + QUERIES_AT_ONCE - 1) / QUERIES_AT_ONCE;
+#pragma omp parallel for schedule(dynamic) num_threads(m->threads) collapse(2)
+    for (long head = 0; head < m->kv_heads; head++)
+        for (long group = 0; group < groups; group++) {
+            const long first = group * QUERIES_AT_ONCE;
+            const long last = first + QUERIES_AT_ONCE < each ? first + QUERIES_AT_ONCE : each;
+            WITH_DTYPE(m->dtype, attend(m, l, queries, out, head, first, last, T, cached, visible, is));
+        }
 }
 
 /* Rotate the queries in place; write the rotated keys, and the values, behind the cached ones. */
