@@ -258,12 +258,28 @@ int can_use_tiles(void) {
 TILES(bfloat16_tiles, _tile_dpbf16ps, float)
 TILES(int8_tiles, _tile_dpbssd, int32_t)
 
-static void load_layout(void) {
-    struct __attribute__((packed)) { uint8_t palette, start, unused[14]; uint16_t bytes[16]; uint8_t rows[16]; } layout;
-    memset(&layout, 0, sizeof layout);
-    layout.palette = 1;
-    for (int tile = 0; tile < 8; tile++) layout.bytes[tile] = TILE_BYTES, layout.rows[tile] = TILE;
+typedef struct __attribute__((packed)) {
+    uint8_t palette, start, unused[14];
+    uint16_t bytes[16];
+    uint8_t rows[16];
+} tile_layout;
+
+/* Other libraries load their layout once and rely on it: it is put back. */
+static void load_layout(tile_layout *before) {
+    tile_layout layout = {.palette = 1};
+    for (int tile = 0; tile < 8; tile++) {
+        layout.bytes[tile] = TILE_BYTES;
+        layout.rows[tile] = TILE;
+    }
+    _tile_storeconfig(before);
     _tile_loadconfig(&layout);
+}
+
+static void restore_layout(const tile_layout *before) {
+    if (before->palette)
+        _tile_loadconfig(before);
+    else
+        _tile_release();
 }
 
 /* Four bytes of sixteen rows beside each other, as the right factor wants them; rows that are not there are zeros. */
@@ -307,8 +323,9 @@ inlined void outputs_by_tiles(const linear *by, const activations *a, const char
 #else
 enum { TILE = 16 };
 int can_use_tiles(void) { return 0; }
-static void load_layout(void) {}
-static void _tile_release(void) {}
+typedef char tile_layout;
+static void load_layout(tile_layout *before) { (void)before; }
+static void restore_layout(const tile_layout *before) { (void)before; }
 static void *pack(const uint32_t *rows, long T, long row_words) { return (void)T, (void)row_words, (void *)rows; }
 inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *row_scales,
                               void *out, long first) {
@@ -363,7 +380,8 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     for (int i = 0; i < count; i++) groups[i + 1] = groups[i] + (by[i]->N + step - 1) / step;
 #pragma omp parallel num_threads(a->threads)
     {
-        if (packed) load_layout();
+        tile_layout before;
+        if (packed) load_layout(&before);
 #pragma omp for schedule(static)
         for (long group = 0; group < groups[count]; group++) {
             const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
@@ -377,7 +395,7 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
             else
                 outputs_float32(by[i], a, wide, outs[i], n);
         }
-        if (packed) _tile_release();
+        if (packed) restore_layout(&before);
     }
 }
 
