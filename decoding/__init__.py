@@ -31,7 +31,14 @@ from decoding.lookahead import LookaheadDecoder
 from decoding.planning.cost_probe import measure_step_cost, step_cost, still_holds
 from decoding.planning.step_cost import StepCost
 from decoding.quantization.int8 import quantize
-from decoding.runner import Support, compile_support, lookahead_support, native_support, packed_weight_bytes
+from decoding.runner import (
+    Support,
+    compile_support,
+    lookahead_support,
+    native_support,
+    packed_weight_bytes,
+    trust_weights,
+)
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.stats import GenerationStats
@@ -69,4 +76,5 @@ __all__ = [
     "quantize",
     "step_cost",
     "still_holds",
+    "trust_weights",
 ]

@@ -48,6 +48,7 @@ class ModelRunner:
     Attributes:
         step_costs: seconds of steps, by the ``compiled`` of the session that takes them.
         prefix_factory: makes this model's prefixes, if they are of a special kind; it must not hold the model.
+        weights_trusted: as :func:`trust_weights` sets it.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -56,6 +57,7 @@ class ModelRunner:
         self._state = ModelState()
         self.step_costs: dict[bool | str, StepCost] = {}
         self.prefix_factory: PrefixFactory | None = None
+        self.weights_trusted = False
         self._kernels: LinearKernels | None = None
         self._native: tuple[int, LlamaForward | None] | None = None
         self._native_support: tuple[object, Support] | None = None
@@ -93,7 +95,7 @@ class ModelRunner:
 
     def refresh(self) -> ModelState:
         """Compare the model with its last state. It takes less than a step of plain decoding."""
-        if self._state.update(survey(self.model)):
+        if self._state.update(survey(self.model), with_contents=not self.weights_trusted):
             self.step_costs, self._kernels = {}, None
             self._native = self._native_support = None
             self._supports, self._compiled = [], {}
@@ -246,6 +248,15 @@ def native_support(model: PreTrainedModel) -> Support:
     They do for Llama-like models on a CPU in float32 or bfloat16, int8 or not, where there is a C compiler.
     """
     return runner_of(model).native_support
+
+
+def trust_weights(model: PreTrainedModel) -> None:
+    """Promise that a model's weights are edited only in ways that PyTorch counts, or not at all.
+
+    Otherwise they are read at the start of every text, to find edits through ``.data`` and in inference mode, which
+    takes about as long as a plain step.
+    """
+    runner_of(model).weights_trusted = True
 
 
 def packed_weight_bytes(model: PreTrainedModel) -> int:

@@ -19,7 +19,9 @@ from decoding import (
     Session,
     generate,
     lookahead_support,
+    trust_weights,
 )
+from decoding.runner import runner_of
 from tests.grid import METHODS, said
 from tests.models import CONFIGS, PLAIN_ONLY, VOCABULARY, hf_greedy, random_model, random_prompt
 
@@ -261,3 +263,23 @@ def test_a_patched_class_and_a_hook_of_all_modules_are_noticed(monkeypatch: pyte
         handle.remove()
     assert said(decoder, prompt, session) == patched
     assert patched != hooked
+
+
+def test_trusted_weights_are_not_read_but_counted_edits_are_noticed() -> None:
+    model = random_model("llama")
+    trust_weights(model)
+    runner = runner_of(model)
+    runner.refresh()
+    edition = runner.state.edition
+    runner.refresh()
+    assert runner.state.edition == edition
+    model.lm_head.weight.data[0, 0] += 1
+    runner.refresh()
+    assert runner.state.edition == edition, "edits that PyTorch does not count are the caller's promise"
+    with torch.no_grad():
+        model.lm_head.weight[0, 0] += 1
+    runner.refresh()
+    assert runner.state.edition == edition + 1
+    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.clone())
+    runner.refresh()
+    assert runner.state.edition == edition + 2

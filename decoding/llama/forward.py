@@ -71,6 +71,15 @@ class LlamaForward:
         self.vocabulary: int = self._transformer.head.N
         self._tables: tuple[torch.Tensor, torch.Tensor] | None = None
 
+    @property
+    def depth(self) -> int:
+        """The number of layers."""
+        return len(self._layers)
+
+    def empty_states(self) -> torch.Tensor:
+        """Return the keys, or values, of no tokens, shape (1, heads, 0, head size)."""
+        return torch.empty((1, self._transformer.kv_heads, 0, self._transformer.head_size), dtype=self.dtype)
+
     def layers(self) -> Array[Layer]:
         """Return the layers' addresses, those of a cache still missing."""
         return (Layer * len(self._layers))(*self._layers)

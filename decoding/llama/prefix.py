@@ -20,8 +20,8 @@ from decoding.native.structures import Layer
 
 MAX_TOKENS = 1024
 """Steps over more tokens than this are left to transformers."""
-MAX_PREFILL = 8
-"""A prefill of more tokens than this is too."""
+MAX_PREFILL = 64
+"""A prefill of more tokens than this is too: it is made of products that libraries are good at."""
 _NO_KERNELS = LinearKernels((), {}, 0)
 
 
@@ -62,8 +62,10 @@ class LlamaPrefix(KVPrefix):
     def _in_c(self, token_ids: Sequence[int], visible: Any, depths: Any, read: Sequence[int]) -> torch.Tensor | None:
         """Run a step; None where it has to be left to transformers."""
         cached, forward = self.length, self._forward_in_c()
-        if cached == 0 or forward is None or is_changed_globally():
+        if forward is None or is_changed_globally():
             return None
+        if not self._cache.layers:
+            self._cache.begin(forward.empty_states(), forward.depth)
         layers, capacity = self._bind(forward, cached + len(token_ids))
         positions = cached + np.asarray(depths, dtype=np.int64)
         transformer = forward.transformer(layers, capacity, int(positions.max()) + 1)

@@ -136,6 +136,11 @@ class KVCache(Cache):
         # Layers never written attend to an image, or to another layer's states.
         return min((layer.length for layer in self.layers if layer.is_initialized), default=0)
 
+    def begin(self, states: torch.Tensor, layers: int) -> None:
+        """Make the layers of an empty cache, of the shape and dtype of the states of no tokens."""
+        for index in range(layers):
+            self.update(states, states, index)
+
     def rewind(self, length: int) -> None:
         """Forget all but the first ``length`` tokens, in every layer."""
         for layer in self.layers:

@@ -90,14 +90,24 @@ class ModelState:
         """Return the edition in which a tensor's contents last changed; None for a tensor unknown."""
         return self._editions.get(id(tensor))
 
-    def update(self, seen: Survey) -> bool:
-        """Compare with the model as it is now. Return True if its layout has changed."""
-        fingerprint = fingerprint_of([part for tensor in seen.tensors for part in tensor.parts])
+    def update(self, seen: Survey, *, with_contents: bool = True) -> bool:
+        """Compare with the model as it is now. Return True if its layout has changed.
+
+        Args:
+            with_contents: read all tensors; if not, go by their identities, which edits through ``.data`` leave alone.
+        """
+        parts = [part for tensor in seen.tensors for part in tensor.parts]
         identities = [part for tensor in seen.tensors for part in tensor.identity]
+        fingerprint = fingerprint_of(parts) if with_contents else Fingerprint({}, [])
         with self._lock:
             relaid = seen.layout != self.layout
-            everything = set(range(len(fingerprint.places)))
-            changed = everything if relaid else self._fingerprint.differences(fingerprint)
+            if relaid or len(fingerprint.places) != len(self._fingerprint.places):
+                changed = set(range(len(parts)))
+            elif with_contents:
+                changed = self._fingerprint.differences(fingerprint)
+            else:
+                pairs = zip(identities, self._identities, strict=True)
+                changed = {index for index, (now, before) in enumerate(pairs) if now != before}
             if changed or (seen.layout, seen.structure, seen.settings) != (self.layout, self.structure, self._settings):
                 self.edition += 1
             if changed or identities != self._identities or seen.structure != self.structure:

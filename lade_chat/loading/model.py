@@ -92,6 +92,7 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
 
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
+    from decoding import trust_weights
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
     from lade_chat.loading.precision import choose_device, parse_dtype
     from lade_chat.loading.tokenization import load_tokenizer
@@ -131,6 +132,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         model.to(device)
     notices += [unused, _template_notice(tokenizer), _vocabulary_notice(tokenizer, model)]
 
+    trust_weights(model)
     report("probe", 0, 1)
     _check_numbers(model, tokenizer, what=_what(options))
     supported, reason = _lookahead(model)
