@@ -118,6 +118,7 @@ static void *scratch(enum buffer buffer, size_t bytes) {
 #define QUERIES_AT_ONCE 16 /* that share keys and values */
 #define ALIGNED __attribute__((aligned(4 * LANES)))
 #define CONST(...) {__VA_ARGS__}
+#define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
 typedef float vector __attribute__((vector_size(4 * LANES)));
 typedef float unaligned_vector __attribute__((vector_size(4 * LANES), aligned(4)));
 typedef int32_t integers __attribute__((vector_size(4 * LANES)));
@@ -228,35 +229,65 @@ int can_use_tiles(void) {
     return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
 }
 
-/* The sums of 32 outputs by one or two groups of 16 rows. */
-#define TILES(name, multiply_tiles, kind)                                                                            \
-    inlined void name(const char *weight, const char *packed, int groups, kind sums[4][TILE * TILE], long bytes) {   \
-        _tile_zero(0);                                                                                               \
-        _tile_zero(1);                                                                                               \
-        _tile_zero(2);                                                                                               \
-        _tile_zero(3);                                                                                               \
-        for (long at = 0; at < bytes; at += TILE_BYTES) {                                                            \
-            _tile_loadd(4, weight + at, bytes);                                                                      \
-            _tile_loadd(5, weight + TILE * bytes + at, bytes);                                                       \
-            _tile_loadd(6, packed + TILE * at, TILE_BYTES);                                                          \
-            multiply_tiles(0, 4, 6);                                                                                 \
-            multiply_tiles(1, 5, 6);                                                                                 \
-            if (groups > 1) {                                                                                        \
-                _tile_loadd(7, packed + TILE * (bytes + at), TILE_BYTES);                                            \
-                multiply_tiles(2, 4, 7);                                                                             \
-                multiply_tiles(3, 5, 7);                                                                             \
-            }                                                                                                        \
-        }                                                                                                            \
-        _tile_stored(0, sums[0], TILE_BYTES);                                                                        \
-        _tile_stored(1, sums[1], TILE_BYTES);                                                                        \
-        if (groups > 1) {                                                                                            \
-            _tile_stored(2, sums[2], TILE_BYTES);                                                                    \
-            _tile_stored(3, sums[3], TILE_BYTES);                                                                    \
-        }                                                                                                            \
-    }
+/* The sums of 32 outputs by one or two groups of 16 rows: (outputs, rows), 16 outputs and a group after another. */
+typedef vector tile_sums[4][TILE];
 
-TILES(bfloat16_tiles, _tile_dpbf16ps, float)
-TILES(int8_tiles, _tile_dpbssd, int32_t)
+inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, tile_sums sums, long bytes) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (long at = 0; at < bytes; at += TILE_BYTES) {
+        _tile_loadd(4, weight + at, bytes);
+        _tile_loadd(5, weight + TILE * bytes + at, bytes);
+        _tile_loadd(6, packed + TILE * at, TILE_BYTES);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 5, 6);
+        if (groups > 1) {
+            _tile_loadd(7, packed + TILE * (bytes + at), TILE_BYTES);
+            _tile_dpbf16ps(2, 4, 7);
+            _tile_dpbf16ps(3, 5, 7);
+        }
+    }
+    _tile_stored(0, sums[0], TILE_BYTES);
+    _tile_stored(1, sums[1], TILE_BYTES);
+    if (groups > 1) {
+        _tile_stored(2, sums[2], TILE_BYTES);
+        _tile_stored(3, sums[3], TILE_BYTES);
+    }
+}
+
+/* Each block of INT8_BLOCK bytes of a row has a scale of its own: (blocks, rows), a group after another. */
+inlined void int8_tiles(const char *weight, const char *packed, const float *scales, int groups, tile_sums sums, long bytes) {
+    integers even[TILE], odd[TILE];
+    for (int part = 0; part < 2 * groups; part++) {
+        const char *left = weight + part % 2 * TILE * bytes, *right = packed + part / 2 * TILE * bytes;
+        const vector *scale = (const vector *)(scales + part / 2 * bytes / INT8_BLOCK * TILE);
+        vector of_part[TILE] = {0}; /* in registers */
+        /* Two blocks at a time: one is multiplied while the other is added. */
+        for (long at = 0; at < bytes; at += 2 * TILE_BYTES, scale += 2) {
+            const int both = at + TILE_BYTES < bytes;
+            _tile_zero(0);
+            _tile_loadd(4, left + at, bytes);
+            _tile_loadd(6, right + TILE * at, TILE_BYTES);
+            _tile_dpbssd(0, 4, 6);
+            if (both) {
+                _tile_zero(1);
+                _tile_loadd(5, left + at + TILE_BYTES, bytes);
+                _tile_loadd(7, right + TILE * (at + TILE_BYTES), TILE_BYTES);
+                _tile_dpbssd(1, 5, 7);
+            }
+            _tile_stored(0, even, TILE_BYTES);
+            if (both) _tile_stored(1, odd, TILE_BYTES);
+#pragma GCC unroll 16
+            for (int i = 0; i < TILE; i++) of_part[i] += __builtin_convertvector(even[i], vector) * scale[0];
+            if (!both) break;
+#pragma GCC unroll 16
+            for (int i = 0; i < TILE; i++) of_part[i] += __builtin_convertvector(odd[i], vector) * scale[1];
+        }
+        memcpy(sums[part], of_part, sizeof of_part);
+    }
+}
 
 typedef struct __attribute__((packed)) {
     uint8_t palette, start, unused[14];
@@ -294,28 +325,25 @@ static void *pack(const uint32_t *rows, long T, long row_words) {
     return packed;
 }
 
-/* The outputs n … n + 32, or the last of those, which overlap the ones before. row_scales: of int8 rows, else null. */
-inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *row_scales,
-                              void *out, long first) {
-    union { float wide[4][TILE * TILE]; int32_t whole[4][TILE * TILE]; } sums __attribute__((aligned(64)));
-    const long bytes = by->K * (row_scales ? 1 : 2), T = a->T;
+/* The outputs n … n + 32, or the last of those, which overlap the ones before. scales: of int8 rows, else null. */
+inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, void *out,
+                              long first) {
+    tile_sums sums;
+    const long bytes = by->K * (scales ? 1 : 2), T = a->T;
     const long n = first + 2 * TILE <= by->N ? first : by->N - 2 * TILE;
     const char *weight = (const char *)by->weight + n * bytes;
     for (long t = 0; t < T; t += 2 * TILE) {
         const int groups = T - t > TILE ? 2 : 1;
-        if (row_scales)
-            int8_tiles(weight, packed + t * bytes, groups, sums.whole, bytes);
+        if (scales)
+            int8_tiles(weight, packed + t * bytes, scales + t * bytes / INT8_BLOCK, groups, sums, bytes);
         else
-            bfloat16_tiles(weight, packed + t * bytes, groups, sums.wide, bytes);
+            bfloat16_tiles(weight, packed + t * bytes, groups, sums, bytes);
         for (long j = t; j < T && j < t + 2 * TILE; j++) {
-            const long left = (j - t) / TILE * 2, column = j % TILE;
+            const long group = (j - t) / TILE * 2, column = j % TILE;
             float values[2 * TILE];
-            if (row_scales)
-                for (long i = 0; i < 2 * TILE; i++)
-                    values[i] = (float)sums.whole[left + i / TILE][i % TILE * TILE + column] *
-                                (row_scales[j] * by->scales[n + i]);
-            else
-                for (long i = 0; i < 2 * TILE; i++) values[i] = sums.wide[left + i / TILE][i % TILE * TILE + column];
+            for (long i = 0; i < 2 * TILE; i++) values[i] = sums[group + i / TILE][i % TILE][column];
+            if (scales)
+                for (long i = 0; i < 2 * TILE; i++) values[i] *= by->scales[n + i];
             store(by, a, out, j, first, n + 2 * TILE - first, values + (first - n));
         }
     }
@@ -327,32 +355,37 @@ typedef char tile_layout;
 static void load_layout(tile_layout *before) { (void)before; }
 static void restore_layout(const tile_layout *before) { (void)before; }
 static void *pack(const uint32_t *rows, long T, long row_words) { return (void)T, (void)row_words, (void *)rows; }
-inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *row_scales,
-                              void *out, long first) {
-    (void)by, (void)a, (void)packed, (void)row_scales, (void)out, (void)first;
+inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, void *out,
+                              long first) {
+    (void)by, (void)a, (void)packed, (void)scales, (void)out, (void)first;
 }
 #endif
 
 /* ---- products ------------------------------------------------------------------------------------------------- */
 
-/* Round a row to int8; returns its scale. */
-inlined float quantize(const void *row, int8_t *whole, long K, enum dtype dtype) {
-    float largest = 1e-30f;
+/* Round a row to int8, block by block; an outlier spoils its own block alone. scales: TILE elements apart. */
+inlined void quantize(const void *row, int8_t *whole, float *scales, long K, enum dtype dtype) {
+    for (long at = 0; at < K; at += INT8_BLOCK) {
+        float largest = 1e-30f;
 #pragma omp simd reduction(max : largest)
-    for (long k = 0; k < K; k++) {
-        const float size = fabsf(read_from(row, k, dtype));
-        largest = size > largest ? size : largest;
+        for (long k = at; k < at + INT8_BLOCK; k++) {
+            const float size = fabsf(read_from(row, k, dtype));
+            largest = size > largest ? size : largest;
+        }
+        const float inverse = 127 / largest;
+        for (long k = at; k < at + INT8_BLOCK; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) * inverse);
+        scales[at / INT8_BLOCK * TILE] = largest / 127;
     }
-    const float inverse = 127 / largest;
-    for (long k = 0; k < K; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) * inverse);
-    return largest / 127;
 }
 
+/* Returns the rows; writes the scales as int8_tiles takes them. */
 static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales) {
     int8_t *whole = scratch(WHOLE, a->T * K);
 #pragma omp parallel for schedule(static) num_threads(a->threads) if (a->T > 1)
-    for (long t = 0; t < a->T; t++)
-        WITH_DTYPE(a->dtype, scales[t] = quantize(offset(rows, t * K, is), whole + t * K, K, is));
+    for (long t = 0; t < a->T; t++) {
+        float *of_row = scales + t / TILE * TILE * (K / INT8_BLOCK) + t % TILE;
+        WITH_DTYPE(a->dtype, quantize(offset(rows, t * K, is), whole + t * K, of_row, K, is));
+    }
     return whole;
 }
 
@@ -360,14 +393,14 @@ static const int8_t *quantize_all(const void *rows, const activations *a, long K
 static void multiply_all(const linear *const *by, void *const *outs, int count, const void *rows,
                          const activations *a) {
     const long K = by[0]->K, T = a->T;
-    float *row_scales = 0;
+    float *scales = 0;
     const char *packed = 0;
     const float *wide = rows;
     int tiled = 1;
     for (int i = 0; i < count; i++) tiled &= by[i]->N >= 2 * TILE;
     if (by[0]->scales) {
-        row_scales = scratch(WIDE, 4 * T);
-        packed = pack((const uint32_t *)quantize_all(rows, a, K, row_scales), T, K / 4);
+        scales = scratch(WIDE, 4 * ((T + TILE - 1) / TILE) * TILE * (K / INT8_BLOCK));
+        packed = pack((const uint32_t *)quantize_all(rows, a, K, scales), T, K / 4);
     } else if (tiled && a->tiles && a->dtype == BFLOAT16 && K % 32 == 0) {
         packed = pack(rows, T, K / 2);
     } else if (a->dtype == BFLOAT16) {
@@ -386,8 +419,8 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
         for (long group = 0; group < groups[count]; group++) {
             const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
             const long n = (group - groups[i]) * step;
-            if (packed && row_scales)
-                outputs_by_tiles(by[i], a, packed, row_scales, outs[i], n);
+            if (packed && scales)
+                outputs_by_tiles(by[i], a, packed, scales, outs[i], n);
             else if (packed)
                 outputs_by_tiles(by[i], a, packed, 0, outs[i], n);
             else if (a->dtype == BFLOAT16)
