@@ -96,7 +96,7 @@ def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> Loa
 
 
 def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
-    names = ("device", "dtype", "compiled", "lookahead_workers", "tensor_parallel")
+    names = ("device", "dtype", "compiled", "bit_exact", "lookahead_workers", "tensor_parallel")
     model = {"model": info.name, **{name: getattr(info, name) for name in names}}
     parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
         "steps": report.steps,
@@ -109,7 +109,13 @@ def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
 
 
 def _heading(info: ModelInfo) -> str:
-    parts = [printable(info.name), info.device, info.dtype, *(["compiled"] if info.compiled else [])]
+    parts = [
+        printable(info.name),
+        info.device,
+        info.dtype,
+        *(["compiled"] if info.compiled else []),
+        *(["steps in C"] if info.bit_exact else []),
+    ]
     if info.lookahead_workers > 1:
         parts.append(f"{info.lookahead_workers} processes that share each step, communication not counted")
     if info.tensor_parallel > 1:

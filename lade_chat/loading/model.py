@@ -84,7 +84,7 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
         support = compile_support(loaded.model)
     info = loaded.info
     if support.supported:
-        info = msgspec.structs.replace(info, compiled=True)
+        info = msgspec.structs.replace(info, compiled=True, bit_exact=False)
     else:
         notice = f"Steps are not compiled: {(support.reason or 'not supported').rstrip('.')}."
         info = msgspec.structs.replace(info, notices=(*info.notices, notice))
@@ -92,7 +92,7 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
 
 
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
-    from decoding import trust_weights
+    from decoding import native_support, trust_weights
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
     from lade_chat.loading.precision import choose_device, parse_dtype
     from lade_chat.loading.tokenization import load_tokenizer
@@ -145,6 +145,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         parameters=parameters,
         context_window=context_window(config),
         lookahead_supported=supported,
+        bit_exact=native_support(model).supported,
         notices=tuple(notice for notice in notices if notice),
     )
     return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer))

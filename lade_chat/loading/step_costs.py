@@ -67,8 +67,6 @@ def _key(loaded: LoadedModel) -> str:
     """Everything the cost depends on: the model's shape, device, dtype, threads, torch, and our own implementation."""
     import torch
 
-    from decoding import native_support
-
     return " | ".join(
         (
             digest_of(loaded.model),
@@ -77,7 +75,7 @@ def _key(loaded: LoadedModel) -> str:
             f"{torch.get_num_threads()} threads",
             f"torch {torch.__version__}",
             f"measured {_METHOD_VERSION}",
-            *(["in C"] if native_support(loaded.model).supported else []),
+            *(["in C"] if loaded.info.bit_exact else []),
             *(["compiled"] if loaded.info.compiled else []),
             *([f"split over {loaded.info.tensor_parallel}"] if loaded.info.tensor_parallel > 1 else []),
         )

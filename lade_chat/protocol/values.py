@@ -123,6 +123,8 @@ class ModelInfo(msgspec.Struct, frozen=True):
     """Lines for the user, such as the reason for which lookahead is off."""
     compiled: bool = False
     """Its steps use ``torch.compile``."""
+    bit_exact: bool = False
+    """Its steps run in C: what a token yields does not depend, in one bit, on the tokens beside it in a step."""
     lookahead_workers: int = 1
     """Ranks that share each lookahead step."""
     tensor_parallel: int = 1

@@ -98,6 +98,7 @@ def test_only_full_precision_promises_the_same_text() -> None:
     assert promise("float32") == ("on or off: the same text",)
     assert "only ties" in exactness("float32")[-1]
     assert promise("bfloat16") == exactness("bfloat16")
+    assert promise("bfloat16", bit_exact=True) == promise("float32")
     assert "a near tie may fall otherwise" in exactness("bfloat16")[0]
 
 

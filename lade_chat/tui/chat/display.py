@@ -295,5 +295,5 @@ class ChatDisplay:
             full = f"context {self._statistics.context_used}/{self._statistics.context_window}"
             parts.append(part(3, full, metric="context"))
         if state.model is not None and state.model.lookahead_supported:
-            parts.append(part(1, *promise(state.model.dtype)))
+            parts.append(part(1, *promise(state.model.dtype, bit_exact=state.model.bit_exact)))
         return parts
