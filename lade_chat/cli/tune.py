@@ -109,13 +109,8 @@ def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
 
 
 def _heading(info: ModelInfo) -> str:
-    parts = [
-        printable(info.name),
-        info.device,
-        info.dtype,
-        *(["compiled"] if info.compiled else []),
-        *(["steps in C"] if info.bit_exact else []),
-    ]
+    how = [words for words, so in (("compiled", info.compiled), ("steps in C", info.bit_exact)) if so]
+    parts = [printable(info.name), info.device, info.dtype, *how]
     if info.lookahead_workers > 1:
         parts.append(f"{info.lookahead_workers} processes that share each step, communication not counted")
     if info.tensor_parallel > 1:
