@@ -96,8 +96,8 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
     """Return a model that was found in two places, with what either tells of it."""
     if one is None:
         return other
-    about = one.about if other.about in one.about else other.about if one.about in other.about else None
-    about = f"{one.about}, {other.about}" if about is None else about
+    longer, shorter = sorted((one.about, other.about), key=len, reverse=True)
+    about = longer if shorter in longer else f"{one.about}, {other.about}"
     return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)
 
 

@@ -37,7 +37,7 @@ def wide_row(summary: Summary, width: int, search: str, loaded: str, *, here: bo
     row = Content.assemble(first, " " * (room - cell_len(title) + 2), (about, "dim"))
     if not summary.excerpt:
         return row
-    excerpt = Content(f"  {one_line(summary.excerpt, width - 2)}").stylize("dim")
+    excerpt = Content(f"  {one_line(summary.excerpt, width - 2)}")
     return Content.assemble(row, "\n", excerpt.highlight_regex(found, style=FOUND))
 
 

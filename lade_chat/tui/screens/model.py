@@ -55,7 +55,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
             dialog.border_subtitle = "Enter loads it · Esc cancels"
             if self._error:
                 yield Static(Content(printable(self._error)), markup=False, classes="error")
-            yield Static("Folder, hub id or words to search for (empty: the bundled model)", markup=False)
+            yield Static("Folder, hub id or search words (empty: bundled)", markup=False)
             yield Input(o.path or "", id="path", compact=True)
             yield ModelList(self._data_folder, self._aliases)
             yield Static("Device, as cpu or cuda (empty: the best)", markup=False)

@@ -103,7 +103,10 @@ class ModelList(OptionList, can_focus=False):
         typed, on_hub = self._typed.lower(), self._on_hub.get(self._typed, ())
         known = [each for each in self._known.values() if typed in each.path.lower() or f"-m {typed}" in each.about]
         more = (*completions(self._typed), *(on_hub if not isinstance(on_hub, str) else ()))
-        return list({each.path: each for each in (*known, *more, *known)}.values())
+        fitting: dict[str, KnownModel] = {}
+        for each in (*known, *more):
+            fitting[each.path] = merged(fitting.get(each.path), each)
+        return list(fitting.values())
 
     def _hub_line(self) -> list[Option]:
         """Offer to search the hub for what was typed, or report on the search."""
@@ -118,4 +121,4 @@ class ModelList(OptionList, can_focus=False):
 
 def _line(model: KnownModel) -> Option:
     name = printable(model.path) + ("" if model.is_model else "/")
-    return Option(Content.assemble(name, (f"  {model.about}", "$text-muted") if model.about else ""))
+    return Option(Content.assemble(name, (f"  {model.about}", "$foreground-muted") if model.about else ""))
