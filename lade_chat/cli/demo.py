@@ -1,4 +1,4 @@
-"""``lade-chat demo``: two minutes of the chat that play by themselves, on the screen or into a file."""
+"""``lade-chat demo``: a minute and a half of the chat that plays by itself, on the screen or into a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Script of the demo, about two minutes: a chat, the switch, a race, slow motion."""
+"""Script of the demo, a minute and a half: a chat, the switch, a race, slow motion."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ async def perform(do: Director) -> None:
 async def _chat(do: Director) -> None:
     await do.ask(CODE)
     await do.until_ready()
+    await do.wait(3)
     await do.ask(COUNT)
     await do.until_ready()
     do.say("Tinted tokens were guessed, and then verified: they are what the model writes anyway.")
-    await do.wait(6)
+    await do.wait(7)
 
 
 async def _switch(do: Director) -> None:
@@ -65,7 +66,7 @@ async def _race(do: Director) -> None:
     await do.type(RACED)
     await do.press("ctrl+r")
     await do.until_ready()
-    await do.wait(7)
+    await do.wait(8)
     do.say("E explains the very steps just raced. Each line is what one step wrote.")
     await do.press("e")
     await do.until_ready()

@@ -29,7 +29,8 @@ def _steps(walk: Raced, room: Room) -> list[Content]:
     first = max(0, min(walk.best - 1 - room.height // 2, len(walk.steps) - room.height))
     lines = list[Content]()
     for number, tokens in enumerate(walk.steps[first : first + room.height], start=first + 1):
-        label = (f"{number:>4} {'▸' if number == walk.best else ' '} ", "bold" if number == walk.best else MUTED)
+        is_best = number == walk.best and len(tokens) > 1
+        label = (f"{number:>4} {'▸' if is_best else ' '} ", "bold" if is_best else MUTED)
         cells = [part for token in tokens for part in ((shown(token.text), style_of(token.origin)), (" ", ""))]
         lines.append(Content.assemble(label, *cells).truncate(room.width, ellipsis=True))
     return lines

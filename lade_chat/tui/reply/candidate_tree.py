@@ -33,7 +33,11 @@ class Stage(Enum):
     FADED = auto()
 
 
-_REJECTED = {Stage.PROPOSED: "$foreground 85%", Stage.JUDGED: "$foreground 55% strike", Stage.FADED: "$foreground 25%"}
+_REJECTED = {
+    Stage.PROPOSED: "$foreground 85%",
+    Stage.JUDGED: "$foreground 55% strike",
+    Stage.FADED: "$foreground 45% dim",
+}
 """The style of candidates that are not accepted."""
 
 _Row: TypeAlias = list[tuple[str, str]]
