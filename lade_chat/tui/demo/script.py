@@ -8,7 +8,8 @@ from lade_chat.tui.demo.director import Director
 
 CODE = "Write a Python function that returns the sum of a list."
 COUNT = "Count from 5 to 20."
-SWITCHED = "Count from 8 to 30."
+AGAIN = "Count from 8 to 30."
+SWITCHED = "Count from 4 to 25."
 RACED = "Count from 3 to 30."
 SLOW = "Write a Python function that returns the product of a list."
 SIZES = Sizes(window_size=5, ngram_size=5, guess_set_size=5)
@@ -40,7 +41,11 @@ async def _chat(do: Director) -> None:
     await do.ask(COUNT)
     await do.until_ready()
     do.say("Tinted tokens were guessed, and then verified: they are what the model writes anyway.")
-    await do.wait(7)
+    await do.wait(4)
+    await do.ask(AGAIN)
+    await do.until_ready()
+    do.say("The more a text is like what was said before, the more of it is guessed.")
+    await do.wait(5)
 
 
 async def _switch(do: Director) -> None:
