@@ -1,7 +1,7 @@
 """Makes the README's pictures from the real application: ``python -m assets.pictures``.
 
 The chat and its race as PNG (drawn by Chromium or rsvg-convert; without either the SVG stays), a reply as GIF (drawn by
-Pillow).
+Pillow). The README's animated one is made by ``lade-chat demo --record assets/pictures/demo.gif --theme lade-dark``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lade_chat.protocol.values import ModelOptions
 
 HERE = Path(__file__).parent
 NAMES = (*SCREENS, "reply")
-MOST_BYTES = 600_000
+MOST_BYTES = 1_500_000
 """All the pictures of a folder together: everyone who clones the repository gets them."""
 
 
