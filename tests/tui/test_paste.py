@@ -6,6 +6,7 @@ import asyncio
 import os
 import pty
 import threading
+import tty
 
 import pytest
 from textual._xterm_parser import XTermParser
@@ -73,3 +74,33 @@ async def test_the_driver_hands_on_keys_and_pastes(monkeypatch: pytest.MonkeyPat
         os.close(slave)
     pastes = [event.text for event in told if isinstance(event, Paste)]
     assert pastes == ["one[1m\ntwo"]
+
+
+async def test_a_driver_that_waits_for_a_key_gets_it_and_ends_when_it_is_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.tui.terminal.driver.TICK_SECONDS", 0.001)
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    told: list[Message] = []
+    driver = TerminalDriver.__new__(TerminalDriver)
+    driver._debug = False
+    driver.fileno = slave
+    driver.exit_event = threading.Event()
+    monkeypatch.setattr(driver, "process_message", told.append)
+    monkeypatch.setattr(driver, "_disable_mouse_support", lambda: None)
+    driver._key_thread = threading.Thread(target=driver.run_input_thread, daemon=True)
+    driver._key_thread.start()
+    for count, key in enumerate("ab", start=1):
+        await asyncio.sleep(0.1)  # it is waiting without ticks by now
+        os.write(master, key.encode())
+        for _ in range(500):
+            if len(told) == count:
+                break
+            await asyncio.sleep(0.01)
+    ending = threading.Thread(target=driver.disable_input, daemon=True)
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # only the main thread may
+    ending.start()
+    ending.join(5)
+    assert not driver._key_thread.is_alive()
+    assert [event.character for event in told if isinstance(event, Key)] == ["a", "b"]
+    os.close(master)
+    os.close(slave)

@@ -69,6 +69,7 @@ class Prompt(TextArea, inherit_bindings=False):
             highlight_cursor_line=False,
             placeholder=PLACEHOLDER,
         )
+        self.cursor_blink = False  # else an idle chat draws twice a second
         self.completions: CompletionList | None = None
         """The list that the screen shows for this prompt."""
         self._commands = commands

@@ -16,6 +16,8 @@ from lade_chat.tui.terminal.textual_private import app_of, key_parser
 
 READ_SIZE = 4096
 TICK_SECONDS = 0.1
+RESTLESS_TICKS = 10
+"""Ticks after the last key before waiting without any: a lone Escape is told from a sequence by time."""
 
 
 class TerminalDriver(LinuxDriver):
@@ -26,6 +28,8 @@ class TerminalDriver(LinuxDriver):
     """
 
     _output: Output | None = None
+    _waker: int | None = None
+    """Closed, it ends the wait for a key."""
 
     def start_application_mode(self) -> None:
         app = app_of(self)
@@ -43,6 +47,12 @@ class TerminalDriver(LinuxDriver):
         if self._output is not None:
             self._output.close()
 
+    def disable_input(self) -> None:
+        if self._waker is not None:
+            os.close(self._waker)
+            self._waker = None
+        super().disable_input()
+
     def _read(self) -> bytes:
         try:
             return os.read(self.fileno, READ_SIZE)
@@ -54,11 +64,16 @@ class TerminalDriver(LinuxDriver):
         parser = key_parser(self)
         guard = PasteGuard()
         decoder = getincrementaldecoder("utf-8")("replace")
-        typed_ahead = True
-        with selectors.SelectSelector() as selector:
+        typed_ahead, ticks = True, 0
+        woken, self._waker = os.pipe()
+        with selectors.SelectSelector() as selector, os.fdopen(woken):
             selector.register(self.fileno, selectors.EVENT_READ)
+            selector.register(woken, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                if selector.select(0 if typed_ahead else TICK_SECONDS):
+                wait = 0 if typed_ahead else TICK_SECONDS if ticks < RESTLESS_TICKS else None
+                ready = [key.fd for key, _events in selector.select(wait)]
+                if self.fileno in ready:
+                    ticks = 0
                     if not (data := self._read()):
                         # The terminal is gone, and reading on would only spin.
                         app = app_of(self)
@@ -72,7 +87,7 @@ class TerminalDriver(LinuxDriver):
                         for event in parser.feed(text):
                             self.process_message(event)
                 else:
-                    typed_ahead = False
+                    typed_ahead, ticks = False, ticks + 1
                 for event in parser.tick():
                     self.process_message(event)
 
