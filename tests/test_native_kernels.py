@@ -69,6 +69,24 @@ def test_int8_products_are_sums_of_integers(kernels: NativeKernels, dtype: torch
         assert torch.equal(kernels.product(rows[:count], weight, bias, scales), alone[:count])
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("vocabulary", [5, 255, 256, 4096, 5003])
+def test_the_largest_come_first_and_of_equal_ones_the_first(
+    kernels: NativeKernels, vocabulary: int, dtype: torch.dtype
+) -> None:
+    torch.manual_seed(0)
+    rows = torch.randint(-40, 40, (7, vocabulary)).to(dtype)
+    rows[2] = 1
+    rows[3, 0] = float("nan")
+    rows[4] = float("-inf")
+    for count in (1, 4, 5):
+        values, places = kernels.largest(rows, count)
+        expected, order = rows.float().nan_to_num(float("-inf")).sort(descending=True, stable=True)
+        assert torch.equal(values, expected[:, :count])
+        assert torch.equal(places[expected[:, :count].isfinite()], order[:, :count][expected[:, :count].isfinite()])
+        assert places.max() < vocabulary
+
+
 def test_what_was_compiled_is_kept(build_folder: Path, kernels: NativeKernels) -> None:
     library = compiled_library()
     assert library is not None

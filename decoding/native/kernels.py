@@ -30,10 +30,11 @@ class NativeKernels:
 
     def __init__(self, library: CDLL) -> None:
         self.tiles = bool(library.can_use_tiles())
-        self._multiply, self._run_step = library.multiply, library.run_step
+        self._multiply, self._run_step, self._largest = library.multiply, library.run_step, library.largest
         self._multiply.argtypes = [c_void_p, c_void_p, c_void_p, c_int, c_long, c_int, c_int]
         self._run_step.argtypes = [c_void_p, c_void_p, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
-        self._multiply.restype = self._run_step.restype = None
+        self._largest.argtypes = [c_void_p, c_int, c_long, c_long, c_long, c_void_p, c_void_p, c_int]
+        self._multiply.restype = self._run_step.restype = self._largest.restype = None
 
     def product(
         self,
@@ -83,6 +84,24 @@ class NativeKernels:
             byref(model), hidden.data_ptr(), len(positions), cached, visible.ctypes.data, positions.ctypes.data,
             read.ctypes.data, len(read), logits.data_ptr(),
         )  # fmt: skip
+
+    def largest(self, rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the largest values of each row, the largest first, of equal ones the first, and their places.
+
+        Args:
+            rows: shape (rows, n), contiguous.
+            count: at most n.
+
+        Returns:
+            Values, float32, and places, each of shape (rows, count).
+        """
+        values = torch.empty((len(rows), count))
+        places = torch.empty((len(rows), count), dtype=torch.int64)
+        self._largest(
+            rows.data_ptr(), DTYPES[rows.dtype], *rows.shape, count, values.data_ptr(), places.data_ptr(),
+            torch.get_num_threads(),
+        )  # fmt: skip
+        return values, places
 
     def multiplies_int8(self, outputs: int, width: int) -> bool:
         """Return True if there is a kernel for an int8 weight of this shape."""

@@ -19,6 +19,7 @@ from transformers.generation.logits_process import (
     TopPLogitsWarper,
 )
 
+from decoding.native.kernels import DTYPES, NativeKernels, native_kernels
 from decoding.sampling.gumbel import BLOCK, gumbel, gumbel_bounds
 
 FIRST_BLOCKS = 24
@@ -39,6 +40,8 @@ def largest(rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]
     Returns:
         Values, float32, and places, each of shape (rows, count).
     """
+    if (kernels := _kernels_for(rows)) is not None:
+        return kernels.largest(rows, count)
     rows = rows.float()
     if rows.device.type != "cpu" or _DIRECT * count * BLOCK > rows.shape[-1]:
         values, places = rows.topk(count, dim=-1)
@@ -57,6 +60,8 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
     Args:
         rows: shape (rows, vocabulary).
     """
+    if (kernels := _kernels_for(rows)) is not None:
+        return kernels.largest(rows, 1)[1][:, 0]
     # `generate` compares in float32: a tie there is a tie here.
     rows = rows.float()
     if rows.device.type != "cpu" or rows.shape[-1] < _DIRECT * BLOCK:
@@ -64,6 +69,12 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
     blocks = _in_blocks(rows)
     chosen = blocks.amax(-1).argmax(-1)
     return chosen * BLOCK + blocks[torch.arange(len(rows)), chosen].argmax(-1)
+
+
+def _kernels_for(rows: torch.Tensor) -> NativeKernels | None:
+    """Return the kernels in C if they take these rows."""
+    known = rows.device.type == "cpu" and rows.dtype in DTYPES and rows.is_contiguous()
+    return native_kernels() if known else None
 
 
 def _in_blocks(rows: torch.Tensor) -> torch.Tensor:
