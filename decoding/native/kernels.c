@@ -116,6 +116,7 @@ static void *scratch(enum buffer buffer, size_t bytes) {
 #define LANES 16
 #define MAX_VECTORS 16     /* of a head */
 #define QUERIES_AT_ONCE 16 /* that share keys and values */
+#define SMALL 16384 /* elements not worth a second thread */
 #define ALIGNED __attribute__((aligned(4 * LANES)))
 #define CONST(...) {__VA_ARGS__}
 #define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
@@ -259,31 +260,26 @@ inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, 
 
 /* Each block of INT8_BLOCK bytes of a row has a scale of its own: (blocks, rows), a group after another. */
 inlined void int8_tiles(const char *weight, const char *packed, const float *scales, int groups, tile_sums sums, long bytes) {
-    integers even[TILE], odd[TILE];
+    enum { AT_ONCE = 8 };
+    integers whole[AT_ONCE][TILE];
     for (int part = 0; part < 2 * groups; part++) {
         const char *left = weight + part % 2 * TILE * bytes, *right = packed + part / 2 * TILE * bytes;
         const vector *scale = (const vector *)(scales + part / 2 * bytes / INT8_BLOCK * TILE);
         vector of_part[TILE] = {0}; /* in registers */
-        /* Two blocks at a time: one is multiplied while the other is added. */
-        for (long at = 0; at < bytes; at += 2 * TILE_BYTES, scale += 2) {
-            const int both = at + TILE_BYTES < bytes;
-            _tile_zero(0);
-            _tile_loadd(4, left + at, bytes);
-            _tile_loadd(6, right + TILE * at, TILE_BYTES);
-            _tile_dpbssd(0, 4, 6);
-            if (both) {
-                _tile_zero(1);
-                _tile_loadd(5, left + at + TILE_BYTES, bytes);
-                _tile_loadd(7, right + TILE * (at + TILE_BYTES), TILE_BYTES);
-                _tile_dpbssd(1, 5, 7);
+        /* Some blocks at a time: what a tile has just stored can be loaded only once it has reached the cache. */
+        for (long at = 0; at < bytes; at += AT_ONCE * TILE_BYTES) {
+            const long end = at + AT_ONCE * TILE_BYTES < bytes ? at + AT_ONCE * TILE_BYTES : bytes;
+            integers(*into)[TILE] = whole;
+            for (long here = at; here < end; here += TILE_BYTES, into++) {
+                _tile_zero(0);
+                _tile_loadd(4, left + here, bytes);
+                _tile_loadd(6, right + TILE * here, TILE_BYTES);
+                _tile_dpbssd(0, 4, 6);
+                _tile_stored(0, *into, TILE_BYTES);
             }
-            _tile_stored(0, even, TILE_BYTES);
-            if (both) _tile_stored(1, odd, TILE_BYTES);
+            for (into = whole; into < whole + (end - at) / TILE_BYTES; into++, scale++)
 #pragma GCC unroll 16
-            for (int i = 0; i < TILE; i++) of_part[i] += __builtin_convertvector(even[i], vector) * scale[0];
-            if (!both) break;
-#pragma GCC unroll 16
-            for (int i = 0; i < TILE; i++) of_part[i] += __builtin_convertvector(odd[i], vector) * scale[1];
+                for (int i = 0; i < TILE; i++) of_part[i] += __builtin_convertvector((*into)[i], vector) * *scale;
         }
         memcpy(sums[part], of_part, sizeof of_part);
     }
@@ -381,7 +377,7 @@ inlined void quantize(const void *row, int8_t *whole, float *scales, long K, enu
 /* Returns the rows; writes the scales as int8_tiles takes them. */
 static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales) {
     int8_t *whole = scratch(WHOLE, a->T * K);
-#pragma omp parallel for schedule(static) num_threads(a->threads) if (a->T > 1)
+#pragma omp parallel for schedule(static) num_threads(a->threads) if (a->T * K > SMALL)
     for (long t = 0; t < a->T; t++) {
         float *of_row = scales + t / TILE * TILE * (K / INT8_BLOCK) + t % TILE;
         WITH_DTYPE(a->dtype, quantize(offset(rows, t * K, is), whole + t * K, of_row, K, is));
@@ -411,11 +407,13 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     const long step = packed ? 2 * TILE : 4;
     long groups[4] = {0};
     for (int i = 0; i < count; i++) groups[i + 1] = groups[i] + (by[i]->N + step - 1) / step;
-#pragma omp parallel num_threads(a->threads)
+    /* Small parts, so that a thread that is held up leaves the rest to the others; small products take one thread. */
+    const long part = groups[count] / (8 * a->threads) + 1;
+#pragma omp parallel num_threads(a->threads) if (groups[count] * step * K > SMALL)
     {
         tile_layout before;
         if (packed) load_layout(&before);
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, part)
         for (long group = 0; group < groups[count]; group++) {
             const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
             const long n = (group - groups[i]) * step;
@@ -496,7 +494,7 @@ inlined void activate(void *restrict gate, const void *restrict up, long count, 
 
 static void activate_all(void *gate, const void *up, long count, const activations *a) {
     const long part = 1024;
-#pragma omp parallel for schedule(static) num_threads(a->threads)
+#pragma omp parallel for schedule(dynamic) num_threads(a->threads) if (count > SMALL)
     for (long at = 0; at < count; at += part) {
         const long some = count - at < part ? count - at : part;
         WITH_DTYPE(a->dtype, activate(offset(gate, at, is), offset(up, at, is), some, is));
@@ -611,7 +609,7 @@ inlined void attend(const transformer *m, const layer *l, const void *queries, v
 static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, long T, long cached,
                        const uint8_t *visible) {
     const long each = T * m->heads / m->kv_heads, groups = (each + QUERIES_AT_ONCE - 1) / QUERIES_AT_ONCE;
-#pragma omp parallel for schedule(dynamic) num_threads(m->threads) collapse(2)
+#pragma omp parallel for schedule(dynamic) num_threads(m->threads) collapse(2) if (each * cached * m->head_size > SMALL)
     for (long head = 0; head < m->kv_heads; head++)
         for (long group = 0; group < groups; group++) {
             const long first = group * QUERIES_AT_ONCE;
@@ -709,7 +707,7 @@ inlined void largest_of_row(const void *row, long V, long count, float *values, 
 
 /* The `count` largest of each row (V), the largest first, of equal ones the first. values, places (T, count). */
 void largest(const void *rows, int dtype, long T, long V, long count, float *values, long *places, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads) if (T * V > 65536)
+#pragma omp parallel for schedule(static) num_threads(threads) if (T * V > 4 * SMALL)
     for (long t = 0; t < T; t++)
         WITH_DTYPE(dtype, largest_of_row(offset(rows, t * V, is), V, count, values + t * count, places + t * count, is));
 }
