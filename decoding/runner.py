@@ -59,7 +59,7 @@ class ModelRunner:
         self.prefix_factory: PrefixFactory | None = None
         self.weights_trusted = False
         self._kernels: LinearKernels | None = None
-        self._native: tuple[int, LlamaForward | None] | None = None
+        self._native: tuple[int, LlamaForward] | None = None
         self._native_support: tuple[object, Support] | None = None
         self._supports: list[tuple[object, Support]] = []
         self._compiled: dict[str, CompiledForward] = {}
@@ -90,8 +90,9 @@ class ModelRunner:
 
     @property
     def packed_bytes(self) -> int:
-        """The memory that prepacked copies of weights take."""
-        return 0 if self._kernels is None else self._kernels.packed_bytes
+        """The memory that copies of weights take, for steps over several tokens."""
+        packed = 0 if self._kernels is None else self._kernels.packed_bytes
+        return packed + (0 if self._native is None else self._native[1].copied_bytes)
 
     def refresh(self) -> ModelState:
         """Compare the model with its last state. It takes less than a step of plain decoding."""
@@ -130,6 +131,7 @@ class ModelRunner:
             reason = why_not_native(self.model, self.capabilities)
             if reason is None and kernels is not None:
                 forward = LlamaForward(self.model, kernels)
+                self._native = self.state.revision, forward
                 if not gives_the_same(self.model, self.capabilities, forward):
                     reason = "its steps in C give it other logits"
             self._native_support = structure, Support(reason is None, reason)
@@ -138,9 +140,10 @@ class ModelRunner:
     def native_forward(self) -> LlamaForward | None:
         """Return the forward pass in C, with the weights as of the last refresh; None if the model has none."""
         revision, kernels = self.state.revision, native_kernels()
+        if kernels is None or not self.native_support.supported:
+            return None
         if self._native is None or self._native[0] != revision:
-            supported = kernels is not None and self.native_support.supported
-            self._native = revision, LlamaForward(self.model, kernels) if supported and kernels else None
+            self._native = revision, LlamaForward(self.model, kernels)
         return self._native[1]
 
     def compiled_forward(self, backend: str = DEFAULT_BACKEND) -> CompiledForward:

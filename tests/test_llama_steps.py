@@ -18,6 +18,8 @@ from decoding import (
     LookaheadDecoder,
     SamplingConfig,
     Session,
+    native_support,
+    packed_weight_bytes,
     quantize,
 )
 from decoding.llama.prefix import LlamaPrefix
@@ -56,7 +58,7 @@ CONFIGS: dict[str, Callable[[], hf.PretrainedConfig]] = {
     "qwen2": lambda: hf.Qwen2Config(**SIZES | {"head_dim": 32}),
     "qwen3": lambda: hf.Qwen3Config(**SIZES | {"num_key_value_heads": 4}),
 }
-PRECISIONS = ("float32", "bfloat16", "int8")
+PRECISIONS = ("float32", "float32 of bfloat16", "bfloat16", "int8")
 DECODERS: dict[str, Callable[[Any], Decoder]] = {
     "fixed": lambda model: LookaheadDecoder(model, LookaheadConfig(5, 4, 5)),
     "automatic": lambda model: budgeted(model, NEARLY_FREE),
@@ -77,7 +79,10 @@ def model_of(family: str, precision: str = "float32", *, few: bool = False) -> A
     kind.generation_config.eos_token_id = None
     if few:  # so few likely tokens that candidates are accepted
         kind.lm_head.weight.data[12:] *= 0.01
-    kind.to(torch.float32 if precision == "float32" else torch.bfloat16)
+    if precision != "float32":
+        kind.to(torch.bfloat16)
+    if precision.startswith("float32"):
+        kind.to(torch.float32)
     if precision == "int8":
         quantize(kind)
     return kind
@@ -99,7 +104,7 @@ def test_a_text_has_the_logits_that_transformers_gives_it(family: str, precision
     for index in range(len(text) - 5, len(text)):
         logits = prefix.next_logits([text[index]]).double()
         distance = (logits - expected[index]).norm() / expected[index].norm()
-        assert distance < {"float32": 1e-5, "bfloat16": 0.03, "int8": 0.1}[precision]
+        assert distance < {"float32": 1e-5, "float32 of bfloat16": 1e-5, "bfloat16": 0.03, "int8": 0.1}[precision]
 
 
 @pytest.mark.parametrize("method", DECODERS)
@@ -114,6 +119,18 @@ def test_on_and_off_are_the_same_bit_for_bit(family: str, precision: str, method
         assert tokens_of(steps) == expected
         assert len(steps) < 48 or method == "jacobi", "no candidate was accepted"
         assert torch.equal(plain.prefix.next_logits([5]), other.prefix.next_logits([5]))
+
+
+def test_weights_that_are_exact_in_bfloat16_are_copied_in_it() -> None:
+    copied = model_of("llama", "float32 of bfloat16")
+    assert native_support(copied).supported
+    assert (
+        0
+        < packed_weight_bytes(copied)
+        == 2 * sum(layer.weight.numel() for layer in copied.modules() if isinstance(layer, torch.nn.Linear))
+    )
+    assert packed_weight_bytes(model_of("llama", "float32")) == 0
+    assert packed_weight_bytes(model_of("llama", "bfloat16")) == 0
 
 
 def test_a_text_outgrows_the_buffers_and_copies_are_independent() -> None:

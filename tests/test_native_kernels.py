@@ -81,7 +81,9 @@ def test_the_largest_come_first_and_of_equal_ones_the_first(
     rows[4] = float("-inf")
     for count in (1, 4, 5):
         values, places = kernels.largest(rows, count)
-        expected, order = rows.float().nan_to_num(float("-inf"), neginf=float("-inf")).sort(descending=True, stable=True)
+        expected, order = (
+            rows.float().nan_to_num(float("-inf"), neginf=float("-inf")).sort(descending=True, stable=True)
+        )
         assert torch.equal(values, expected[:, :count])
         assert torch.equal(places[expected[:, :count].isfinite()], order[:, :count][expected[:, :count].isfinite()])
         assert places.max() < vocabulary

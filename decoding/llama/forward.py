@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ctypes import Array
 from typing import Any
 
+import psutil
 import torch
 from torch import nn
 from transformers import PreTrainedModel
@@ -27,6 +28,10 @@ MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
 MAX_HEAD_SIZE, HEAD_MULTIPLE = 256, 16
 POSITIONS = 1024
 """Rotary tables grow by this many positions, or by half of their size if that is more."""
+COPY_SHARE = 0.25
+"""The share of free memory that copies in bfloat16 may take."""
+SPLIT_ROWS = 4096
+"""Rows of a weight compared at a time: a whole vocabulary's would take as much memory again."""
 _PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
 
 
@@ -36,6 +41,7 @@ class LlamaForward:
     Attributes:
         dtype: of the activations.
         is_int8: True if weights of some layers are int8.
+        copied_bytes: the memory of copies in bfloat16, made of float32 weights that lose nothing by it: half is read.
         vocabulary: the number of logits.
     """
 
@@ -51,7 +57,8 @@ class LlamaForward:
         self._embedding = model.get_input_embeddings()
         # Keeps the memory alive that addresses refer to, even if the model's own tensors are replaced.
         self._held: list[torch.Tensor] = []
-        self.is_int8 = False
+        self.copied_bytes, self.is_int8 = 0, False
+        self._narrow = self.dtype == torch.float32 and _fits_bfloat16(model)
         self._layers = [self._layer(layer) for layer in inner.layers]
         attention = inner.layers[0].self_attn
         self._transformer = Transformer(
@@ -122,11 +129,14 @@ class LlamaForward:
         )
 
     def _linear(self, layer: Any) -> Linear:
-        scales = layer.scales if isinstance(layer, Int8Linear) else None
+        scales, weight = layer.scales if isinstance(layer, Int8Linear) else None, layer.weight.detach()
+        if self._narrow and scales is None:
+            weight = weight.bfloat16()
+            self.copied_bytes += weight.nbytes
         bias = None if layer.bias is None else layer.bias.detach().to(self.dtype)
-        self._held += [tensor for tensor in (layer.weight.detach(), bias, scales) if tensor is not None]
+        self._held += [tensor for tensor in (weight, bias, scales) if tensor is not None]
         self.is_int8 |= scales is not None
-        return linear(layer.weight, bias, scales)
+        return linear(weight, bias, scales, narrow=weight.dtype == torch.bfloat16 != self.dtype)
 
     def _address(self, norm: Any) -> int | None:
         if norm is None:
@@ -157,6 +167,17 @@ def why_not_native(model: PreTrainedModel, capabilities: ModelCapabilities) -> s
     if head_size % HEAD_MULTIPLE or head_size > MAX_HEAD_SIZE:
         return f"its attention heads are {head_size} wide"
     return None
+
+
+def _fits_bfloat16(model: PreTrainedModel) -> bool:
+    """Return True if all float32 weights, as of a checkpoint in bfloat16, are exact in it, and copies have room."""
+    weights = {id(layer.weight): layer.weight.detach() for layer in model.modules() if type(layer) is nn.Linear}
+    room = COPY_SHARE * psutil.virtual_memory().available
+    if 2 * sum(weight.numel() for weight in weights.values()) > room:
+        return False
+    return all(
+        torch.equal(part, part.bfloat16().float()) for weight in weights.values() for part in weight.split(SPLIT_ROWS)
+    )
 
 
 def _is_known(module: nn.Module, dtype: torch.dtype, kernels: NativeKernels) -> bool:

@@ -23,6 +23,7 @@ typedef struct {
     const float *scales; /* of the weight's rows if these are int8; null if they have the dtype of the activations */
     const void *bias;    /* (N), in the dtype of the activations; may be null */
     long N, K;
+    int narrow; /* the weight is in bfloat16 and the activations in float32, exactly as if both were */
 } linear;
 
 typedef struct {
@@ -158,14 +159,14 @@ inlined vector exponential(vector x) {
 
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
-                   int outputs) {
+                   int outputs, enum dtype dtype) {
     const long K = by->K, whole = K - K % LANES;
     vector sums[4][8];
     memset(sums, 0, sizeof sums);
     for (long k = 0; k < whole; k += LANES) {
         vector of_weight[4];
 #pragma GCC unroll 4
-        for (int j = 0; j < outputs; j++) of_weight[j] = loaded(by->weight, (n + j) * K + k, a->dtype);
+        for (int j = 0; j < outputs; j++) of_weight[j] = loaded(by->weight, (n + j) * K + k, dtype);
 #pragma GCC unroll 8
         for (int i = 0; i < count; i++) {
             const vector of_row = loaded(rows, (t + i) * K + k, FLOAT32);
@@ -178,41 +179,29 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
         for (int j = 0; j < outputs; j++) {
             values[j] = sum_of(sums[j][i]);
             for (long k = whole; k < K; k++)
-                values[j] += rows[(t + i) * K + k] * read_from(by->weight, (n + j) * K + k, a->dtype);
+                values[j] += rows[(t + i) * K + k] * read_from(by->weight, (n + j) * K + k, dtype);
         }
         store(by, a, out, t + i, n, outputs, values);
     }
 }
 
-inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, void *out, long n) {
+inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, void *out, long n,
+                                enum dtype dtype) {
     const long T = a->T;
     long t = 0;
     if (n + 4 > by->N) {
         for (; n < by->N; n++)
-            for (t = 0; t < T; t++) block(by, a, rows, out, t, n, 1, 1);
+            for (t = 0; t < T; t++) block(by, a, rows, out, t, n, 1, 1, dtype);
         return;
     }
     /* Eight rows take two outputs at a time: more sums than that do not fit into registers. */
     for (; t + 8 <= T; t += 8) {
-        block(by, a, rows, out, t, n, 8, 2);
-        block(by, a, rows, out, t, n + 2, 8, 2);
+        block(by, a, rows, out, t, n, 8, 2, dtype);
+        block(by, a, rows, out, t, n + 2, 8, 2, dtype);
     }
-    for (; t + 4 <= T; t += 4) block(by, a, rows, out, t, n, 4, 4);
-    for (; t + 2 <= T; t += 2) block(by, a, rows, out, t, n, 2, 4);
-    if (t < T) block(by, a, rows, out, t, n, 1, 4);
-}
-
-/* Two functions, so that the dtype is a constant in the loops. */
-static void outputs_float32(const linear *by, const activations *a, const float *rows, void *out, long n) {
-    activations of = *a;
-    of.dtype = FLOAT32;
-    outputs_by_vectors(by, &of, rows, out, n);
-}
-
-static void outputs_bfloat16(const linear *by, const activations *a, const float *rows, void *out, long n) {
-    activations of = *a;
-    of.dtype = BFLOAT16;
-    outputs_by_vectors(by, &of, rows, out, n);
+    for (; t + 4 <= T; t += 4) block(by, a, rows, out, t, n, 4, 4, dtype);
+    for (; t + 2 <= T; t += 2) block(by, a, rows, out, t, n, 2, 4, dtype);
+    if (t < T) block(by, a, rows, out, t, n, 1, 4, dtype);
 }
 
 /* ---- matrix tiles: the weight is the left factor as it lies, the rows, packed, are the right one ----------------- */
@@ -233,7 +222,8 @@ int can_use_tiles(void) {
 /* The sums of 32 outputs by one or two groups of 16 rows: (outputs, rows), 16 outputs and a group after another. */
 typedef vector tile_sums[4][TILE];
 
-inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, tile_sums sums, long bytes) {
+inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, tile_sums sums, long bytes, int terms,
+                            long term_bytes) {
     _tile_zero(0);
     _tile_zero(1);
     _tile_zero(2);
@@ -241,13 +231,16 @@ inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, 
     for (long at = 0; at < bytes; at += TILE_BYTES) {
         _tile_loadd(4, weight + at, bytes);
         _tile_loadd(5, weight + TILE * bytes + at, bytes);
-        _tile_loadd(6, packed + TILE * at, TILE_BYTES);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 5, 6);
-        if (groups > 1) {
-            _tile_loadd(7, packed + TILE * (bytes + at), TILE_BYTES);
-            _tile_dpbf16ps(2, 4, 7);
-            _tile_dpbf16ps(3, 5, 7);
+        for (int term = 0; term < terms; term++) {
+            const char *of_term = packed + term * term_bytes + TILE * at;
+            _tile_loadd(6, of_term, TILE_BYTES);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_dpbf16ps(1, 5, 6);
+            if (groups > 1) {
+                _tile_loadd(7, of_term + TILE * bytes, TILE_BYTES);
+                _tile_dpbf16ps(2, 4, 7);
+                _tile_dpbf16ps(3, 5, 7);
+            }
         }
     }
     _tile_stored(0, sums[0], TILE_BYTES);
@@ -316,20 +309,18 @@ static void restore_layout(const tile_layout *before) {
 }
 
 /* Four bytes of sixteen rows beside each other, as the right factor wants them; rows that are not there are zeros. */
-static void *pack(const uint32_t *rows, long T, long row_words) {
+static void pack(const uint32_t *rows, long T, long row_words, uint32_t *packed) {
     const long groups = (T + TILE - 1) / TILE;
-    uint32_t *packed = scratch(PACKED, 4 * groups * TILE * row_words);
     if (T % TILE) memset(packed + (groups - 1) * TILE * row_words, 0, 4 * TILE * row_words);
     for (long t = 0; t < T; t++) {
         uint32_t *column = packed + t / TILE * TILE * row_words + t % TILE;
         for (long word = 0; word < row_words; word++) column[word * TILE] = rows[t * row_words + word];
     }
-    return packed;
 }
 
 /* The outputs n … n + 32, or the last of those, which overlap the ones before. scales: of int8 rows, else null. */
-inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, void *out,
-                              long first) {
+inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, int terms,
+                              void *out, long first) {
     tile_sums sums;
     const long bytes = by->K * (scales ? 1 : 2), T = a->T;
     const long n = first + 2 * TILE <= by->N ? first : by->N - 2 * TILE;
@@ -339,7 +330,7 @@ inlined void outputs_by_tiles(const linear *by, const activations *a, const char
         if (scales)
             int8_tiles(weight, packed + t * bytes, scales + t * bytes / INT8_BLOCK, groups, sums, bytes);
         else
-            bfloat16_tiles(weight, packed + t * bytes, groups, sums, bytes);
+            bfloat16_tiles(weight, packed + t * bytes, groups, sums, bytes, terms, (T + TILE - 1) / TILE * TILE * bytes);
         for (long j = t; j < T && j < t + 2 * TILE; j++) {
             const long group = (j - t) / TILE * 2, column = j % TILE;
             float values[2 * TILE];
@@ -356,10 +347,12 @@ int can_use_tiles(void) { return 0; }
 typedef char tile_layout;
 static void load_layout(tile_layout *before) { (void)before; }
 static void restore_layout(const tile_layout *before) { (void)before; }
-static void *pack(const uint32_t *rows, long T, long row_words) { return (void)T, (void)row_words, (void *)rows; }
-inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, void *out,
-                              long first) {
-    (void)by, (void)a, (void)packed, (void)scales, (void)out, (void)first;
+static void pack(const uint32_t *rows, long T, long row_words, uint32_t *packed) {
+    (void)rows, (void)T, (void)row_words, (void)packed;
+}
+inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, int terms,
+                              void *out, long first) {
+    (void)by, (void)a, (void)packed, (void)scales, (void)terms, (void)out, (void)first;
 }
 #endif
 
@@ -391,26 +384,55 @@ static const int8_t *quantize_all(const void *rows, const activations *a, long K
     return whole;
 }
 
+/* Split float32 into the sum of three bfloat16, whose products with bfloat16 are exact; `apart` elements apart. */
+static void split(const float *rows, bfloat16 *terms, long count, long apart) {
+    for (long at = 0; at < count; at++) {
+        const bfloat16 high = narrowed(rows[at]);
+        const float rest = rows[at] - widened(high);
+        const bfloat16 middle = narrowed(rest);
+        terms[at] = high;
+        terms[at + apart] = middle;
+        terms[at + 2 * apart] = narrowed(rest - widened(middle));
+    }
+}
+
+/* The rows as tiles take them: int8 (with scales), bfloat16, or the three terms of float32. Null if vectors are to. */
+static const char *packed_rows(const linear *by, const void *rows, const activations *a, float **scales, int terms) {
+    const long K = by->K, T = a->T, padded = (T + TILE - 1) / TILE * TILE;
+    char *packed = scratch(PACKED, padded * K * 2 * terms);
+    const void *narrow = rows;
+    if (by->scales) {
+        *scales = scratch(WIDE, 4 * padded * (K / INT8_BLOCK));
+        pack((const uint32_t *)quantize_all(rows, a, K, *scales), T, K / 4, (uint32_t *)packed);
+        return packed;
+    }
+    if (terms > 1) {
+        bfloat16 *split_rows = scratch(WHOLE, 2 * terms * T * K);
+        split(rows, split_rows, T * K, T * K);
+        narrow = split_rows;
+    }
+    for (int term = 0; term < terms; term++)
+        pack((const uint32_t *)narrow + term * T * K / 2, T, K / 2, (uint32_t *)packed + term * padded * K / 2);
+    return packed;
+}
+
 /* Several products of the same rows, each into its own place. */
 static void multiply_all(const linear *const *by, void *const *outs, int count, const void *rows,
                          const activations *a) {
     const long K = by[0]->K, T = a->T;
-    float *scales = 0;
-    const char *packed = 0;
-    const float *wide = rows;
-    int tiled = 1;
+    const enum dtype weight_dtype = by[0]->narrow ? BFLOAT16 : a->dtype;
+    const int terms = by[0]->narrow ? 3 : 1;
+    int tiled = a->tiles && (by[0]->scales || (weight_dtype == BFLOAT16 && K % 32 == 0));
     for (int i = 0; i < count; i++) tiled &= by[i]->N >= 2 * TILE;
-    if (by[0]->scales) {
-        scales = scratch(WIDE, 4 * ((T + TILE - 1) / TILE) * TILE * (K / INT8_BLOCK));
-        packed = pack((const uint32_t *)quantize_all(rows, a, K, scales), T, K / 4);
-    } else if (tiled && a->tiles && a->dtype == BFLOAT16 && K % 32 == 0) {
-        packed = pack(rows, T, K / 2);
-    } else if (a->dtype == BFLOAT16) {
+    float *scales = 0;
+    const char *packed = tiled ? packed_rows(by[0], rows, a, &scales, terms) : 0;
+    const float *wide = rows;
+    if (!tiled && a->dtype == BFLOAT16) {
         float *copy = scratch(WIDE, 4 * T * K);
         for (long at = 0; at < T * K; at++) copy[at] = widened(((const bfloat16 *)rows)[at]);
         wide = copy;
     }
-    const long step = packed ? 2 * TILE : 4;
+    const long step = tiled ? 2 * TILE : 4;
     long groups[4] = {0};
     for (int i = 0; i < count; i++) groups[i + 1] = groups[i] + (by[i]->N + step - 1) / step;
     /* Small parts, so that a thread that is held up leaves the rest to the others; small products take one thread. */
@@ -418,21 +440,23 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
 #pragma omp parallel num_threads(a->threads) if (groups[count] * step * K > SMALL)
     {
         tile_layout before;
-        if (packed) load_layout(&before);
+        if (tiled) load_layout(&before);
 #pragma omp for schedule(dynamic, part)
         for (long group = 0; group < groups[count]; group++) {
             const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
             const long n = (group - groups[i]) * step;
-            if (packed && scales)
-                outputs_by_tiles(by[i], a, packed, scales, outs[i], n);
-            else if (packed)
-                outputs_by_tiles(by[i], a, packed, 0, outs[i], n);
-            else if (a->dtype == BFLOAT16)
-                outputs_bfloat16(by[i], a, wide, outs[i], n);
+            if (scales)
+                outputs_by_tiles(by[i], a, packed, scales, 1, outs[i], n);
+            else if (tiled && terms > 1)
+                outputs_by_tiles(by[i], a, packed, 0, 3, outs[i], n);
+            else if (tiled)
+                outputs_by_tiles(by[i], a, packed, 0, 1, outs[i], n);
+            else if (weight_dtype == BFLOAT16)
+                outputs_by_vectors(by[i], a, wide, outs[i], n, BFLOAT16);
             else
-                outputs_float32(by[i], a, wide, outs[i], n);
+                outputs_by_vectors(by[i], a, wide, outs[i], n, FLOAT32);
         }
-        if (packed) restore_layout(&before);
+        if (tiled) restore_layout(&before);
     }
 }
 

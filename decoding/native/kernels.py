@@ -108,10 +108,16 @@ class NativeKernels:
         return self.tiles and outputs >= INT8_OUTPUTS and width % INT8_WIDTH == 0
 
 
-def linear(weight: torch.Tensor, bias: torch.Tensor | None, scales: torch.Tensor | None = None) -> Linear:
-    """Return the addresses of a linear layer's tensors, which the caller keeps alive."""
+def linear(
+    weight: torch.Tensor, bias: torch.Tensor | None, scales: torch.Tensor | None = None, *, narrow: bool = False
+) -> Linear:
+    """Return the addresses of a linear layer's tensors, which the caller keeps alive.
+
+    Args:
+        narrow: the weight is in bfloat16 although the activations are in float32.
+    """
     addresses = (None if tensor is None else tensor.data_ptr() for tensor in (weight, scales, bias))
-    return Linear(*addresses, *weight.shape)
+    return Linear(*addresses, *weight.shape, narrow)
 
 
 @lru_cache(maxsize=1)

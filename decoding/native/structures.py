@@ -8,7 +8,14 @@ from ctypes import POINTER, Structure, c_float, c_int, c_long, c_void_p
 class Linear(Structure):
     """A linear layer: addresses of its weight (N, K), int8 scales (N,) or None, and bias (N,) or None."""
 
-    _fields_ = (("weight", c_void_p), ("scales", c_void_p), ("bias", c_void_p), ("N", c_long), ("K", c_long))
+    _fields_ = (
+        ("weight", c_void_p),
+        ("scales", c_void_p),
+        ("bias", c_void_p),
+        ("N", c_long),
+        ("K", c_long),
+        ("narrow", c_int),
+    )
 
 
 class Layer(Structure):
