@@ -24,7 +24,7 @@ def test_the_screen_stays_svg_where_nothing_draws_it(tmp_path: Path, monkeypatch
 def test_pictures_that_weigh_too_much_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "old.png").write_bytes(bytes(pictures.MOST_BYTES))
     assert pictures.main(["reply", "--to", str(tmp_path), "--engine", ENGINE]) == 1
-    assert "more than 600 kB" in capsys.readouterr().err
+    assert f"more than {pictures.MOST_BYTES / 1000:.0f} kB" in capsys.readouterr().err
 
 
 def test_what_draws_gets_the_picture_with_its_spaces(tmp_path: Path) -> None:
