@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -46,6 +44,9 @@ def demo(
     columns, rows = _size(size)
     if record is None:
         require_terminal("demo", "; lade-chat demo --record demo.cast writes a file")
+    import asyncio
+    from tempfile import TemporaryDirectory
+
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.export.film import check_film, write_film
     from lade_chat.loading.checkpoint import check_files

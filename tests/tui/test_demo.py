@@ -65,7 +65,13 @@ async def test_it_plays_to_its_end_and_all_of_it_can_be_recorded(
     app = DemoApp(engine, ModelOptions(), Store(tmp_path), recorder=recorder, tempo=0)
     await app.run_async(headless=True, size=SIZE)
     assert not app.trouble
-    assert [command.paused for command in engine.sent if isinstance(command, Reply)] == [False, False, False, True, True]
+    assert [command.paused for command in engine.sent if isinstance(command, Reply)] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert engine.sent_of(SetLookahead) == [SetLookahead(False), SetLookahead(True)]
     (raced,), (explained,) = engine.sent_of(Compare), engine.sent_of(Explain)
     assert explained == Explain(raced.messages, raced=True)
