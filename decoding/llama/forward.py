@@ -8,13 +8,14 @@ step says, bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ctypes import Array
 from typing import Any
 
 import psutil
 import torch
 from torch import nn
+from torch.nn import functional
 from transformers import PreTrainedModel
 
 from decoding.model.capabilities import ModelCapabilities
@@ -91,33 +92,39 @@ class LlamaForward:
         """Return the layers' addresses, those of a cache still missing."""
         return (Layer * len(self._layers))(*self._layers)
 
-    def transformer(self, layers: Array[Layer], capacity: int, positions: int) -> Transformer:
+    def transformer(self, layers: Array[Layer], capacity: int) -> Transformer:
         """Return the model with these layers.
 
         Args:
             layers: with the addresses of a cache.
             capacity: the tokens that the cache has room for.
-            positions: the number of positions that rotary tables are needed for.
         """
         transformer = Transformer.from_buffer_copy(self._transformer)
         transformer.layer, transformer.capacity = layers, capacity
-        transformer.threads = torch.get_num_threads()
-        transformer.cos, transformer.sin = (table.data_ptr() for table in self._rotary_tables(positions))
         return transformer
 
-    def embeddings(self, token_ids: torch.Tensor) -> torch.Tensor:
+    def prepare(self, transformer: Transformer, positions: int) -> None:
+        """Set what may change from step to step: rotary tables for so many positions, and the number of threads."""
+        transformer.threads = torch.get_num_threads()
+        transformer.cos, transformer.sin = self._rotary_tables(positions)
+
+    def embeddings(self, token_ids: Sequence[int]) -> torch.Tensor:
         """Return the tokens' embeddings, shape (T, width), as a tensor of their own."""
-        embedded: torch.Tensor = self._embedding(token_ids)
+        ids = torch.tensor(token_ids)
+        if type(self._embedding) is nn.Embedding:
+            return functional.embedding(ids, self._embedding.weight)  # a module's call takes longer
+        embedded: torch.Tensor = self._embedding(ids)
         return embedded.contiguous()
 
-    def _rotary_tables(self, positions: int) -> tuple[torch.Tensor, torch.Tensor]:
-        known = 0 if self._tables is None else self._tables[0].shape[0]
-        if self._tables is None or known < positions:
+    def _rotary_tables(self, positions: int) -> tuple[int, int]:
+        """Return the addresses of tables of cosines and sines."""
+        if self._tables is None or self._tables[0].shape[0] < positions:
             count = positions + max(POSITIONS, positions // 2)
             dummy = torch.empty(1, 1, 1, dtype=self.dtype)
             cos, sin = self._rotary(dummy, torch.arange(count)[None])
             self._tables = cos[0].to(self.dtype).contiguous(), sin[0].to(self.dtype).contiguous()
-        return self._tables
+        cos, sin = self._tables
+        return cos.data_ptr(), sin.data_ptr()
 
     def _layer(self, layer: Any) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from ctypes import Array
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
 from decoding.model.linear_kernels import LinearKernels, is_changed_globally
 from decoding.model.prefix import KVPrefix
-from decoding.native.structures import Layer
+from decoding.native.structures import Transformer
 
 MAX_TOKENS = 1024
 """Steps over more tokens than this are left to transformers."""
@@ -41,7 +41,7 @@ class LlamaPrefix(KVPrefix):
         """
         super().__init__(model, capabilities, lambda: _NO_KERNELS, cache)
         self._forward_in_c = forward
-        self._bound: tuple[LlamaForward, torch.Tensor, Array[Layer]] | None = None
+        self._bound: tuple[LlamaForward, torch.Tensor, Transformer] | None = None
 
     def copy(self) -> LlamaPrefix:
         return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self._cache.copy())
@@ -58,6 +58,16 @@ class LlamaPrefix(KVPrefix):
         logits = self._in_c(inputs.token_ids, inputs.visible, inputs.depths, inputs.logit_rows)
         return super().branch_logits(inputs) if logits is None else logits
 
+    def keep(self, base: int, offsets: Sequence[int]) -> None:
+        in_place, forward = [*range(len(offsets))], self._forward_in_c()
+        if forward is None or [*offsets] == in_place or any(a >= b for a, b in pairwise(offsets)):
+            super().keep(base, offsets)
+            return
+        # Rising offsets: no token is overwritten before it has been moved.
+        places = base + np.asarray(offsets, dtype=np.int64)
+        forward.kernels.move_tokens(self._bind(forward, self.length), places, base)
+        self._cache.rewind(base + len(offsets))
+
     @torch.inference_mode()
     def _in_c(self, token_ids: Sequence[int], visible: Any, depths: Any, read: Sequence[int]) -> torch.Tensor | None:
         """Run a step; None where it has to be left to transformers."""
@@ -66,28 +76,29 @@ class LlamaPrefix(KVPrefix):
             return None
         if not self._cache.layers:
             self._cache.begin(forward.empty_states(), forward.depth)
-        layers, capacity = self._bind(forward, cached + len(token_ids))
+        transformer = self._bind(forward, cached + len(token_ids))
         positions = cached + np.asarray(depths, dtype=np.int64)
-        transformer = forward.transformer(layers, capacity, int(positions.max()) + 1)
+        forward.prepare(transformer, cached + len(token_ids))
         logits = torch.empty((len(read), forward.vocabulary), dtype=forward.dtype)
         forward.kernels.step(
-            transformer, forward.embeddings(torch.tensor(token_ids)), cached, np.ascontiguousarray(visible), positions,
+            transformer, forward.embeddings(token_ids), cached, np.ascontiguousarray(visible), positions,
             np.asarray(read, dtype=np.int64), logits,
         )  # fmt: skip
         for layer in self._cache.layers:
             layer.resize(cached + len(token_ids))
         return logits
 
-    def _bind(self, forward: LlamaForward, tokens: int) -> tuple[Array[Layer], int]:
-        """Return the layers with the addresses of the cache, which then has room for so many tokens."""
-        buffers = [layer.reserve(tokens) for layer in self._cache.layers]
-        first = buffers[0][0]
+    def _bind(self, forward: LlamaForward, tokens: int) -> Transformer:
+        """Return the model with the addresses of the cache, which then has room for so many tokens."""
+        first, _ = self._cache.layers[0].reserve(tokens)
+        # All layers grow at once, so that the first tells of all.
         if self._bound is None or self._bound[0] is not forward or self._bound[1] is not first:
             layers = forward.layers()
-            for layer, (keys, values) in zip(layers, buffers, strict=True):
+            for layer, buffers in zip(layers, self._cache.layers, strict=True):
+                keys, values = buffers.reserve(tokens)
                 layer.keys, layer.values = keys.data_ptr(), values.data_ptr()
-            self._bound = forward, first, layers
-        return self._bound[2], first.shape[-2]
+            self._bound = forward, first, forward.transformer(layers, first.shape[-2])
+        return self._bound[2]
 
 
 _COUNTED = np.arange(MAX_PREFILL, dtype=np.int64)

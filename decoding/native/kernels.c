@@ -705,9 +705,21 @@ void run_step(const transformer *m, void *hidden, long T, long cached, const uin
     multiply_one(&m->head, logits, normed, &of_head);
 }
 
+/* Move tokens of the cache to consecutive places from `to` on. from (count): rising, none before its new place. */
+void move_tokens(const transformer *m, const long *from, long count, long to) {
+    const long bytes = m->head_size * (m->dtype == BFLOAT16 ? 2 : 4);
+    for (long i = 0; i < m->layers; i++)
+        for (long head = 0; head < m->kv_heads; head++)
+            for (long j = 0; j < count; j++) {
+                const long old = (head * m->capacity + from[j]) * bytes, new = (head * m->capacity + to + j) * bytes;
+                memmove((char *)m->layer[i].keys + new, (const char *)m->layer[i].keys + old, bytes);
+                memmove((char *)m->layer[i].values + new, (const char *)m->layer[i].values + old, bytes);
+            }
+}
+
 /* ---- the largest logits ---------------------------------------------------------------------------------------- */
 
-#define CHUNK (16 * LANES)
+#define CHUNK (4 * LANES)
 
 inlined float largest_of(const void *row, long at, enum dtype dtype) {
     vector most = (vector){0} - INFINITY; /* what is not a number is never larger */

@@ -31,10 +31,13 @@ class NativeKernels:
     def __init__(self, library: CDLL) -> None:
         self.tiles = bool(library.can_use_tiles())
         self._multiply, self._run_step, self._largest = library.multiply, library.run_step, library.largest
+        self._move_tokens = library.move_tokens
+        self._move_tokens.argtypes = [c_void_p, c_void_p, c_long, c_long]
         self._multiply.argtypes = [c_void_p, c_void_p, c_void_p, c_int, c_long, c_int, c_int]
         self._run_step.argtypes = [c_void_p, c_void_p, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
         self._largest.argtypes = [c_void_p, c_int, c_long, c_long, c_long, c_void_p, c_void_p, c_int]
-        self._multiply.restype = self._run_step.restype = self._largest.restype = None
+        for function in (self._multiply, self._run_step, self._largest, self._move_tokens):
+            function.restype = None
 
     def product(
         self,
@@ -81,9 +84,13 @@ class NativeKernels:
             logits: where these are written, shape (len(read), vocabulary), contiguous.
         """
         self._run_step(
-            byref(model), hidden.data_ptr(), len(positions), cached, visible.ctypes.data, positions.ctypes.data,
-            read.ctypes.data, len(read), logits.data_ptr(),
+            byref(model), hidden.data_ptr(), len(positions), cached, _address(visible), _address(positions),
+            _address(read), len(read), logits.data_ptr(),
         )  # fmt: skip
+
+    def move_tokens(self, model: Transformer, places: npt.NDArray[np.int64], to: int) -> None:
+        """Move tokens of the cache to consecutive places from ``to`` on; the places rise, none before its new one."""
+        self._move_tokens(byref(model), _address(places), len(places), to)
 
     def largest(self, rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the largest values of each row, the largest first, of equal ones the first, and their places.
@@ -106,6 +113,12 @@ class NativeKernels:
     def multiplies_int8(self, outputs: int, width: int) -> bool:
         """Return True if there is a kernel for an int8 weight of this shape."""
         return self.tiles and outputs >= INT8_OUTPUTS and width % INT8_WIDTH == 0
+
+
+def _address(array: npt.NDArray[np.generic]) -> int:
+    """Return the address of a contiguous array; `array.ctypes` takes longer."""
+    address: int = array.__array_interface__["data"][0]
+    return address
 
 
 def linear(
