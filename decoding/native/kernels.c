@@ -114,8 +114,14 @@ static void *scratch(enum buffer buffer, size_t bytes) {
 
 /* ---- vectors: any processor ------------------------------------------------------------------------------------ */
 
+#ifdef __AVX512F__
 #define LANES 16
-#define MAX_VECTORS 16     /* of a head */
+#define ROWS_AT_ONCE 8 /* by two outputs: as many sums as fit into registers */
+#else
+#define LANES 8
+#define ROWS_AT_ONCE 4
+#endif
+#define MAX_VECTORS (256 / LANES) /* of a head */
 #define QUERIES_AT_ONCE 16 /* that share keys and values */
 #define SMALL 16384 /* elements not worth a second thread */
 #define ALIGNED __attribute__((aligned(4 * LANES)))
@@ -132,10 +138,16 @@ inlined vector loaded(const void *from, long at, enum dtype dtype) {
     return (vector)(__builtin_convertvector(*(const halves *)((const bfloat16 *)from + at), words) << 16);
 }
 
+/* The sum of the lanes: halves are added until two lanes are left. */
 inlined float sum_of(vector of) {
+#if LANES == 16
     of += __builtin_shuffle(of, (integers){8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7});
     of += __builtin_shuffle(of, (integers){4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11});
     of += __builtin_shuffle(of, (integers){2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13});
+#else
+    of += __builtin_shuffle(of, (integers){4, 5, 6, 7, 0, 1, 2, 3});
+    of += __builtin_shuffle(of, (integers){2, 3, 0, 1, 6, 7, 4, 5});
+#endif
     return of[0] + of[1];
 }
 
@@ -194,12 +206,11 @@ inlined void outputs_by_vectors(const linear *by, const activations *a, const fl
             for (t = 0; t < T; t++) block(by, a, rows, out, t, n, 1, 1, dtype);
         return;
     }
-    /* Eight rows take two outputs at a time: more sums than that do not fit into registers. */
-    for (; t + 8 <= T; t += 8) {
-        block(by, a, rows, out, t, n, 8, 2, dtype);
-        block(by, a, rows, out, t, n + 2, 8, 2, dtype);
+    for (; t + ROWS_AT_ONCE <= T; t += ROWS_AT_ONCE) {
+        block(by, a, rows, out, t, n, ROWS_AT_ONCE, 2, dtype);
+        block(by, a, rows, out, t, n + 2, ROWS_AT_ONCE, 2, dtype);
     }
-    for (; t + 4 <= T; t += 4) block(by, a, rows, out, t, n, 4, 4, dtype);
+    for (; ROWS_AT_ONCE > 4 && t + 4 <= T; t += 4) block(by, a, rows, out, t, n, 4, 4, dtype);
     for (; t + 2 <= T; t += 2) block(by, a, rows, out, t, n, 2, 4, dtype);
     if (t < T) block(by, a, rows, out, t, n, 1, 4, dtype);
 }
@@ -541,11 +552,13 @@ inlined vector partial_products(const float *left, const float *right, long D) {
     return sum;
 }
 
-/* The sums over the lanes of 16 vectors, each added up as sum_of does. */
+/* The sums over the lanes of as many vectors, each added up as sum_of does. */
 inlined vector sums_of(vector *of) {
-#define HALVE(count, low, high)                                                                                     \
-    for (int i = 0; i < count; i++) of[i] = __builtin_shuffle(of[i], of[i + count], (integers)low) +               \
-                                            __builtin_shuffle(of[i], of[i + count], (integers)high);
+#define HALVE(count, low, high)                                                                                      \
+    for (int i = 0; i < count; i++)                                                                                  \
+        of[i] = __builtin_shuffle(of[i], of[i + count], (integers)low) +                                             \
+                __builtin_shuffle(of[i], of[i + count], (integers)high);
+#if LANES == 16
     HALVE(8, CONST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
           CONST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
     HALVE(4, CONST(0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27),
@@ -555,6 +568,12 @@ inlined vector sums_of(vector *of) {
     HALVE(1, CONST(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
           CONST(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31))
     return __builtin_shuffle(of[0], (integers)CONST(0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15));
+#else
+    HALVE(4, CONST(0, 1, 2, 3, 8, 9, 10, 11), CONST(4, 5, 6, 7, 12, 13, 14, 15))
+    HALVE(2, CONST(0, 1, 4, 5, 8, 9, 12, 13), CONST(2, 3, 6, 7, 10, 11, 14, 15))
+    HALVE(1, CONST(0, 2, 4, 6, 8, 10, 12, 14), CONST(1, 3, 5, 7, 9, 11, 13, 15))
+    return __builtin_shuffle(of[0], (integers)CONST(0, 4, 2, 6, 1, 5, 3, 7));
+#endif
 #undef HALVE
 }
 
@@ -578,7 +597,7 @@ inlined float exponentiate(float *scores, long count) {
 
 /* Queries `first` … `last` of those that share a head of keys and values: `shared` for each of the step's tokens.
  *
- * The keys that all of them see are read in blocks of 16; the few behind those, and the step's own, one by one. Either
+ * The keys that all of them see are read in blocks; the few behind those, and the step's own, one by one. Either
  * way a query's sums run over its visible keys in their order.
  */
 inlined void attend(const transformer *m, const layer *l, const void *queries, void *out, long head, long first, long last,
@@ -719,7 +738,7 @@ void move_tokens(const transformer *m, const long *from, long count, long to) {
 
 /* ---- the largest logits ---------------------------------------------------------------------------------------- */
 
-#define CHUNK (4 * LANES)
+#define CHUNK 64
 
 inlined float largest_of(const void *row, long at, enum dtype dtype) {
     vector most = (vector){0} - INFINITY; /* what is not a number is never larger */
