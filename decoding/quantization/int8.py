@@ -22,6 +22,7 @@ METHODS = ("int8",)
 MAX_INT8 = 127
 NARROW_MAX = 64
 """Largest weight on processors without VNNI, whose kernels add two products of 8 bits in 16: 2 · 255 · 64 < 2¹⁵."""
+_ROWS_AT_ONCE = 2048
 _TINY = 1e-30
 """Least scale of a row, so that a row of zeros is not divided by zero."""
 
@@ -44,11 +45,9 @@ class Int8Linear(nn.Module):
         self.weight: torch.Tensor | None
         self.scales: torch.Tensor
         self.out_features, self.in_features = weight.shape
-        native, weight = native_kernels(), weight.detach().float()
+        native = native_kernels()
         self._native = native if native is not None and native.multiplies_int8(*weight.shape) else None
-        largest = MAX_INT8 if self._native else max_weight()
-        scales = torch.linalg.vector_norm(weight, torch.inf, dim=1).clamp_min_(_TINY).div_(largest)
-        integers = (weight / scales[:, None]).round_().to(torch.int8)
+        integers, scales = _rounded(weight.detach(), MAX_INT8 if self._native else max_weight())
         self._packed, self._shared = None if self._native else pack_int8(integers, scales), shared
         self.register_buffer("weight", integers if self._native else None)
         self.register_buffer("scales", scales)
@@ -86,6 +85,18 @@ class Int8Linear(nn.Module):
 
 
 _NOT_SAVED = "a model quantised to int8 is not saved: save the original, and quantise it once loaded"
+
+
+def _rounded(weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return a weight, shape (out, in), in int8 up to ``largest``, and the scale of each of its rows, shape (out,)."""
+    integers, scales = torch.empty(weight.shape, dtype=torch.int8), torch.empty(len(weight))
+    # Some rows at a time: a whole vocabulary's in float32 would be the largest thing in memory.
+    for first in range(0, len(weight), _ROWS_AT_ONCE):
+        rows = slice(first, first + _ROWS_AT_ONCE)
+        part = weight[rows].float()
+        scales[rows] = torch.linalg.vector_norm(part, torch.inf, dim=1).clamp_min_(_TINY).div_(largest)
+        integers[rows] = (part / scales[rows, None]).round_()
+    return integers, scales
 
 
 class RowEmbedding(nn.Module):
