@@ -46,7 +46,7 @@ def test_the_wheel_holds_every_source_style_and_prompt(wheel: zipfile.ZipFile) -
     sources = {
         path.relative_to(ROOT).as_posix()
         for package in ("decoding", "lade_chat")
-        for pattern in ("*.py", "*.tcss", "*.txt")
+        for pattern in ("*.py", "*.tcss", "*.txt", "*.c", "*.h")
         for path in (ROOT / package).rglob(pattern)
     }
     assert sources <= set(wheel.namelist())

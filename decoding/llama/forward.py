@@ -25,7 +25,7 @@ from decoding.native.structures import Layer, Linear, Transformer
 from decoding.quantization.int8 import Int8Linear
 
 MODEL_TYPES = ("llama", "mistral", "qwen2", "qwen3")
-"""Model types of transformers whose forward pass is the one of kernels.c, but for the sizes."""
+"""Model types of transformers whose forward pass is the one of `run_step` in C, but for the sizes."""
 MAX_HEAD_SIZE, HEAD_MULTIPLE = 256, 16
 POSITIONS = 1024
 """Rotary tables grow by this many positions, or by half of their size if that is more."""

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from platformdirs import user_cache_path
 
-SOURCE = Path(__file__).with_name("kernels.c")
+FOLDER = Path(__file__).with_name("c")
 FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp", "-fPIC", "-shared")
 SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
@@ -34,7 +34,7 @@ def compiled_library() -> Path | None:
             library.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with TemporaryDirectory(dir=library.parent) as folder:
                 built = Path(folder, library.name)
-                command = [compiler, *FLAGS, "-o", str(built), str(SOURCE), "-lm"]
+                command = [compiler, *FLAGS, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
                 subprocess.run(command, check=True, capture_output=True, timeout=COMPILE_SECONDS)
                 built.replace(library)  # whole or not at all: another process may be looking
     except (OSError, subprocess.SubprocessError):
@@ -47,4 +47,5 @@ def _fingerprint(compiler: str) -> str:
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     processor = {line for line in lines if line.startswith(("model name", "flags", "Features", "CPU part"))}
     built_from = (*FLAGS, compiler, str(os.stat(compiler).st_mtime_ns), *sorted(processor))
-    return hashlib.sha256(SOURCE.read_bytes() + "\n".join(built_from).encode()).hexdigest()[:16]
+    sources = b"".join(path.read_bytes() for path in sorted(FOLDER.iterdir()))
+    return hashlib.sha256(sources + "\n".join(built_from).encode()).hexdigest()[:16]

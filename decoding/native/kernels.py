@@ -1,4 +1,4 @@
-"""NativeKernels: the C kernels of kernels.c, called with tensors."""
+"""NativeKernels: the kernels in C, called with tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from decoding.native.build import compiled_library
 from decoding.native.structures import Linear, Transformer
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
-"""The dtypes of activations, as kernels.c numbers them."""
+"""The dtypes of activations, as they are numbered in C."""
 INT8_WIDTH, INT8_OUTPUTS = 64, 32
 """An int8 weight's in-features are a multiple of the first, and its out-features at least the second."""
 

@@ -1,4 +1,4 @@
-"""The structures of kernels.c, for ctypes."""
+"""The structures of c/types.h, for ctypes."""
 
 from __future__ import annotations
 

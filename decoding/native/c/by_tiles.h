@@ -1,0 +1,161 @@
+/* Products by matrix tiles (AMX): the weight is the left factor as it lies, the rows, packed, are the right one. */
+#pragma once
+
+#include "vectors.h"
+
+#define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
+
+#if defined(__AMX_BF16__) && defined(__AMX_INT8__) && defined(__linux__)
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define TILE 16
+#define TILE_BYTES 64
+
+int can_use_tiles(void) {
+    enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
+}
+
+/* The sums of 32 outputs by one or two groups of 16 rows: (outputs, rows), 16 outputs and a group after another. */
+typedef vector tile_sums[4][TILE];
+
+inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, tile_sums sums, long bytes, int terms,
+                            long term_bytes) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    for (long at = 0; at < bytes; at += TILE_BYTES) {
+        _tile_loadd(4, weight + at, bytes);
+        _tile_loadd(5, weight + TILE * bytes + at, bytes);
+        for (int term = 0; term < terms; term++) {
+            const char *of_term = packed + term * term_bytes + TILE * at;
+            _tile_loadd(6, of_term, TILE_BYTES);
+            _tile_dpbf16ps(0, 4, 6);
+            _tile_dpbf16ps(1, 5, 6);
+            if (groups > 1) {
+                _tile_loadd(7, of_term + TILE * bytes, TILE_BYTES);
+                _tile_dpbf16ps(2, 4, 7);
+                _tile_dpbf16ps(3, 5, 7);
+            }
+        }
+    }
+    _tile_stored(0, sums[0], TILE_BYTES);
+    _tile_stored(1, sums[1], TILE_BYTES);
+    if (groups > 1) {
+        _tile_stored(2, sums[2], TILE_BYTES);
+        _tile_stored(3, sums[3], TILE_BYTES);
+    }
+}
+
+/* Fetch what comes next of the weight: a processor does not foresee the strides of short rows. */
+inlined void fetch(const char *from, long bytes) {
+    for (long at = 0; at < bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
+}
+
+/* Each block of INT8_BLOCK bytes of a row has a scale of its own: (blocks, rows), a group after another. */
+inlined void int8_tiles(const char *weight, const char *packed, const float *scales, int groups, tile_sums sums, long bytes) {
+    enum { AT_ONCE = 8 };
+    integers whole[AT_ONCE][TILE];
+    for (int part = 0; part < 2 * groups; part++) {
+        const char *left = weight + part % 2 * TILE * bytes, *right = packed + part / 2 * TILE * bytes;
+        const vector *scale = (const vector *)(scales + part / 2 * bytes / INT8_BLOCK * TILE);
+        vector of_part[TILE] = {0}; /* in registers */
+        /* Some blocks at a time: what a tile has just stored can be loaded only once it has reached the cache. */
+        for (long at = 0; at < bytes; at += AT_ONCE * TILE_BYTES) {
+            const long end = at + AT_ONCE * TILE_BYTES < bytes ? at + AT_ONCE * TILE_BYTES : bytes;
+            integers(*into)[TILE] = whole;
+            for (long here = at; here < end; here += TILE_BYTES, into++) {
+                if (part < 2) fetch(left + TILE * (bytes + here), TILE * TILE_BYTES);
+                _tile_zero(0);
+                _tile_loadd(4, left + here, bytes);
+                _tile_loadd(6, right + TILE * here, TILE_BYTES);
+                _tile_dpbssd(0, 4, 6);
+                _tile_stored(0, *into, TILE_BYTES);
+            }
+            for (into = whole; into < whole + (end - at) / TILE_BYTES; into++, scale++)
+#pragma GCC unroll 16
+                for (int i = 0; i < TILE; i++) of_part[i] += __builtin_convertvector((*into)[i], vector) * *scale;
+        }
+        memcpy(sums[part], of_part, sizeof of_part);
+    }
+}
+
+typedef struct __attribute__((packed)) {
+    uint8_t palette, start, unused[14];
+    uint16_t bytes[16];
+    uint8_t rows[16];
+} tile_layout;
+
+/* GCC's intrinsics say of a layout's 64 bytes only that the first eight are read or written. */
+inlined void all_memory_counts(void) { __asm__ volatile("" ::: "memory"); }
+
+/* Other libraries load their layout once and rely on it: it is put back. */
+static void load_layout(tile_layout *before) {
+    tile_layout layout = {.palette = 1};
+    for (int tile = 0; tile < 8; tile++) {
+        layout.bytes[tile] = TILE_BYTES;
+        layout.rows[tile] = TILE;
+    }
+    _tile_storeconfig(before);
+    all_memory_counts();
+    _tile_loadconfig(&layout);
+}
+
+static void restore_layout(const tile_layout *before) {
+    all_memory_counts();
+    if (before->palette)
+        _tile_loadconfig(before);
+    else
+        _tile_release();
+}
+
+/* Four bytes of sixteen rows beside each other, as the right factor wants them; rows that are not there are zeros. */
+static void pack(const uint32_t *rows, long T, long row_words, uint32_t *packed) {
+    const long groups = (T + TILE - 1) / TILE;
+    if (T % TILE) memset(packed + (groups - 1) * TILE * row_words, 0, 4 * TILE * row_words);
+    for (long t = 0; t < T; t++) {
+        uint32_t *column = packed + t / TILE * TILE * row_words + t % TILE;
+        for (long word = 0; word < row_words; word++) column[word * TILE] = rows[t * row_words + word];
+    }
+}
+
+/* The outputs n … n + 32, or the last of those, which overlap the ones before. scales: of int8 rows, else null. */
+inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, int terms,
+                              void *out, long first) {
+    tile_sums sums;
+    const long bytes = by->K * (scales ? 1 : 2), T = a->T;
+    const long n = first + 2 * TILE <= by->N ? first : by->N - 2 * TILE;
+    const char *weight = (const char *)by->weight + n * bytes;
+    for (long t = 0; t < T; t += 2 * TILE) {
+        const int groups = T - t > TILE ? 2 : 1;
+        if (scales)
+            int8_tiles(weight, packed + t * bytes, scales + t * bytes / INT8_BLOCK, groups, sums, bytes);
+        else
+            bfloat16_tiles(weight, packed + t * bytes, groups, sums, bytes, terms, (T + TILE - 1) / TILE * TILE * bytes);
+        for (long j = t; j < T && j < t + 2 * TILE; j++) {
+            const long group = (j - t) / TILE * 2, column = j % TILE;
+            float values[2 * TILE];
+            for (long i = 0; i < 2 * TILE; i++) values[i] = sums[group + i / TILE][i % TILE][column];
+            if (scales)
+                for (long i = 0; i < 2 * TILE; i++) values[i] *= by->scales[n + i];
+            store(by, a, out, j, first, n + 2 * TILE - first, values + (first - n));
+        }
+    }
+}
+#else
+enum { TILE = 16 };
+int can_use_tiles(void) { return 0; }
+typedef char tile_layout;
+static void load_layout(tile_layout *before) { (void)before; }
+static void restore_layout(const tile_layout *before) { (void)before; }
+static void pack(const uint32_t *rows, long T, long row_words, uint32_t *packed) {
+    (void)rows, (void)T, (void)row_words, (void)packed;
+}
+inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, int terms,
+                              void *out, long first) {
+    (void)by, (void)a, (void)packed, (void)scales, (void)terms, (void)out, (void)first;
+}
+#endif

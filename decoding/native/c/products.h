@@ -1,0 +1,117 @@
+/* Products of a few rows by weights in float32, bfloat16 or int8. */
+#pragma once
+
+#include "by_tiles.h"
+#include "by_vectors.h"
+
+/* Round a row to int8, block by block; an outlier spoils its own block alone. scales: TILE elements apart. */
+inlined void quantize(const void *row, int8_t *whole, float *scales, long K, enum dtype dtype) {
+    for (long at = 0; at < K; at += INT8_BLOCK) {
+        float largest = 1e-30f;
+#pragma omp simd reduction(max : largest)
+        for (long k = at; k < at + INT8_BLOCK; k++) {
+            const float size = fabsf(read_from(row, k, dtype));
+            largest = size > largest ? size : largest;
+        }
+        const float inverse = 127 / largest;
+        for (long k = at; k < at + INT8_BLOCK; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) * inverse);
+        scales[at / INT8_BLOCK * TILE] = largest / 127;
+    }
+}
+
+/* Returns the rows; writes the scales as int8_tiles takes them. */
+static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales) {
+    int8_t *whole = scratch(WHOLE, a->T * K);
+#pragma omp parallel for schedule(static) num_threads(a->threads) if (a->T * K > SMALL)
+    for (long t = 0; t < a->T; t++) {
+        float *of_row = scales + t / TILE * TILE * (K / INT8_BLOCK) + t % TILE;
+        WITH_DTYPE(a->dtype, quantize(offset(rows, t * K, is), whole + t * K, of_row, K, is));
+    }
+    return whole;
+}
+
+/* Split float32 into the sum of three bfloat16, whose products with bfloat16 are exact; `apart` elements apart. */
+static void split(const float *rows, bfloat16 *terms, long count, long apart) {
+    for (long at = 0; at < count; at++) {
+        const bfloat16 high = narrowed(rows[at]);
+        const float rest = rows[at] - widened(high);
+        const bfloat16 middle = narrowed(rest);
+        terms[at] = high;
+        terms[at + apart] = middle;
+        terms[at + 2 * apart] = narrowed(rest - widened(middle));
+    }
+}
+
+/* The rows as tiles take them: int8 (with scales), bfloat16, or the three terms of float32. Null if vectors are to. */
+static const char *packed_rows(const linear *by, const void *rows, const activations *a, float **scales, int terms) {
+    const long K = by->K, T = a->T, padded = (T + TILE - 1) / TILE * TILE;
+    char *packed = scratch(PACKED, padded * K * 2 * terms);
+    const void *narrow = rows;
+    if (by->scales) {
+        *scales = scratch(WIDE, 4 * padded * (K / INT8_BLOCK));
+        pack((const uint32_t *)quantize_all(rows, a, K, *scales), T, K / 4, (uint32_t *)packed);
+        return packed;
+    }
+    if (terms > 1) {
+        bfloat16 *split_rows = scratch(WHOLE, 2 * terms * T * K);
+        split(rows, split_rows, T * K, T * K);
+        narrow = split_rows;
+    }
+    for (int term = 0; term < terms; term++)
+        pack((const uint32_t *)narrow + term * T * K / 2, T, K / 2, (uint32_t *)packed + term * padded * K / 2);
+    return packed;
+}
+
+/* Several products of the same rows, each into its own place. */
+static void multiply_all(const linear *const *by, void *const *outs, int count, const void *rows,
+                         const activations *a) {
+    const long K = by[0]->K, T = a->T;
+    const enum dtype weight_dtype = by[0]->narrow ? BFLOAT16 : a->dtype;
+    const int terms = by[0]->narrow ? 3 : 1;
+    int tiled = a->tiles && (by[0]->scales || (weight_dtype == BFLOAT16 && K % 32 == 0));
+    for (int i = 0; i < count; i++) tiled &= by[i]->N >= 2 * TILE;
+    float *scales = 0;
+    const char *packed = tiled ? packed_rows(by[0], rows, a, &scales, terms) : 0;
+    const float *wide = rows;
+    if (!tiled && a->dtype == BFLOAT16) {
+        float *copy = scratch(WIDE, 4 * T * K);
+        for (long at = 0; at < T * K; at++) copy[at] = widened(((const bfloat16 *)rows)[at]);
+        wide = copy;
+    }
+    const long step = tiled ? 2 * TILE : 4;
+    long groups[4] = {0};
+    for (int i = 0; i < count; i++) groups[i + 1] = groups[i] + (by[i]->N + step - 1) / step;
+    /* Small parts, so that a thread that is held up leaves the rest to the others; small products take one thread. */
+    const long part = groups[count] / (8 * a->threads) + 1;
+#pragma omp parallel num_threads(a->threads) if (groups[count] * step * K > SMALL)
+    {
+        tile_layout before;
+        if (tiled) load_layout(&before);
+#pragma omp for schedule(dynamic, part)
+        for (long group = 0; group < groups[count]; group++) {
+            const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
+            const long n = (group - groups[i]) * step;
+            if (scales)
+                outputs_by_tiles(by[i], a, packed, scales, 1, outs[i], n);
+            else if (tiled && terms > 1)
+                outputs_by_tiles(by[i], a, packed, 0, 3, outs[i], n);
+            else if (tiled)
+                outputs_by_tiles(by[i], a, packed, 0, 1, outs[i], n);
+            else if (weight_dtype == BFLOAT16)
+                outputs_by_vectors(by[i], a, wide, outs[i], n, BFLOAT16);
+            else
+                outputs_by_vectors(by[i], a, wide, outs[i], n, FLOAT32);
+        }
+        if (tiled) restore_layout(&before);
+    }
+}
+
+static void multiply_one(const linear *by, void *out, const void *rows, const activations *a) {
+    multiply_all(&by, &out, 1, rows, a);
+}
+
+/* The product of a linear layer. With scales, K is a multiple of 64, N at least 32, and the processor has tiles. */
+void multiply(const linear *by, const void *rows, void *out, int dtype, long T, int threads, int tiles) {
+    const activations a = {dtype, T, threads, tiles};
+    multiply_one(by, out, rows, &a);
+}

@@ -1,0 +1,107 @@
+/* The values that all kernels share: dtypes, layers, models, and memory that is kept from call to call. */
+#pragma once
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define inlined static inline __attribute__((always_inline))
+
+typedef uint16_t bfloat16;
+enum dtype { FLOAT32 = 0, BFLOAT16 = 1 };
+
+/* The structures that native/structures.py describes to ctypes. */
+typedef struct {
+    const void *weight;  /* (N, K) */
+    const float *scales; /* of the weight's rows if these are int8; null if they have the dtype of the activations */
+    const void *bias;    /* (N), in the dtype of the activations; may be null */
+    long N, K;
+    int narrow; /* the weight is in bfloat16 and the activations in float32, exactly as if both were */
+} linear;
+
+typedef struct {
+    linear query, key, value, output, gate, up, down;
+    const void *attention_norm, *mlp_norm; /* (width) */
+    const void *query_norm, *key_norm;     /* (head_size); may be null */
+    void *keys, *values;                   /* the cache, (kv_heads, capacity, head_size) */
+} layer;
+
+typedef struct {
+    int dtype, threads, tiles;
+    float eps, scaling;
+    long width, inner, heads, kv_heads, head_size, capacity, layers;
+    const layer *layer;
+    const void *norm;       /* (width) */
+    const void *cos, *sin;  /* the rotary tables, (positions, head_size) */
+    linear head;
+} transformer;
+
+typedef struct {
+    enum dtype dtype; /* of rows and products */
+    long T;
+    int threads, tiles;
+} activations;
+
+inlined float widened(bfloat16 value) {
+    const uint32_t bits = (uint32_t)value << 16;
+    float wide;
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+}
+
+inlined bfloat16 narrowed(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    if ((bits & 0x7fffffff) > 0x7f800000) return (bfloat16)(bits >> 16 | 0x40); /* not a number */
+    return (bfloat16)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+inlined float rounded(float value, enum dtype dtype) { return dtype == BFLOAT16 ? widened(narrowed(value)) : value; }
+
+inlined float read_from(const void *of, long at, enum dtype dtype) {
+    return dtype == BFLOAT16 ? widened(((const bfloat16 *)of)[at]) : ((const float *)of)[at];
+}
+
+inlined void write_to(void *to, long at, float value, enum dtype dtype) {
+    if (dtype == BFLOAT16)
+        ((bfloat16 *)to)[at] = narrowed(value);
+    else
+        ((float *)to)[at] = value;
+}
+
+/* Do something with `is`, the dtype, as a constant: the loops within are compiled for each dtype. */
+#define WITH_DTYPE(that_dtype, statement)       \
+    do {                                        \
+        if ((that_dtype) == BFLOAT16) {         \
+            const enum dtype is = BFLOAT16;    \
+            statement;                          \
+        } else {                                \
+            const enum dtype is = FLOAT32;     \
+            statement;                          \
+        }                                       \
+    } while (0)
+
+inlined void *offset(const void *of, long elements, enum dtype dtype) {
+    return (char *)of + elements * (dtype == BFLOAT16 ? 2 : 4);
+}
+
+/* Add the bias to outputs n … n + count of row t, and write them. */
+inlined void store(const linear *by, const activations *a, void *out, long t, long n, long count, float *values) {
+    if (by->bias)
+        WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) values[i] += read_from(by->bias, n + i, is));
+    WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
+}
+
+enum buffer { PACKED, WIDE, WHOLE, SCORES, NORMED, ATTENDED, QUERIES, GATES, UPS, BUFFERS };
+
+/* Memory that the calling thread keeps from call to call. */
+static void *scratch(enum buffer buffer, size_t bytes) {
+    static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
+    if (kept[buffer].bytes < bytes) {
+        free(kept[buffer].memory);
+        kept[buffer].bytes = (bytes + bytes / 2 + 4095) / 4096 * 4096;
+        kept[buffer].memory = aligned_alloc(64, kept[buffer].bytes);
+    }
+    return kept[buffer].memory;
+}
