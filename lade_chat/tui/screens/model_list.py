@@ -116,7 +116,7 @@ class ModelList(OptionList, can_focus=False):
             return [Option(Content.styled(done, "$text-warning"), disabled=True)]
         if done is not None or len(typed) < MIN_SEARCH or typed.startswith((".", "/", "~")):
             return []
-        return [Option(Content.styled(f"search the Hugging Face Hub for “{printable(typed)}”", "$text-accent"))]
+        return [Option(Content.styled(f"search the Hugging Face Hub for “{printable(typed)}”", "italic"))]
 
 
 def _line(model: KnownModel) -> Option:
