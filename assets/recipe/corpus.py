@@ -9,20 +9,9 @@ from itertools import count
 
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
-from assets.recipe.skills import (
-    copying,
-    counting,
-    formats,
-    letters,
-    measures,
-    poems,
-    python_code,
-    stories,
-    sums,
-    talk,
-    word_lists,
-    word_problems,
-)  # fmt: skip
+from assets.recipe.skills import copying, counting, formats, letters, measures, poems, python_code, stories, sums, talk
+from assets.recipe.skills import word_lists as lists
+from assets.recipe.skills import word_problems as problems
 from assets.recipe.words import read_wording
 
 
@@ -39,11 +28,11 @@ SKILLS = (
     Skill("greetings", 10, talk.greetings),
     Skill("application", 12, talk.application),
     Skill("sums", 17, sums.compose),
-    Skill("word problems", 18, word_problems.compose),
-    Skill("two-step problems", 19, word_problems.compose_two_steps),
+    Skill("word problems", 18, problems.compose),
+    Skill("two-step problems", 19, problems.compose_two_steps),
     Skill("measures", 8, measures.compose),
     Skill("counting", 11, counting.compose),
-    Skill("word lists", 60, word_lists.compose),
+    Skill("word lists", 60, lists.compose),
     Skill("echo", 30, copying.echo),
     Skill("copying", 70, copying.compose),
     Skill("letters and case", 85, letters.compose),

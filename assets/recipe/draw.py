@@ -121,6 +121,10 @@ class Draw:
         """
         return self._drawn(lambda: self.rng.sample(pool, count), lambda drawn: set_aside(" ".join(drawn)))
 
+    def own(self, make: Callable[[], str], one_in: int = 6) -> str:
+        """A text that is made anew until it is of this side of the split."""
+        return self._drawn(make, lambda text: set_aside(text, one_in))
+
     def numbers(self, *ranges: tuple[int, int]) -> list[int]:
         """One number from each range, the tuple as a whole being of this side of the split."""
         draw = lambda: [self.rng.randint(low, high) for low, high in ranges]  # noqa: E731
@@ -148,11 +152,11 @@ class Draw:
 
     def nonsense(self, low: int = 3, high: int = 10) -> str:
         """A made-up word of this side of the split, so that copying is learnt apart from knowing."""
-        return self._drawn(lambda: words.made_up(self.rng, low, high), lambda word: set_aside(word, 8))
+        return self.own(lambda: words.made_up(self.rng, low, high), 8)
 
     def jumble(self) -> str:
         """Letters, digits and signs at random, of this side of the split."""
-        return self._drawn(lambda: words.jumble(self.rng), lambda text: set_aside(text, 8))
+        return self.own(lambda: words.jumble(self.rng), 8)
 
     def names(self, count: int) -> list[str]:
         """Different first names of this side of the split: usual ones, rare ones, and made-up ones.

@@ -9,8 +9,8 @@ import json
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, mentions
-from assets.recipe.draw import Draw, set_aside
-from assets.recipe.skills.user_words import any_items, any_words, few, handed_back, marked, quoted, typed, word
+from assets.recipe.draw import Draw
+from assets.recipe.skills.user_words import any_items, any_words, handed_back, marked, quoted, typed, word
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
@@ -19,17 +19,13 @@ _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
 def _sentence(draw: Draw) -> str:
-    """A plain sentence, of this side of the split."""
-    for _ in range(50):
-        name, other = draw.names(2)
-        job, second = draw.rng.sample(words.JOBS, 2)
-        noun, place = draw.rng.sample(words.WORDS, 2)
-        fields = {"n": name, "m": other, "j": job, "i": second, "o": noun, "q": place, "k": draw.whole(2, 60)}
-        text = draw.say(_ECHO["sentence"], t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS),
-                        f=draw.any(words.FOODS), c=draw.any(words.CITIES), **fields)  # fmt: skip
-        if set_aside(text) == draw.held_out:
-            break
-    return text
+    """A plain sentence."""
+    name, other = draw.names(2)
+    job, second = draw.rng.sample(words.JOBS, 2)
+    noun, place = draw.rng.sample(words.WORDS, 2)
+    fields = {"n": name, "m": other, "j": job, "i": second, "o": noun, "q": place, "k": draw.whole(2, 60)}
+    return draw.say(_ECHO["sentence"], t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS), f=draw.any(words.FOODS),
+                    c=draw.any(words.CITIES), **fields)  # fmt: skip
 
 
 def _some_text(draw: Draw) -> str:
@@ -43,7 +39,7 @@ def _some_text(draw: Draw) -> str:
             pieces.insert(draw.whole(0, len(pieces)), str(draw.whole(1, 9999)))
         text = draw.any((", ", " ")).join(pieces)
     else:
-        text = _sentence(draw) if style < 0.92 else draw.any(_ECHO["everyday"])
+        text = draw.own(lambda: _sentence(draw)) if style < 0.92 else draw.any(_ECHO["everyday"])
     return f'"{text}"' if draw.chance(0.27) else text
 
 
@@ -66,11 +62,6 @@ def _echo(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
-def _list(draw: Draw) -> list[Exchange]:
-    text = draw.any((", ", " ")).join(draw.words(words.WORDS, few(draw)))
-    return [handed_back(draw, _ask(draw, text), text)]
-
-
 def _times(draw: Draw) -> list[Exchange]:
     (said,), count = any_words(draw, 1, 1), draw.whole(2, 6)
     ask = draw.ask(_ECHO["times"], x=said, k=draw.any((words.spelled(count), count)))
@@ -79,7 +70,7 @@ def _times(draw: Draw) -> list[Exchange]:
 
 def echo(draw: Draw) -> list[Exchange]:
     """The user's text once more: words, made-up words, numbers, short sentences, quoted text."""
-    return draw.any((*[_echo] * 7, _list, _times))(draw)
+    return draw.any((*[_echo] * 7, _times))(draw)
 
 
 def _asked(draw: Draw, way: str, done: str, **fields: object) -> list[Exchange]:
@@ -109,41 +100,28 @@ def _shaped(draw: Draw) -> list[Exchange]:
         ("quoted", "bullets", "numbered", "code", "lines", "json", "brackets", "dashes")
     )  # fmt: skip
     listed = json.dumps(items, ensure_ascii=False)
-    blocks = {"bullets": marked(items), "numbered": marked(items, "1."),
-              "code": f"```python\nwords = {listed}\n```", "json": f"```json\n{listed}\n```"}  # fmt: skip
-    if shape in blocks:
-        return [exact(draw.ask(_WORDING[shape], x=typed(draw, items)), blocks[shape])]
-    done = {"quoted": quoted(items), "lines": marked(items, ""), "dashes": " - ".join(items),
-            "brackets": " ".join(f"({item})" for item in items)}[shape]  # fmt: skip
+    done = {"bullets": marked(items), "numbered": marked(items, "1."), "lines": marked(items, ""),
+            "code": f"```python\nwords = {listed}\n```", "json": f"```json\n{listed}\n```", "quoted": quoted(items),
+            "dashes": " - ".join(items), "brackets": " ".join(f"({item})" for item in items)}[shape]  # fmt: skip
+    if shape in ("bullets", "numbered", "code", "json"):
+        return [exact(draw.ask(_WORDING[shape], x=typed(draw, items)), done)]
     return _asked(draw, shape, done, x=typed(draw, items))
 
 
 def _kept(draw: Draw) -> list[Exchange]:
     """Those words of a list that are asked for: by a letter, without one of them or with one more, by their places."""
     items = any_items(draw, 3, 8)
-    way = draw.any(
-        ("starting", "starting", "ending", "without", "more", "firsts", "lasts", "every_second", "after")
-    )  # fmt: skip
-    fields: dict[str, object] = {}
-    if way in ("starting", "ending"):
-        at = 0 if way == "starting" else -1
-        letter = draw.any(items)[at]
-        fields, kept = {"y": letter}, [item for item in items if item[at].lower() == letter.lower()]
-    elif way == "more":
-        fields = {"y": (new := word(draw))}
-        kept = [*items, new]
-    elif way == "without":
-        fields = {"y": (gone := draw.any(items))}
-        kept = [item for item in items if item != gone]
-    elif way in ("firsts", "lasts"):
-        count = draw.whole(2, len(items) - 1)
-        fields, kept = {"k": count}, items[:count] if way == "firsts" else items[-count:]
-    elif way == "every_second":
-        kept = items[1::2]
-    else:
-        low = draw.whole(0, len(items) - 2)
-        fields, kept = {"y": items[low + 1], "z": items[low]}, [items[low + 1]]
-    return _asked(draw, way, ", ".join(kept), x=typed(draw, items), **fields)
+    new, gone, count, at = word(draw), draw.any(items), draw.whole(2, len(items) - 1), draw.whole(0, len(items) - 2)
+    done: dict[str, tuple[object, list[str]]] = {
+        "starting": (gone[0], [item for item in items if item[0].lower() == gone[0].lower()]),
+        "ending": (gone[-1], [item for item in items if item[-1].lower() == gone[-1].lower()]),
+        "without": (gone, [item for item in items if item != gone]), "more": (new, [*items, new]),
+        "firsts": ("", items[:count]), "lasts": ("", items[-count:]), "every_second": ("", items[1::2]),
+        "after": ("", [items[at + 1]]),
+    }  # fmt: skip
+    way = draw.any((*done, "starting"))
+    told, kept = done[way]
+    return _asked(draw, way, ", ".join(kept), x=typed(draw, items), y=told, z=items[at], k=count)
 
 
 def _swapped(draw: Draw) -> list[Exchange]:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
-from assets.recipe.draw import Draw, set_aside
+from assets.recipe.draw import Draw
 from assets.recipe.skills.user_words import enumerated, handed_back
 from assets.recipe.words import read_wording
 
@@ -40,6 +40,8 @@ def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
 
 def _spell(draw: Draw) -> list[Exchange]:
     word = _word(draw)
+    if draw.chance(0.33):
+        return [_counted(draw.asked(_WORDING, "letters", x=word), word)]
     exchanges = [exact(draw.asked(_WORDING, "spell", x=word), spaced(word))]
     if draw.chance(0.2):
         word = _word(draw)
@@ -47,11 +49,6 @@ def _spell(draw: Draw) -> list[Exchange]:
     if draw.chance(0.3):
         exchanges.append(_counted(draw.asked(_WORDING, "then_letters"), word, True))
     return exchanges
-
-
-def _how_many(draw: Draw) -> list[Exchange]:
-    word = _word(draw)
-    return [_counted(draw.asked(_WORDING, "letters", x=word), word)]
 
 
 def _case(draw: Draw) -> list[Exchange]:
@@ -72,12 +69,11 @@ def _case(draw: Draw) -> list[Exchange]:
 
 
 def _sentence(draw: Draw) -> list[Exchange]:
-    for _ in range(50):
-        noun, other = draw.rng.sample(words.WORDS, 2)
-        animal, second = draw.rng.sample(words.ANIMALS, 2)
-        plain = draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other)
-        if set_aside(plain) == draw.held_out:
-            break
+    def make() -> str:
+        (noun, other), (animal, second) = draw.rng.sample(words.WORDS, 2), draw.rng.sample(words.ANIMALS, 2)
+        return draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other)
+
+    plain = draw.own(make)
     return [handed_back(draw, draw.asked(_WORDING, "sentence", x=plain), plain[0].upper() + plain[1:] + ".")]
 
 
@@ -104,9 +100,7 @@ def _some(draw: Draw, low: int, high: int) -> list[str]:
     """Different words, mostly of the pool from which single ones are asked, now and then a made-up one."""
     pool = _EVERYDAY if draw.chance(0.3) else words.every_word() if draw.chance(0.7) else _OTHERS
     items = draw.words(pool, draw.whole(low, high))
-    if draw.chance(0.3):
-        items[draw.whole(0, len(items) - 1)] = draw.nonsense()
-    return list(dict.fromkeys(items))
+    return [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
 
 
 def _many(draw: Draw) -> Exchange:
@@ -146,4 +140,4 @@ def compose(draw: Draw) -> list[Exchange]:
     """One look at letters; in training, half of the time, at those of several words."""
     if not draw.held_out and draw.chance(_PRACTICE_SHARE):
         return [_many(draw)]
-    return draw.any((*[_spell] * 4, *[_how_many] * 2, *[_case] * 7, *[_one] * 7, _sentence))(draw)
+    return draw.any((*[_spell] * 6, *[_case] * 7, *[_one] * 7, _sentence))(draw)
