@@ -102,9 +102,9 @@ def trials(count: int) -> list[Trial]:
     """The second generator's prompts; what was held out, in phrasings known from training and new; general questions.
 
     Args:
-        count: how many conversations of each skill; of the prompts and general questions up to ten times as many.
+        count: how many conversations of each skill; general questions ten times, prompts thirteen times as many at most.
     """
-    found = [_last(skill, UNSEEN, [exchange]) for skill, exchange in thinned(unseen(), 10 * count)]
+    found = [_last(skill, UNSEEN, [exchange]) for skill, exchange in thinned(unseen(), 13 * count)]
     for skill in corpus.SKILLS:
         for index in range(count):
             known, new = (corpus.draw_for(f"evaluation/{skill.name}", index, True, known) for known in (True, False))
