@@ -102,7 +102,7 @@ def trials(count: int) -> list[Trial]:
     """The second generator's prompts; what was held out, in phrasings known from training and new; general questions.
 
     Args:
-        count: how many conversations of each skill; general questions ten times, prompts thirteen times as many at most.
+        count: how many conversations of each skill; at most ten general questions for each, and thirteen prompts.
     """
     found = [_last(skill, UNSEEN, [exchange]) for skill, exchange in thinned(unseen(), 13 * count)]
     for skill in corpus.SKILLS:
