@@ -1,1 +1,1 @@
-"""What ships beside the code: the bundled model, and the recipe that made it."""
+"""The bundled model, and the recipe that made it."""

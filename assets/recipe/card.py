@@ -55,13 +55,13 @@ class Target:
     rows: tuple[str, ...]
 
     def reached(self, scores: Scores) -> tuple[int, int]:
-        """How many replies were right, and how many were asked for."""
+        """Say how many replies were right, and how many were asked for."""
         found = [scores[row][UNSEEN] for row in self.rows if row in scores]
         return sum(score.right for score in found), sum(score.asked for score in found)
 
 
 def met(target: Target, right: int, asked: int) -> bool:
-    """Whether so many right replies are enough; nothing asked is nothing met."""
+    """Return True if so many right replies are enough; nothing asked is nothing met."""
     return asked > 0 and 100 * right >= target.percent * asked
 
 

@@ -1,4 +1,4 @@
-"""What the corpus is made of: messages, and exchanges that know how a reply to them is checked."""
+"""The parts of the corpus: messages, and exchanges that know how a reply to them is checked."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _NEIGHBOURS = {row[at]: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row 
 
 
 def set_aside(text: str, one_in: int = 6) -> bool:
-    """Whether this text belongs to the evaluation's side of the split."""
+    """Return True if this text belongs to the evaluation's side of the split."""
     return zlib.crc32(text.encode()) % one_in == 0
 
 
@@ -131,7 +131,7 @@ class Draw:
         return self._drawn(draw, lambda drawn: set_aside(repr(drawn), 8))
 
     def _drawn(self, draw: Callable[[], T], aside: Callable[[T], bool]) -> T:
-        """What is drawn first on this side of the split, or after many draws the last."""
+        """Return the first draw on this side of the split, or after many draws the last."""
         for _ in range(200):
             drawn = draw()
             if aside(drawn) == self.held_out:

@@ -44,7 +44,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the model replied, and whether it came to an end by itself, soon enough."""
+    """A reply of the model, and the fact of its ending by itself, soon enough."""
 
     text: str
     ended: bool
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass
 class Score:
-    """How many replies were right."""
+    """The number of right replies."""
 
     right: int = 0
     asked: int = 0
@@ -131,7 +131,7 @@ def _turns(row: str, exchanges: list[Exchange], column: str = KNOWN) -> list[Tri
 
 
 def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
-    """Whether the answer is right, by each row of the table in which it counts, its own first."""
+    """Judge the answer, by each row of the table in which it counts, its own first."""
     exchange = trial.exchange
     verdicts = {trial.row: exchange.check is not None and exchange.check(answer.text)}
     if exchange.parses:

@@ -1,4 +1,4 @@
-"""How the training loss fell: the points of a run's log, and their curve as a small SVG.
+"""The fall of the training loss: the points of a run's log, and their curve as a small SVG.
 
 Its colours can be read on a light page and on a dark one.
 """

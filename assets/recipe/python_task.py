@@ -1,4 +1,4 @@
-"""What a small Python task is, how tasks are read from text, and running code against a task's cases.
+"""Small Python tasks: reading them from text, and running code against their cases.
 
 A task file holds blocks, parted by empty lines:
 
@@ -85,7 +85,7 @@ def fill(text: str, names: dict[str, str]) -> str:
 
 
 def parses(reply: str) -> bool:
-    """Whether the reply has a block of Python that can be parsed."""
+    """Return True if the reply has a block of Python that can be parsed."""
     try:
         return bool(ast.parse(code_block(reply) or "").body)
     except (SyntaxError, ValueError):
@@ -93,7 +93,7 @@ def parses(reply: str) -> bool:
 
 
 def holds(code: str, expressions: Sequence[str], name: str | None = None) -> bool:
-    """Whether each expression is true after the code, whose last function or class (or the named one) is `f`.
+    """Return True if each expression is true after the code, whose last function or class (or the named one) is `f`.
 
     What the code has printed so far is `out()`.
     """
@@ -113,7 +113,7 @@ def holds(code: str, expressions: Sequence[str], name: str | None = None) -> boo
 
 
 def passes(code: str, cases: tuple[Case, ...], name: str | None = None) -> bool:
-    """Whether the code's last function (or the named one) gives every case its value."""
+    """Return True if the code's last function (or the named one) gives every case its value."""
     return holds(code, [f"f({given}) == ({expected})" for given, expected in cases], name)
 
 

@@ -27,7 +27,7 @@ _Way = tuple[LookaheadDecoder, Callable[[], DraftTables]]
 
 @dataclass
 class Pace:
-    """What some replies add up to: their tokens, the model's nats for them, and steps and tokens of steps by way.
+    """Totals of some replies: their tokens, the model's nats for them, and steps and tokens of steps by way.
 
     The first token of a reply comes with the reading of the prompt and counts in no step.
     """

@@ -34,7 +34,7 @@ _COLUMNS = (BarColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long to train (the bound that comes first), and the learning rate: warm-up, stable, linear decay.
+    """The length of the training (the bound that comes first), and the learning rate: warm-up, stable, linear decay.
 
     The warm-up is in steps, the decay a share of the run.
     """
@@ -45,12 +45,12 @@ class Schedule:
     decay: float = 0.4
 
     def progress(self, step: int, seconds: float) -> float:
-        """How much of the run is done, from 0 to 1 and beyond."""
+        """Return the share of the run that is done, from 0 to 1 and beyond."""
         by_time = seconds / (60 * self.minutes) if self.minutes else 0.0
         return max(by_time, step / self.steps if self.steps else 0.0)
 
     def factor(self, step: int, seconds: float) -> float:
-        """What the peak learning rates are multiplied by."""
+        """Return the factor of the peak learning rates."""
         left = max(0.0, 1.0 - self.progress(step, seconds))
         return min(1.0, (step + 1) / self.warm_up) * max(0.01, min(1.0, left / self.decay))
 
@@ -79,7 +79,7 @@ class Plan:
 
 @dataclass
 class State:
-    """How far a run has come: steps, seconds, tokens read and learnt from, next conversation, loss."""
+    """The progress of a run: steps, seconds, tokens read and learnt from, next conversation, loss."""
 
     step: int = 0
     seconds: float = 0.0

@@ -1,4 +1,4 @@
-"""What the skills draw on, kept as text: names, things, plain words, words that nobody ever said, and phrases.
+"""The words of the skills, kept as text: names, things, plain words, words that nobody ever said, and phrases.
 
 A wording file holds one phrase a line, as `name: phrase`; the lines of one name are one pool, the most usual
 first. In a phrase `[one|other]` is a choice, `{x}` a field, and `\\n` breaks the line.
@@ -60,7 +60,7 @@ def _known() -> frozenset[str]:
 
 @cache
 def _continuations() -> dict[str, list[str]]:
-    """What follows two letters in a word; two spaces are its beginning, and a space is its end."""
+    """Return what follows two letters in a word; two spaces are its beginning, and a space is its end."""
     found: dict[str, list[str]] = defaultdict(list)
     for word in sorted(_known()):
         for at in range(len(word) + 1):

@@ -77,7 +77,7 @@ class Ledger:
 
 
 class Stake:
-    """What guessing may still lose in one text, and the rests that are due once it is lost.
+    """The time that guessing may still lose in one text, and the rests that are due once it is lost.
 
     While guessing does not pay, rests get longer and longer; nothing is looked for in them.
 

@@ -28,7 +28,7 @@ from lade_chat.protocol.tutorial import (
 )
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.explain import screen as explain_screen
 from lade_chat.tui.explain.jacobi import jacobi_pages
 from lade_chat.tui.explain.mask import draw_legend, draw_mask, mask_height, mask_width

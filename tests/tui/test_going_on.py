@@ -14,7 +14,7 @@ from lade_chat.protocol.events import Failed
 from lade_chat.protocol.values import Message
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
 from tests.tui.driving import MEMORY, opened, say, sees, status, wait_until

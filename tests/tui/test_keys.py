@@ -10,7 +10,7 @@ from textual.events import Paste
 
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import SetLookahead
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until

@@ -9,7 +9,7 @@ import pytest
 from lade_chat.protocol.events import EngineLost
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed

@@ -17,7 +17,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelOptions, Sampling
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.commands import COMMANDS, parse
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.prompt.completion import completions, is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.race.screen import RaceScreen

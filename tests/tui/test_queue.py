@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Stop
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 

@@ -15,7 +15,7 @@ from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
 from lade_chat.protocol.values import Difference, Message, MethodSpec, ModelInfo
 from lade_chat.suites.prompts import BUNDLED, bundled_suites
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.race.menu import RaceMenu
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.screen import RaceScreen

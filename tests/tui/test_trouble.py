@@ -8,7 +8,7 @@ from textual.widgets import Input
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.events import EngineLost, Failed, LoadFailed, Loading, ReplyStarted
 from lade_chat.protocol.values import Message, ModelOptions
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.transcript.notice import Notice

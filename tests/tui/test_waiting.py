@@ -11,7 +11,7 @@ import pytest
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Failed
 from lade_chat.store.store import Store
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
 from tests.tui.driving import MEMORY, opened, reply_text, say, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed

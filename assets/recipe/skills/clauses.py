@@ -27,7 +27,7 @@ _BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend"
 
 @dataclass(frozen=True)
 class _Scene:
-    """Who is spoken of, with the pronouns and the verb's form, and what is counted."""
+    """The persons spoken of, with the pronouns and the verb's form, and the things counted."""
 
     who: str
     pronoun: str
@@ -58,7 +58,7 @@ def _scene(draw: Draw, domains: tuple[str, ...]) -> _Scene:
 
 
 def _event(draw: Draw, scene: _Scene, sign: str, number: str, own_before: bool = True) -> tuple[str, bool]:
-    """What comes or goes, joined to what was told before, and whether it is the owner's own doing.
+    """Draw what comes or goes, joined to what was told before; True if it is the owner's own doing.
 
     After the doing of another (not own_before) the owner is named again.
     """
@@ -77,7 +77,7 @@ def _event(draw: Draw, scene: _Scene, sign: str, number: str, own_before: bool =
 
 
 def _question(draw: Draw, scene: _Scene, signs: str) -> str:
-    """What is asked at the end, of the total where nothing has gone, of the rest where the last step takes away."""
+    """Draw the question at the end, of the total where nothing has gone, of the rest where the last step takes away."""
     kind = "left" if signs[-1] == "-" and draw.chance(0.75) else "now"
     if set(signs) <= set("+×") and draw.chance(0.6):
         kind = "total"
@@ -115,7 +115,7 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
 
 
 def _two_owners(draw: Draw, scene: _Scene, story: str, signs: str) -> tuple[str, _Scene]:
-    """What somebody else has beside what was told, and perhaps what comes or goes for both."""
+    """Draw what somebody else has beside what was told, and perhaps what comes or goes for both."""
     both = replace(scene, who=draw.any(("they", "they", "both", "the two")), pronoun="they", him="them", form=1)
     other = replace(scene, form=2).fill(draw.any(_WORDING[f"{scene.domain}.open"]), "{b}")
     story += f"{draw.any(_BESIDE)} {other}"

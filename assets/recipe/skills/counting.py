@@ -24,7 +24,7 @@ def _told(draw: Draw, value: int) -> str:
 
 
 def _fits(way: str, values: list[int], step: int) -> bool:
-    """Whether the follow-up makes sense after these values; a step of 0 stands for any other order."""
+    """Return True if the follow-up makes sense after these values; a step of 0 stands for any other order."""
     if way == "back":
         return len(values) <= _LONGEST_AGAIN
     if way in ("by", "only", "from"):

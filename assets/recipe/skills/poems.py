@@ -23,7 +23,7 @@ _CREATURES = (*words.ANIMALS, *_WORDING["creatures"][0].split(" / "))
 
 @dataclass(frozen=True)
 class Subject:
-    """What a poem is about, with and without its article, and the kind of couplets that suit it."""
+    """The subject of a poem, with and without its article, and the kind of couplets that suit it."""
 
     noun: str
     asked: str

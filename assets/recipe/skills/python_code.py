@@ -64,7 +64,7 @@ class _Shown:
 
     @property
     def has_case(self) -> bool:
-        """Whether the task has a case that gives each parameter its value, from which types and a call follow."""
+        """Return True if a case of the task gives each parameter its value: types and a call follow from it."""
         head = self.task.ways[self.way].code.partition("\n")[0]
         given = self.task.cases[0][0] if self.task.cases else None
         plain = given is not None and '"' not in given and "=" not in head and "*" not in head
@@ -121,12 +121,12 @@ def _names(draw: Draw, task: Task) -> dict[str, str]:
 
 
 def _descriptions(draw: Draw, task: Task) -> list[str]:
-    """What the task does in words of this side of the split; in new phrasings, any, for some tasks have none new."""
+    """Describe the task in words of this side of the split; in new phrasings, any, for some tasks have none new."""
     return list(task.does) if draw.new_phrasing else [task.does[0]] * 3 + draw.side(task.does)
 
 
 def to_infinitive(does: str) -> str:
-    """What a function does as what somebody wants to do: "sums a list" as "sum a list"."""
+    """Turn a description into an infinitive: "sums a list" as "sum a list"."""
     verb, space, rest = does.partition(" ")
     return (verb[:-2] if verb.endswith(("ches", "shes", "sses", "does")) else verb.removesuffix("s")) + space + rest
 

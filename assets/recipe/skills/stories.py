@@ -42,7 +42,7 @@ class Plot:
 
 
 def _wish(draw: Draw, pool: str) -> tuple[str, str]:
-    """What is wanted, and how it is told once it is done."""
+    """Draw a wish, and the words for it once it is fulfilled."""
     want, _, done = draw.any(_WORDING[pool]).partition(" => ")
     return want, done
 
@@ -127,7 +127,7 @@ def _theme(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
 
 
 def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
-    """What is asked for, the story, and what it has to be."""
+    """Draw a request for the story, and what the story has to be."""
     style, (kind, name) = draw.rng.random(), hero
     if style < 0.34:
         return _two(draw, hero) if style < 0.25 else _theme(draw, hero)
@@ -179,7 +179,7 @@ def _follow_up(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
 
 
 def _hero(draw: Draw) -> tuple[str, str]:
-    """What the hero is, and a name; the two together being of this side of the split."""
+    """Draw a hero and a name; the two together being of this side of the split."""
     while True:
         kind = draw.any(_HEROES) if draw.chance(0.3) else draw.any(words.ANIMALS)
         name = draw.name()

@@ -116,7 +116,7 @@ def application(draw: Draw) -> list[Exchange]:
 
 
 def closing(draw: Draw) -> Exchange:
-    """How a conversation ends: thanks, praise or goodbye."""
+    """Draw the end of a conversation: thanks, praise or goodbye."""
     return _exchange(draw, draw.any(_CLOSINGS))
 
 

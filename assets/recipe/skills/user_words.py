@@ -89,7 +89,7 @@ def _cased(draw: Draw, items: list[str]) -> list[str]:
 
 
 def few(draw: Draw) -> int:
-    """How long a list is: short ones are usual, and learnt first."""
+    """Draw the length of a list: short ones are usual, and learnt first."""
     return draw.any((2, 3, 3, 3, 3, 4, 4, 4, 5, 5, 6))
 
 

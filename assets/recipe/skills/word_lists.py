@@ -101,7 +101,7 @@ def _by_length(draw: Draw) -> list[Exchange]:
 
 
 def _told(draw: Draw) -> list[Exchange]:
-    """How many words there are, or which stands first; sometimes then another place."""
+    """Tell the number of words, or the first of them; sometimes then another place."""
     way = draw.any(("how_many", "nth"))
     items = any_words(draw, 2, 8) if way == "how_many" else any_items(draw, 2, 6)
     place, answer = _placed(draw, items) if way == "nth" else ("", _counted(items))

@@ -69,7 +69,7 @@ def one_of(things: str) -> str:
 
 
 def _told(problem: Problem) -> list[int]:
-    """Where the numbers of the sum are that the story is told with, not its own."""
+    """Locate the numbers of the sum that the story is told with, not its own."""
     return [0, *(at for at, own in enumerate(problem.own, 1) if own is None)]
 
 

@@ -33,7 +33,7 @@ from lade_chat.tui.app.chat_settings import apply_changes, values_in_force
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.chat.commands import SYSTEM_WORDS, palette_lines
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.chat.view import Phase
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen

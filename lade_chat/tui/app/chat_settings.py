@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from lade_chat.protocol.values import DecodingOptions
 from lade_chat.settings.kinds import Value, as_text
-from lade_chat.tui.chat.sampling import NAMES as OPTIONS
-from lade_chat.tui.chat.sampling import SAMPLING_FIELDS, with_option
 from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.control.sampling import NAMES as OPTIONS
+from lade_chat.tui.control.sampling import SAMPLING_FIELDS, with_option
 from lade_chat.tui.screens.settings import Changes
 
 

@@ -12,7 +12,7 @@ from lade_chat.settings.preferences import Preferences
 
 
 class Keeper(Protocol):
-    """What cannot be saved is reported on the screen, and False returned."""
+    """Keeps settings: where one cannot be saved, the screen says so and False is returned."""
 
     preferences: Preferences
 

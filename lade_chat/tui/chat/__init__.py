@@ -1,1 +1,1 @@
-"""The chat screen, its controller and its commands."""
+"""The chat screen, its views and its commands."""

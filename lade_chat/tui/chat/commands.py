@@ -13,8 +13,8 @@ from lade_chat.errors import LadeChatError
 from lade_chat.settings.settings import nearest
 from lade_chat.tui.app.keeping import keeper_of
 from lade_chat.tui.chat.actions import ChatActions
-from lade_chat.tui.chat.sampling import NAMES as OPTIONS
-from lade_chat.tui.chat.sampling import current_options, with_option
+from lade_chat.tui.control.sampling import NAMES as OPTIONS
+from lade_chat.tui.control.sampling import current_options, with_option
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
 from lade_chat.tui.theme.palettes import NAMES as THEMES

@@ -12,7 +12,7 @@ from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import ModelInfo, Statistics
 from lade_chat.tui.chat.race_view import RaceView
 from lade_chat.tui.chat.slow_motion import SlowMotion
-from lade_chat.tui.chat.view import ChatState, Phase
+from lade_chat.tui.control.view import ChatState, Phase
 from lade_chat.tui.conversations.session import OpenConversation, ShownTurn
 from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.conversations.store_worker import SAVED_AGAIN, Job

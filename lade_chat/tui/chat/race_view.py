@@ -12,7 +12,7 @@ from lade_chat.export.recording import Recording
 from lade_chat.protocol.events import Event
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.chat.saving import default_name, save_picture
-from lade_chat.tui.chat.view import ChatState
+from lade_chat.tui.control.view import ChatState
 from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.queue import Races

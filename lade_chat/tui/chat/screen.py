@@ -22,10 +22,10 @@ from lade_chat.store.running_reply import SAVE_SECONDS
 from lade_chat.store.store import Store
 from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.chat.commands import COMMANDS, run
-from lade_chat.tui.chat.controller import Chat
 from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
 from lade_chat.tui.chat.keys import KEYS
-from lade_chat.tui.chat.view import Phase, footer_actions
+from lade_chat.tui.control.controller import Chat
+from lade_chat.tui.control.view import Phase, footer_actions
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.conversations.side_bar import SideBar
 from lade_chat.tui.conversations.store_worker import StoreWorker

@@ -11,7 +11,7 @@ from textual.timer import Timer
 
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.inspection import Inspection
-from lade_chat.tui.chat.view import ChatState
+from lade_chat.tui.control.view import ChatState
 from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.reply.candidate_tree import Stage
 

@@ -1,4 +1,4 @@
-"""What the loaded model said in earlier conversations: the engine guesses from it, and forgets what is deleted."""
+"""The loaded model's replies in earlier conversations: the engine guesses from it, and forgets what is deleted."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import msgspec
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.values import Sizes
 from lade_chat.tui.app.application import ChatApp
-from lade_chat.tui.chat.view import ChatState, Phase
+from lade_chat.tui.control.view import ChatState, Phase
 from lade_chat.tui.demo.caption import caption
 from lade_chat.tui.transcript.notice import Notice
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from lade_chat.presentation.attachments import AttachmentError, attach
 from lade_chat.protocol.commands import Command, Prefill
 from lade_chat.protocol.values import DecodingOptions
-from lade_chat.tui.chat.view import Phase, StatePublisher
+from lade_chat.tui.control.view import Phase, StatePublisher
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.prompt.completion import is_command, unescaped
 

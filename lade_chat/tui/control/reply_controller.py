@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from lade_chat.protocol.events import Event, Failed, Prefilling, ReplyFinished, ReplyStarted, Tokens
 from lade_chat.store.values import Model
-from lade_chat.tui.chat.view import ChatView
+from lade_chat.tui.control.view import ChatView
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.reply.text import ReplyText

@@ -1,4 +1,4 @@
-"""What changes a running reply: lookahead, pause, single step, pace, inspection, stop."""
+"""Controls of a running reply: lookahead, pause, single step, pace, inspection, stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import msgspec
 
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.control import Inspect, Pause, Resume, SetLookahead, StepOnce, Stop
-from lade_chat.tui.chat.view import ChatView, Phase, StatePublisher
+from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
 
 PACES: tuple[float | None, ...] = (1, 2, 4, 8, None)
 """Steps a second in slow motion; None for full speed."""

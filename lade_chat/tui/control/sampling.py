@@ -11,7 +11,7 @@ from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes, Statisti
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.settings import nearest, parse
 from lade_chat.store.values import Turn
-from lade_chat.tui.chat.view import StatePublisher
+from lade_chat.tui.control.view import StatePublisher
 
 SEEDS = 2**64
 """The number of distinct seeds."""

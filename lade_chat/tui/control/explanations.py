@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from lade_chat.protocol.commands import Command, Explain
 from lade_chat.protocol.values import Message
-from lade_chat.tui.chat.view import ChatView, Phase, StatePublisher
+from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
 
 
 class Explanations:

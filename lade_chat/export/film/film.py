@@ -42,7 +42,7 @@ class Frame(NamedTuple):
 
 @dataclass
 class Film:
-    """What a screen of ``columns`` by ``rows`` cells showed in ``seconds``."""
+    """The frames that a screen of ``columns`` by ``rows`` cells showed in ``seconds``."""
 
     columns: int
     rows: int
@@ -80,7 +80,7 @@ def _sgr(run: Run) -> str:
 
 
 def _gif(film: Film) -> bytes:
-    from lade_chat.export.film_gif import film_gif
+    from lade_chat.export.film.gif import film_gif
 
     return film_gif(film)
 

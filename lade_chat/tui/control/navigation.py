@@ -10,8 +10,8 @@ import msgspec
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.conversation import Conversation
-from lade_chat.tui.chat.model_loads import ModelLoads
-from lade_chat.tui.chat.view import ChatView, Phase, StatePublisher
+from lade_chat.tui.control.model_loads import ModelLoads
+from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
 from lade_chat.tui.conversations.session import ConversationSession
 from lade_chat.tui.conversations.store_worker import Job
 

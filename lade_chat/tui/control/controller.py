@@ -8,14 +8,14 @@ from lade_chat.protocol.commands import Command, Load, Reply
 from lade_chat.protocol.events import EngineLost, Event, Failed, Loaded, LoadFailed, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.tutorial import Explained, ExplainFinished
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
-from lade_chat.tui.chat.explanations import Explanations
-from lade_chat.tui.chat.model_loads import ModelLoads
-from lade_chat.tui.chat.navigation import ConversationNavigation
-from lade_chat.tui.chat.race_controller import RaceController
-from lade_chat.tui.chat.reply_controller import ReplyController
-from lade_chat.tui.chat.reply_controls import ReplyControls
-from lade_chat.tui.chat.sampling import ConversationSampling, seeds_of
-from lade_chat.tui.chat.view import ChatState, ChatView, Phase, StatePublisher
+from lade_chat.tui.control.explanations import Explanations
+from lade_chat.tui.control.model_loads import ModelLoads
+from lade_chat.tui.control.navigation import ConversationNavigation
+from lade_chat.tui.control.race_controller import RaceController
+from lade_chat.tui.control.reply_controller import ReplyController
+from lade_chat.tui.control.reply_controls import ReplyControls
+from lade_chat.tui.control.sampling import ConversationSampling, seeds_of
+from lade_chat.tui.control.view import ChatState, ChatView, Phase, StatePublisher
 from lade_chat.tui.conversations.earlier_replies import EarlierReplies
 from lade_chat.tui.conversations.question_queue import QuestionQueue
 from lade_chat.tui.conversations.session import Asked, ConversationSession

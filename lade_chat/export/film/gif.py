@@ -9,7 +9,7 @@ from itertools import pairwise
 from PIL import Image, ImageDraw
 from rich.cells import cell_len
 
-from lade_chat.export.film import Film, Row, Run
+from lade_chat.export.film.film import Film, Row, Run
 from lade_chat.export.fonts import Typeface
 from lade_chat.export.theme import rgb
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from lade_chat.protocol.commands import Command
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec
-from lade_chat.tui.chat.view import ChatView, Phase, StatePublisher
+from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
 from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.race.queue import Heat, Races
 

@@ -1,0 +1,1 @@
+"""The chat's controller and its parts: what a key or command does to replies, races, models and conversations."""
