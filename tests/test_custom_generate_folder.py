@@ -100,7 +100,8 @@ def test_a_streamer_gets_the_prompt_and_then_every_token_once(llama: Any, genera
 def test_stop_strings_end_the_text(generate: Any, by: str) -> None:
     path = ROOT / "assets" / "model"
     model, tokenizer = (kind.from_pretrained(path) for kind in (hf.AutoModelForCausalLM, hf.AutoTokenizer))
-    inputs = tokenizer("<|user|>\nWrite a Python function that adds two numbers.<|end|>\n", return_tensors="pt")
+    question = [{"role": "user", "content": "Write a Python function that adds two numbers."}]
+    inputs = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
     arguments = {**inputs, "tokenizer": tokenizer, "do_sample": False}
     if by == "config":
         arguments["generation_config"] = hf.GenerationConfig(stop_strings=["\n    re"], max_new_tokens=40)

@@ -211,7 +211,8 @@ def test_a_streamer_gets_every_token_once(llama, sampled):
 
 def test_stop_strings_end_the_text_where_generate_ends_it(bundled):
     model, tokenizer = bundled
-    inputs = tokenizer("<|user|>\nWrite a Python function that adds two numbers.<|end|>\n", return_tensors="pt")
+    question = [{"role": "user", "content": "Write a Python function that adds two numbers."}]
+    inputs = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
     arguments = {**inputs, "max_new_tokens": 40, "stop_strings": ["\n    re", "urn"], "tokenizer": tokenizer}
     expected = model.generate(**arguments)
     assert expected.shape[1] < inputs["input_ids"].shape[1] + 40
