@@ -1,7 +1,8 @@
 """Int8: linear layers with eight-bit weights and activations, multiplied as integers.
 
-Weights have a scale for each output channel, activations one for each row. Sums of integers are exact in any order, so
-a row's product is the same bit for bit however many rows stand beside it, which no floating-point kernel promises.
+Weights have a scale for each output channel, activations one for each row or, in C (:mod:`decoding.native`), for each
+64 numbers of a row. Sums of integers are exact in any order, so a row's product is the same bit for bit however many
+rows stand beside it.
 """
 
 from __future__ import annotations
