@@ -48,7 +48,7 @@ class LlamaPrefix(KVPrefix):
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         count, logits = len(token_ids), None
-        if count <= MAX_PREFILL:
+        if 0 < count <= MAX_PREFILL:  # the rows read are not checked in C
             logits = self._in_c(token_ids, _LOWER[:count, :count], _COUNTED[:count], [count - 1])
         return super().next_logits(token_ids) if logits is None else logits[0]
 
