@@ -13,6 +13,10 @@ class LadeChatError(Exception):
         super().__init__(" ".join(message.split()))
 
 
+class UsageError(LadeChatError):
+    """A request that no model can fulfil: something of an unknown name, say; on the command line, wrong usage."""
+
+
 class ModelError(LadeChatError):
     """A model cannot be found, downloaded or loaded."""
 

@@ -155,10 +155,10 @@ def run_compare(*, as_json: bool = False, debug: bool = False, engine: ScriptedE
 # --- ask ----------------------------------------------------------------------------------------------------------
 
 
-def test_in_a_pipe_stdout_is_exactly_the_models_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_pipe_stdout_is_the_models_text_and_one_line_break(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_ask() == 0
     captured = capsys.readouterr()
-    assert captured.out == TEXT
+    assert captured.out == f"{TEXT}\n"
     assert captured.err.replace("a library prints\n", "") == "roles are plain text\n"
 
 
@@ -233,7 +233,7 @@ def test_a_terminal_without_capabilities_gets_plain_text(monkeypatch: pytest.Mon
 def test_debug_prints_the_figures_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_ask(debug=True) == 0
     captured = capsys.readouterr()
-    assert captured.out == TEXT
+    assert captured.out == f"{TEXT}\n"
     assert "speed-up over plain  2.00x" in captured.err
     assert "0: 2  3: 1" in captured.err
     assert "window (W × N)       no window" in captured.err
@@ -287,7 +287,7 @@ sys.exit(main({arguments!r}))
         assert answer["finish_reason"] == "cancelled"
         said = answer["text"]
     assert said
-    assert said == "on " * (len(said) // 3)
+    assert said.removesuffix("\n") == "on " * (len(said) // 3)
 
 
 # --- compare ------------------------------------------------------------------------------------------------------

@@ -144,11 +144,11 @@ def test_a_difference_in_an_exact_number_format_draws_attention(
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--suites", "poems"], 1, "no suite 'poems'"),
+        (["--suites", "poems"], 2, "no suite 'poems'"),
         (["--suites", " , "], 2, "names nothing"),
-        (["--methods", "magic"], 1, "no method 'magic'"),
-        (["--methods", "hf-assisted"], 1, "--assistant-model"),
-        (["--like", "large"], 1, "no shape 'large'"),
+        (["--methods", "magic"], 2, "no method 'magic'"),
+        (["--methods", "hf-assisted"], 2, "--assistant-model"),
+        (["--like", "large"], 2, "no shape 'large'"),
         (["--prompts", "no-such-file"], 1, "cannot be read"),
         (["--plot", "no-such-folder/x.png"], 1, "no-such-folder"),
         (["--plot", "x.jpg"], 1, ".png"),

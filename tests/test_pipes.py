@@ -163,7 +163,7 @@ def test_continue_without_a_conversation_begins_one(
 ) -> None:
     assert main(["ask", "--continue", "one"]) == 0
     captured = capsys.readouterr()
-    assert captured.out == "ONE"
+    assert captured.out == "ONE\n"
     assert captured.err.count("\n") == 1
     assert len(Store(data).page()) == 1
 
@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_used_ends_no_answer(
     (tmp_path / "taken").write_text("a file")
     assert main(["ask", "one", "--data-dir", str(tmp_path / "taken" / "data")]) == 0
     captured = capsys.readouterr()
-    assert captured.out == "ONE"
+    assert captured.out == "ONE\n"
     assert captured.err.startswith("warning: This turn is not saved: ")
     assert "(Not a directory)" in captured.err
     assert "tried again" not in captured.err
@@ -356,11 +356,11 @@ def test_plain_output_has_no_escapes_and_redraws_nothing(
     assert "tokens per second" in err.getvalue()
 
 
-def test_plain_output_in_a_pipe_is_exactly_the_models_text(
+def test_plain_output_in_a_pipe_is_the_models_text_and_one_line_break(
     engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["ask", "one\ntwo", "--screen-reader", "--no-save"]) == 0
-    assert capsys.readouterr().out == "ONE\nTWO"
+    assert capsys.readouterr().out == "ONE\nTWO\n"
 
 
 # --- the process --------------------------------------------------------------------------------------------------

@@ -203,7 +203,7 @@ def test_a_bad_setting_is_a_warning_and_the_answer_comes(
     write(path, "temprature = 1\nmax_new_tokens = 5\n")
     assert main(["ask", "x"]) == 0
     captured = capsys.readouterr()
-    assert captured.out == "hi"
+    assert captured.out == "hi\n"
     assert captured.err.count("\n") == 1
     assert captured.err.startswith("warning: ")
     assert engine.asked[0].options.max_new_tokens == 5
@@ -299,9 +299,14 @@ def test_a_short_name_is_kept_used_and_removed(
     assert "-m qwen" in capsys.readouterr().out
     assert main(["models", "qwen="]) == 0
     assert load(path, {}).aliases == {}
-    assert main(["models", "qwen="]) == 2
-    assert main(["models", "qwen"]) == 2
-    assert "NAME=PATH_OR_HUB_ID" in capsys.readouterr().err
+    for wrong, words in (
+        ("qwen=", "no short name qwen"),
+        ("qwen", "NAME=PATH_OR_HUB_ID"),
+        ("broken=/nope", "There is no folder /nope"),
+    ):
+        assert main(["models", wrong]) == 2
+        assert words in capsys.readouterr().err
+    assert load(path, {}).aliases == {}
 
 
 def test_a_system_prompt_is_called_by_its_name(path: Path, engine: ScriptedEngine) -> None:
@@ -343,4 +348,6 @@ def test_models_are_listed_with_size_and_format(
     (folder / "config.json").write_text("{}")
     (folder / "model.safetensors").write_bytes(b"0" * 1500)
     assert main(["models", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["models"] == [{"path": "./tiny", "about": "1.5 kB safetensors"}]
+    bundled, tiny = json.loads(capsys.readouterr().out)["models"]
+    assert bundled["about"].endswith("used without -m")
+    assert tiny == {"path": "./tiny", "about": "1.5 kB safetensors"}

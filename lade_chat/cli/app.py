@@ -102,13 +102,13 @@ def _reader_gone() -> int:
 
 
 def _complain(error: Exception) -> int:
-    from lade_chat.errors import LadeChatError, one_line
+    from lade_chat.errors import LadeChatError, UsageError, one_line
     from lade_chat.presentation.sanitize import printable
 
     if isinstance(error, USAGE_ERROR):
         text, code = usage_line(error), USAGE
     elif isinstance(error, LadeChatError):
-        text, code = str(error), FAILURE
+        text, code = str(error), USAGE if isinstance(error, UsageError) else FAILURE
     else:
         text, code = f"{one_line(error)} (LADE_CHAT_TRACEBACK=1 shows where)", FAILURE
     with suppress(OSError):  # a full disk

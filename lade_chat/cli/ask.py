@@ -85,7 +85,7 @@ def ask(
 
     On a terminal the answer streams, its verified tokens tinted.
 
-    In a pipe it is exactly the model's text, with no line break added; all else goes to stderr.
+    In a pipe it is exactly the model's text and a line break at its end; all else goes to stderr.
     """
     if batch is not None:
         if prompt is not None or export or continue_latest:
@@ -141,8 +141,8 @@ def run_ask(
 ) -> int:
     """Answer the last message on stdout and return the exit code: 0, or 130 if Ctrl+C ended the reply.
 
-    On a terminal the text streams tinted and ends with a line break; in a pipe it is exactly the model's, with
-    nothing added. Progress goes to stderr if that is a terminal.
+    The text ends with a line break. On a terminal it streams tinted; in a pipe it is exactly the model's otherwise.
+    Progress goes to stderr if that is a terminal.
 
     Args:
         as_json: print one object at the end instead.

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -15,10 +16,12 @@ from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
+from lade_chat.errors import ModelError
+from lade_chat.loading.checkpoint import bundled_model_path, local_folder
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import search
-from lade_chat.settings.models import KnownModel, at_hand, merged
+from lade_chat.settings.models import KnownModel, at_hand, in_folder, merged
 from lade_chat.settings.settings import Settings
 from lade_chat.store.sqlite.files import default_folder
 
@@ -44,7 +47,7 @@ def models(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the models in folders here, downloaded ones and recent ones, or give one a short name."""
+    """List the bundled model and those in folders here, downloaded or recent, or give one a short name."""
     if assignments and search_words:
         raise usage("--search and NAME=PATH_OR_HUB_ID exclude one another")
     if assignments:
@@ -64,8 +67,12 @@ def _name(settings: Settings, assignments: list[str]) -> None:
             raise typer.BadParameter(f"'{assignment}' is not of the form NAME=PATH_OR_HUB_ID (NAME= removes a name)")
         if not path and name not in settings.aliases:
             raise typer.BadParameter(f"there is no short name {name}")
+        try:
+            folder = local_folder(path) if path else None
+        except ModelError as error:
+            raise typer.BadParameter(str(error)) from None
         # A folder means the same in other working directories.
-        names[name] = str(folder.resolve()) if path and (folder := Path(path).expanduser()).is_dir() else path or None
+        names[name] = str(folder.resolve()) if folder else path or None
     file.change(settings.path, names, table=file.ALIASES)
     sys.stderr.write(f"{printable(str(settings.path))} saved\n")
 
@@ -73,13 +80,20 @@ def _name(settings: Settings, assignments: list[str]) -> None:
 def _list(settings: Settings, *, as_json: bool) -> None:
     chosen = settings.get("data_dir")
     found = at_hand(Path(str(chosen)).expanduser() if chosen else default_folder())
+    bundled = [replace(each, about=f"{each.about}, used without -m") for each in in_folder(bundled_model_path())]
     if as_json:
-        _write(found, as_json=True, aliases=dict(settings.aliases))
+        _write([*bundled, *found], as_json=True, aliases=dict(settings.aliases))
         return
     named = {path: KnownModel(path, f"-m {name}") for name, path in settings.aliases.items()}
-    _write([merged(each, named.pop(each.path, each)) for each in found] + list(named.values()))
+    _write(
+        [
+            *(replace(each, path="(bundled)") for each in bundled),
+            *(merged(each, named.pop(each.path, each)) for each in found),
+            *named.values(),
+        ]
+    )
     if not found and not settings.aliases:
-        sys.stdout.write("No models here, downloaded or opened before. --model-path takes any folder or hub id.\n")
+        sys.stdout.write("No others here, downloaded or opened before. --model-path takes any folder or hub id.\n")
 
 
 def _write(models: Sequence[KnownModel], *, as_json: bool = False, **more: object) -> None:

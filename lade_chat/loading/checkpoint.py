@@ -69,6 +69,11 @@ def local_folder(path: str) -> Path | None:
     return None
 
 
+def no_folder(path: str) -> str:
+    """Say that nothing here has this name; what is without a slash might have been meant as a short name."""
+    return f"There is no folder {path}" + ("" if "/" in path else ", no short name (`lade-chat models` lists them)")
+
+
 def read_config(folder: Path) -> dict[str, Any]:
     """The folder's config.json. Raises ModelError if it is missing or is no JSON object."""
     if not (folder / CONFIG).is_file():

@@ -9,7 +9,7 @@ from typing import Any
 
 from lade_chat.errors import ModelError, is_connection_problem, summary
 from lade_chat.loading.architecture import check_before_download
-from lade_chat.loading.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights
+from lade_chat.loading.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights, no_folder
 
 _TIMEOUT = 10.0
 """Seconds to wait for the Hub's first answer."""
@@ -122,12 +122,12 @@ def _explanation(repo_id: str, error: BaseException) -> str:
         return f"{repo_id} is gated: ask for access at {page}, then log in with `hf auth login`."
     if isinstance(error, errors.RepositoryNotFoundError):
         return (
-            f"There is no folder {repo_id}, and no such model on the Hugging Face Hub"
+            f"{no_folder(repo_id)}, and no such model on the Hugging Face Hub"
             " (or it is private: log in with `hf auth login`)."
         )
     if isinstance(error, errors.HFValidationError):
-        return f"There is no folder {repo_id}, and it is no valid Hub id (org/name)."
-    nowhere = f"There is no folder {repo_id} and no whole copy in the local cache, and"
+        return f"{no_folder(repo_id)}, and it is no valid Hub id (org/name)."
+    nowhere = f"{no_folder(repo_id)}, no whole copy in the local cache, and"
     if isinstance(error, errors.OfflineModeIsEnabled):
         return f"{nowhere} HF_HUB_OFFLINE forbids a download: unset it, or give a checkpoint's folder."
     if is_connection_problem(error):

@@ -70,12 +70,17 @@ def parse_dtype(requested: str | None) -> torch.dtype | None:
 
     if requested is None:
         return None
+    dtype: torch.dtype = getattr(torch, dtype_name(requested))
+    return dtype
+
+
+def dtype_name(requested: str) -> str:
+    """torch's name of a dtype, without importing torch. Raises DeviceError with the valid names."""
     name = DTYPES.get(requested.strip().lower().removeprefix("torch."))
     if name is None:
         valid = ", ".join(dict.fromkeys(DTYPES.values()))
         raise DeviceError(f"Unknown dtype '{requested}'. Choose one of {valid}.")
-    dtype: torch.dtype = getattr(torch, name)
-    return dtype
+    return name
 
 
 def choose_dtype(

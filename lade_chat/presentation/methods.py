@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import UsageError
 from lade_chat.presentation.metrics import sizes_name
 from lade_chat.protocol.values import MethodSpec, Sizes
 
@@ -54,9 +54,9 @@ METHODS: dict[str, MethodInWords] = {
 
 
 def words_of(method: MethodSpec) -> MethodInWords:
-    """Return a method's words. Raises LadeChatError if there is no such method."""
+    """Return a method's words. Raises UsageError if there is no such method."""
     if method.name not in METHODS:
-        raise LadeChatError(f"There is no method '{method.name}'. Choose from: {', '.join(METHODS)}.")
+        raise UsageError(f"There is no method '{method.name}'. Choose from: {', '.join(METHODS)}.")
     return METHODS[method.name]
 
 
@@ -67,17 +67,17 @@ def parse(text: str, sizes: Sizes | None = None) -> MethodSpec:
         sizes: the sizes of lookahead given elsewhere.
 
     Raises:
-        LadeChatError: there is no such method.
+        UsageError: there is no such method.
     """
     wanted = text.strip()
     numbers = [part.strip() for part in wanted.split(",")]
     if len(numbers) == 3 and all(number.isdecimal() for number in numbers):
         window, ngram, guesses = map(int, numbers)
         if ngram < 2:
-            raise LadeChatError(f"The n-grams of '{text}' are too short: N, the second number, is at least 2.")
+            raise UsageError(f"The n-grams of '{text}' are too short: N, the second number, is at least 2.")
         return MethodSpec(FIXED, Sizes(window, ngram, guesses))
     if wanted not in METHODS:
-        raise LadeChatError(f"There is no method '{text}'. Choose from: {', '.join(METHODS)}; or W,N,G as in 7,5,7.")
+        raise UsageError(f"There is no method '{text}'. Choose from: {', '.join(METHODS)}; or W,N,G as in 7,5,7.")
     return in_force(MethodSpec(wanted), sizes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import UsageError
 
 BUNDLED = ("code", "math", "lists", "story", "chat", "adversarial")
 """The bundled suites; the replies of the last one are the hardest to guess."""
@@ -46,12 +46,12 @@ def bundled_suites() -> list[Suite]:
 def choose(suites: Sequence[Suite], names: Sequence[str] | None, limit: int | None) -> list[Suite]:
     """Return the named suites (all without names), each question once, and at most ``limit`` questions of each.
 
-    A repeated question would be answered from tables that have seen it. Raises LadeChatError for an unknown name.
+    A repeated question would be answered from tables that have seen it. Raises UsageError.
     """
     known = [suite.name for suite in suites]
     unknown = [name for name in names or () if name not in known]
     if unknown:
-        raise LadeChatError(f"There is no suite '{unknown[0]}'. Choose from: {', '.join(known)}.")
+        raise UsageError(f"There is no suite '{unknown[0]}'. Choose from: {', '.join(known)}.")
     return [
         replace(suite, questions=tuple(dict.fromkeys(suite.questions))[:limit])
         for suite in merged(suites)

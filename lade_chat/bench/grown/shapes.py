@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ SHAPES = {
 
 
 def shape_named(name: str) -> Shape:
-    """Return one of :data:`SHAPES`. Raises LadeChatError with their names."""
+    """Return one of :data:`SHAPES`. Raises UsageError with their names."""
     shape = SHAPES.get(name.strip().lower())
     if shape is None:
-        raise LadeChatError(f"There is no shape '{name}'. Choose from: {', '.join(SHAPES)}.")
+        raise UsageError(f"There is no shape '{name}'. Choose from: {', '.join(SHAPES)}.")
     return shape
 
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from lade_chat.bench.methods.method import Method, Setup
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import UsageError
 from lade_chat.presentation.methods import FIXED, GENERATE, JACOBI, LOOKAHEAD, PLAIN, PROMPT_LOOKUP
 
 MethodFactory: TypeAlias = Callable[[Setup], list[Method]]
@@ -60,12 +60,12 @@ def make(names: Sequence[str], setup: Setup) -> list[Method]:
 
 
 def check_names(names: Sequence[str], *, assistant: bool) -> None:
-    """Raise LadeChatError for an unknown name, or for a method that lacks its draft model."""
+    """Raise UsageError for an unknown name, or for a method that lacks its draft model."""
     unknown = [name for name in names if name not in METHODS and name not in ENGINES]
     if unknown:
-        raise LadeChatError(f"There is no method '{unknown[0]}'. Choose from: {', '.join(METHODS)}.")
+        raise UsageError(f"There is no method '{unknown[0]}'. Choose from: {', '.join(METHODS)}.")
     if ASSISTED in names and not assistant:
-        raise LadeChatError(f"{ASSISTED} needs a draft model: give its --assistant-model.")
+        raise UsageError(f"{ASSISTED} needs a draft model: give its --assistant-model.")
 
 
 def default_names(*, assistant: bool) -> list[str]:

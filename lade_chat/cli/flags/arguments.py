@@ -10,6 +10,8 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
+from lade_chat.errors import DeviceError
+from lade_chat.loading.precision import dtype_name
 from lade_chat.presentation.methods import METHODS
 from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.settings.catalogue import SETTINGS
@@ -27,6 +29,15 @@ def valued(setting: str, help_text: str, *names: str) -> Any:
     kind = SETTINGS[setting].kind
     metavar = "INT" if isinstance(kind, Number) and kind.whole else "FLOAT"
     return typer.Option(*names, metavar=metavar, parser=_parser(kind), help=help_text)
+
+
+def dtype(value: Any) -> Any:
+    """Parse the name of a number format, as it was given."""
+    try:
+        dtype_name(str(value))
+    except DeviceError as error:
+        raise typer.BadParameter(str(error)) from None
+    return value
 
 
 def _parser(kind: Kind) -> Callable[[Any], Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lade_chat.cli.flags.arguments import valued, whole
+from lade_chat.cli.flags.arguments import dtype, valued, whole
 from lade_chat.engine.ranks import torchrun
 from lade_chat.protocol.values import ModelOptions, Sizes
 
@@ -31,7 +31,9 @@ class ModelFlags:
     ] = None
     dtype: Annotated[
         str | None,
-        typer.Option(metavar="DTYPE", help="float32, bfloat16 …; by default, whichever suits the device."),
+        typer.Option(
+            metavar="DTYPE", parser=dtype, help="float32, bfloat16 …; by default, whichever suits the device."
+        ),
     ] = None
     trust_remote_code: Annotated[
         bool, typer.Option("--trust-remote-code", help="Run Python code that ships with a model.")

@@ -95,7 +95,10 @@ def style_of(origin: Origin, view: ColourView, console: Console) -> Style | None
 
 
 class TextWriter:
-    """Streams a reply to ``out``: tinted and made harmless on a terminal, exactly the model's text elsewhere."""
+    """Streams a reply to ``out``: tinted and made harmless on a terminal, exactly the model's text elsewhere.
+
+    A line break ends it.
+    """
 
     def __init__(self, out: TextIO, view: ColourView) -> None:
         self._out = out
@@ -106,16 +109,18 @@ class TextWriter:
         self._at_line_start = True
 
     def write(self, pieces: Iterable[Piece]) -> None:
-        if self._console is None:
-            self._out.write("".join(piece.text for piece in pieces))
-        else:
-            for piece in pieces:
+        for piece in pieces:
+            if self._console is None:
+                self._out.write(piece.text)
+            else:
                 self._tint(printable(piece.text), style_of(piece.origin, self._view, self._console))
+            if piece.text:
+                self._at_line_start = piece.text.endswith("\n")
         self._out.flush()
 
     def end_line(self) -> None:
-        """Break the line on a terminal; a pipe gets nothing that the model did not write."""
-        if self._console is not None and not self._at_line_start:
+        """Break the line unless the text has."""
+        if not self._at_line_start:
             self._out.write("\n")
             self._out.flush()
             self._at_line_start = True
@@ -128,7 +133,6 @@ class TextWriter:
         # A tinted line break would colour the rest of its line.
         parts = [Segment(part, None if part == "\n" else style) for part in text.replace("\n", "\0\n\0").split("\0")]
         self._console.print(Segments([part for part in parts if part.text]), end="", soft_wrap=True)
-        self._at_line_start = text.endswith("\n")
 
 
 class LineWriter:
@@ -144,8 +148,8 @@ class LineWriter:
         self._write("".join(f"{line}\n" for line in lines))
 
     def end_line(self) -> None:
-        """Write the last line; only a terminal gets its line break."""
-        self._write(self._line + ("\n" if self._terminal and self._line else ""))
+        """Write the last line."""
+        self._write(f"{self._line}\n" if self._line else "")
         self._line = ""
 
     def _write(self, text: str) -> None:
