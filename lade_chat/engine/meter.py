@@ -39,11 +39,20 @@ class Meter:
         self._runs: dict[int, int] = {}
         self._plain_steps: list[float] = []
         self._last: Step | None = None
+        self._lookahead: bool | None = None
+        self._switches: list[int] = []
+        self._guessing = self._resting = 0
         self._pool_size = 0
 
     def spend(self, seconds: float) -> None:
         """Add time spent outside steps: prefill chunks, waiting for the accelerator."""
         self.seconds += seconds
+
+    def follow(self, lookahead: bool) -> None:
+        """Note that lookahead is on, or off, from here on."""
+        if self._generated and lookahead is not self._lookahead:
+            self._switches.append(self._generated)
+        self._lookahead = lookahead
 
     def add(self, step: Step) -> None:
         """Count one step."""
@@ -62,14 +71,18 @@ class Meter:
             self._runs[step.accepted] = self._runs.get(step.accepted, 0) + 1
             if step.forward_tokens == 1:
                 self._plain_steps.append(step.seconds)
+                self._resting += bool(self._lookahead)
+            else:
+                self._guessing += 1
         self._recent.append((self.seconds, self._generated))
         while len(self._recent) > 2 and self.seconds - self._recent[0][0] > RECENT_SECONDS:
             self._recent.popleft()
 
     def statistics(self, lookahead: bool) -> Statistics:
         """The metrics so far; ``lookahead``: it is on at this moment."""
+        self.follow(lookahead)
         (then, before), (now, generated) = self._recent[0], self._recent[-1]
-        last, debug = self._last, self._options.debug
+        last = self._last
         return Statistics(
             generated_tokens=self._generated,
             steps=self._steps,
@@ -82,6 +95,9 @@ class Meter:
             context_used=self._prompt_tokens + self._generated,
             context_window=self._context_window,
             lookahead=lookahead,
+            switches=tuple(self._switches),
+            guessing_steps=self._guessing,
+            resting_steps=self._resting,
             sizes=self._options.sizes,
             window_size=last.window_size if last else 0,
             ngram_size=last.ngram_size if last else 0,
@@ -90,7 +106,7 @@ class Meter:
             forward_tokens=last.forward_tokens if last else 0,
             pool_size=self._pool_size,
             accepted_runs=tuple(self._runs.get(k, 0) for k in range(max(self._runs, default=-1) + 1)),
-            plain_step_seconds=self._plain_step() if debug else None,
+            plain_step_seconds=self._plain_step(),
             sampling=self._sampling,
             method=self._method,
         )

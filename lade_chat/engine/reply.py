@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from statistics import mean
 from time import perf_counter
 from typing import NamedTuple
 
@@ -108,7 +109,7 @@ class ReplyRun:
         if reason != "stop":
             self._finish_text()
         yield self._last_tokens()
-        if self._options.debug:
+        if self._options.debug or self._job.inspecting:
             self._measure_again()
         yield ReplyFinished(reason or "cancelled", self._meter.statistics(self._is_lookahead()), self._side)
 
@@ -146,6 +147,7 @@ class ReplyRun:
     def _decode(self) -> Iterator[Step]:
         """Steps from where the session stands, until the reply ends, is stopped, or lookahead is switched."""
         lookahead = self._is_lookahead()
+        self._meter.follow(lookahead)
         if self._compared is not None:
             decoder = self._compared.decoder
         elif lookahead:
@@ -214,10 +216,10 @@ class ReplyRun:
         return self._inspector.inspection() if self._inspector is not None and self._job.inspecting else None
 
     def _measure_again(self) -> None:
-        """A plain step costs more as the text grows: average the reply's start and end."""
+        """A plain step costs more as the text grows: average the reply's start, if that was measured, and its end."""
         at_start, at_end = self._meter.plain_step_seconds, measure_plain_step(self._session)
-        if at_start is not None and at_end is not None:
-            self._meter.plain_step_seconds = (at_start + at_end) / 2
+        measured = [each for each in (at_start, at_end) if each is not None]
+        self._meter.plain_step_seconds = mean(measured) if measured else None
 
     def synchronize(self) -> None:
         """Wait for the accelerator on this reply's clock, so that its work is not timed as the other side's."""

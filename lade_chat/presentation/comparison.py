@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lade_chat.presentation.metrics import counted, exactness, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished
-from lade_chat.protocol.values import Difference, Side
+from lade_chat.protocol.values import Difference, Side, Statistics
 
 EVEN = 0.02
 """Sides within this share of one another are called even, since clocks are no more accurate."""
@@ -38,6 +39,15 @@ def outcome(speedup: float, left: str, right: str) -> str:
     if first == "left":
         return f"{left} is {speedup:.2f}x as fast as {right}"
     return f"{right} is {1 / speedup:.2f}x as fast as {left}"
+
+
+def unverified(titles: Sequence[str], sides: Sequence[Statistics]) -> list[str]:
+    """A line for each side whose automatic sizes verified no token."""
+    return [
+        f"{title} verified nothing: no guess promised to save time here"
+        for title, side in zip(titles, sides, strict=True)
+        if side.is_held_back and not side.verified_tokens
+    ]
 
 
 def sameness(finished: ComparisonFinished, dtype: str) -> str:

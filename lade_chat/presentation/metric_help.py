@@ -15,6 +15,9 @@ METRIC_HELP: dict[str, str] = {
     " compression, S.",
     "verified": "the share of the reply's tokens that were guessed before the step that settled them, and were what"
     " the model chose in it.",
+    "held back": "at most one step in eleven verified anything. Lookahead guesses only where that is expected to save"
+    " time on this machine: there was nothing likely enough to guess, or earlier guesses had cost more than they"
+    " saved. It looks again after each rest.",
     "first token": "seconds to the first token: what reading the prompt takes.",
     "tokens in seconds": "the reply's length, and the seconds of its steps, reading the prompt included.",
     "context": "tokens of the prompt and the reply, out of the most that the model can hold.",
@@ -27,9 +30,10 @@ METRIC_HELP: dict[str, str] = {
     "a step takes": "the mean of the reply's steps, but for the first, which reads the prompt.",
     "a plain step takes": "the mean of the reply's own plain steps, if there are eight; else of plain steps"
     " measured beside it, after the first token and at the end.",
-    "tokens per forward": "what the model read in the last step: the last token, the window, the candidates.",
-    "candidates": "guesses that the last step verified.",
-    "window (W × N)": "the last step's window: its columns, and the length of the n-grams that it yields. None"
+    "steps that guessed": "the reply's steps that verified something, of those with lookahead on.",
+    "tokens per forward": "what the model read in the step shown: the last token, the window, the candidates.",
+    "candidates": "guesses that the step shown verified.",
+    "window (W × N)": "the window of the step shown: its columns, and the length of the n-grams that it yields. None"
     " where it has not paid of late: then guesses come from the text and from earlier logits alone.",
     "n-grams in the pool": "what the window's iterations have left so far; those not used for longest go first.",
     "verified from": "how many of the reply's verified tokens each source had guessed: "

@@ -175,6 +175,8 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
     if s.context_window:
         full = f"context {s.context_window}/{s.context_window}"
         parts.append(_metric("context", 5, full, f"context {s.context_used}/{s.context_window}"))
+    if s.is_held_back:
+        parts.append(held_back())
     if lookahead and s.method is None:  # in a race the titles say it
         parts.append(part(1, *lookahead_forms(s.lookahead, s.sizes)))
     if reason is None:
@@ -185,6 +187,11 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
         settled.append(part(1, *sampling_forms(s.sampling)))
     # A normal end is less important than any other.
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
+
+
+def held_back() -> Part:
+    """Say that automatic sizes verify hardly anything, and why."""
+    return part(1, "guessing held back: it would not pay here", "guessing held back", metric="held back")
 
 
 def _metric(metric: str, rank: int, widest: str, *forms: str) -> Part:

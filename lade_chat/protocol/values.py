@@ -10,6 +10,8 @@ from lade_chat.protocol.inspection import Origin
 
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Side: TypeAlias = Literal["left", "right"]
+MANY_RESTS = 16
+"""Steps without a guess that are worth a word."""
 Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "compile", "cost"]
 
 
@@ -168,6 +170,12 @@ class Statistics(msgspec.Struct, frozen=True):
     context_used: int = 0
     context_window: int = 0
     lookahead: bool = False
+    switches: tuple[int, ...] = ()
+    """The tokens after which lookahead was switched on or off."""
+    guessing_steps: int = 0
+    """Steps that verified candidates or computed a window."""
+    resting_steps: int = 0
+    """Steps that did not, although lookahead was on."""
     sizes: Sizes | None = None
     window_size: int = 0
     ngram_size: int = 0
@@ -189,6 +197,12 @@ class Statistics(msgspec.Struct, frozen=True):
     def automatic(self) -> bool:
         """Each step's sizes follow from its cost."""
         return self.sizes is None
+
+    @property
+    def is_held_back(self) -> bool:
+        """Automatic sizes found hardly anything worth verifying."""
+        sizes = self.sizes if self.method is None else self.method.sizes
+        return sizes is None and self.resting_steps >= max(MANY_RESTS, 10 * self.guessing_steps)
 
     @property
     def tokens_per_second(self) -> float:

@@ -113,7 +113,12 @@ def pieces(script: Script, start: int = 0) -> tuple[Piece, ...]:
 
 
 def statistics(
-    script: Script, *, lookahead: bool = True, debug: bool = False, sizes: Sizes | None = None
+    script: Script,
+    *,
+    lookahead: bool = True,
+    debug: bool = False,
+    sizes: Sizes | None = None,
+    switches: tuple[int, ...] = (),
 ) -> Statistics:
     """The metrics after ``script``, at 50 ms a step."""
     tokens = sum(len(step) for step in script)
@@ -132,6 +137,9 @@ def statistics(
         context_used=23 + tokens,
         context_window=2048,
         lookahead=lookahead,
+        switches=switches,
+        guessing_steps=sum(len(step) > 1 for step in script),
+        resting_steps=sum(len(step) == 1 for step in script) if lookahead else 0,
         sizes=sizes,
         window_size=7 if lookahead else 0,
         ngram_size=5 if lookahead else 0,
@@ -161,8 +169,9 @@ def finished(
     side: Side = "left",
     lookahead: bool = True,
     debug: bool = False,
+    switches: tuple[int, ...] = (),
 ) -> ReplyFinished:
-    return ReplyFinished(reason, statistics(script, lookahead=lookahead, debug=debug), side)
+    return ReplyFinished(reason, statistics(script, lookahead=lookahead, debug=debug, switches=switches), side)
 
 
 def text_of(script: Script) -> str:

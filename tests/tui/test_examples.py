@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 
 import pytest
+from textual.widgets import OptionList
 
 from assets.recipe.skills.talk import read_topics
 from assets.recipe.skills.word_problems import _PROBLEMS
 from assets.recipe.words import read_wording
 from lade_chat.protocol.commands import Explain, Reply
+from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.transcript.welcome import EXAMPLES
 from tests.tui.driving import opened, screen_text, sees, wait_until
+from tests.tui.explained import walks
 from tests.tui.scripted import ScriptedEngine
 
 # A pool begins with its most usual phrase, which is always trained on.
@@ -68,3 +71,8 @@ async def test_the_first_one_explains_how_it_works(engine: ScriptedEngine) -> No
         await pilot.press("enter")
         await wait_until(pilot, lambda: engine.sent_of(Explain))
         assert not engine.sent_of(Reply)
+        engine.tell(*walks())
+        await wait_until(pilot, lambda: isinstance(app.screen, ExplainScreen))
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: app.screen is app.chat_screen)
+        assert isinstance(app.focused, OptionList)  # back to the examples

@@ -89,13 +89,26 @@ async def test_what_the_speed_up_follows_from_stands_below_it(engine: ScriptedEn
         await sees(pilot, "SUMMARY")
         metrics = str(app.screen.query_one("#debug-metrics").render())
         rows = {line[:21].rstrip(): line[21:] for line in metrics.splitlines()}
-        assert rows["tokens per step"] == "2.75"
+        assert rows["steps that guessed"] == "3 of 4"
         speedup, later, plain, step = (
             float(re.sub("[^0-9.]", "", rows[name]))
             for name in ("speed-up over plain", "tokens/later step", "a plain step takes", "a step takes")
         )
         assert later == round(10 / 3, 2)
         assert speedup == pytest.approx(later * plain / step, abs=0.01)
+
+
+async def test_after_a_reply_it_says_that_the_step_shown_is_the_last_that_guessed(engine: ScriptedEngine) -> None:
+    plain = ((" on",),) * 40
+    async with opened(engine, size=(160, 50), debug=True) as (app, pilot):
+        await say(app, pilot, "Write a function.")
+        script = (*FUNCTION[:2], *plain)
+        engine.tell(*streamed(script)[:-1])
+        engine.tell(Tokens(pieces(script[40:], 40), statistics(script), inspection=INSPECTED_STEP), finished(script))
+        await sees(pilot, "The last to guess: step 12 of 42", "guessing held back", "1 of 42")
+        metrics = str(app.screen.query_one("#debug-metrics").render())
+        assert re.search(r"tokens per forward +10\n", metrics)  # 1, 3 candidates and a window of 2 rows of 3
+        assert re.search(r"candidates +3\n", metrics)
 
 
 async def test_all_of_it_where_there_is_much(engine: ScriptedEngine) -> None:

@@ -406,6 +406,10 @@ async def test_a_long_paste_is_folded_and_sent_whole(engine: ScriptedEngine) -> 
         prompt.post_message(Paste(LONG))
         await wait_until(pilot, lambda: prompt.text == "see [60 lines pasted]")
         await sees(pilot, "Tab opens a folded paste")
+        text = prompt.text
+        prompt.put("")
+        await sees_no(pilot, "Tab opens")  # no longer true
+        prompt.put(text)
         prompt.post_message(Paste(LONG.upper()))
         await wait_until(pilot, lambda: prompt.text == "see [60 lines pasted][60 lines pasted, 2]")
         await pilot.press("backspace", "enter")

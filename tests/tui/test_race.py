@@ -86,6 +86,16 @@ async def test_the_frame_of_the_winner_alone_stands_out_and_only_at_the_end(
         assert {side for side, colour in frames().items() if colour != before[side]} == ({winner} - {None})
 
 
+async def test_a_tiny_screen_shows_both_texts(engine: ScriptedEngine) -> None:
+    async with opened(engine, size=(40, 10)) as (app, pilot):
+        app.chat_screen.prompt.put("Write a function.")
+        await pilot.press("ctrl+r")
+        run_both(engine)
+        engine.tell(ComparisonFinished(2.94, identical=True))
+        await sees(pilot, "2.94x as fast", "lookahead auto", "plain decoding", "esc Stop, then close")
+        await wait_until(pilot, lambda: screen_text(app).count("It adds the") == 2)
+
+
 async def test_how_far_and_how_fast_have_their_names(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         app.chat_screen.prompt.put("Write a function.")
@@ -95,6 +105,16 @@ async def test_how_far_and_how_fast_have_their_names(engine: ScriptedEngine) -> 
         tracks = [line for line in screen_text(app).splitlines() if "━" in line]
         assert len(tracks) == 2
         assert all(re.search(r"tokens ━+ +tok/s [▁▂▃▄▅▆▇█]+ ", line) for line in tracks)
+
+
+async def test_a_race_that_verified_nothing_says_so_and_why(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        app.chat_screen.prompt.put("Write a function.")
+        await pilot.press("ctrl+r")
+        engine.tell(*streamed(PLAIN)[1:], finished(PLAIN), *streamed(PLAIN, side="right", lookahead=False)[1:])
+        engine.tell(finished(PLAIN, side="right", lookahead=False), ComparisonFinished(0.98, identical=True))
+        await sees(pilot, "Lookahead auto verified nothing: no guess promised to save time here.", "guessing held back")
+        assert screen_text(app).count("held back") == 1
 
 
 async def test_a_step_tells_its_tokens_and_the_steps_just_raced_are_explained(engine: ScriptedEngine) -> None:

@@ -62,11 +62,17 @@ async def test_lookahead_is_switched_in_mid_reply(engine: ScriptedEngine) -> Non
         await sees(pilot, "lookahead ON")
         await pilot.press("ctrl+l")
         assert engine.sent_of(SetLookahead) == [SetLookahead(False)]
-        engine.tell(Tokens(pieces(FUNCTION[8:], 8), statistics(FUNCTION, lookahead=False)))
+        off = statistics(FUNCTION, lookahead=False, switches=(25,))
+        engine.tell(Tokens(pieces(FUNCTION[8:], 8), off))
         await sees(pilot, "lookahead OFF")
-        engine.tell(finished(FUNCTION, lookahead=False))
+        engine.tell(finished(FUNCTION, lookahead=False, switches=(25,)))
         await sees(pilot, "switched OFF after 25 tokens")
         await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        conversation = app.chat_screen.chat.conversation.current.id
+        await say(app, pilot, "/new")
+        await sees_no(pilot, "switched OFF")
+        await say(app, pilot, f"/resume {conversation}")
+        await sees(pilot, "switched OFF after 25 tokens")
         await say(app, pilot, "Again.")
         await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 2)
         again = engine.sent_of(Reply)[-1]

@@ -53,8 +53,9 @@ async def streaming(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) ->
 
 async def done(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> None:
     await say(app, pilot, QUESTION)
-    engine.tell(*streamed(FUNCTION[:8]), Tokens(pieces(FUNCTION[8:], 8), statistics(FUNCTION, lookahead=False)))
-    engine.tell(finished(FUNCTION, lookahead=False))
+    off = statistics(FUNCTION, lookahead=False, switches=(25,))
+    engine.tell(*streamed(FUNCTION[:8]), Tokens(pieces(FUNCTION[8:], 8), off))
+    engine.tell(finished(FUNCTION, lookahead=False, switches=(25,)))
     await wait_until(pilot, lambda: "ready" in status(app))
     await sees(pilot, "one by one.", "switched OFF")
 

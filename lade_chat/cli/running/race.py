@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lade_chat.cli.running.engine_run import run
 from lade_chat.cli.running.output import Collected, PassingLine, style_of
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.comparison import outcome, sameness
+from lade_chat.presentation.comparison import outcome, sameness, unverified
 from lade_chat.presentation.methods import in_force, title
 from lade_chat.presentation.metrics import reason_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
@@ -124,7 +124,12 @@ class Result:
         if self.cancelled:
             return ["stopped before the end, so there is no winner"]
         faster = outcome(self.finished.speedup, self.titles["left"], self.titles["right"])
-        return [f"speed-up: {self.finished.speedup:.2f}x ({faster})", sameness(self.finished, model.dtype)]
+        sides = [each.statistics for each in self.sides.values()]
+        return [
+            f"speed-up: {self.finished.speedup:.2f}x ({faster})",
+            *unverified(list(self.titles.values()), sides),
+            sameness(self.finished, model.dtype),
+        ]
 
     def print_plainly(self, model: ModelInfo, out: TextIO) -> None:
         """The two texts under their titles, then the verdict, without a colour."""

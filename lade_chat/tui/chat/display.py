@@ -101,7 +101,7 @@ class ChatDisplay:
             self._ui.screen.query_one(HeaderBar).show_options(state.options)
         if state.sampling != before.sampling:
             self._ui.screen.query_one(HeaderBar).show_sampling(state.sampling)
-        if state.phase is not before.phase:
+        if (state.phase, state.paused) != (before.phase, before.paused):
             self._ui.screen.refresh_bindings()
         if state.conversation != before.conversation:
             self._ui.side_bar.look()
@@ -269,9 +269,8 @@ class ChatDisplay:
 
     def _show_debug(self) -> None:
         if self.state.options.debug:
-            self._ui.screen.query_one(DebugPanel).show(
-                self._statistics, measuring=self._measuring, inspection=self._inspection, paused=self.state.paused
-            )
+            panel, ended = self._ui.screen.query_one(DebugPanel), self.state.phase is not Phase.REPLYING
+            panel.show(self._statistics, self._inspection, self._measuring, paused=self.state.paused, ended=ended)
 
     def _running_parts(self) -> list[Part]:
         """Return the metrics of a reply in progress, or paused."""

@@ -94,7 +94,7 @@ class ChatScreen(Screen[None]):
         yield StatusBar()
         yield CompletionList()
         yield Prompt(COMMANDS)
-        yield KeyFooter(lambda: footer_actions(self.chat.phase))
+        yield KeyFooter(lambda: footer_actions(self.chat.state))
 
     def on_mount(self) -> None:
         self.query_one(DebugPanel).display = self.chat.state.options.debug
@@ -156,7 +156,7 @@ class ChatScreen(Screen[None]):
         self.status.review()
 
     def on_prompt_folded(self) -> None:
-        self.ui.hint("Tab opens a folded paste; it is sent whole.")
+        self.status.hint("Tab opens a folded paste; it is sent whole.", lambda: self.prompt.has_folds)
 
     def on_prompt_take_back_wanted(self) -> None:
         self.chat.take_back()
@@ -172,7 +172,8 @@ class ChatScreen(Screen[None]):
         self.prompt.focus()
 
     def on_welcome_picked(self, event: Welcome.Picked) -> None:
-        self.prompt.focus()
+        if not is_command(event.text):  # what a command opens leads back to the examples
+            self.prompt.focus()
         self.on_prompt_submitted(Prompt.Submitted(event.text))
 
     def on_alternatives_wanted(self, event: Alternatives.Wanted) -> None:

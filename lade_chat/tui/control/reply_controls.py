@@ -64,6 +64,8 @@ class ReplyControls:
         pace = PACES[min(max(place, 0), len(PACES) - 1)] if not state.paused else state.pace or PACES[0]
         if direction > 0 or not state.paused:
             self._slow_down(paused=False, pace=pace)
+        else:
+            self._view.refuse("The reply is paused: {faster} has it go on slowly.")
 
     def end_slow_motion(self) -> None:
         """Publish full speed, which the next reply runs at."""

@@ -43,9 +43,10 @@ FOOTERS: Mapping[Phase, Sequence[str]] = {
 """Actions in the footer while the chat is not idle."""
 
 
-def footer_actions(phase: Phase) -> Sequence[str]:
-    """Return the actions that the footer offers, the most important first."""
-    return FOOTERS.get(phase, IDLE_FOOTER)
+def footer_actions(state: ChatState) -> Mapping[str, str]:
+    """Return the actions that the footer offers, the most important first, and other words than their own for some."""
+    actions = dict.fromkeys(FOOTERS.get(state.phase, IDLE_FOOTER), "")
+    return {**actions, "pause": "Resume"} if state.paused and "pause" in actions else actions
 
 
 @dataclass(frozen=True)

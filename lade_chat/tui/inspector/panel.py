@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
+import msgspec
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
@@ -33,7 +34,7 @@ METRICS = (
     "tokens/later step",
     "a plain step takes",
     "a step takes",
-    "tokens/step",
+    "steps that guessed",
     "tokens per forward",
     "candidates",
     "window (W × N)",
@@ -55,7 +56,7 @@ class DebugPanel(VerticalScroll):
         self._was_all_at_once = False
         self._statistics: Statistics | None = None
         self._inspection: Inspection | None = None
-        self._measuring = self._paused = False
+        self._measuring = self._paused = self._ended = False
         self._speeds: deque[float] = deque(maxlen=HISTORY)
         self._yields: deque[float] = deque(maxlen=HISTORY)
 
@@ -63,6 +64,7 @@ class DebugPanel(VerticalScroll):
         with Horizontal(id="debug-numbers"):
             yield MetricRows(METRICS, id="debug-metrics")
             yield Static(markup=False, id="debug-runs")
+        yield Static(markup=False, id="debug-step")
         for view in _VIEWS:
             yield view()
 
@@ -81,14 +83,16 @@ class DebugPanel(VerticalScroll):
     def show(
         self,
         statistics: Statistics | None,
-        *,
+        inspection: Inspection | None,
         measuring: bool,
-        inspection: Inspection | None = None,
-        paused: bool = False,
+        *,
+        paused: bool,
+        ended: bool,
     ) -> None:
         """The last reply's metrics and its last step; what it has not measured may still come while ``measuring``."""
         self._remember(statistics)
         self._statistics, self._inspection, self._measuring, self._paused = statistics, inspection, measuring, paused
+        self._ended = ended
         self._draw()
 
     def turn_page(self) -> bool:
@@ -114,26 +118,31 @@ class DebugPanel(VerticalScroll):
         self._was_all_at_once = self._all_at_once
         for number, part in enumerate((self.query_one("#debug-numbers"), *self.query(InspectorView))):
             part.display = self._all_at_once or number == self._page
+        self.query_one("#debug-step").display = self._all_at_once
         self.set_class(bool(self._page), "-tall-page")
         self.scroll_home(animate=False)
         self._title()
 
     def _title(self) -> None:
         step = "inspector"
-        if self._inspection is not None:  # the step shown last need not be the reply's last
+        if self._inspection is not None:
             number = self._inspection.step + 1
-            step = f"step {number} of {max(number, self._statistics.steps if self._statistics is not None else 0)}"
+            steps = max(number, self._statistics.steps if self._statistics is not None else 0)
+            step = f"step {number} of {steps}"
+            if number < steps and self._ended:
+                step = f"the last to guess: {step}"
         where = f"{step}, paused" if self._paused else step
         key = keys_of(self).first("turn_debug_page")
         page = "" if self._all_at_once else f" · {PAGES[self._page]} {self._page + 1}/{len(PAGES)} · {key} next"
         self.border_title = f"{where}{page}"
+        self.query_one("#debug-step", Static).update(Content.styled(where[:1].upper() + where[1:], "$text-accent"))
 
     def _draw(self) -> None:
         s = self._statistics or Statistics()
         self._title()
         numbers = self.query_one("#debug-numbers")
         if numbers.display:
-            self.query_one("#debug-metrics", Static).update(_metrics(s, measuring=self._measuring))
+            self.query_one("#debug-metrics", Static).update(_metrics(s, self._inspection, measuring=self._measuring))
             runs = Content("\n").join([*_runs(s.accepted_runs), *self._sparks()])
             self.query_one("#debug-runs", Static).update(runs)
         for view in self.query(InspectorView):
@@ -164,7 +173,15 @@ class DebugPanel(VerticalScroll):
         self._yields.append((statistics.generated_tokens - tokens) / max(1, statistics.steps - steps))
 
 
-def _metrics(s: Statistics, *, measuring: bool) -> Content:
+def _metrics(s: Statistics, step: Inspection | None, *, measuring: bool) -> Content:
+    if step is not None and not step.prompt:  # the step that the views show
+        s = msgspec.structs.replace(
+            s,
+            forward_tokens=1 + len(step.candidates) + sum(map(len, step.window)),
+            candidates=len(step.candidates),
+            window_size=len(step.window[0]) if step.window else 0,
+            ngram_size=step.ngram_size,
+        )
     unknown = "measuring…" if measuring else "not measured"
     speedup = unknown if s.speedup is None else f"{s.speedup:.2f}x"
     plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
@@ -174,7 +191,7 @@ def _metrics(s: Statistics, *, measuring: bool) -> Content:
         ("tokens/later step", f"{equals}{s.tokens_per_later_step:.2f}"),
         ("a plain step takes", f"{times}{plain}"),
         ("a step takes", f"{by}{s.step_milliseconds:.1f} ms"),
-        ("tokens per step", f"{s.tokens_per_step:.2f}"),
+        ("steps that guessed", f"{s.guessing_steps} of {s.guessing_steps + s.resting_steps}"),
         ("tokens per forward", str(s.forward_tokens)),
         ("candidates", str(s.candidates)),
         ("window (W × N)", window(s)),

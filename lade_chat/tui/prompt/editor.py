@@ -200,6 +200,11 @@ class Prompt(TextArea, inherit_bindings=False):
         """The text with every folded paste opened."""
         return self._unfolded(self.text)
 
+    @property
+    def has_folds(self) -> bool:
+        """A folded paste stands in the prompt."""
+        return any(marker in self.text for marker in self._pastes)
+
     def _unfolded(self, text: str) -> str:
         for marker, pasted in self._pastes.items():
             text = text.replace(marker, pasted)

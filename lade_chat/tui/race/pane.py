@@ -7,7 +7,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import Part, counted, part, reason_forms, sampling_forms, seconds, speed
+from lade_chat.presentation.metrics import Part, counted, held_back, part, reason_forms, sampling_forms, seconds, speed
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import FinishReason, Side, Statistics
 from lade_chat.tui.reply.body import ReplyBody
@@ -96,6 +96,7 @@ class RacePane(Vertical):
             part(1, counted(s.steps, "step")),
             part(3, counted(s.generated_tokens, "token")),
             part(2, seconds(s.seconds)),
+            *([held_back()] if s.is_held_back else []),
         ]
         return parts if s.sampling is None else [*parts, part(5, sampling_forms(s.sampling)[-1])]
 

@@ -13,7 +13,7 @@ from textual.widgets import Static
 
 from lade_chat.export.recording import Recording
 from lade_chat.presentation.attachments import folded
-from lade_chat.presentation.comparison import outcome, sameness, winner
+from lade_chat.presentation.comparison import outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
@@ -32,6 +32,7 @@ class RaceScreen(ClosingScreen[None]):
     """Esc stops the race, and once it has ended leaves it; then there may be another, of other methods."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Stop, then close"),
         Binding("e", "explain", "Explain"),
@@ -190,6 +191,7 @@ class RaceScreen(ClosingScreen[None]):
         self._outcome = (outcome(event.speedup, *self._titles), same)
         against = " against ".join(times if event.speedup >= 1 else reversed(times))
         lines = [f"{_capital(outcome(event.speedup, *self._titles))} ({against}).", f"{_capital(same)}."]
+        lines += [f"{line}." for line in unverified(self._titles, (left, right))]
         score = self._races.score
         if score is not None and self._races.last:
             lines = [f"{line}." for line in score.lines(*self._titles)]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lade_chat.tui.reply.markdown_reply import MarkdownReply
 
 
-FEW = ("tok/s", "tokens/step")
+FEW = ("tok/s", "tokens/step", "held back")
 
 
 class PackedLine(Static):
@@ -62,6 +62,9 @@ class ReplyTurn(Turn):
         self._stack.add(self._body)
         self._statistics = Statistics()
         self._marks: Stack | None = None
+        self._marked = 0
+        """The states of lookahead in this run of the reply that have been marked."""
+        self._lookahead: bool | None = None
         self._rendered = rendered
         self._ended = self._restoring = False
         self._documents: dict[TintedText, MarkdownReply] = {}
@@ -75,9 +78,7 @@ class ReplyTurn(Turn):
 
     def add(self, pieces: Iterable[Piece], statistics: Statistics) -> None:
         """Show more of the reply, and mark where lookahead was switched."""
-        if self._body.reply.spans and statistics.lookahead != self._statistics.lookahead:
-            state = "ON" if statistics.lookahead else "OFF"
-            self._mark(f"lookahead switched {state} after {self._statistics.generated_tokens} tokens")
+        self._mark_switches(statistics)
         self._statistics = statistics
         self._body.extend(pieces)
         self._show_parts()
@@ -106,7 +107,7 @@ class ReplyTurn(Turn):
 
     def go_on(self) -> None:
         """Reopen an ended reply: further tokens are appended to it."""
-        self._ended = False
+        self._ended, self._marked = False, 0
         for part in list(self._documents):
             self._drop_document(part)
         for line in self._metrics:
@@ -120,6 +121,7 @@ class ReplyTurn(Turn):
         """
         self._restoring = True
         for turn in turns:
+            self._marked = 0
             self.add(turn.pieces(), turn.statistics or Statistics())
         self._restoring = False
         self._finish()
@@ -164,6 +166,17 @@ class ReplyTurn(Turn):
         line.show(line.all_parts if self._debug or self.has_focus else line.few)
         self._metrics.append(line)
         self._stack.add(line)
+
+    def _mark_switches(self, statistics: Statistics) -> None:
+        states, on = [], statistics.lookahead
+        for tokens in reversed((self._statistics.generated_tokens, *statistics.switches)):
+            states.append((tokens, on))
+            on = not on
+        for tokens, on in states[::-1][self._marked :]:
+            if self._lookahead is not None and on is not self._lookahead:
+                self._mark(f"lookahead switched {'ON' if on else 'OFF'} after {tokens} tokens")
+            self._lookahead = on
+        self._marked = len(states)
 
     def _mark(self, text: str) -> None:
         """A line below what is said, which may still grow."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -19,11 +19,12 @@ _BLANKS = 3
 class KeyFooter(Footer):
     """Of the bindings in their order as many as there is room for; clicked, a key is pressed.
 
-    ``actions`` returns those of the screen and the application that fit what is going on, the most important first;
-    without it they are all that are to be shown. Those of the focused widget come before them.
+    ``actions`` returns those of the screen and the application that fit what is going on, the most important first,
+    with other words than their own where they are not empty; without it they are all that are to be shown. Those of
+    the focused widget come before them.
     """
 
-    def __init__(self, actions: Callable[[], Sequence[str]] | None = None) -> None:
+    def __init__(self, actions: Callable[[], Mapping[str, str]] | None = None) -> None:
         super().__init__(show_command_palette=False)
         self._actions = actions
 
@@ -32,11 +33,13 @@ class KeyFooter(Footer):
         if not is_footer_ready(self):
             return
         shown: dict[str, FooterKey] = {}
+        words = self._actions() if self._actions is not None else {}
         for _, binding, enabled, tooltip in self._offered():
             if binding.action not in shown:
                 display = self.app.get_key_display(binding)
+                about = words.get(binding.action) or binding.description
                 shown[binding.action] = FooterKey(
-                    binding.key, display, binding.description, binding.action, disabled=not enabled, tooltip=tooltip
+                    binding.key, display, about, binding.action, disabled=not enabled, tooltip=tooltip
                 )
         self.styles.grid_size_columns = len(shown)
         room = self.size.width
