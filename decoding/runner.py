@@ -126,16 +126,18 @@ class ModelRunner:
     @property
     def native_support(self) -> Support:
         """The support for steps in C, as of the last refresh; a structure's first time, some steps are compared."""
-        structure, kernels = self.state.structure, native_kernels()
-        if self._native_support is None or self._native_support[0] != structure:
+        structure, known = self.state.structure, self._native_support
+        # Asked at every step: most often it is the very same tuple, and long.
+        if known is None or (known[0] is not structure and known[0] != structure):
+            kernels = native_kernels()
             reason = why_not_native(self.model, self.capabilities)
             if reason is None and kernels is not None:
                 forward = LlamaForward(self.model, kernels)
                 self._native = self.state.revision, forward
                 if not gives_the_same(self.model, self.capabilities, forward):
                     reason = "its steps in C give it other logits"
-            self._native_support = structure, Support(reason is None, reason)
-        return self._native_support[1]
+            self._native_support = known = structure, Support(reason is None, reason)
+        return known[1]
 
     def native_forward(self) -> LlamaForward | None:
         """Return the forward pass in C, with the weights as of the last refresh; None if the model has none."""

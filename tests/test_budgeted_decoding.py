@@ -66,7 +66,7 @@ def watched(
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows are judged, and so tried, after a few steps."""
     monkeypatch.setattr(window_choice_module, "TRIAL_STEPS", 6)
-    monkeypatch.setattr(plan_module, "PLAIN_STEPS", 1)
+    monkeypatch.setattr(plan_module, "BATCH_STEPS", 1)
 
 
 def test_every_source_is_at_work() -> None:

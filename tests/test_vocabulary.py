@@ -10,7 +10,7 @@ import torch
 from decoding import SamplingConfig
 from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import ProcessorSampler
-from decoding.sampling.vocabulary import Truncation, argmax, largest
+from decoding.sampling.vocabulary import Truncation, argmax, largest, most_likely
 
 SIZES = (8, 97, 4096, 5000, 50_257)
 SETTINGS: tuple[dict[str, Any], ...] = (
@@ -32,12 +32,12 @@ def row_of(size: int, seed: int = 0) -> torch.Tensor:
 def test_the_largest_are_those_of_topk_and_the_first_of_equals_is_taken(size: int) -> None:
     rows = torch.stack([row_of(size, seed) for seed in range(3)])
     for count in (1, 4, 50):
-        values, places = largest(rows, min(count, size))
+        values, places = (torch.tensor(found) for found in largest(rows, min(count, size)))
         assert torch.equal(values, rows.topk(min(count, size)).values)
         assert torch.equal(rows.gather(1, places), values)
     rows[0, [size // 2, size - 1]] = rows[1, [1, size // 3]] = 99.0
     rows[2] = 1.0
-    assert argmax(rows).tolist() == [size // 2, 1, 0]
+    assert argmax(rows).tolist() == [most_likely(row) for row in rows] == [size // 2, 1, 0]
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)

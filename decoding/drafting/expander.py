@@ -108,15 +108,12 @@ class CandidateExpander:
         if not node.states and len(self._token_tables) == 1:
             # Most nodes are in one table alone, which names no token twice.
             ((first, only),) = self._token_tables
-            shift = first + deep
-            return _scaled(
-                [
-                    Node(token, node, depth, evidence + shift, estimate)
-                    for token, evidence in only.after(node.token)
-                    if (estimate := estimates[evidence + shift]) >= least
-                ],
-                node.probability,
-            )
+            shift, alone = first + deep, list[Node]()
+            for token, evidence in only.after(node.token):
+                evidence += shift
+                if (estimate := estimates[evidence]) >= least:
+                    alone.append(Node(token, node, depth, evidence, estimate))
+            return _scaled(alone, node.probability)
         children: dict[int, Node] = {}
         for token, evidence, state in self._proposals(node):
             evidence += deep
@@ -145,7 +142,9 @@ class CandidateExpander:
 
 def _scaled(children: list[Node], probability: float) -> list[Node]:
     """Multiply the probabilities of a node's children by its own, after scaling them to a sum of less than 1."""
-    total = sum([child.probability for child in children])
+    total = 0.0
+    for child in children:
+        total += child.probability
     scale = probability * (MAX_PROBABILITY / total if total > MAX_PROBABILITY else 1.0)
     for child in children:
         child.probability *= scale

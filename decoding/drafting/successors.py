@@ -81,7 +81,7 @@ class SuccessorTable(TokenTable):
         unread = self._unread.get(token)
         if unread is not None:
             values, successors = largest(unread[None], min(WIDTH, len(unread)))
-            self.learn(token, successors[0].tolist(), values[0].tolist())
+            self.learn(token, successors[0], values[0])
         entry = self._entries.get(token)
         if entry is None:
             seen = self._seen.get(token)

@@ -43,6 +43,11 @@ class LlamaPrefix(KVPrefix):
         self._forward_in_c = forward
         self._bound: tuple[LlamaForward, torch.Tensor, Transformer] | None = None
 
+    @property
+    def length(self) -> int:
+        layers = self._cache.layers
+        return layers[0].length if layers else 0  # all layers are alike here
+
     def copy(self) -> LlamaPrefix:
         return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self._cache.copy())
 
@@ -59,8 +64,9 @@ class LlamaPrefix(KVPrefix):
         return super().branch_logits(inputs) if logits is None else logits
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
-        in_place, forward = [*range(len(offsets))], self._forward_in_c()
-        if forward is None or [*offsets] == in_place or any(a >= b for a, b in pairwise(offsets)):
+        in_place, rising = offsets[-1] == len(offsets) - 1, all(a < b for a, b in pairwise(offsets))
+        forward = self._forward_in_c() if rising and not in_place else None
+        if forward is None:
             super().keep(base, offsets)
             return
         # Rising offsets: no token is overwritten before it has been moved.

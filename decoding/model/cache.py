@@ -151,15 +151,16 @@ class KVCache(Cache):
         in_place = 0
         while in_place < len(offsets) and offsets[in_place] == in_place:
             in_place += 1
-        moved = [base + offset for offset in offsets[in_place:]]
-        if moved or self.length != base + len(offsets):
-            self._compact(moved, base + in_place, base + len(offsets))
+        if in_place == len(offsets):
+            self.rewind(base + in_place)
+        else:
+            self._compact([base + offset for offset in offsets[in_place:]], base + in_place, base + len(offsets))
 
     @torch.inference_mode()
     def _compact(self, moved: Sequence[int], to: int, length: int) -> None:
         indices = torch.tensor(moved)
         for layer in self.layers:
-            if moved and layer.is_initialized:
+            if layer.is_initialized:
                 indices = indices.to(layer.device)
                 layer.move(indices, to)
             layer.resize(length)

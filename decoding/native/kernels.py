@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctypes import CDLL, byref, c_int, c_long, c_void_p
+from ctypes import CDLL, byref, c_float, c_int, c_int64, c_long, c_void_p
 from functools import lru_cache
 
 import numpy as np
@@ -92,23 +92,21 @@ class NativeKernels:
         """Move tokens of the cache to consecutive places from ``to`` on; the places rise, none before its new one."""
         self._move_tokens(byref(model), _address(places), len(places), to)
 
-    def largest(self, rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def largest(self, rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[list[int]]]:
         """Return the largest values of each row, the largest first, of equal ones the first, and their places.
 
         Args:
             rows: shape (rows, n), contiguous.
             count: at most n.
-
-        Returns:
-            Values, float32, and places, each of shape (rows, count).
         """
-        values = torch.empty((len(rows), count))
-        places = torch.empty((len(rows), count), dtype=torch.int64)
+        height, width = rows.shape
+        # Not tensors: to make one and to read it takes longer than the search.
+        values, places = (c_float * (height * count))(), (c_int64 * (height * count))()
         self._largest(
-            rows.data_ptr(), DTYPES[rows.dtype], *rows.shape, count, values.data_ptr(), places.data_ptr(),
-            torch.get_num_threads(),
-        )  # fmt: skip
-        return values, places
+            rows.data_ptr(), DTYPES[rows.dtype], height, width, count, values, places, torch.get_num_threads()
+        )
+        starts = range(0, height * count, count)
+        return [values[at : at + count] for at in starts], [places[at : at + count] for at in starts]
 
     def multiplies_int8(self, outputs: int, width: int) -> bool:
         """Return True if there is a kernel for an int8 weight of this shape."""

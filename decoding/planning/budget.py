@@ -30,7 +30,7 @@ def select(
     Returns:
         The candidates taken, likeliest first.
     """
-    cost, slopes = curve.costs, curve.slopes
+    cost, slopes, least_slope = curve.costs, curve.slopes, curve.least_slope
     most = len(cost) - 1
     taken: list[Node] = []
     expected, best, best_count = 1.0, (1.0 + margin) / cost[0], 0
@@ -39,9 +39,12 @@ def select(
     met, parent = 0, expander.root if max_depth > 0 else None
     while len(taken) < most:
         if parent is not None:
+            # The ratio only rises, and whatever cannot raise it as it is now is not even queued.
+            least = best * least_slope / trust
             for child in expander.children(parent):
-                met += 1
-                heappush(waiting, (-child.probability, met, child, False))
+                if (probability := child.probability) > least:
+                    met += 1
+                    heappush(waiting, (-probability, met, child, False))
         # The next is the likeliest of all that are left, so if it cannot raise the ratio, nothing can.
         if not waiting or -trust * waiting[0][0] <= best * slopes[len(taken)]:
             break
@@ -50,7 +53,7 @@ def select(
         if is_taken:
             continue
         taken.append(node)
-        if node.depth < max_depth:
+        if node.depth < max_depth and negated * MAX_PROBABILITY < -best * least_slope / trust:
             met += 1
             heappush(waiting, (negated * MAX_PROBABILITY, met, node, True))
         expected -= trust * negated

@@ -97,6 +97,11 @@ class Stake:
         """The gain over a plain step that a step has to promise, as a share: the less was earned, the more."""
         return MAX_MARGIN * (1 - max(0.0, self.left) / MAX_BALANCE)
 
+    @property
+    def is_resting(self) -> bool:
+        """True if the rest under way goes on after the last step."""
+        return self._resting > 0
+
     def rests(self, *, has_window: bool) -> bool:
         """Return True if the next step belongs to a rest; idle sources beside a window begin none."""
         if self._resting == 0:

@@ -18,6 +18,7 @@ from decoding.planning.draft import Draft
 from decoding.planning.ledger import Stake
 from decoding.planning.step_cost import StepCost
 from decoding.sampling.sampler import Choices
+from decoding.sampling.vocabulary import largest
 from decoding.session import Session
 from decoding.step import Step
 from decoding.step_detail import Observe, StepDetail
@@ -33,8 +34,10 @@ REFERENCE_STEPS = 24
 plain steps of which the second counts."""
 USUAL_CANDIDATES = 4
 """The candidates expected in a step before any was seen."""
-PLAIN_STEPS = 8
-"""The window's size is reconsidered only once in so many plain steps, to keep each of them short."""
+BATCH_STEPS = 8
+"""The window's size is reconsidered only once in so many steps in which it has no part, to keep each of them short."""
+BOOKED_STEPS = 4
+"""Steps of a rest are booked so many at a time."""
 _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
 
 
@@ -158,10 +161,12 @@ class BudgetedPlan(Plan):
         choice.keep_within(ahead)
         super().__init__(session, _new_window(session), observe)
         self._tables, self._ledger = session.tables, cost.ledger
+        self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         self._cost: StepCost = cost
         self._stake = Stake(cost.ledger)
         self._usual_candidates = float(USUAL_CANDIDATES)
-        self._plain_steps = 0
+        # Steps without a window that were not noted yet, their tokens and cost; and steps of a rest not booked yet.
+        self._steps, self._tokens_of_steps, self._spent, self._rested = 0, 0, 0.0, 0
         # Steps since the time of a plain step was last measured, and whether the last step was plain.
         self._unmeasured, self._after_plain = 0, False
 
@@ -179,14 +184,16 @@ class BudgetedPlan(Plan):
 
     def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
         assert draft.expander is not None
-        # The true text's rows last: where a token stands in several, they are to be remembered.
-        true_rows = (ROOT, *accepted)
-        rows = [*(row for row in range(1 + len(draft.candidates)) if row not in true_rows), *true_rows]
-        tokens = (draft.last_token, *draft.candidates.tokens)
-        seen = [tokens[row] for row in rows]
-        likeliest, logits = [choices.likeliest[row] for row in rows], [choices.logits[row] for row in rows]
+        true_rows, tokens = [ROOT, *accepted], [draft.last_token, *draft.candidates.tokens]
+        read = len(tokens)
+        likeliest, logits = choices.likeliest[:read], choices.logits[:read]
+        if len(set(tokens)) < read:
+            # Where a token stands in several rows, the true text's are to be remembered.
+            tokens += [tokens[row] for row in true_rows]
+            likeliest += [likeliest[row] for row in true_rows]
+            logits += [logits[row] for row in true_rows]
         for table in self._tables:
-            table.learn_rows(seen, likeliest, logits)
+            table.learn_rows(tokens, likeliest, logits)
         draft.expander.learn([choices.tokens[row] for row in true_rows])
         if len(draft.candidates):
             self._stake.count_verified(sum(draft.probabilities), len(accepted))
@@ -196,8 +203,14 @@ class BudgetedPlan(Plan):
         self._judge_window(draft, accepted)
 
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
-        for table in self._tables:
-            table.learn_logits(draft.last_token, logits)
+        if logits.device.type == "cpu":
+            # At once, while the processor has them in its caches.
+            values, tokens = largest(logits[None], min(ROW_WIDTH, len(logits)))
+            for table in self._tables:
+                table.learn_rows([draft.last_token], tokens, values)
+        else:
+            for table in self._tables:
+                table.learn_logits(draft.last_token, logits)
         assert draft.expander is not None
         if draft.expander.root.children:
             draft.expander.learn([chosen])
@@ -206,13 +219,22 @@ class BudgetedPlan(Plan):
         self._judge_window(draft, ())
 
     def account(self, draft: Draft | None, step: Step) -> None:
-        super().account(draft, step)
+        if draft is None:
+            self._rested += 1
+            if self._observe is not None:
+                super().account(draft, step)
+            if self._stake.is_resting and self._rested < BOOKED_STEPS:
+                self._after_plain = True
+                return
         cost, ledger, count = self._cost, self._ledger, step.forward_tokens
+        if self._rested:
+            ledger.book(self._rested, float(self._rested))
+            self._unmeasured += self._rested - 1
+            self._rested = 0
         if draft is None or draft.is_plain:
             overhead = step.seconds - step.forward_seconds
             if draft is None:
                 ledger.note_overhead(overhead)
-                ledger.book(1, 1.0)
             else:
                 # Its forward pass is that of any plain step; only looking was dearer.
                 more = max(0.0, overhead - ledger.overhead) / cost.seconds(1) if cost.live else 0.0
@@ -231,27 +253,26 @@ class BudgetedPlan(Plan):
 
     def _judge_window(self, draft: Draft, accepted: Sequence[int]) -> None:
         """Change the window where another one is likely to pay."""
-        count, total = len(draft.candidates), draft.forward_tokens
+        count, total, settled = len(draft.candidates), draft.forward_tokens, 1 + len(accepted)
         self._usual_candidates += 0.05 * (count - self._usual_candidates)
-        choice = self._tables.window_choice
-        if total == 1:
-            self._plain_steps += 1
-            if self._plain_steps < PLAIN_STEPS:
+        choice, cost = self._tables.window_choice, self._cost.in_plain_steps
+        if not self._has_branch:
+            self._steps, self._tokens_of_steps = self._steps + 1, self._tokens_of_steps + settled
+            self._spent += cost(total)
+            if self._steps < BATCH_STEPS:
                 return
-            choice.note_plain(self._plain_steps)
-            self._plain_steps = 0
+            choice.note_without_branch(self._steps, self._tokens_of_steps, self._spent)
+            self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
         else:
             assert draft.expander is not None
             # The same step without the branch, and without the candidates that only the branch gave.
-            cost = self._cost.in_plain_steps
-            has_ngrams = any(len(self._tables[origin]) for origin in _NEED_WINDOW)
-            from_branch = draft.expander.taken_only_from(_NEED_WINDOW) if has_ngrams else frozenset()
+            from_branch = draft.expander.taken_only_from(_NEED_WINDOW)
             lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
-            settled, without = 1 + len(accepted), 1 + count - len(from_branch)
-            choice.note(settled, cost(total), settled - lost, cost(without))
+            choice.note(settled, cost(total), settled - lost, cost(1 + count - len(from_branch)))
         choice.consider(self._cost, round(self._usual_candidates), _positions_ahead(self._session))
         if choice.sizes != (self._window.columns, self._window.ngram_size):
             self._window = _new_window(self._session)
+            self._has_branch = True  # its n-grams outlive it
 
 
 def _new_window(session: Session) -> JacobiWindow:

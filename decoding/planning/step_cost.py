@@ -38,6 +38,7 @@ class CostCurve:
     Attributes:
         costs: in plain steps; not always rising.
         slopes: for each count, the least cost per token of adding any number of further tokens.
+        least_slope: the least of all slopes.
     """
 
     def __init__(self, costs: Sequence[float]) -> None:
@@ -47,6 +48,7 @@ class CostCurve:
         added = np.where(more > 0, (steps[None, :] - steps[:, None]) / np.maximum(more, 1), np.inf)
         # For the last count there is nothing to add.
         self.slopes: list[float] = added.min(axis=1).tolist()
+        self.least_slope = min(self.slopes)
 
 
 class StepCost:

@@ -74,13 +74,13 @@ class WindowChoice:
         self._rate.add(tokens, cost, weight)
         self._rate_without.add(tokens_without, cost_without, weight)
 
-    def note_plain(self, steps: int) -> None:
-        """Count so many plain steps."""
+    def note_without_branch(self, steps: int, tokens: int, cost: float) -> None:
+        """Count several steps in which the branch had no part: their tokens and cost, in plain steps."""
         self._steps += steps
-        self._spent += steps
+        self._spent += cost
         weight = max(1 - (1 - WEIGHT) ** steps, min(1.0, steps / self._steps))
-        self._rate.add(1.0, 1.0, weight)
-        self._rate_without.add(1.0, 1.0, weight)
+        self._rate.add(tokens / steps, cost / steps, weight)
+        self._rate_without.add(tokens / steps, cost / steps, weight)
 
     def consider(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
         """Change the size if another is likely to pay.

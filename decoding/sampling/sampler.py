@@ -12,7 +12,7 @@ from transformers.generation.logits_process import LogitsProcessor, LogitsProces
 
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.sampling.gumbel import gumbel
-from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation, argmax, largest
+from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation, argmax, largest, most_likely
 
 _TEXT_FREE = (
     logits_process.TemperatureLogitsWarper,
@@ -94,7 +94,7 @@ class GreedySampler:
     """The likeliest token; the lowest id where several are equally likely."""
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
-        return int(argmax(logits[None]))
+        return most_likely(logits)
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:
         return likeliest(logits, width)
@@ -222,20 +222,10 @@ def likeliest(logits: torch.Tensor, width: int) -> Choices:
     """
     if width == 0:
         return Choices(argmax(logits).tolist(), [], [])
-    values, tokens = largest(logits, min(width, logits.shape[-1]))
-    found, scores = _to_host(tokens, values)
+    scores, found = largest(logits, min(width, logits.shape[-1]))
     chosen = [row[0] for row in found]
     for row, score in enumerate(scores):
         if len(score) == 1 or score[0] == score[1]:
             # `topk` may put any of several equals first; greedy decoding takes the lowest id.
-            chosen[row] = int(argmax(logits[row : row + 1]))
+            chosen[row] = most_likely(logits[row])
     return Choices(chosen, found, scores)
-
-
-def _to_host(tokens: torch.Tensor, values: torch.Tensor) -> tuple[list[list[int]], list[list[float]]]:
-    if tokens.device.type == "cpu":
-        return tokens.tolist(), values.tolist()
-    # One transfer for both, since each synchronises; a float holds every id exactly.
-    rows: list[list[float]] = torch.cat((tokens.float(), values), dim=-1).tolist()
-    width = tokens.shape[-1]
-    return [[int(token) for token in row[:width]] for row in rows], [row[width:] for row in rows]

@@ -30,19 +30,24 @@ _DIRECT = 8
 """Where fewer than so many blocks would be left out for each one read, all are read."""
 
 
-def largest(rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the largest values of each row, the largest first, and their places, as :func:`torch.topk`.
+def largest(rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[list[int]]]:
+    """Return the largest values of each row, in float32, the largest first, and their places.
 
     Args:
         rows: shape (rows, vocabulary).
         count: at least 1; at most the vocabulary.
-
-    Returns:
-        Values, float32, and places, each of shape (rows, count).
     """
     if (kernels := _kernels_for(rows)) is not None:
         return kernels.largest(rows, count)
-    rows = rows.float()
+    values, places = _largest(rows.float(), count)
+    if rows.device.type == "cpu":
+        return values.tolist(), places.tolist()
+    # One transfer for both, since each synchronises; a float holds every id exactly.
+    both: list[list[float]] = torch.cat((places.float(), values), dim=-1).tolist()
+    return [row[count:] for row in both], [[int(place) for place in row[:count]] for row in both]
+
+
+def _largest(rows: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
     if rows.device.type != "cpu" or _DIRECT * count * BLOCK > rows.shape[-1]:
         values, places = rows.topk(count, dim=-1)
         return values, places
@@ -61,7 +66,7 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
         rows: shape (rows, vocabulary).
     """
     if (kernels := _kernels_for(rows)) is not None:
-        return kernels.largest(rows, 1)[1][:, 0]
+        return torch.tensor([row[0] for row in kernels.largest(rows, 1)[1]])
     # `generate` compares in float32: a tie there is a tie here.
     rows = rows.float()
     if rows.device.type != "cpu" or rows.shape[-1] < _DIRECT * BLOCK:
@@ -69,6 +74,14 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
     blocks = _in_blocks(rows)
     chosen = blocks.amax(-1).argmax(-1)
     return chosen * BLOCK + blocks[torch.arange(len(rows)), chosen].argmax(-1)
+
+
+def most_likely(row: torch.Tensor) -> int:
+    """Return the place of the largest value of one row, shape (vocabulary,), as :func:`argmax`."""
+    rows = row[None]
+    if (kernels := _kernels_for(rows)) is not None:
+        return kernels.largest(rows, 1)[1][0][0]
+    return int(argmax(rows))
 
 
 def _kernels_for(rows: torch.Tensor) -> NativeKernels | None:
