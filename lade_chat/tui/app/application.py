@@ -242,7 +242,7 @@ class ChatApp(Colouring):
         self.chat_screen.actions.explain()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from super().get_system_commands(screen)
+        yield from (each for each in super().get_system_commands(screen) if each.title not in ("Keys", "Maximize"))
         if screen is not self.chat_screen:
             return
         stop = ("Stop the reply", "What was said is kept ({stop})", self.chat_screen.action_stop)
