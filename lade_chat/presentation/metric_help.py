@@ -15,7 +15,7 @@ METRIC_HELP: dict[str, str] = {
     " compression, S.",
     "verified": "the share of the reply's tokens that were guessed before the step that settled them, and were what"
     " the model chose in it.",
-    "held back": "at most one step in eleven verified anything. Lookahead guesses only where that is expected to save"
+    "held back": "at most one step in five verified anything. Lookahead guesses only where that is expected to save"
     " time on this machine: there was nothing likely enough to guess, or earlier guesses had cost more than they"
     " saved. It looks again after each rest.",
     "first token": "seconds to the first token: what reading the prompt takes.",

@@ -202,7 +202,7 @@ class Statistics(msgspec.Struct, frozen=True):
     def is_held_back(self) -> bool:
         """Automatic sizes found hardly anything worth verifying."""
         sizes = self.sizes if self.method is None else self.method.sizes
-        return sizes is None and self.resting_steps >= max(MANY_RESTS, 10 * self.guessing_steps)
+        return sizes is None and self.resting_steps >= max(MANY_RESTS, 4 * self.guessing_steps)
 
     @property
     def tokens_per_second(self) -> float:
