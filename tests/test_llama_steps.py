@@ -73,6 +73,11 @@ def said(
     return tokens_of(decoder.generate(prompt, max_new_tokens=length, sampling=sampling, session=session))
 
 
+def read_in_chunks(model: Any, text: list[int], chunk: int) -> torch.Tensor:
+    prefix = runner_of(model).new_prefix()
+    return [prefix.next_logits(text[first : first + chunk]) for first in range(0, len(text), chunk)][-1]
+
+
 def model_of(family: str, precision: str = "float32", *, few: bool = False) -> Any:
     torch.manual_seed(1)
     if precision == "int8" and not native_kernels().multiplies_int8(64, 64):  # type: ignore[union-attr]
@@ -141,6 +146,22 @@ def test_a_text_outgrows_the_buffers_and_copies_are_independent() -> None:
     other = session.copy()
     more = said(AutoregressiveDecoder(model), [*PROMPT, *text, 9], session=other, length=20)
     assert more == said(budgeted(model, NEARLY_FREE), [*PROMPT, *text, 9], session=session, length=20)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@torch.inference_mode()
+def test_a_long_text_is_the_same_bit_for_bit_however_it_is_read(precision: str) -> None:
+    model = model_of("qwen2", precision, few=True)
+    text = [3 + 7 * index % 11 for index in range(1060)]
+    tiles = native_kernels().tiles  # type: ignore[union-attr]
+    read = [read_in_chunks(model, text, chunk) for chunk in (64, 47, 500 if tiles else 5)]
+    assert torch.equal(read[0], read[1])
+    assert torch.equal(read[0], read[2])
+    expected = model(torch.tensor([text])).logits[0, -1].double()
+    distance = (read[0].double() - expected).norm() / expected.norm()
+    assert distance < {"float32": 1e-5, "float32 of bfloat16": 1e-5, "bfloat16": 0.03, "int8": 0.1}[precision]
+    prompt = text[:1010]
+    assert said(budgeted(model, NEARLY_FREE), prompt) == said(AutoregressiveDecoder(model), prompt)
 
 
 def test_changes_of_the_model_take_effect_at_the_next_text() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from transformers import PreTrainedModel
 
@@ -21,7 +23,7 @@ from decoding.native.structures import Transformer
 MAX_TOKENS = 1024
 """Steps over more tokens than this are left to transformers."""
 MAX_PREFILL = 64
-"""A prefill of more tokens than this is too: it is made of products that libraries are good at."""
+"""Where the processor has no matrix tiles, a prefill of more tokens than this is too: libraries are good at it."""
 _NO_KERNELS = LinearKernels((), {}, 0)
 
 
@@ -52,9 +54,10 @@ class LlamaPrefix(KVPrefix):
         return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self._cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        count, logits = len(token_ids), None
-        if 0 < count <= MAX_PREFILL:  # the rows read are not checked in C
-            logits = self._in_c(token_ids, _LOWER[:count, :count], _COUNTED[:count], [count - 1])
+        count, logits, forward = len(token_ids), None, self._forward_in_c()
+        most = MAX_TOKENS if forward is not None and forward.kernels.tiles else MAX_PREFILL
+        if 0 < count <= most:  # the rows read are not checked in C
+            logits = self._in_c(token_ids, *_causal(count), [count - 1])
         return super().next_logits(token_ids) if logits is None else logits[0]
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
@@ -107,5 +110,7 @@ class LlamaPrefix(KVPrefix):
         return self._bound[2]
 
 
-_COUNTED = np.arange(MAX_PREFILL, dtype=np.int64)
-_LOWER = np.tril(np.ones((MAX_PREFILL, MAX_PREFILL), dtype=np.bool_))
+@lru_cache(maxsize=4)
+def _causal(count: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Return the mask and the depths of so many tokens in a row."""
+    return np.tri(count, dtype=np.bool_), np.arange(count, dtype=np.int64)

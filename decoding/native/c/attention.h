@@ -1,96 +1,275 @@
-/* Attention: each token sees the cached tokens, and those of the step that a mask shows. */
+/* Attention: each token sees the cached tokens, and those of the step that a mask shows.
+ *
+ * A query's keys are numbered as its text has them, wherever they lie, and are taken in blocks and sections by these
+ * numbers alone. So what a token yields depends on its text and on nothing else: not on the tokens beside it, nor on how
+ * a text was divided into steps.
+ */
 #pragma once
 
-#include "vectors.h"
+#include "attention_blocks.h"
 
-#define QUERIES_AT_ONCE 16 /* that share keys and values */
+#define SECTION 1024 /* keys whose scores are held at a time */
+#define MAX_GROUPS 16
 
-/* Softmax, but for the division: returns the sum. The scores have room for a whole vector behind the last. */
-inlined float exponentiate(float *scores, long count) {
-    vector largest = (vector){0} - INFINITY, sum = {0};
-    for (long j = count; j % LANES; j++) scores[j] = -INFINITY;
-    for (long j = 0; j < count; j += LANES) {
-        const vector these = *(vector *)(scores + j);
-        largest = choose(these > largest, these, largest);
+typedef struct {
+    const transformer *model;
+    const void *keys, *values, *queries; /* of one head */
+    void *out;
+    long head, T, cached;
+    const uint8_t *visible;
+    int causal; /* each of the step's tokens sees those before it: keys and values lie as the text has them */
+} attention;
+
+/* Queries that share a head of keys and values. */
+typedef struct {
+    long first, count, first_token, last_token, longest;
+    integers token[PARTS], length[PARTS]; /* the step's token and the text's length, of each query */
+    numbers most, total, *sums;           /* of the sections so far: largest score, sum of shares, weighed values (D) */
+    void *queries;                        /* (D), scaled, or as tiles take them */
+} group;
+
+inlined long text_length(const attention *a, long t) {
+    long length = a->cached + t + 1;
+    if (!a->causal) {
+        length = a->cached;
+        for (long j = 0; j < a->T; j++) length += a->visible[t * a->T + j];
     }
-    float most = largest[0];
-    for (long lane = 1; lane < LANES; lane++) most = largest[lane] > most ? largest[lane] : most;
-    for (long j = 0; j < count; j += LANES) {
-        const vector these = *(vector *)(scores + j);
-        *(vector *)(scores + j) = choose(these < -1e30f, (vector){0}, exponential(these - most));
-        sum += *(vector *)(scores + j);
-    }
-    return sum_of(sum);
+    return length;
 }
 
-/* Queries `first` … `last` of those that share a head of keys and values: `shared` for each of the step's tokens.
- *
- * The keys that all of them see are read in blocks; the few behind those, and the step's own, one by one. Either
- * way a query's sums run over its visible keys in their order.
- */
-inlined void attend(const transformer *m, const layer *l, const void *queries, void *out, long head, long first, long last,
-                    long T, long cached, const uint8_t *visible, enum dtype dtype) {
-    const long D = m->head_size, shared = m->heads / m->kv_heads, blocks = cached - cached % LANES;
-    const long room = (cached + T + 2 * LANES) / LANES * LANES;
-    const void *keys = offset(l->keys, head * m->capacity * D, dtype);
-    const void *values = offset(l->values, head * m->capacity * D, dtype);
-    float *scores = scratch(SCORES, 4 * room * QUERIES_AT_ONCE), block[LANES * MAX_VECTORS * LANES] ALIGNED;
-    float query[QUERIES_AT_ONCE][MAX_VECTORS * LANES] ALIGNED, sums[QUERIES_AT_ONCE][MAX_VECTORS * LANES] ALIGNED;
-    for (long q = first; q < last; q++) {
-        widen(offset(queries, (q / shared * m->heads + head * shared + q % shared) * D, dtype), query[q - first], D, dtype);
-        for (long d = 0; d < D; d++) query[q - first][d] *= m->scaling, sums[q - first][d] = 0;
+inlined void gather_queries(const attention *a, group *g, int tiles, enum dtype dtype) {
+    const transformer *m = a->model;
+    const long shared = m->heads / m->kv_heads, D = m->head_size;
+    int32_t *token = (int32_t *)g->token, *length = (int32_t *)g->length;
+    g->first_token = g->first / shared;
+    g->last_token = (g->first + g->count - 1) / shared;
+    g->longest = 0;
+    memset(g->queries, 0, 4 * D * GROUP);
+    for (long i = 0; i < GROUP; i++) {
+        const long q = g->first + (i < g->count ? i : 0), t = q / shared;
+        const void *query = offset(a->queries, (t * m->heads + a->head * shared + q % shared) * D, dtype);
+        token[i] = t;
+        length[i] = text_length(a, t);
+        if (length[i] > g->longest) g->longest = length[i];
+        for (long d = 0; d < D; d++)
+            if (tiles)
+                ((bfloat16 *)g->queries)[(d / 2 * GROUP + i) * 2 + d % 2] = ((const bfloat16 *)query)[d];
+            else
+                ((float *)g->queries)[d * GROUP + i] = read_from(query, d, dtype);
     }
-    for (long j = 0; j < blocks; j += LANES) {
-        widen(offset(keys, j * D, dtype), block, LANES * D, dtype);
-        for (long q = 0; q < last - first; q++) {
-            vector products[LANES];
-            for (long lane = 0; lane < LANES; lane++) products[lane] = partial_products(query[q], block + lane * D, D);
-            *(vector *)(scores + q * room + j) = sums_of(products);
+    for (long i = 0; i < GROUP; i++) g->most[i] = -INFINITY, g->total[i] = 0;
+    memset(g->sums, 0, D * sizeof(numbers));
+}
+
+/* True if the tokens of a step differ in what they see of a block. */
+inlined int is_own(const attention *a, long start) { return !a->causal && start + BLOCK > a->cached; }
+
+/* A block of a text's keys or values, in place if they lie so; else a copy, with zeros behind the last. */
+inlined const void *text_block(const attention *a, const void *cache, long start, long t, void *copy, enum dtype dtype) {
+    const long D = a->model->head_size, size = dtype == BFLOAT16 ? 2 : 4, end = a->cached + (a->causal ? a->T : 0);
+    if (start + BLOCK <= end) {
+        if (start + 3 * BLOCK <= end) fetch(offset(cache, (start + 2 * BLOCK) * D, dtype), BLOCK * D * size);
+        return offset(cache, start * D, dtype);
+    }
+    memset(copy, 0, BLOCK * D * size);
+    for (long j = start; j < end; j++) memcpy(offset(copy, (j - start) * D, dtype), offset(cache, j * D, dtype), D * size);
+    for (long j = 0, at = a->cached - start; !a->causal && j < a->T && at < BLOCK; j++)
+        if (a->visible[t * a->T + j]) {
+            if (at >= 0) memcpy(offset(copy, at * D, dtype), offset(cache, (a->cached + j) * D, dtype), D * size);
+            at++;
+        }
+    return copy;
+}
+
+inlined vector only(const group *g, long part, long t, vector of) {
+    return (vector)((g->token[part / LANES] == (int32_t)t) & (integers)of);
+}
+
+/* Scores of a section's keys. */
+inlined void score(const attention *a, const group *g, long start, long end, numbers *scores, int tiles, enum dtype dtype) {
+    const long D = a->model->head_size;
+    float copy[BLOCK * MAX_HEAD] ALIGNED;
+    numbers of_token[BLOCK];
+    for (long at = start; at < end; at += BLOCK, scores += BLOCK) {
+        const int own = is_own(a, at);
+        for (long t = own ? g->first_token : g->last_token; t <= g->last_token; t++) {
+            const void *keys = text_block(a, a->keys, at, t, copy, dtype);
+            numbers *to = own ? of_token : scores;
+#ifdef HAS_TILES
+            if (tiles) score_by_tiles(keys, g->queries, to, D);
+#endif
+            if (!tiles) score_by_vectors(keys, g->queries, to, D, dtype);
+            for (long k = 0; own && k < BLOCK; k++)
+                EACH_PART(part) {
+                    const integers is_of_token = g->token[part / LANES] == (int32_t)t;
+                    AT(scores[k], part) = choose(is_of_token, AT(to[k], part), AT(scores[k], part));
+                }
         }
     }
-    float totals[QUERIES_AT_ONCE];
-    for (long q = 0; q < last - first; q++) {
-        float *of_query = scores + q * room;
-        long count = blocks;
-        for (long j = blocks; j < cached + T; j++)
-            if (j < cached || visible[(q + first) / shared * T + j - cached]) {
-                widen(offset(keys, j * D, dtype), block, D, dtype);
-                of_query[count++] = sum_of(partial_products(query[q], block, D));
+}
+
+/* Scores of visible keys become shares of a softmax, but for the division; for tiles, pairs of bfloat16. */
+inlined void share(const group *g, long start, long end, float scaling, numbers *scores, float *most, float *total,
+                   int tiles) {
+    EACH_PART(part) {
+        vector largest = (vector){0} - INFINITY, sum = {0};
+        for (long k = 0; k < end - start; k++) {
+            const vector scaled = AT(scores[k], part) * scaling;
+            const vector these = choose(g->length[part / LANES] > (int32_t)(start + k), scaled, (vector){0} - INFINITY);
+            AT(scores[k], part) = these;
+            largest = choose(these > largest, these, largest);
+        }
+        for (long k = 0; k < end - start; k += 2) {
+            vector of[2];
+            for (int i = 0; i < 2; i++) {
+                const vector below = AT(scores[k + i], part) - largest;
+                of[i] = choose(below > -80.0f, exponential(below), (vector){0}); /* no denormal numbers: they take long */
+                sum += of[i];
             }
-        totals[q] = exponentiate(of_query, count);
+            if (tiles)
+                AT(scores[k / 2], part) = (vector)(nearest(of[0]) | nearest(of[1]) << 16);
+            else
+                AT(scores[k], part) = of[0], AT(scores[k + 1], part) = of[1];
+        }
+        AT(most, part) = largest;
+        AT(total, part) = sum;
     }
-    for (long j = 0; j < blocks; j += LANES) {
-        widen(offset(values, j * D, dtype), block, LANES * D, dtype);
-        for (long q = 0; q < last - first; q++)
-            for (long d = 0; d < D; d += LANES) {
-                vector sum = *(vector *)(sums[q] + d);
-                for (long lane = 0; lane < LANES; lane++)
-                    sum += scores[q * room + j + lane] * *(const vector *)(block + lane * D + d);
-                *(vector *)(sums[q] + d) = sum;
+}
+
+inlined void weigh(const attention *a, const group *g, long start, long end, const numbers *shares, numbers *sums) {
+    const enum dtype dtype = a->model->dtype;
+    const long D = a->model->head_size;
+    float copy[BLOCK * MAX_HEAD] ALIGNED;
+    numbers of_token[BLOCK];
+    memset(sums, 0, D * sizeof(numbers));
+    for (long at = start; at < end; at += BLOCK, shares += BLOCK) {
+        const int own = is_own(a, at);
+        for (long t = own ? g->first_token : g->last_token; t <= g->last_token; t++) {
+            for (long k = 0; own && k < BLOCK; k++)
+                EACH_PART(part) AT(of_token[k], part) = only(g, part, t, AT(shares[k], part));
+            const void *values = text_block(a, a->values, at, t, copy, dtype);
+            WITH_DTYPE(dtype, weigh_by_vectors(values, own ? of_token : shares, sums, D, is));
+        }
+    }
+}
+
+#ifdef HAS_TILES
+/* turned: the values of the blocks that all tokens share, as `turn` leaves them. */
+inlined void weigh_with_tiles(const attention *a, const group *g, long start, long end, const numbers *shares,
+                              words (*turned)[TILE], numbers *sums) {
+    const long D = a->model->head_size, each = D / TILE;
+    for (long first = 0; first < each; first += 4) {
+        bfloat16 copy[BLOCK * MAX_HEAD] ALIGNED;
+        words of_token[TILE], own_turned[MAX_HEAD / TILE][TILE];
+        const long tiles = each - first < 4 ? each - first : 4;
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+        for (long at = start; at < end; at += BLOCK) {
+            const words *pairs = (const words *)shares[(at - start) / 2];
+            if (!is_own(a, at)) {
+                weigh_by_tiles(turned + (at - start) / BLOCK * each + first, pairs, tiles);
+                continue;
             }
-    }
-    for (long q = 0; q < last - first; q++) {
-        const float *weight = scores + q * room + blocks;
-        for (long j = blocks; j < cached + T; j++)
-            if (j < cached || visible[(q + first) / shared * T + j - cached]) {
-                widen(offset(values, j * D, dtype), block, D, dtype);
-                for (long d = 0; d < D; d += LANES) *(vector *)(sums[q] + d) += *weight * *(vector *)(block + d);
-                weight++;
+            for (long t = g->first_token; t <= g->last_token; t++) {
+                turn(text_block(a, a->values, at, t, copy, BFLOAT16), own_turned, D);
+                for (long k = 0; k < TILE; k++) of_token[k] = (words)only(g, 0, t, (vector)pairs[k]);
+                weigh_by_tiles(own_turned + first, of_token, tiles);
             }
-        const long to = ((q + first) / shared * m->heads + head * shared + (q + first) % shared) * D;
-        for (long d = 0; d < D; d++) write_to(out, to + d, sums[q][d] / totals[q], dtype);
+        }
+        _tile_stored(0, sums[first * TILE], TILE_BYTES);
+        if (tiles > 1) _tile_stored(1, sums[(first + 1) * TILE], TILE_BYTES);
+        if (tiles > 2) _tile_stored(2, sums[(first + 2) * TILE], TILE_BYTES);
+        if (tiles > 3) _tile_stored(3, sums[(first + 3) * TILE], TILE_BYTES);
     }
+}
+#endif
+
+/* Add a section to those before it. */
+inlined void merge(group *g, const float *most, const float *total, const numbers *sums, long D) {
+    EACH_PART(part) {
+        const vector before = AT(g->most, part), here = AT(most, part), largest = choose(here > before, here, before);
+        const vector old = exponential(before - largest), new = exponential(here - largest);
+        AT(g->most, part) = largest;
+        AT(g->total, part) = AT(g->total, part) * old + AT(total, part) * new;
+        for (long d = 0; d < D; d++) AT(g->sums[d], part) = AT(g->sums[d], part) * old + AT(sums[d], part) * new;
+    }
+}
+
+/* Groups of queries first … last of a head: they read its keys and values together. */
+inlined void attend(const attention *a, long first, long last, int tiles, enum dtype dtype) {
+    const transformer *m = a->model;
+    const long D = m->head_size, each = a->T * (m->heads / m->kv_heads), of_group = 2 * D * sizeof(numbers);
+    char *memory = scratch(GROUPS, (last - first) * of_group + (D + SECTION) * sizeof(numbers));
+    numbers *scores = (numbers *)(memory + (last - first) * of_group), *sums = scores + SECTION, most, total;
+    group groups[MAX_GROUPS];
+    long longest = 0;
+    for (long i = 0; i < last - first; i++) {
+        const long at = (first + i) * GROUP;
+        groups[i].first = at;
+        groups[i].count = each - at < GROUP ? each - at : GROUP;
+        groups[i].sums = (numbers *)(memory + i * of_group);
+        groups[i].queries = groups[i].sums + D;
+        gather_queries(a, &groups[i], tiles, dtype);
+        if (groups[i].longest > longest) longest = groups[i].longest;
+    }
+    for (long start = 0; start < longest; start += SECTION) {
+#ifdef HAS_TILES
+        bfloat16 copy[BLOCK * MAX_HEAD] ALIGNED;
+        words(*turned)[TILE] = tiles ? scratch(TURNED, 2 * SECTION * D) : 0;
+        for (long at = start; tiles && at < longest && at < start + SECTION && !is_own(a, at); at += BLOCK)
+            turn(text_block(a, a->values, at, 0, copy, BFLOAT16), turned + (at - start) / BLOCK * D / TILE, D);
+#endif
+        for (group *g = groups; g < groups + (last - first) && start < longest; g++) {
+            if (g->longest <= start) continue;
+            const long end = (g->longest < start + SECTION ? g->longest : start + SECTION) + BLOCK - 1;
+            const long whole = end - (end - start) % BLOCK;
+            score(a, g, start, whole, scores, tiles, dtype);
+            share(g, start, whole, m->scaling, scores, most, total, tiles);
+#ifdef HAS_TILES
+            if (tiles) weigh_with_tiles(a, g, start, whole, scores, turned, sums);
+#endif
+            if (!tiles) weigh(a, g, start, whole, scores, sums);
+            merge(g, most, total, sums, D);
+        }
+    }
+    for (group *g = groups; g < groups + (last - first); g++)
+        for (long i = 0; i < g->count; i++) {
+            const long shared = m->heads / m->kv_heads, t = (g->first + i) / shared, h = (g->first + i) % shared;
+            void *to = offset(a->out, (t * m->heads + a->head * shared + h) * D, dtype);
+            for (long d = 0; d < D; d++) write_to(to, d, g->sums[d][i] / g->total[i], dtype);
+        }
 }
 
 /* queries (T, heads, head_size), rotated; the new keys and values stand in the cache behind the `cached` ones. */
 static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, long T, long cached,
                        const uint8_t *visible) {
-    const long each = T * m->heads / m->kv_heads, groups = (each + QUERIES_AT_ONCE - 1) / QUERIES_AT_ONCE;
-#pragma omp parallel for schedule(dynamic) num_threads(m->threads) collapse(2) if (each * cached * m->head_size > SMALL)
-    for (long head = 0; head < m->kv_heads; head++)
-        for (long group = 0; group < groups; group++) {
-            const long first = group * QUERIES_AT_ONCE;
-            const long last = first + QUERIES_AT_ONCE < each ? first + QUERIES_AT_ONCE : each;
-            WITH_DTYPE(m->dtype, attend(m, l, queries, out, head, first, last, T, cached, visible, is));
-        }
+    const enum dtype dtype = m->dtype;
+    const long D = m->head_size, groups = (T * (m->heads / m->kv_heads) + GROUP - 1) / GROUP;
+    const int tiled = m->tiles && dtype == BFLOAT16 && D % BLOCK == 0;
+    int causal = 1;
+    for (long t = 0; t < T; t++)
+        for (long j = 0; j < T; j++) causal &= visible[t * T + j] == (j <= t);
+    /* Together they read values once; apart they keep all threads busy. */
+    long together = groups * m->kv_heads / (2 * m->threads);
+    together = together < 1 ? 1 : together > MAX_GROUPS ? MAX_GROUPS : together;
+#pragma omp parallel num_threads(m->threads) if (T * m->heads * (cached + T) * D > SMALL)
+    {
+        tile_layout before;
+        if (tiled) load_layout(&before);
+#pragma omp for schedule(dynamic) collapse(2)
+        for (long head = 0; head < m->kv_heads; head++)
+            for (long first = 0; first < groups; first += together) {
+                const void *keys = offset(l->keys, head * m->capacity * D, dtype);
+                const void *values = offset(l->values, head * m->capacity * D, dtype);
+                const attention a = {m, keys, values, queries, out, head, T, cached, visible, causal};
+                const long last = first + together < groups ? first + together : groups;
+                if (tiled)
+                    attend(&a, first, last, 1, BFLOAT16);
+                else
+                    WITH_DTYPE(dtype, attend(&a, first, last, 0, is));
+            }
+        if (tiled) restore_layout(&before);
+    }
 }

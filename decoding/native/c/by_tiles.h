@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define HAS_TILES
 #define TILE 16
 #define TILE_BYTES 64
 
@@ -48,11 +49,6 @@ inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, 
         _tile_stored(2, sums[2], TILE_BYTES);
         _tile_stored(3, sums[3], TILE_BYTES);
     }
-}
-
-/* Fetch what comes next of the weight: a processor does not foresee the strides of short rows. */
-inlined void fetch(const char *from, long bytes) {
-    for (long at = 0; at < bytes; at += 64) __builtin_prefetch(from + at, 0, 2);
 }
 
 /* Each block of INT8_BLOCK bytes of a row has a scale of its own: (blocks, rows), a group after another. */
@@ -114,34 +110,45 @@ static void restore_layout(const tile_layout *before) {
 
 /* Four bytes of sixteen rows beside each other, as the right factor wants them; rows that are not there are zeros. */
 static void pack(const uint32_t *rows, long T, long row_words, uint32_t *packed) {
-    const long groups = (T + TILE - 1) / TILE;
-    if (T % TILE) memset(packed + (groups - 1) * TILE * row_words, 0, 4 * TILE * row_words);
-    for (long t = 0; t < T; t++) {
-        uint32_t *column = packed + t / TILE * TILE * row_words + t % TILE;
-        for (long word = 0; word < row_words; word++) column[word * TILE] = rows[t * row_words + word];
+    for (long word = 0; word < row_words; word += TILE) {
+        vector square[TILE] = {0};
+        for (long t = 0; t < T; t++) square[t] = loaded(rows, t * row_words + word, FLOAT32);
+        transpose(square);
+        memcpy(packed + word * TILE, square, sizeof square);
     }
 }
 
-/* The outputs n … n + 32, or the last of those, which overlap the ones before. scales: of int8 rows, else null. */
+/* Write the outputs n … n + 16 of some rows; sums (16, rows). */
+inlined void store_tile(const linear *by, const activations *a, const vector *sums, void *out, long t, long rows, long n) {
+    vector of_rows[TILE], scale = {0}, bias = {0};
+    memcpy(of_rows, sums, sizeof of_rows);
+    transpose(of_rows);
+    if (by->scales) scale = loaded(by->scales, n, FLOAT32);
+    if (by->bias) WITH_DTYPE(a->dtype, bias = loaded(by->bias, n, is));
+    for (long row = 0; row < rows; row++) {
+        vector values = of_rows[row];
+        if (by->scales) values *= scale;
+        if (by->bias) values += bias;
+        WITH_DTYPE(a->dtype, put(out, (t + row) * by->N + n, values, is));
+    }
+}
+
+/* The outputs n … n + 32, or the last of those, for rows first … last; the packed rows' terms are `apart` bytes apart. */
 inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, int terms,
-                              void *out, long first) {
+                              long apart, void *out, long n, long first, long last) {
     tile_sums sums;
-    const long bytes = by->K * (scales ? 1 : 2), T = a->T;
-    const long n = first + 2 * TILE <= by->N ? first : by->N - 2 * TILE;
+    const long bytes = by->K * (scales ? 1 : 2);
+    if (n + 2 * TILE > by->N) n = by->N - 2 * TILE; /* some a second time */
     const char *weight = (const char *)by->weight + n * bytes;
-    for (long t = 0; t < T; t += 2 * TILE) {
-        const int groups = T - t > TILE ? 2 : 1;
+    for (long t = first; t < last; t += 2 * TILE) {
+        const int groups = last - t > TILE ? 2 : 1;
         if (scales)
             int8_tiles(weight, packed + t * bytes, scales + t * bytes / INT8_BLOCK, groups, sums, bytes);
         else
-            bfloat16_tiles(weight, packed + t * bytes, groups, sums, bytes, terms, (T + TILE - 1) / TILE * TILE * bytes);
-        for (long j = t; j < T && j < t + 2 * TILE; j++) {
-            const long group = (j - t) / TILE * 2, column = j % TILE;
-            float values[2 * TILE];
-            for (long i = 0; i < 2 * TILE; i++) values[i] = sums[group + i / TILE][i % TILE][column];
-            if (scales)
-                for (long i = 0; i < 2 * TILE; i++) values[i] *= by->scales[n + i];
-            store(by, a, out, j, first, n + 2 * TILE - first, values + (first - n));
+            bfloat16_tiles(weight, packed + t * bytes, groups, sums, bytes, terms, apart);
+        for (long part = 0; part < 2 * groups; part++) {
+            const long row = t + part / 2 * TILE, rows = last - row < TILE ? last - row : TILE;
+            store_tile(by, a, sums[part], out, row, rows, n + part % 2 * TILE);
         }
     }
 }
@@ -155,7 +162,7 @@ static void pack(const uint32_t *rows, long T, long row_words, uint32_t *packed)
     (void)rows, (void)T, (void)row_words, (void)packed;
 }
 inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, int terms,
-                              void *out, long first) {
-    (void)by, (void)a, (void)packed, (void)scales, (void)terms, (void)out, (void)first;
+                              long apart, void *out, long n, long first, long last) {
+    (void)by, (void)a, (void)packed, (void)scales, (void)terms, (void)apart, (void)out, (void)n, (void)first, (void)last;
 }
 #endif

@@ -12,7 +12,9 @@
 #include "products.h"
 
 /* rows / √(mean of squares + eps) · weight; `out` may be `rows`. */
-inlined void rms_norm(const void *rows, const void *weight, void *out, float eps, long count, long K, enum dtype dtype) {
+inlined void rms_norm(const void *rows, const void *weight, void *out, float eps, long count, long K, int threads,
+                     enum dtype dtype) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (count * K > 4 * SMALL)
     for (long t = 0; t < count; t++) {
         const long row = t * K;
         float squares = 0;
@@ -27,7 +29,8 @@ inlined void rms_norm(const void *rows, const void *weight, void *out, float eps
     }
 }
 
-inlined void add(void *restrict to, const void *restrict what, long count, enum dtype dtype) {
+inlined void add(void *restrict to, const void *restrict what, long count, int threads, enum dtype dtype) {
+#pragma omp parallel for simd schedule(static) num_threads(threads) if (count > 4 * SMALL)
     for (long at = 0; at < count; at++)
         write_to(to, at, read_from(to, at, dtype) + read_from(what, at, dtype), dtype);
 }
@@ -48,16 +51,20 @@ inlined void rotate(const void *restrict head, const void *restrict cos, const v
 /* gate = silu(gate) · up */
 inlined void activate(void *restrict gate, const void *restrict up, long count, enum dtype dtype) {
     for (long at = 0; at < count; at += LANES) {
-        vector x = {0}, y;
+        vector x = {0}, other = {0};
         const long some = count - at < LANES ? count - at : LANES;
         if (some == LANES)
-            x = loaded(gate, at, dtype);
+            x = loaded(gate, at, dtype), other = loaded(up, at, dtype);
         else
-            for (long i = 0; i < some; i++) x[i] = read_from(gate, at + i, dtype);
+            for (long i = 0; i < some; i++) x[i] = read_from(gate, at + i, dtype), other[i] = read_from(up, at + i, dtype);
         const vector e = exponential(choose(x < 0.0f, x, -x)), one = (vector){0} + 1.0f;
-        y = x * choose(x < 0.0f, e, one) / (one + e);
-        for (long i = 0; i < some; i++)
-            write_to(gate, at + i, rounded(y[i], dtype) * read_from(up, at + i, dtype), dtype);
+        vector y = x * choose(x < 0.0f, e, one) / (one + e);
+        if (dtype == BFLOAT16) y = (vector)(narrowed_lanes(y) << 16);
+        y *= other;
+        if (some == LANES)
+            put(gate, at, y, dtype);
+        else
+            for (long i = 0; i < some; i++) write_to(gate, at + i, y[i], dtype);
     }
 }
 
@@ -75,10 +82,11 @@ inlined void place(const transformer *m, const layer *l, void *queries, void *ke
                    const long *positions, long T, long cached, enum dtype dtype) {
     const long D = m->head_size, H = m->heads, G = m->kv_heads;
     const long size = dtype == BFLOAT16 ? 2 : 4;
-    char turned[4 * MAX_VECTORS * LANES];
-    if (l->query_norm) rms_norm(queries, l->query_norm, queries, m->eps, T * H, D, dtype);
-    if (l->key_norm) rms_norm(keys, l->key_norm, keys, m->eps, T * G, D, dtype);
+    if (l->query_norm) rms_norm(queries, l->query_norm, queries, m->eps, T * H, D, m->threads, dtype);
+    if (l->key_norm) rms_norm(keys, l->key_norm, keys, m->eps, T * G, D, m->threads, dtype);
+#pragma omp parallel for schedule(static) num_threads(m->threads) if (T * (H + G) * D > 4 * SMALL)
     for (long t = 0; t < T; t++) {
+        char turned[4 * MAX_VECTORS * LANES];
         const void *c = offset(m->cos, positions[t] * D, dtype), *s = offset(m->sin, positions[t] * D, dtype);
         for (long h = 0; h < H; h++) {
             void *query = offset(queries, (t * H + h) * D, dtype);
@@ -108,21 +116,21 @@ void run_step(const transformer *m, void *hidden, long T, long cached, const uin
     void *values = (char *)keys + 4 * T * V, *gate = scratch(GATES, 4 * T * m->inner), *up = scratch(UPS, 4 * T * m->inner);
     for (long i = 0; i < m->layers; i++) {
         const layer *l = m->layer + i;
-        WITH_DTYPE(dtype, rms_norm(hidden, l->attention_norm, normed, m->eps, T, W, is));
+        WITH_DTYPE(dtype, rms_norm(hidden, l->attention_norm, normed, m->eps, T, W, m->threads, is));
         multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){queries, keys, values}, 3,
                      normed, &a);
         WITH_DTYPE(dtype, place(m, l, queries, keys, values, positions, T, cached, is));
         attend_all(m, l, queries, attended, T, cached, visible);
         multiply_one(&l->output, normed, attended, &a);
-        WITH_DTYPE(dtype, add(hidden, normed, T * W, is));
-        WITH_DTYPE(dtype, rms_norm(hidden, l->mlp_norm, normed, m->eps, T, W, is));
+        WITH_DTYPE(dtype, add(hidden, normed, T * W, m->threads, is));
+        WITH_DTYPE(dtype, rms_norm(hidden, l->mlp_norm, normed, m->eps, T, W, m->threads, is));
         multiply_all((const linear *const[]){&l->gate, &l->up}, (void *const[]){gate, up}, 2, normed, &a);
         activate_all(gate, up, T * m->inner, &a);
         multiply_one(&l->down, normed, gate, &a);
-        WITH_DTYPE(dtype, add(hidden, normed, T * W, is));
+        WITH_DTYPE(dtype, add(hidden, normed, T * W, m->threads, is));
     }
     for (long i = 0; i < reads; i++)
-        WITH_DTYPE(dtype, rms_norm(offset(hidden, read[i] * W, is), m->norm, offset(normed, i * W, is), m->eps, 1, W, is));
+        WITH_DTYPE(dtype, rms_norm(offset(hidden, read[i] * W, is), m->norm, offset(normed, i * W, is), m->eps, 1, W, 1, is));
     const activations of_head = {dtype, reads, m->threads, m->tiles};
     multiply_one(&m->head, logits, normed, &of_head);
 }

@@ -4,6 +4,8 @@
 #include "by_tiles.h"
 #include "by_vectors.h"
 
+#define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a usual second-level cache */
+
 /* Round a row to int8, block by block; an outlier spoils its own block alone. scales: TILE elements apart. */
 inlined void quantize(const void *row, int8_t *whole, float *scales, long K, enum dtype dtype) {
     for (long at = 0; at < K; at += INT8_BLOCK) {
@@ -42,23 +44,24 @@ static void split(const float *rows, bfloat16 *terms, long count, long apart) {
     }
 }
 
-/* The rows as tiles take them: int8 (with scales), bfloat16, or the three terms of float32. Null if vectors are to. */
+/* The rows as tiles take them: int8 (with scales), bfloat16, or the three terms of float32, a group after another. */
 static const char *packed_rows(const linear *by, const void *rows, const activations *a, float **scales, int terms) {
-    const long K = by->K, T = a->T, padded = (T + TILE - 1) / TILE * TILE;
-    char *packed = scratch(PACKED, padded * K * 2 * terms);
+    const long K = by->K, T = a->T, groups = (T + TILE - 1) / TILE, words_of_row = by->scales ? K / 4 : K / 2;
+    char *packed = scratch(PACKED, groups * TILE * K * 2 * terms);
     const void *narrow = rows;
     if (by->scales) {
-        *scales = scratch(WIDE, 4 * padded * (K / INT8_BLOCK));
-        pack((const uint32_t *)quantize_all(rows, a, K, *scales), T, K / 4, (uint32_t *)packed);
-        return packed;
+        *scales = scratch(WIDE, 4 * groups * TILE * (K / INT8_BLOCK));
+        narrow = quantize_all(rows, a, K, *scales);
+    } else if (terms > 1) {
+        narrow = scratch(WHOLE, 2 * terms * T * K);
+        split(rows, (bfloat16 *)narrow, T * K, T * K);
     }
-    if (terms > 1) {
-        bfloat16 *split_rows = scratch(WHOLE, 2 * terms * T * K);
-        split(rows, split_rows, T * K, T * K);
-        narrow = split_rows;
+#pragma omp parallel for schedule(static) num_threads(a->threads) if (T * K > SMALL)
+    for (long group = 0; group < groups * terms; group++) {
+        const long t = group % groups * TILE, term = group / groups;
+        pack((const uint32_t *)narrow + (term * T + t) * words_of_row, T - t < TILE ? T - t : TILE, words_of_row,
+             (uint32_t *)packed + group * TILE * words_of_row);
     }
-    for (int term = 0; term < terms; term++)
-        pack((const uint32_t *)narrow + term * T * K / 2, T, K / 2, (uint32_t *)packed + term * padded * K / 2);
     return packed;
 }
 
@@ -78,29 +81,38 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
         for (long at = 0; at < T * K; at++) copy[at] = widened(((const bfloat16 *)rows)[at]);
         wide = copy;
     }
-    const long step = tiled ? 2 * TILE : 4;
+    const long step = tiled ? 2 * TILE : 4, apart = (T + TILE - 1) / TILE * TILE * 2 * K;
     long groups[4] = {0};
     for (int i = 0; i < count; i++) groups[i + 1] = groups[i] + (by[i]->N + step - 1) / step;
+    /* As many rows at a time as stay in a processor's cache. */
+    long block = T;
+    if (tiled && T > 2 * TILE) {
+        const long most = CACHED_ROWS / (K * (scales ? 1 : 2) * terms) / (2 * TILE) * (2 * TILE);
+        block = most < 2 * TILE ? 2 * TILE : most;
+    }
     /* Small parts, so that a thread that is held up leaves the rest to the others; small products take one thread. */
     const long part = groups[count] / (8 * a->threads) + 1;
 #pragma omp parallel num_threads(a->threads) if (groups[count] * step * K > SMALL)
     {
         tile_layout before;
         if (tiled) load_layout(&before);
-#pragma omp for schedule(dynamic, part)
-        for (long group = 0; group < groups[count]; group++) {
-            const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
-            const long n = (group - groups[i]) * step;
-            if (scales)
-                outputs_by_tiles(by[i], a, packed, scales, 1, outs[i], n);
-            else if (tiled && terms > 1)
-                outputs_by_tiles(by[i], a, packed, 0, 3, outs[i], n);
-            else if (tiled)
-                outputs_by_tiles(by[i], a, packed, 0, 1, outs[i], n);
-            else if (weight_dtype == BFLOAT16)
-                outputs_by_vectors(by[i], a, wide, outs[i], n, BFLOAT16);
-            else
-                outputs_by_vectors(by[i], a, wide, outs[i], n, FLOAT32);
+        for (long first = 0; first < T; first += block) {
+            const long last = first + block < T ? first + block : T;
+#pragma omp for schedule(dynamic, part) nowait
+            for (long group = 0; group < groups[count]; group++) {
+                const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
+                const long n = (group - groups[i]) * step;
+                if (scales)
+                    outputs_by_tiles(by[i], a, packed, scales, 1, 0, outs[i], n, first, last);
+                else if (tiled && terms > 1)
+                    outputs_by_tiles(by[i], a, packed, 0, 3, apart, outs[i], n, first, last);
+                else if (tiled)
+                    outputs_by_tiles(by[i], a, packed, 0, 1, 0, outs[i], n, first, last);
+                else if (weight_dtype == BFLOAT16)
+                    outputs_by_vectors(by[i], a, wide, outs[i], n, BFLOAT16);
+                else
+                    outputs_by_vectors(by[i], a, wide, outs[i], n, FLOAT32);
+            }
         }
         if (tiled) restore_layout(&before);
     }

@@ -42,6 +42,21 @@ inlined vector choose(integers where, vector that, vector other) {
     return (vector)((where & (integers)that) | (~where & (integers)other));
 }
 
+/* The bits of the nearest bfloat16, of two as near the even one: as `narrowed`, but for what is not a number. */
+inlined words nearest(vector of) { return ((words)of + 0x7fff + ((words)of >> 16 & 1)) >> 16; }
+
+inlined words narrowed_lanes(vector of) {
+    const integers is_number = ((integers)of & 0x7fffffff) <= 0x7f800000;
+    return (words)choose(is_number, (vector)nearest(of), (vector)((words)of >> 16 | 0x40));
+}
+
+inlined void put(void *to, long at, vector of, enum dtype dtype) {
+    if (dtype == FLOAT32)
+        *(unaligned_vector *)((float *)to + at) = of;
+    else
+        *(halves *)((bfloat16 *)to + at) = __builtin_convertvector(narrowed_lanes(of), halves);
+}
+
 /* eˣ for x ≤ 0, to about two units in the last place: 2ⁿ · e^r with r within ± ln 2 / 2. */
 inlined vector exponential(vector x) {
     x = choose(x < -87.0f, (vector){0} - 87.0f, x);
@@ -56,37 +71,33 @@ inlined vector exponential(vector x) {
     return (vector)((integers)sum + (__builtin_convertvector(n, integers) << 23));
 }
 
+/* Fetch what is needed next: a processor does not foresee the strides of short rows, nor beyond a page. */
+inlined void fetch(const void *from, long bytes) {
+    for (long at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)from + at, 0, 2);
+}
+
 inlined void widen(const void *rows, float *wide, long count, enum dtype dtype) {
     for (long at = 0; at < count; at += LANES) *(vector *)(wide + at) = loaded(rows, at, dtype);
 }
 
-inlined vector partial_products(const float *left, const float *right, long D) {
-    vector sum = *(const vector *)left * *(const vector *)right;
-    for (long d = LANES; d < D; d += LANES) sum += *(const vector *)(left + d) * *(const vector *)(right + d);
-    return sum;
-}
-
-/* The sums over the lanes of as many vectors, each added up as sum_of does. */
-inlined vector sums_of(vector *of) {
-#define HALVE(count, low, high)                                                                                      \
-    for (int i = 0; i < count; i++)                                                                                  \
-        of[i] = __builtin_shuffle(of[i], of[i + count], (integers)low) +                                             \
-                __builtin_shuffle(of[i], of[i + count], (integers)high);
+/* A square of as many vectors as they have lanes, with rows and columns exchanged: blocks of half the size first. */
 #if LANES == 16
-    HALVE(8, CONST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
-          CONST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
-    HALVE(4, CONST(0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27),
-          CONST(4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31))
-    HALVE(2, CONST(0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29),
-          CONST(2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23, 26, 27, 30, 31))
-    HALVE(1, CONST(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30),
-          CONST(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31))
-    return __builtin_shuffle(of[0], (integers)CONST(0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15));
-#else
-    HALVE(4, CONST(0, 1, 2, 3, 8, 9, 10, 11), CONST(4, 5, 6, 7, 12, 13, 14, 15))
-    HALVE(2, CONST(0, 1, 4, 5, 8, 9, 12, 13), CONST(2, 3, 6, 7, 10, 11, 14, 15))
-    HALVE(1, CONST(0, 2, 4, 6, 8, 10, 12, 14), CONST(1, 3, 5, 7, 9, 11, 13, 15))
-    return __builtin_shuffle(of[0], (integers)CONST(0, 4, 2, 6, 1, 5, 3, 7));
-#endif
-#undef HALVE
+inlined void transpose(vector *rows) {
+#define EXCHANGE(by, low, high)                                                 \
+    for (int i = 0; i < LANES; i++)                                             \
+        if (!(i & by)) {                                                        \
+            const vector upper = rows[i], lower = rows[i + by];                 \
+            rows[i] = __builtin_shuffle(upper, lower, (integers)low);           \
+            rows[i + by] = __builtin_shuffle(upper, lower, (integers)high);     \
+        }
+    EXCHANGE(8, CONST(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23),
+             CONST(8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31))
+    EXCHANGE(4, CONST(0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27),
+             CONST(4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31))
+    EXCHANGE(2, CONST(0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29),
+             CONST(2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31))
+    EXCHANGE(1, CONST(0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30),
+             CONST(1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31))
+#undef EXCHANGE
 }
+#endif

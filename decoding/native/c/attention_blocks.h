@@ -1,0 +1,89 @@
+/* Products of one block of keys, or values, with a group of queries that stand side by side in vectors. */
+#pragma once
+
+#include "by_tiles.h"
+
+#define GROUP 16 /* queries side by side */
+#define BLOCK 32   /* keys multiplied at a time: two tiles of keys, or the depth of one of values */
+#define PARTS (GROUP / LANES)
+#define MAX_HEAD (MAX_VECTORS * LANES)
+
+typedef float numbers[GROUP] ALIGNED; /* one for each query of a group */
+
+#define EACH_PART(part) for (long part = 0; part < GROUP; part += LANES)
+#define AT(of, part) (*(vector *)((float *)(of) + (part)))
+
+/* scores (BLOCK) of keys (BLOCK, D) with queries (D). */
+inlined void score_by_vectors(const void *keys, const numbers *queries, numbers *scores, long D, enum dtype dtype) {
+    enum { AT_ONCE = 8 };
+    float wide[AT_ONCE][MAX_HEAD] ALIGNED;
+    for (long first = 0; first < BLOCK; first += AT_ONCE) {
+        for (long k = 0; k < AT_ONCE; k++) widen(offset(keys, (first + k) * D, dtype), wide[k], D, dtype);
+        EACH_PART(part) {
+            vector sums[AT_ONCE] = {0};
+            for (long d = 0; d < D; d++)
+#pragma GCC unroll 8
+                for (int k = 0; k < AT_ONCE; k++) sums[k] += wide[k][d] * AT(queries[d], part);
+            for (int k = 0; k < AT_ONCE; k++) AT(scores[first + k], part) = sums[k];
+        }
+    }
+}
+
+/* sums (D) += shares (BLOCK) of values (BLOCK, D). */
+inlined void weigh_by_vectors(const void *values, const numbers *shares, numbers *sums, long D, enum dtype dtype) {
+    enum { AT_ONCE = 8 };
+    float wide[BLOCK * MAX_HEAD] ALIGNED;
+    widen(values, wide, BLOCK * D, dtype);
+    for (long first = 0; first < D; first += AT_ONCE)
+        EACH_PART(part) {
+            vector of[AT_ONCE];
+            for (int d = 0; d < AT_ONCE; d++) of[d] = AT(sums[first + d], part);
+            for (long k = 0; k < BLOCK; k++)
+#pragma GCC unroll 8
+                for (int d = 0; d < AT_ONCE; d++) of[d] += wide[k * D + first + d] * AT(shares[k], part);
+            for (int d = 0; d < AT_ONCE; d++) AT(sums[first + d], part) = of[d];
+        }
+}
+
+#ifdef HAS_TILES
+/* The same by tiles, with queries as right factors: pairs of bfloat16 (D / 2, GROUP). */
+inlined void score_by_tiles(const void *keys, const void *queries, numbers *scores, long D) {
+    _tile_zero(0);
+    _tile_zero(1);
+    for (long d = 0; d < D; d += BLOCK) {
+        _tile_loadd(6, (const char *)queries + d / 2 * TILE_BYTES, TILE_BYTES);
+        _tile_loadd(4, (const bfloat16 *)keys + d, 2 * D);
+        _tile_loadd(5, (const bfloat16 *)keys + TILE * D + d, 2 * D);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 5, 6);
+    }
+    _tile_stored(0, scores[0], TILE_BYTES);
+    _tile_stored(1, scores[TILE], TILE_BYTES);
+}
+
+/* Values (BLOCK, D) as left factors: (D, BLOCK). */
+inlined void turn(const bfloat16 *values, words (*turned)[TILE], long D) {
+    for (long d = 0; d < D; d += TILE) {
+        vector pairs[TILE];
+        for (long i = 0; i < TILE; i++) {
+            const words even = __builtin_convertvector(*(const halves *)(values + 2 * i * D + d), words);
+            const words odd = __builtin_convertvector(*(const halves *)(values + (2 * i + 1) * D + d), words);
+            pairs[i] = (vector)(even | odd << 16);
+        }
+        transpose(pairs);
+        memcpy(turned[d / TILE], pairs, sizeof pairs);
+    }
+}
+
+/* Tiles 0 … 3, sums of 64 dimensions or what is left of them, += shares, pairs of bfloat16 (BLOCK / 2, GROUP). */
+inlined void weigh_by_tiles(words (*turned)[TILE], const words *shares, long tiles) {
+    _tile_loadd(6, shares, TILE_BYTES);
+#define OF_TILE(i)                                \
+    if (tiles > i) {                              \
+        _tile_loadd(4, turned[i], TILE_BYTES);    \
+        _tile_dpbf16ps(i, 4, 6);                  \
+    }
+    OF_TILE(0) OF_TILE(1) OF_TILE(2) OF_TILE(3)
+#undef OF_TILE
+}
+#endif
