@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import typer
 
-from lade_chat.cli import ask, bench, chat, compare, demo, explain, models, settings, tune, web
+from lade_chat.cli import ask, bench, chat, compare, demo, explain, manual, models, settings, tune, web
 from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED, READER_GONE, USAGE
 from lade_chat.cli.flags.arguments import with_value_of_resume
 from lade_chat.cli.flags.usage import USAGE_ERROR, usage_line
@@ -37,6 +37,7 @@ app.command(epilog=ask.EPILOG)(ask.ask)
 app.command(epilog=compare.EPILOG)(compare.compare)
 app.command(epilog=explain.EPILOG)(explain.explain)
 app.command(epilog=demo.EPILOG)(demo.demo)
+app.command(epilog=manual.EPILOG)(manual.manual)
 app.command(epilog=tune.EPILOG)(tune.tune)
 app.command(epilog=models.EPILOG)(models.models)
 app.command(epilog=settings.EPILOG)(settings.settings)

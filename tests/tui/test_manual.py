@@ -11,6 +11,7 @@ from textual.widgets import Input, Markdown, Static
 
 import lade_chat.tui
 from lade_chat.cli.app import app as command_line
+from lade_chat.cli.app import main
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
@@ -41,6 +42,16 @@ def test_every_action_that_has_keys_is_told_with_them() -> None:
     for action in USUAL:
         key = re.escape(KeyNames(USUAL).first(action))
         assert re.search(rf"^\|.*(?<![\w+]){key}(?!\w)", told, re.MULTILINE), action
+
+
+def test_the_command_line_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["manual"]) == 0
+    whole = capsys.readouterr().out
+    assert all(whole.count(f"\n# {page.text.strip().splitlines()[0][2:]}\n") == 1 for page in PAGES[1:])
+    assert main(["manual", "key"]) == 0
+    assert whole.startswith(capsys.readouterr().out)
+    assert main(["manual", "poems"]) == 2
+    assert "no page 'poems'" in capsys.readouterr().err
 
 
 def test_every_slash_command_that_a_page_names_is_one() -> None:

@@ -1,0 +1,40 @@
+"""``lade-chat manual``: the chat's manual as Markdown, with the keys in force."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from typing import Annotated
+
+import typer
+
+from lade_chat.cli.exit_codes import epilog
+from lade_chat.cli.flags.shared import SharedOptions, with_some_options
+from lade_chat.errors import UsageError
+
+EPILOG = epilog("""
+lade-chat manual keys
+lade-chat manual | less
+""")
+
+
+@with_some_options(without=[field.name for field in dataclasses.fields(SharedOptions)], settings=())
+def manual(
+    context: typer.Context,
+    options: SharedOptions,
+    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="One page: keys, commands, models …")] = None,
+) -> None:
+    """Print the manual that F1 opens in the chat, or one page of it, as Markdown."""
+    from lade_chat.tui.app.application import ChatApp
+    from lade_chat.tui.chat.commands import COMMANDS
+    from lade_chat.tui.chat.screen import ChatScreen
+    from lade_chat.tui.screens.manual_pages import NAMES, manual_pages, page_named
+    from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for
+
+    usual = default_keys(ChatScreen, ChatApp)
+    keys = KeyNames({**usual, **keymap_for(context.obj.keys, usual)[0]})
+    pages = manual_pages(keys, commands=COMMANDS)
+    page = page_named(pages, topic) if topic is not None else None
+    if topic is not None and page is None:
+        raise UsageError(f"The manual has no page '{topic}'. Choose from: {', '.join(NAMES)}.")
+    sys.stdout.write("\n\n".join(each.text.strip() for each in ([page] if page else pages)) + "\n")
