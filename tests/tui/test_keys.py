@@ -189,6 +189,8 @@ async def test_words_are_edited_as_in_a_shell(engine: ScriptedEngine) -> None:
             (("ctrl+w",), "one two "),
             (("alt+left", "ctrl+u"), "three"),
             (("alt+b", "alt+b", "ctrl+k"), "one "),
+            ((*"-a", "ctrl+w"), "one two "),  # as far as the blank
+            ((*"-a", "alt+backspace"), "one two three-"),
             (("alt+b", "alt+b", "alt+d"), "one  three"),
             (("ctrl+a", "alt+f", "alt+right", "ctrl+k"), "one two"),
         ):

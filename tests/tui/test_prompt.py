@@ -412,7 +412,7 @@ async def test_a_long_paste_is_folded_and_sent_whole(engine: ScriptedEngine) -> 
         prompt.put(text)
         prompt.post_message(Paste(LONG.upper()))
         await wait_until(pilot, lambda: prompt.text == "see [60 lines pasted][60 lines pasted, 2]")
-        await pilot.press("backspace", "enter")
+        await pilot.press("ctrl+w", "enter")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         (command,) = engine.sent_of(Reply)
         assert isinstance(command, Reply)

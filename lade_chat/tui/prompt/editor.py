@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -33,12 +34,13 @@ class Prompt(TextArea, inherit_bindings=False):
 
     # Ctrl+D and F6 are the screen's keys: without the editor's own bindings the footer shows them in its order.
     BINDINGS: ClassVar[list[BindingType]] = [
-        replace(binding, key="delete") if binding.key == "delete,ctrl+d" else binding
+        replace(binding, key=binding.key.removesuffix(",ctrl+d").removeprefix("ctrl+w,"))
         for binding in TextArea.BINDINGS
         if isinstance(binding, Binding) and binding.key != "f6"
     ]
-    # Beside Ctrl+A, E, U, K and W, which the editor has, words as readline goes through them.
+    # Beside Ctrl+A, E, U and K, which the editor has, words as readline goes through them.
     BINDINGS += [
+        Binding("ctrl+w", "delete_to_blank", show=False),
         Binding("alt+left,alt+b", "cursor_word_left", show=False),
         Binding("alt+right,alt+f", "cursor_word_right", show=False),
         Binding("alt+d", "delete_word_right", show=False),
@@ -225,13 +227,33 @@ class Prompt(TextArea, inherit_bindings=False):
 
     def action_delete_left(self) -> None:
         """Delete a character; the whole marker of a folded paste."""
+        if not self._delete_marker():
+            super().action_delete_left()
+
+    def action_delete_word_left(self) -> None:
+        """Delete a word; the whole marker of a folded paste."""
+        if not self._delete_marker():
+            super().action_delete_word_left()
+
+    def action_delete_to_blank(self) -> None:
+        """Delete what stands between the last blank and the cursor, as Ctrl+W does in a shell."""
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        word = re.search(r"\S*\s*$", before)
+        if not self.selection.is_empty or not before or word is None:
+            self.action_delete_word_left()
+        elif not self._delete_marker():
+            self.delete((row, word.start()), (row, column))
+
+    def _delete_marker(self) -> bool:
+        """Delete the marker of a folded paste before the cursor; False if there is none, or something is selected."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         marker = next((each for each in self._pastes if before.endswith(each)), "")
         if marker and self.selection.is_empty:
             self.delete((row, column - len(marker)), (row, column))
-        else:
-            super().action_delete_left()
+            return True
+        return False
 
     def action_cursor_up(self, select: bool = False) -> None:
         if not select and not self.text and self.has_waiting():
