@@ -160,6 +160,8 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
     ``lookahead``: False leaves out whether lookahead is on, where that stands elsewhere.
     """
     s = statistics
+    if reason is not None and not s.generated_tokens:
+        return [part(0, *reason_forms(s, reason))]
     parts = [
         _metric("tok/s", 0, "999.9 tok/s", speed(s.tokens_per_second)),
         _metric("tokens/step", 3, "9.9 tokens/step", f"{s.tokens_per_step:.1f} tokens/step"),

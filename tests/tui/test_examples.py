@@ -76,3 +76,6 @@ async def test_the_first_one_explains_how_it_works(engine: ScriptedEngine) -> No
         await pilot.press("escape")
         await wait_until(pilot, lambda: app.screen is app.chat_screen)
         assert isinstance(app.focused, OptionList)  # back to the examples
+        await pilot.press(*"Hi")
+        assert app.chat_screen.prompt.text == "Hi"
+        assert app.focused is app.chat_screen.prompt

@@ -12,7 +12,7 @@ from textual.widgets import OptionList
 from lade_chat.presentation.metric_help import METRIC_HELP, metric_definitions
 from lade_chat.presentation.metrics import fit, reply_parts, sizes_name
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Tokens
-from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Sizes
+from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Sizes, Statistics
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.reply.tinted_text import Chunk
@@ -88,6 +88,7 @@ async def test_every_metric_of_a_race_tells_how_it_is_measured(engine: ScriptedE
 
 
 def test_every_metric_of_a_reply_has_its_words_and_there_are_none_without_a_metric() -> None:
+    assert fit(reply_parts(Statistics(), "cancelled"), 80) == "stopped by you"  # before the first token
     parts = [*reply_parts(statistics(FUNCTION)), *reply_parts(statistics(FUNCTION), "eos")]
     assert all(part.metric in METRIC_HELP for part in parts if re.search(r"\d", part.forms[0]))
     with pytest.raises(KeyError):

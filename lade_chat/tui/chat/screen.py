@@ -10,7 +10,7 @@ import msgspec
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.events import Resize
+from textual.events import Key, Resize
 from textual.screen import Screen
 from textual.timer import Timer
 
@@ -154,6 +154,11 @@ class ChatScreen(Screen[None]):
             self.refresh_bindings()
         self.prompt.offer_completions()
         self.status.review()
+
+    def on_key(self, event: Key) -> None:
+        """Type into the prompt, whichever widget that knows nothing of the key has the focus."""
+        if event.is_printable and event.character and self.focused is not self.prompt:
+            self.prompt.focus().insert(event.character)
 
     def on_prompt_folded(self) -> None:
         self.status.hint("Tab opens a folded paste; it is sent whole.", lambda: self.prompt.has_folds)
