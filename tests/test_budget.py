@@ -11,9 +11,9 @@ import torch
 from decoding import DraftTables, Origin
 from decoding.drafting import successors as successors_module
 from decoding.drafting.acceptance import Acceptance
-from decoding.drafting.context import MAX_COUNTED_MATCH, MAX_MATCH, ContextIndex, match_class
-from decoding.drafting.expander import MAX_PROBABILITY, MIN_PROBABILITY, CandidateExpander, Node
-from decoding.drafting.registry import DEEP, evidence_class, origin_of
+from decoding.drafting.context import MAX_MATCH, ContextIndex, count_class, match_class
+from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
+from decoding.drafting.registry import WEIGHTS, evidence_class, origin_of
 from decoding.drafting.source import EvidenceClass
 from decoding.drafting.successors import SuccessorTable, successor_class
 from decoding.planning.budget import select
@@ -24,14 +24,24 @@ def by_match(length: int) -> EvidenceClass:
     return evidence_class(Origin.CONTEXT, match_class(length))
 
 
-def by_gap(rank: int, gap: float) -> EvidenceClass:
-    return evidence_class(Origin.SUCCESSOR, successor_class(rank, gap))
+def by_count(agreeing: int, others: int) -> EvidenceClass:
+    return evidence_class(Origin.CONTEXT, count_class(agreeing, others))
+
+
+def by_gap(rank: int, gap: float, *, after_pair: bool = False) -> EvidenceClass:
+    return evidence_class(Origin.SUCCESSOR, successor_class(rank, gap, after_pair=after_pair))
 
 
 TRAJECTORY = evidence_class(Origin.TRAJECTORY, 0)
 CLASSES: list[EvidenceClass] = [
-    *(by_gap(rank, gap) for rank in range(4) for gap in (0.1, 1.0, 3.0, 9.0)),
-    *(by_match(length) for length in (1, 2, 3, 4, 8)),
+    *(
+        by_gap(rank, gap, after_pair=pair)
+        for pair in (False, True)
+        for rank in range(4)
+        for gap in (0.1, 1.0, 3.0, 9.0)
+    ),
+    *(by_match(length) for length in (1, 2, 3, 4)),
+    *(by_count(agreeing, others) for agreeing in (1, 2, 3) for others in range(4)),
     TRAJECTORY,
 ]
 SURE, UNSURE = by_gap(0, 9.0), by_gap(0, 0.0)
@@ -47,10 +57,12 @@ def random_expander(draw: Random) -> CandidateExpander:
         tables[Origin.TRAJECTORY].add([draw.randrange(6) for _ in range(4)], guess_set_size=5)
     for token in draw.sample(range(6), 4):
         logits = sorted((draw.uniform(0, 6) for _ in range(4)), reverse=True)
-        tables[Origin.SUCCESSOR].learn(token, draw.sample(range(6), 4), logits)
+        tables[Origin.SUCCESSOR].learn(
+            draw.choice((token, (draw.randrange(6), token))), draw.sample(range(6), 4), logits
+        )
     for _ in range(draw.choice((0, 20, 200))):
-        evidence = draw.choice(CLASSES) + draw.choice((0, DEEP))
-        tables.acceptance.learn([(evidence, draw.random() < 0.4)])
+        evidence = draw.choice(CLASSES), draw.choice(CLASSES)
+        tables.acceptance.learn(evidence, draw.random(), accepted=draw.random() < 0.4)
     return CandidateExpander(tables, text)
 
 
@@ -140,14 +152,11 @@ def test_slopes_are_the_least_that_any_number_of_further_tokens_adds() -> None:
 
 def test_a_path_is_as_likely_as_all_its_tokens_together() -> None:
     tables = only_successors({1: 2, 2: 3, 3: 4})
-    tables.acceptance.learn([(UNSURE + DEEP, False)] * 5)
-    first, deep = (tables.acceptance.estimates[UNSURE + deep] for deep in (0, DEEP))
     expander = CandidateExpander(tables, [1])
-    assert first > deep
-    assert [node.token for node in below(expander, expander.root, 3)] == [2, 3, 4]
-    assert [node.probability for node in below(expander, expander.root, 3)] == pytest.approx(
-        [first, first * deep, first * deep**2]
-    )
+    path = list(below(expander, expander.root, 3))
+    assert [node.token for node in path] == [2, 3, 4]
+    assert 0 < path[0].share < 1
+    assert [node.probability for node in path] == pytest.approx([path[0].share ** depth for depth in (1, 2, 3)])
 
 
 def test_children_are_never_likelier_together_than_their_parent() -> None:
@@ -155,7 +164,7 @@ def test_children_are_never_likelier_together_than_their_parent() -> None:
         expander = random_expander(Random(seed))
         for node in (expander.root, *below(expander, expander.root, 2)):
             total = sum(child.probability for child in expander.children(node))
-            assert total <= node.probability * MAX_PROBABILITY * (1 + 1e-12)
+            assert total < node.probability
 
 
 def test_what_is_hardly_likely_is_not_looked_at() -> None:
@@ -163,7 +172,7 @@ def test_what_is_hardly_likely_is_not_looked_at() -> None:
     path = list(below(expander, expander.root, 1000))
     least = path[-1].probability
     assert least >= MIN_PROBABILITY > least * path[0].probability
-    assert 5 < len(path) < 50
+    assert 4 < len(path) < 50
 
 
 def test_sources_that_propose_the_same_token_share_one_candidate() -> None:
@@ -174,12 +183,12 @@ def test_sources_that_propose_the_same_token_share_one_candidate() -> None:
     expander = CandidateExpander(tables, [1, 2, 3, 4, 5, 2, 3])
     children = {child.token: child for child in expander.children(expander.root)}
     assert set(children) == {4, 9}
-    assert {origin_of(evidence) for evidence in children[4].evidence} == {
-        Origin.CONTEXT,
-        Origin.TRAJECTORY,
-        Origin.SUCCESSOR,
-    }
-    assert children[4].best == max(children[4].evidence, key=lambda evidence: tables.acceptance.estimates[evidence])
+    origins = [Origin.CONTEXT, Origin.TRAJECTORY, Origin.SUCCESSOR]
+    assert list(dict.fromkeys(origin_of(evidence) for evidence in children[4].evidence)) == origins
+    assert children[4].origin is Origin.CONTEXT
+    # Those that agree make it surer than any of them alone.
+    alone = CandidateExpander(only_successors({3: 4}), [3])
+    assert children[4].probability > max(children[9].probability, alone.children(alone.root)[0].probability)
     # Each source leads on from there, and only what the trajectory alone has proposed is its own.
     assert {child.token for child in expander.children(children[4])} == {5, 8}
     tree = select(expander, CostCurve([1.0] * 40), 2)
@@ -194,129 +203,140 @@ def test_a_match_grows_surer_along_its_path() -> None:
     expander = CandidateExpander(tables, text)
     path = list(below(expander, expander.root, 8))
     assert [node.token for node in path] == [1, 2, 3, 4, 5, 8, 9, 0]
-    assert [node.best % DEEP for node in path] == [by_match(match) for match in range(2, 10)]
+    assert [node.evidence for node in path] == [(by_match(match), by_count(1, 0)) for match in range(2, 10)]
+    assert [node.share for node in path] == sorted(node.share for node in path)
 
 
 def test_all_that_was_asked_for_teaches_taken_or_not() -> None:
     tables = only_successors({1: 2, 2: 3, 3: 4})
-    before = tables.acceptance.copy().estimates
     expander = CandidateExpander(tables, [1])
     assert len(select(expander, CostCurve([1.0, 50.0]), 12)) == 0
     expander.learn([2])
-    assert tables.acceptance.estimates[UNSURE] > before[UNSURE]
-    assert tables.acceptance.estimates[UNSURE + DEEP] == before[UNSURE + DEEP]
+    assert tables.acceptance.weights[UNSURE] > WEIGHTS[UNSURE]
+    expander.learn([3])
+    expander.learn([3])
+    assert tables.acceptance.weights[UNSURE] < WEIGHTS[UNSURE]
 
 
-@pytest.mark.parametrize("evidence", CLASSES)
-def test_an_estimate_follows_what_is_seen(evidence: EvidenceClass) -> None:
-    acceptance = Acceptance()
+def share_after(tables: DraftTables, rate: float, draws: int) -> float:
+    """The estimate of a lone successor once it was right so often."""
+    draw, share = Random(7), 0.0
+    for _ in range(draws):
+        expander = CandidateExpander(tables, [1])
+        (child,) = expander.children(expander.root)
+        share = child.share
+        expander.learn([2 if draw.random() < rate else 9])
+    return share
+
+
+def test_an_estimate_follows_what_is_seen() -> None:
+    tables = only_successors({1: 2})
     for rate, low, high in ((1.0, 0.7, 1.0), (0.0, 0.0, 0.2), (0.5, 0.3, 0.7)):
-        draw = Random(evidence)
-        for _ in range(150):
-            acceptance.learn([(evidence, draw.random() < rate)])
-        assert low < acceptance.estimates[evidence] < high
+        assert low < share_after(tables, rate, 200) < high
 
 
-def test_success_raises_an_estimate_and_failure_lowers_it_at_once() -> None:
-    acceptance, estimates = Acceptance(), []
-    for accepted in (None, True, True, False, False, True):
-        acceptance.learn([] if accepted is None else [(TRAJECTORY, accepted)])
-        estimates.append(acceptance.estimates[TRAJECTORY])
-    assert estimates[0] < estimates[1] < estimates[2] > estimates[3] > estimates[4] < estimates[5]
+def test_candidates_compete() -> None:
+    tables = DraftTables()
+    shares = []
+    for successors in ([2], [2, 3], [2, 3, 4, 5]):
+        tables[Origin.SUCCESSOR].learn(1, successors, [1.0] * len(successors))
+        expander = CandidateExpander(tables, [1])
+        shares.append(next(child.share for child in expander.children(expander.root) if child.token == 2))
+    assert shares == sorted(shares, reverse=True)
+    assert len(set(shares)) == 3
 
 
-def test_a_source_that_fails_is_not_tried_class_by_class() -> None:
-    acceptance, fresh = Acceptance(), Acceptance().estimates
-    for _ in range(80):
-        acceptance.learn([(UNSURE, False), (SURE, False), (by_match(2), True)])
-    for evidence in CLASSES:
-        if origin_of(evidence) is Origin.SUCCESSOR:
-            assert acceptance.estimates[evidence] < 0.5 * fresh[evidence]
-            assert acceptance.estimates[evidence + DEEP] < 0.5 * fresh[evidence]
-        else:
-            assert acceptance.estimates[evidence] >= fresh[evidence]
+def test_what_followed_both_tokens_is_surer_than_what_followed_the_last() -> None:
+    tables = DraftTables()
+    tables[Origin.SUCCESSOR].learn_rows([(7, 1), (8, 1)], [[3, 2], [2, 3]], [[1.0, 0.5], [9.0, 0.0]])
+    shares = []
+    for before in (9, 7):
+        expander = CandidateExpander(tables, [before, 1])
+        found = {child.token: child.share for child in expander.children(expander.root)}
+        shares.append(found[2])
+    tables[Origin.SUCCESSOR].learn((7, 1), [2, 3], [9.0, 0.0])
+    expander = CandidateExpander(tables, [7, 1])
+    shares.append(next(child.share for child in expander.children(expander.root) if child.token == 2))
+    assert shares[0] < shares[1] < shares[2]
 
 
 def test_every_evidence_class_has_its_source_and_no_two_are_the_same() -> None:
-    assert len(set(CLASSES)) == len(CLASSES)
-    assert all(evidence < DEEP for evidence in CLASSES)
-    sources = [Origin.SUCCESSOR] * 16 + [Origin.CONTEXT] * 5 + [Origin.TRAJECTORY]
-    assert (
-        [origin_of(evidence) for evidence in CLASSES] == [origin_of(evidence + DEEP) for evidence in CLASSES] == sources
-    )
-    assert all(0 < Acceptance().estimates[evidence] < 1 for evidence in CLASSES)
+    assert sorted(CLASSES) == list(range(len(WEIGHTS)))
+    sources = [Origin.SUCCESSOR] * 32 + [Origin.CONTEXT] * 16 + [Origin.TRAJECTORY]
+    assert [origin_of(evidence) for evidence in CLASSES] == sources
 
 
-def test_copied_estimates_learn_on_their_own() -> None:
+def test_copied_weights_learn_on_their_own() -> None:
     acceptance = Acceptance()
-    acceptance.learn([(SURE, False)] * 3)
-    other, before = acceptance.copy(), list(acceptance.estimates)
-    assert other.estimates == before
-    acceptance.learn([(SURE, True)] * 9)
-    assert other.estimates == before != acceptance.estimates
+    acceptance.learn((SURE, UNSURE), 0.5, accepted=False)
+    other, before = acceptance.copy(), list(acceptance.weights)
+    acceptance.learn((SURE,), 0.5, accepted=True)
+    assert other.weights == before != acceptance.weights
     # And go on alike from there.
-    other.learn([(SURE, True)] * 9)
-    assert other.estimates == acceptance.estimates
+    other.learn((SURE,), 0.5, accepted=True)
+    assert other.weights == acceptance.weights
 
 
 def test_the_last_word_on_what_follows_a_token_counts() -> None:
     table = SuccessorTable()
     table.learn(5, [1, 2, 3], [9.0, 8.5, 2.0])
-    assert table.after(5) == ((1, successor_class(0, 0.5)), (2, successor_class(1, 0.5)), (3, successor_class(2, 7.0)))
+    classes = successor_class(0, 0.5), successor_class(1, 0.5), successor_class(2, 7.0)
+    assert table.after((0, 5)) == {token: (each,) for token, each in zip((1, 2, 3), classes, strict=True)}
     table.learn(5, [3], [1.0])
-    assert table.after(5) == ((3, successor_class(0, 0.0)),)
-    assert table.after(1) == ()
+    assert table.after((0, 5)) == {3: (successor_class(0, 0.0),)}
+    assert table.after((0, 1)) == {}
     assert len(table) == 1
 
 
 def test_the_successor_table_forgets_the_token_least_recently_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(successors_module, "MAX_TOKENS", 3)
+    monkeypatch.setattr(successors_module, "MAX_ENTRIES", 3)
     table = SuccessorTable()
     for token in (1, 2, 3, 1, 4):
         table.learn(token, [9], [1.0])
         assert len(table) <= 3
-    assert [bool(table.after(token)) for token in (1, 2, 3, 4)] == [True, False, True, True]
+    assert [bool(table.after((0, token))) for token in (1, 2, 3, 4)] == [True, False, True, True]
 
 
 def test_what_is_looked_for_later_is_what_would_have_been_found_at_once() -> None:
     logits = torch.randn(50, generator=torch.Generator().manual_seed(0))
     values, tokens = logits.topk(successors_module.WIDTH)
     at_once, later = SuccessorTable(), SuccessorTable()
-    at_once.learn(5, tokens.tolist(), values.tolist())
-    later.learn(5, [9], [1.0])
-    later.learn_logits(5, logits)
-    assert later.after(5) == at_once.after(5)
-    later.learn_logits(5, logits)
-    later.learn(5, [9], [1.0])
-    assert [token for token, _ in later.after(5)] == [9]
-    assert len(later) == 1
+    at_once.learn_rows([(4, 5)], [tokens.tolist()], [values.tolist()])
+    later.learn_rows([(4, 5)], [[9]], [[1.0]])
+    later.learn_logits((4, 5), logits)
+    for pair in ((4, 5), (3, 5)):
+        assert later.after(pair) == at_once.after(pair)
+    later.learn_logits((4, 5), logits)
+    later.learn_rows([(4, 5)], [[9]], [[1.0]])
+    assert list(later.after((4, 5))) == [9]
+    assert len(later) == 2
 
 
 def test_only_so_many_tokens_and_logits_wait_to_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     logits, table = torch.arange(50.0), SuccessorTable()
     monkeypatch.setattr(successors_module, "MAX_UNREAD_BYTES", 3 * logits.nbytes)
     for token in range(10):
-        table.learn_logits(token, logits)
-    assert [token for token in range(10) if table.after(token)] == [7, 8, 9]
-    monkeypatch.setattr(successors_module, "MAX_TOKENS", 2)
+        table.learn_logits((0, token), logits)
+    assert [token for token in range(10) if table.after((0, token))] == [7, 8, 9]
+    monkeypatch.setattr(successors_module, "MAX_ENTRIES", 4)
     draw, table = Random(4), SuccessorTable()
     for _ in range(200):
-        table.learn_logits(draw.randrange(9), logits)
-        assert len(table) <= 2
-        table.learn(draw.randrange(9), [9], [1.0])
-        table.after(draw.randrange(9))
-        assert len(table) <= 2
+        table.learn_logits((0, draw.randrange(9)), logits)
+        assert len(table) <= 4
+        table.learn_rows([(0, draw.randrange(9))], [[9]], [[1.0]])
+        table.after((0, draw.randrange(9)))
+        assert len(table) <= 4
 
 
 def test_a_copied_successor_table_goes_its_own_way() -> None:
     table = SuccessorTable()
     table.learn(1, [2], [1.0])
-    table.learn_logits(6, torch.arange(50.0))
+    table.learn(6, [49], [1.0])
     other = table.copy()
     table.learn(1, [3], [1.0])
-    table.learn(4, [5], [1.0])
+    table.learn_logits((1, 4), torch.arange(50.0))
     table.learn(6, [5], [1.0])
-    assert [other.after(token)[0][0] for token in (1, 6)] == [2, 49]
+    assert [next(iter(other.after((0, token)))) for token in (1, 6)] == [2, 49]
     assert len(other) == 2
 
 
@@ -331,8 +351,8 @@ def test_matches_are_places_where_the_text_stood_before_the_longest_and_latest_f
         assert len({place for _, place in matches}) == len(matches)
         for length, place in matches:
             assert text[place + 1 - length : place + 1] == text[-length:]
-            assert length <= MAX_COUNTED_MATCH
-            if MAX_MATCH <= length < min(MAX_COUNTED_MATCH, place + 1):
+            assert length <= MAX_MATCH
+            if length < min(MAX_MATCH, place + 1):
                 assert text[place - length] != text[-length - 1]
             following = text[place + 1 : place + 2]
             assert [token for token, *_ in index.proposals([(length, place)])] == following

@@ -339,7 +339,7 @@ def test_memory_stays_bounded_however_long_it_runs(monkeypatch: pytest.MonkeyPat
     """The bounds are lowered, so that a short run reaches all of them again and again."""
     monkeypatch.setattr(trajectory_module, "MAX_KEYS", 5)
     monkeypatch.setattr(context_module, "MAX_TOKENS", 60)
-    monkeypatch.setattr(successors_module, "MAX_TOKENS", 8)
+    monkeypatch.setattr(successors_module, "MAX_ENTRIES", 8)
     model = random_model("phi3-sliding")
     session, decoder = Session(model), budgeted(model, NEARLY_FREE)
     tables, held = session.tables, set()

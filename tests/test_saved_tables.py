@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -42,7 +43,9 @@ def test_no_tables_change_the_text(seed: int) -> None:
     session, draw = Session(model), Random(seed)
     session.remember([[draw.choice(prompt) for _ in range(80)] for _ in range(5)])
     for token in prompt:
-        session.tables[Origin.SUCCESSOR].learn_rows([token], [draw.sample(range(50), 4)], [[9.0, 2.0, 1.0, 0.0]])
+        session.tables[Origin.SUCCESSOR].learn_rows(
+            [(prompt[0], token)], [draw.sample(range(50), 4)], [[9.0, 2.0, 1.0, 0.0]]
+        )
     assert reply(session, prompt)[0] == hf_greedy(model, prompt, 24)
 
 
@@ -82,13 +85,14 @@ def test_saved_tables_propose_what_they_proposed(tmp_path: Path) -> None:
     session.tables.save(tmp_path / "tables")
     assert [path.name for path in tmp_path.iterdir()] == ["tables"]
     tables = DraftTables.load(tmp_path / "tables")
-    assert tables.acceptance.estimates == pytest.approx(session.tables.acceptance.estimates)
+    assert tables.acceptance.weights == session.tables.acceptance.weights
     other = Session(session.model, tables=tables)
     assert other.tables is tables
-    for (_, path), (_, loaded) in zip(session.tables.path_tables[:1], tables.path_tables[:1], strict=True):
+    for path, loaded in zip(session.tables.path_tables[:1], tables.path_tables[:1], strict=True):
         assert path.start(session.ids) == loaded.start(session.ids)
-    for (_, table), (_, again) in zip(session.tables.token_tables, tables.token_tables, strict=True):
-        assert [table.after(token) for token in session.ids] == [again.after(token) for token in session.ids]
+    for table, again in zip(session.tables.token_tables, tables.token_tables, strict=True):
+        for pair in pairwise(session.ids):
+            assert table.after(pair) == again.after(pair)
     again_said, _ = reply(other, random_prompt(19))
     assert again_said == hf_greedy(session.model, random_prompt(19), 24)
 
@@ -112,7 +116,7 @@ def test_broken_files_are_refused_with_one_line(tmp_path: Path) -> None:
         broken.append(msgspec.msgpack.encode({**parsed, "entries": entries}))
     for entry in ([5], [5, [1], []], [5, [], []], [5, [1], ["a"]], [-9, [1], [1.0]], 5):
         broken.append(msgspec.msgpack.encode({**parsed, "entries": {"successor": [entry]}}))
-    broken.append(msgspec.msgpack.encode({**parsed, "acceptance": [[-1.0]]}))
+    broken.append(msgspec.msgpack.encode({**parsed, "acceptance": [-1e9]}))
     for content in broken:
         path.write_bytes(content)
         with pytest.raises(ValueError, match="holds no draft tables that can be used") as caught:

@@ -24,11 +24,11 @@ class CountingTable(TokenTable):
     def copy(self):
         return self
 
-    def after(self, token):
-        return ((token + 1, 0),)
+    def after(self, pair):
+        return {pair[1] + 1: (self.first_class,)}
 
 
-SOURCE = Source("counting", CountingTable, priors=(0.9,))
+SOURCE = Source("counting", CountingTable, weights=(3.0,))
 '''
 EDITS = {
     "decoding/drafting/registry.py": {

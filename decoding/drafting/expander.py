@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from math import exp
 from typing import Any, TypeAlias
 
-from decoding.drafting.registry import DEEP, Origin, origin_of
-from decoding.drafting.source import EvidenceClass, PathTable
+from decoding.drafting.acceptance import NO_CANDIDATE
+from decoding.drafting.registry import Origin, origin_of
+from decoding.drafting.source import Evidence, Pair, PathTable
 from decoding.drafting.tables import DraftTables
 
-MAX_PROBABILITY = 0.98
-"""The most that the probabilities of one node's children sum to."""
 MIN_PROBABILITY = 0.003
 """A candidate whose path is less probable than this is not looked at."""
 
-State: TypeAlias = tuple[int, PathTable, Any]
-"""A path's state in a table, behind the table and the number of its first evidence class."""
+State: TypeAlias = tuple[PathTable, Any]
+"""A path's state in a table, behind the table."""
 
 
 class Node:
@@ -25,29 +25,35 @@ class Node:
         token: its token.
         parent: the node that it continues; None for the root, which is the last token.
         depth: its distance from the last token.
-        evidence: an evidence class for each source that proposes it; empty for the root.
-        best: the one of these with the highest estimate.
+        evidence: the classes of the evidence for it, the first source's first; empty for the root.
+        share: the probability that it is accepted if its parent is.
         probability: that it and all before it are what the model chooses.
         number: its number in the tree of candidates, once it is taken.
         children: the candidates that may follow it, once they were asked for.
         states: where its path stands in the tables that follow it.
     """
 
-    __slots__ = ("best", "children", "depth", "evidence", "number", "parent", "probability", "states", "token")
+    __slots__ = ("children", "depth", "evidence", "number", "parent", "probability", "share", "states", "token")
 
     def __init__(
-        self, token: int, parent: Node | None, depth: int, evidence: EvidenceClass, probability: float
+        self, token: int, parent: Node | None, depth: int, evidence: Evidence, share: float, probability: float
     ) -> None:
-        self.token, self.parent, self.depth = token, parent, depth
-        self.evidence, self.best, self.probability = [evidence], evidence, probability
+        self.token, self.parent, self.depth, self.evidence = token, parent, depth, evidence
+        self.share, self.probability = share, probability
         self.number = 0
         self.children: list[Node] | None = None
         self.states: tuple[State, ...] = ()
 
     @property
+    def pair(self) -> Pair:
+        """Its token behind the one that it continues."""
+        assert self.parent is not None
+        return self.parent.token, self.token
+
+    @property
     def origin(self) -> Origin:
-        """The source with the highest estimate for it."""
-        return origin_of(self.best)
+        """The first source that proposes it."""
+        return origin_of(self.evidence[0])
 
 
 class CandidateExpander:
@@ -55,6 +61,7 @@ class CandidateExpander:
 
     Attributes:
         root: the last token.
+        pair: the same behind the one before it.
         taken: the nodes that the step verifies.
     """
 
@@ -64,16 +71,15 @@ class CandidateExpander:
             tables: what the sources have learnt.
             text: the text so far; only its last few tokens are read.
         """
-        self._acceptance, self._estimates = tables.acceptance, tables.acceptance.estimates
-        self._token_tables = tables.token_tables
+        self._acceptance, self._token_tables = tables.acceptance, tables.token_tables
         self.taken: list[Node] = []
-        self.root = Node(text[-1], None, 0, 0, 1.0)
-        self.root.evidence = []
-        states = [(first, table, table.start(text)) for first, table in tables.path_tables]
-        self.root.states = tuple(state for state in states if state[2])
+        self.root = Node(text[-1], None, 0, (), 1.0, 1.0)
+        self.pair = text[-2] if len(text) > 1 else text[-1], text[-1]
+        states = [(table, table.start(text)) for table in tables.path_tables]
+        self.root.states = tuple([state for state in states if state[1]])
 
     def children(self, node: Node) -> list[Node]:
-        """Return what may follow a node, in no order; probabilities are those of the estimates at the first call."""
+        """Return what may follow a node, in no order; probabilities are those of the weights at the first call."""
         if node.children is None:
             node.children = self._expand(node)
         return node.children
@@ -85,67 +91,61 @@ class CandidateExpander:
         )
 
     def learn(self, chosen: Sequence[int]) -> None:
-        """Update the estimates by what the model chose: the accepted run and the token behind it."""
-        self._acceptance.learn(self._trials(chosen))
-
-    def _trials(self, chosen: Sequence[int]) -> Iterator[tuple[EvidenceClass, bool]]:
+        """Update the weights by what the model chose: the accepted run and the token behind it."""
         node: Node | None = self.root
         for token in chosen:
             if node is None or node.children is None:
                 return
             children, node = node.children, None
             for child in children:
-                accepted = child.token == token
-                for evidence in child.evidence:
-                    yield evidence, accepted
-                if accepted:
+                if child.token == token:
                     node = child
+                self._acceptance.learn(child.evidence, child.share, accepted=child is node)
 
     def _expand(self, node: Node) -> list[Node]:
-        estimates, depth = self._estimates, node.depth + 1
-        deep = DEEP if depth > 1 else 0
-        least = MIN_PROBABILITY / node.probability
-        if not node.states and len(self._token_tables) == 1:
-            # Most nodes are in one table alone, which names no token twice.
-            ((first, only),) = self._token_tables
-            shift, alone = first + deep, list[Node]()
-            for token, evidence in only.after(node.token):
-                evidence += shift
-                if (estimate := estimates[evidence]) >= least:
-                    alone.append(Node(token, node, depth, evidence, estimate))
-            return _scaled(alone, node.probability)
-        children: dict[int, Node] = {}
-        for token, evidence, state in self._proposals(node):
-            evidence += deep
-            child, estimate = children.get(token), estimates[evidence]
-            if child is None:
-                if estimate < least:
-                    continue
-                child = children[token] = Node(token, node, depth, evidence, estimate)
-            else:
-                child.evidence.append(evidence)
-                if estimate > child.probability:
-                    child.best, child.probability = evidence, estimate
-            if state is not None:
-                child.states += (state,)
-        return _scaled(list(children.values()), node.probability)
-
-    def _proposals(self, node: Node) -> Iterator[tuple[int, EvidenceClass, State | None]]:
-        """Yield what each source proposes after a node, a token once a source, with the state that it leads to."""
-        for first, table, state in node.states:
+        found: Mapping[int, Evidence] = {}
+        states: dict[int, tuple[State, ...]] = {}
+        for table, state in node.states:
+            of_path = dict[int, Evidence]()
             for token, evidence, behind in table.proposals(state):
-                yield token, first + evidence, (first, table, behind) if behind else None
-        for first, by_token in self._token_tables:
-            for token, evidence in by_token.after(node.token):
-                yield token, first + evidence, None
+                of_path[token] = evidence
+                if behind:
+                    states[token] = (*states.get(token, ()), (table, behind))
+            found = _merged(found, of_path)
+        pair = self.pair if node.parent is None else (node.parent.token, node.token)
+        for by_token in self._token_tables:
+            found = _merged(found, by_token.after(pair))
+        return self._weighed(node, found, states)
+
+    def _weighed(
+        self, node: Node, found: Mapping[int, Evidence], states: Mapping[int, tuple[State, ...]]
+    ) -> list[Node]:
+        """Return what was found after a node as far as it is likely enough to be looked at."""
+        weights, total, odds = self._acceptance.weights, NO_CANDIDATE, list[float]()
+        for evidence in found.values():
+            score = 0.0
+            for each in evidence:
+                score += weights[each]
+            score = exp(score)
+            odds.append(score)
+            total += score
+        scale, depth = node.probability / total, node.depth + 1
+        least = MIN_PROBABILITY / scale
+        children = []
+        for (token, evidence), odd in zip(found.items(), odds, strict=True):
+            if odd >= least:
+                child = Node(token, node, depth, evidence, odd / total, odd * scale)
+                if token in states:
+                    child.states = states[token]
+                children.append(child)
+        return children
 
 
-def _scaled(children: list[Node], probability: float) -> list[Node]:
-    """Multiply the probabilities of a node's children by its own, after scaling them to a sum of less than 1."""
-    total = 0.0
-    for child in children:
-        total += child.probability
-    scale = probability * (MAX_PROBABILITY / total if total > MAX_PROBABILITY else 1.0)
-    for child in children:
-        child.probability *= scale
-    return children
+def _merged(found: Mapping[int, Evidence], more: Mapping[int, Evidence]) -> Mapping[int, Evidence]:
+    """Return the evidence of both for each token."""
+    if not found or not more:
+        return found or more
+    both = dict(found)
+    for token, evidence in more.items():
+        both[token] = both[token] + evidence if token in both else evidence
+    return both

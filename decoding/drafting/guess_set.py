@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import islice
 from operator import itemgetter
 
-from decoding.drafting.registry import OFFSETS, ORIGINS, PRIORS
+from decoding.drafting.registry import ORIGINS, WEIGHTS
 from decoding.drafting.tables import DraftTables
 from decoding.drafting.tree import CandidateTree
 
@@ -23,8 +23,8 @@ def guess_set(tables: DraftTables, text: Sequence[int], longest: int, guess_set_
     tree = CandidateTree()
     if longest > 0 and guess_set_size > 0:
         found = [
-            (PRIORS[first + evidence], origin, path)
-            for first, origin, table in zip(OFFSETS, ORIGINS, tables, strict=True)
+            (WEIGHTS[evidence], origin, path)
+            for origin, table in zip(ORIGINS, tables, strict=True)
             for evidence, path in table.continuations(text, longest)
         ]
         found.sort(key=itemgetter(0), reverse=True)

@@ -33,19 +33,16 @@ class Origin(StrEnum):
 
 
 SOURCES = (context.SOURCE, trajectory.SOURCE, successors.SOURCE)
-"""In the order in which they are asked: where two are equally sure of a token, it is the first one's."""
+"""In the order in which they are asked: what several propose is the first one's."""
 
 ORIGINS = tuple(Origin(source.name) for source in SOURCES)
 ROW_WIDTH = max(source.row_width for source in SOURCES)
 """The number of each row's likeliest next tokens that are learnt from."""
 
 # Evidence classes of all sources in one numbering, since a step looks up many.
-OFFSETS = tuple(accumulate((len(source.priors) for source in SOURCES[:-1]), initial=0))
-PRIORS = tuple(prior for source in SOURCES for prior in source.priors)
-SOURCE_OF = tuple(index for index, source in enumerate(SOURCES) for _ in source.priors)
-"""For each evidence class the index of its source: an integer is looked up faster than a member of an enumeration."""
-DEEP = len(PRIORS)
-"""Added to the evidence class of a candidate that follows another candidate, and not the last token."""
+OFFSETS = tuple(accumulate((len(source.weights) for source in SOURCES[:-1]), initial=0))
+WEIGHTS = tuple(weight for source in SOURCES for weight in source.weights)
+_ORIGIN_OF = tuple(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) for _ in source.weights)
 
 
 def evidence_class(origin: Origin, number: int) -> EvidenceClass:
@@ -55,4 +52,4 @@ def evidence_class(origin: Origin, number: int) -> EvidenceClass:
 
 def origin_of(evidence: EvidenceClass) -> Origin:
     """Return the source that an evidence class belongs to."""
-    return ORIGINS[SOURCE_OF[evidence % DEEP]]
+    return _ORIGIN_OF[evidence]

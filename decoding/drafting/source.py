@@ -1,26 +1,36 @@
-"""Source: one way to find candidates, with a table of what it has learnt and prior rates of acceptance."""
+"""Source: one way to find candidates, with a table of what it has learnt and the weights of its evidence."""
 
 # ruff: noqa: B027 - an empty method is for sources that have no use for it.
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
 import torch
 
 EvidenceClass: TypeAlias = int
-"""The class that a candidate's acceptance is estimated by. Sources number their own classes from 0."""
-Proposal: TypeAlias = tuple[int, EvidenceClass, Any]
-"""A token, its evidence class, and the state behind that token; a falsy state leads no further."""
+"""A kind of evidence for a candidate, by which its acceptance is estimated. Sources number their own classes on from
+:attr:`DraftTable.first_class`."""
+Evidence: TypeAlias = tuple[EvidenceClass, ...]
+Proposal: TypeAlias = tuple[int, Evidence, Any]
+"""A token, its evidence, and the state behind that token; a falsy state leads no further."""
+Pair: TypeAlias = tuple[int, int]
+"""A token behind the one before it."""
 SEAM = -1
 """Stands between texts that did not follow one another. No token has this id, so no n-gram spans it."""
 
 
 class DraftTable(ABC):
-    """Table of one source, of bounded size: it learns from steps and proposes candidates."""
+    """Table of one source, of bounded size: it learns from steps and proposes candidates.
+
+    Attributes:
+        first_class: the number of its first evidence class among those of all sources.
+    """
+
+    first_class: EvidenceClass = 0
 
     @abstractmethod
     def __len__(self) -> int:
@@ -42,12 +52,12 @@ class DraftTable(ABC):
         """Take in n-grams of the window, keeping up to ``guess_set_size`` for each first token."""
 
     def learn_rows(
-        self, tokens: Sequence[int], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
+        self, pairs: Sequence[Pair], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
     ) -> None:
-        """Take in the likeliest successors of each token, the likeliest first, with their logits."""
+        """Take in the likeliest successors of each two tokens, the likeliest first, with their logits."""
 
-    def learn_logits(self, token: int, logits: torch.Tensor) -> None:
-        """Take in the logits after one token, shape (vocabulary,). They may be kept and must not be written to."""
+    def learn_logits(self, pair: Pair, logits: torch.Tensor) -> None:
+        """Take in the logits after two tokens, shape (vocabulary,). They may be kept and must not be written to."""
 
     # Saving.
 
@@ -82,11 +92,11 @@ class PathTable(DraftTable):
 
 
 class TokenTable(DraftTable):
-    """A table that proposes by the last token alone."""
+    """A table that proposes by the last two tokens alone."""
 
     @abstractmethod
-    def after(self, token: int) -> Sequence[tuple[int, EvidenceClass]]:
-        """Return what may follow a token, no token twice."""
+    def after(self, pair: Pair) -> Mapping[int, Evidence]:
+        """Return the tokens that may follow two tokens, with their evidence."""
 
 
 def as_tokens(value: Any, vocabulary: int) -> list[int]:
@@ -103,13 +113,13 @@ class Source:
     Attributes:
         name: also the value of its ``Origin`` and the key of its colour on the screen.
         table: makes an empty table.
-        priors: for each evidence class, the probability of acceptance expected before any candidate was tried.
+        weights: of its evidence classes, before any candidate was tried: logarithms of odds, which add up.
         row_width: the number of each row's likeliest next tokens that it learns from; 0 for none.
         needs_window: True if it learns from the lookahead branch alone.
     """
 
     name: str
     table: Callable[[], DraftTable]
-    priors: tuple[float, ...]
+    weights: tuple[float, ...]
     row_width: int = 0
     needs_window: bool = False

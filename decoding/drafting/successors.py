@@ -1,4 +1,4 @@
-"""SuccessorTable: the likeliest next tokens last seen after each token, recycled from logits already paid for."""
+"""SuccessorTable: the likeliest next tokens last seen after a token, recycled from logits already paid for."""
 
 from __future__ import annotations
 
@@ -9,130 +9,168 @@ from typing import Any, TypeAlias
 
 import torch
 
-from decoding.drafting.source import EvidenceClass, Source, TokenTable, as_tokens
+from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, as_tokens
 from decoding.sampling.vocabulary import largest
 
 WIDTH = 4
 """Successors kept after a token."""
 GAPS = (0.7, 2.0, 4.0)
 """Bounds between the evidence classes of successors of one rank, in nats."""
-MAX_TOKENS = 32_768
-"""Tokens that have an entry; the least recently seen goes (near 20 MB)."""
+CLASSES_PER_RANK = len(GAPS) + 1
+MAX_ENTRIES = 65_536
+"""Tokens and pairs that have an entry; the least recently seen goes (near 30 MB)."""
 MAX_UNREAD_BYTES = 4_000_000
 """Logits kept unread; of those beyond, the oldest are dropped."""
 
-Entry: TypeAlias = tuple[tuple[int, EvidenceClass], ...]
-"""Successors of a token, the likeliest first, and how sure of each the model was."""
+Key: TypeAlias = int | Pair
+Entry: TypeAlias = dict[int, Evidence]
+"""Successors, and how sure of each the model was."""
 
 
-def successor_class(rank: int, gap: float) -> EvidenceClass:
+def successor_class(rank: int, gap: float, *, after_pair: bool = False) -> EvidenceClass:
     """Return the evidence class of a successor.
 
     Args:
         rank: 0 for the likeliest.
         gap: in nats; for the likeliest its lead over the second, for another its distance from the likeliest.
+        after_pair: it followed the same two tokens, and not just the same one.
     """
-    return rank * (len(GAPS) + 1) + bisect_right(GAPS, gap)
+    return (WIDTH * after_pair + rank) * CLASSES_PER_RANK + bisect_right(GAPS, gap)
+
+
+class _Row:
+    """The likeliest successors of a token with their logits, as entries once they are asked for."""
+
+    __slots__ = ("after_pair", "after_token", "logits", "successors")
+
+    def __init__(self, successors: Sequence[int], logits: Sequence[float]) -> None:
+        self.successors, self.logits = successors, logits
+        self.after_token: Entry | None = None
+        self.after_pair: Entry | None = None
 
 
 class SuccessorTable(TokenTable):
-    """Token Recycling (Luo et al. 2024, arXiv 2408.08696): what the model thought likely after a token, last time."""
+    """Token Recycling (Luo et al. 2024, arXiv 2408.08696): what the model thought likely after a token, last time.
+
+    The same is kept by the last two tokens; what follows both is likelier.
+    """
 
     def __init__(self) -> None:
-        self._seen: OrderedDict[int, tuple[Sequence[int], Sequence[float]]] = OrderedDict()
-        # Most tokens are not met again soon, so everything else about them waits until they are.
-        self._entries: dict[int, Entry] = {}
-        self._unread: OrderedDict[int, torch.Tensor] = OrderedDict()
+        self._seen: OrderedDict[Key, _Row] = OrderedDict()
+        self._unread: OrderedDict[Key, torch.Tensor] = OrderedDict()
         self._max_unread = 0
 
     def __len__(self) -> int:
         """The number of entries, those of logits not read yet included."""
         return len(self._seen) + len(self._unread)
 
-    def learn(self, token: int, successors: Sequence[int], logits: Sequence[float]) -> None:
-        """Replace the entry of one token; see :meth:`learn_rows`."""
-        self.learn_rows([token], [successors], [logits])
-
-    def learn_rows(
-        self, tokens: Sequence[int], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
-    ) -> None:
-        seen, unread, entries = self._seen, self._unread, self._entries
-        for token, of_token, of_logits in zip(tokens, successors, logits, strict=True):
-            if token in unread:
-                del unread[token]
-            if token in entries:
-                del entries[token]
-            seen[token] = (of_token, of_logits)
-            seen.move_to_end(token)
-        while len(seen) + len(unread) > MAX_TOKENS and seen:
-            self._drop_oldest()
-
-    def learn_logits(self, token: int, logits: torch.Tensor) -> None:
-        # The likeliest are searched for only once the token is met again.
-        self._unread.pop(token, None)
-        self._unread[token] = logits
-        self._max_unread = self._max_unread or min(MAX_TOKENS, MAX_UNREAD_BYTES // logits.nbytes)
-        if len(self._unread) > self._max_unread:
-            self._unread.popitem(last=False)
+    def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float]) -> None:
+        """Replace the entry of a token or a pair."""
+        self._unread.pop(key, None)
+        self._seen[key] = _Row(successors, logits)
+        self._seen.move_to_end(key)
         self._bound()
 
-    def after(self, token: int) -> Entry:
-        """Return the likeliest successors of a token, the likeliest first; empty if it is new."""
-        unread = self._unread.get(token)
-        if unread is not None:
-            values, successors = largest(unread[None], min(WIDTH, len(unread)))
-            self.learn(token, successors[0], values[0])
-        entry = self._entries.get(token)
-        if entry is None:
-            seen = self._seen.get(token)
-            entry = _entry(*seen) if seen else ()
-            if entry:
-                self._entries[token] = entry
-        return entry
+    def learn_rows(
+        self, pairs: Sequence[Pair], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
+    ) -> None:
+        seen, unread = self._seen, self._unread
+        for pair, of_token, of_logits in zip(pairs, successors, logits, strict=True):
+            token = pair[1]
+            if unread:
+                unread.pop(token, None)
+                unread.pop(pair, None)
+            seen[token] = seen[pair] = _Row(of_token, of_logits)
+            seen.move_to_end(token)
+            seen.move_to_end(pair)
+        self._bound()
 
-    def entries(self) -> list[tuple[int, list[int], list[float]]]:
-        for token in list(self._unread):
-            self.after(token)
-        return [(token, list(of_token), list(logits)) for token, (of_token, logits) in self._seen.items()]
+    def learn_logits(self, pair: Pair, logits: torch.Tensor) -> None:
+        # The likeliest are searched for only once the token is met again.
+        self._max_unread = self._max_unread or min(MAX_ENTRIES, 2 * (MAX_UNREAD_BYTES // logits.nbytes))
+        for key in (pair[1], pair):
+            self._unread.pop(key, None)
+            self._unread[key] = logits
+            if len(self._unread) > self._max_unread:
+                self._unread.popitem(last=False)
+        self._bound()
+
+    def after(self, pair: Pair) -> Entry:
+        """Return the likeliest successors of a pair and of its last token; empty if both are new. Not to be changed."""
+        seen = self._seen
+        if self._unread:
+            self._read(pair)
+            self._read(pair[1])
+        row = seen.get(pair[1])
+        if row is None:
+            return {}
+        if (of_token := row.after_token) is None:
+            of_token = row.after_token = self._entry(row, 0)
+        row = seen.get(pair)
+        if row is None:
+            return of_token
+        if (of_pair := row.after_pair) is None:
+            of_pair = row.after_pair = self._entry(row, WIDTH)
+        both = of_token.copy()
+        for token, evidence in of_pair.items():
+            both[token] = both[token] + evidence if token in both else evidence
+        return both
+
+    def entries(self) -> list[tuple[Key, list[int], list[float]]]:
+        for key in list(self._unread):
+            self._read(key)
+        return [(key, list(row.successors), list(row.logits)) for key, row in self._seen.items()]
 
     def restore(self, entries: Any, vocabulary: int) -> None:
-        for token, of_token, logits in entries:
+        for key, of_token, logits in entries:
             if not 1 <= len(of_token) == len(logits) <= WIDTH:
                 raise ValueError("successors without a logit each")
-            as_tokens([token, *of_token], vocabulary)
-            self.learn(token, of_token, [float(logit) for logit in logits])
+            if isinstance(key, list):
+                before, token = as_tokens(key, vocabulary)
+                key = before, token
+            as_tokens([key, *of_token] if isinstance(key, int) else of_token, vocabulary)
+            self.learn(key, of_token, [float(logit) for logit in logits])
 
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()
-        other._seen, other._entries, other._unread = self._seen.copy(), self._entries.copy(), self._unread.copy()
+        other._seen, other._unread = self._seen.copy(), self._unread.copy()
         return other
 
+    def _read(self, key: Key) -> None:
+        """Search logits for the likeliest, where that was put off."""
+        unread = self._unread.get(key)
+        if unread is not None:
+            values, successors = largest(unread[None], min(WIDTH, len(unread)))
+            self.learn(key, successors[0], values[0])
+
+    def _entry(self, row: _Row, first_rank: int) -> Entry:
+        logits, first = row.logits, self.first_class + first_rank * CLASSES_PER_RANK
+        best = logits[0]
+        gap = best - logits[1] if len(logits) > 1 else 0.0
+        entry: Entry = {}
+        for token, logit in zip(row.successors, logits, strict=True):
+            entry[token] = (first + bisect_right(GAPS, gap if not entry else best - logit),)
+            first += CLASSES_PER_RANK
+        return entry
+
     def _bound(self) -> None:
-        if len(self._seen) + len(self._unread) > MAX_TOKENS and self._seen:
-            self._drop_oldest()
-
-    def _drop_oldest(self) -> None:
-        oldest, _ = self._seen.popitem(last=False)
-        self._entries.pop(oldest, None)
-
-
-def _entry(successors: Sequence[int], logits: Sequence[float]) -> Entry:
-    best, second = logits[0], logits[min(1, len(logits) - 1)]
-    return tuple(
-        (token, successor_class(rank, best - (logit if rank else second)))
-        for rank, (token, logit) in enumerate(zip(successors, logits, strict=True))
-    )
+        while len(self._seen) + len(self._unread) > MAX_ENTRIES and self._seen:
+            self._seen.popitem(last=False)
 
 
 SOURCE = Source(
     "successor",
     SuccessorTable,
-    # Rates seen on a small chat model, every prompt with fresh tables: a line for each rank, by the gap.
-    priors=(
-        *(0.38, 0.42, 0.55, 0.60),
-        *(0.19, 0.15, 0.12, 0.07),
-        *(0.05, 0.05, 0.08, 0.06),
-        *(0.03, 0.04, 0.04, 0.04),
+    # A line for each rank, by the gap, after a token and then after a pair: fitted to two small chat models.
+    weights=(
+        *(0.95, 0.9, 1.5, 1.35),
+        *(0.0, 0.1, 0.4, 0.0),
+        *(-0.35, 0.1, -0.45, -0.45),
+        *(-0.2, -0.3, -0.2, -0.9),
+        *(0.7, 1.15, 1.15, 1.35),
+        *(1.0, 0.45, 0.45, 0.55),
+        *(0.05, 0.2, 0.1, 0.5),
+        *(0.15, 0.25, -0.2, 0.4),
     ),
     row_width=WIDTH,
 )

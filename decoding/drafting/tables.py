@@ -16,7 +16,7 @@ from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, Origin
 from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.planning.window_size import WindowChoice
 
-VERSION = 1
+VERSION = 2
 MAX_FILE_BYTES = 100_000_000
 
 
@@ -24,7 +24,7 @@ class _Saved(msgspec.Struct, forbid_unknown_fields=True, tag="lade draft tables"
     version: int
     vocabulary: int
     entries: dict[str, Any]
-    acceptance: list[list[float]]
+    acceptance: list[float]
 
 
 class DraftTables:
@@ -32,10 +32,10 @@ class DraftTables:
 
     Attributes:
         vocabulary: the number of ids of the model that they were learnt with; None before the first session.
-        acceptance: how often each source was right.
+        acceptance: how much each kind of evidence counts.
         window_choice: what the lookahead branch has paid.
-        path_tables: those that follow a path of candidates, each with the number of its first evidence class.
-        token_tables: those that look at the last token alone, likewise.
+        path_tables: those that follow a path of candidates.
+        token_tables: those that look at the last two tokens alone.
     """
 
     def __init__(self, tables: Mapping[Origin, DraftTable] | None = None) -> None:
@@ -50,9 +50,10 @@ class DraftTables:
             for origin, source in zip(ORIGINS, SOURCES, strict=True)
         }
         self.acceptance, self.window_choice = Acceptance(), WindowChoice()
-        numbered = list(zip(OFFSETS, self._tables.values(), strict=True))
-        self.path_tables = [(first, table) for first, table in numbered if isinstance(table, PathTable)]
-        self.token_tables = [(first, table) for first, table in numbered if isinstance(table, TokenTable)]
+        for first, table in zip(OFFSETS, self, strict=True):
+            table.first_class = first
+        self.path_tables = [table for table in self if isinstance(table, PathTable)]
+        self.token_tables = [table for table in self if isinstance(table, TokenTable)]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DraftTables:
@@ -87,7 +88,7 @@ class DraftTables:
         if self.vocabulary is None:
             raise ValueError("draft tables without a model cannot be saved: no session has used them")
         entries = {origin.value: table.entries() for origin, table in self._tables.items()}
-        saved = msgspec.msgpack.encode(_Saved(VERSION, self.vocabulary, entries, self.acceptance.entries()))
+        saved = msgspec.msgpack.encode(_Saved(VERSION, self.vocabulary, entries, self.acceptance.weights))
         target = Path(path)
         with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as draft:
             try:

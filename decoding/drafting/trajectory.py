@@ -53,7 +53,7 @@ class TrajectoryPool(PathTable):
         return reversed(self._tails.get(token, {}))
 
     def continuations(self, text: Sequence[int], longest: int) -> Iterator[tuple[EvidenceClass, Sequence[int]]]:
-        return ((0, tail[:longest]) for tail in self.after(text[-1]))
+        return ((self.first_class, tail[:longest]) for tail in self.after(text[-1]))
 
     def start(self, text: Sequence[int]) -> Tails:
         return list(self.after(text[-1]))
@@ -62,7 +62,7 @@ class TrajectoryPool(PathTable):
         tails: dict[int, list[tuple[int, ...]]] = {}
         for tail in state:
             tails.setdefault(tail[0], []).append(tail[1:])
-        return [(token, 0, [rest for rest in rests if rest]) for token, rests in tails.items()]
+        return [(token, (self.first_class,), [rest for rest in rests if rest]) for token, rests in tails.items()]
 
     def copy(self) -> TrajectoryPool:
         other = TrajectoryPool()
@@ -71,4 +71,4 @@ class TrajectoryPool(PathTable):
         return other
 
 
-SOURCE = Source("trajectory", TrajectoryPool, priors=(0.30,), needs_window=True)
+SOURCE = Source("trajectory", TrajectoryPool, weights=(0.4,), needs_window=True)

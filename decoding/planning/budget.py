@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from decoding.drafting.expander import MAX_PROBABILITY, CandidateExpander, Node
+from decoding.drafting.expander import CandidateExpander, Node
 from decoding.drafting.tree import CandidateTree
 from decoding.planning.step_cost import CostCurve
 
@@ -53,9 +53,9 @@ def select(
         if is_taken:
             continue
         taken.append(node)
-        if node.depth < max_depth and negated * MAX_PROBABILITY < -best * least_slope / trust:
+        if node.depth < max_depth and negated < -best * least_slope / trust:
             met += 1
-            heappush(waiting, (negated * MAX_PROBABILITY, met, node, True))
+            heappush(waiting, (negated, met, node, True))
         expected -= trust * negated
         if expected > best * cost[len(taken)]:
             best, best_count = expected / cost[len(taken)], len(taken)

@@ -184,17 +184,18 @@ class BudgetedPlan(Plan):
 
     def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
         assert draft.expander is not None
-        true_rows, tokens = [ROOT, *accepted], [draft.last_token, *draft.candidates.tokens]
-        read = len(tokens)
+        expander, true_rows = draft.expander, [ROOT, *accepted]
+        pairs = [expander.pair, *[node.pair for node in expander.taken]]
+        read = len(pairs)
         likeliest, logits = choices.likeliest[:read], choices.logits[:read]
-        if len(set(tokens)) < read:
+        if len({token for _, token in pairs}) < read:
             # Where a token stands in several rows, the true text's are to be remembered.
-            tokens += [tokens[row] for row in true_rows]
+            pairs += [pairs[row] for row in true_rows]
             likeliest += [likeliest[row] for row in true_rows]
             logits += [logits[row] for row in true_rows]
         for table in self._tables:
-            table.learn_rows(tokens, likeliest, logits)
-        draft.expander.learn([choices.tokens[row] for row in true_rows])
+            table.learn_rows(pairs, likeliest, logits)
+        expander.learn([choices.tokens[row] for row in true_rows])
         if len(draft.candidates):
             self._stake.count_verified(sum(draft.probabilities), len(accepted))
         if not accepted and not _is_promising(draft):
@@ -203,15 +204,16 @@ class BudgetedPlan(Plan):
         self._judge_window(draft, accepted)
 
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
+        assert draft.expander is not None
+        pair = draft.expander.pair
         if logits.device.type == "cpu":
             # At once, while the processor has them in its caches.
             values, tokens = largest(logits[None], min(ROW_WIDTH, len(logits)))
             for table in self._tables:
-                table.learn_rows([draft.last_token], tokens, values)
+                table.learn_rows([pair], tokens, values)
         else:
             for table in self._tables:
-                table.learn_logits(draft.last_token, logits)
-        assert draft.expander is not None
+                table.learn_logits(pair, logits)
         if draft.expander.root.children:
             draft.expander.learn([chosen])
             # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
