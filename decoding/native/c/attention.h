@@ -22,7 +22,7 @@ typedef struct {
 
 /* Queries that share a head of keys and values. */
 typedef struct {
-    long first, count, first_token, last_token, longest;
+    long first, count, first_token, last_token, longest, shortest;
     integers token[PARTS], length[PARTS]; /* the step's token and the text's length, of each query */
     numbers most, total, *sums;           /* of the sections so far: largest score, sum of shares, weighed values (D) */
     void *queries;                        /* (D), scaled, or as tiles take them */
@@ -43,7 +43,7 @@ inlined void gather_queries(const attention *a, group *g, int tiles, enum dtype 
     int32_t *token = (int32_t *)g->token, *length = (int32_t *)g->length;
     g->first_token = g->first / shared;
     g->last_token = (g->first + g->count - 1) / shared;
-    g->longest = 0;
+    g->longest = 0, g->shortest = INT32_MAX;
     memset(g->queries, 0, 4 * D * GROUP);
     for (long i = 0; i < GROUP; i++) {
         const long q = g->first + (i < g->count ? i : 0), t = q / shared;
@@ -51,6 +51,7 @@ inlined void gather_queries(const attention *a, group *g, int tiles, enum dtype 
         token[i] = t;
         length[i] = text_length(a, t);
         if (length[i] > g->longest) g->longest = length[i];
+        if (length[i] < g->shortest) g->shortest = length[i];
         for (long d = 0; d < D; d++)
             if (tiles)
                 ((bfloat16 *)g->queries)[(d / 2 * GROUP + i) * 2 + d % 2] = ((const bfloat16 *)query)[d];
@@ -111,25 +112,25 @@ inlined void score(const attention *a, const group *g, long start, long end, num
 /* Scores of visible keys become shares of a softmax, but for the division; for tiles, pairs of bfloat16. */
 inlined void share(const group *g, long start, long end, float scaling, numbers *scores, float *most, float *total,
                    int tiles) {
+    const long count = end - start, seen = g->shortest < end ? g->shortest - start : count;
     EACH_PART(part) {
         vector largest = (vector){0} - INFINITY, sum = {0};
-        for (long k = 0; k < end - start; k++) {
-            const vector scaled = AT(scores[k], part) * scaling;
-            const vector these = choose(g->length[part / LANES] > (int32_t)(start + k), scaled, (vector){0} - INFINITY);
-            AT(scores[k], part) = these;
-            largest = choose(these > largest, these, largest);
+        for (long k = seen > 0 ? seen : 0; k < count; k++) {
+            const integers is_visible = g->length[part / LANES] > (int32_t)(start + k);
+            AT(scores[k], part) = choose(is_visible, AT(scores[k], part), (vector){0} - INFINITY);
         }
-        for (long k = 0; k < end - start; k += 2) {
-            vector of[2];
-            for (int i = 0; i < 2; i++) {
-                const vector below = AT(scores[k + i], part) - largest;
-                of[i] = choose(below > -80.0f, exponential(below), (vector){0}); /* no denormal numbers: they take long */
-                sum += of[i];
-            }
+        for (long k = 0; k < count; k++) largest = larger(AT(scores[k], part), largest);
+        largest *= scaling;
+        const vector above = larger(largest, (vector){0} - 1e30f); /* where nothing is visible */
+        for (long k = 0; k < count; k += 2) {
+            const vector even = exponential(AT(scores[k], part) * scaling - above);
+            const vector odd = exponential(AT(scores[k + 1], part) * scaling - above);
+            sum += even;
+            sum += odd;
             if (tiles)
-                AT(scores[k / 2], part) = (vector)(nearest(of[0]) | nearest(of[1]) << 16);
+                AT(scores[k / 2], part) = (vector)(nearest(even) | (nearest(odd) << 16));
             else
-                AT(scores[k], part) = of[0], AT(scores[k + 1], part) = of[1];
+                AT(scores[k], part) = even, AT(scores[k + 1], part) = odd;
         }
         AT(most, part) = largest;
         AT(total, part) = sum;
@@ -189,7 +190,7 @@ inlined void weigh_with_tiles(const attention *a, const group *g, long start, lo
 /* Add a section to those before it. */
 inlined void merge(group *g, const float *most, const float *total, const numbers *sums, long D) {
     EACH_PART(part) {
-        const vector before = AT(g->most, part), here = AT(most, part), largest = choose(here > before, here, before);
+        const vector before = AT(g->most, part), here = AT(most, part), largest = larger(here, before);
         const vector old = exponential(before - largest), new = exponential(here - largest);
         AT(g->most, part) = largest;
         AT(g->total, part) = AT(g->total, part) * old + AT(total, part) * new;

@@ -6,7 +6,6 @@
 #define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
 
 #if defined(__AMX_BF16__) && defined(__AMX_INT8__) && defined(__linux__)
-#include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

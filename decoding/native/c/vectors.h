@@ -3,6 +3,10 @@
 
 #include "types.h"
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 #ifdef __AVX512F__
 #define LANES 16
 #define ROWS_AT_ONCE 8 /* by two outputs: as many sums as fit into registers */
@@ -57,18 +61,30 @@ inlined void put(void *to, long at, vector of, enum dtype dtype) {
         *(halves *)((bfloat16 *)to + at) = __builtin_convertvector(narrowed_lanes(of), halves);
 }
 
-/* eˣ for x ≤ 0, to about two units in the last place: 2ⁿ · e^r with r within ± ln 2 / 2. */
+/* The larger of each two; the second where one is not a number. */
+inlined vector larger(vector one, vector other) {
+#if defined(__AVX512F__)
+    return (vector)_mm512_max_ps((__m512)one, (__m512)other);
+#elif defined(__AVX__)
+    return (vector)_mm256_max_ps((__m256)one, (__m256)other);
+#else
+    return choose(one > other, one, other);
+#endif
+}
+
+/* eˣ for x ≤ 0, to about two units in the last place: 2ⁿ · e^r with r within ± ln 2 / 2; 0 where it is no normal number,
+ * with which processors take long. */
 inlined vector exponential(vector x) {
-    x = choose(x < -87.0f, (vector){0} - 87.0f, x);
-    const vector n = __builtin_convertvector(__builtin_convertvector(x * 1.44269504f - 0.5f, integers), vector);
-    const vector r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    x = larger(x, (vector){0} - 87.0f);
+    const integers whole = __builtin_convertvector(x * 1.44269504f - 0.5f, integers);
+    const vector n = __builtin_convertvector(whole, vector), r = x - n * 0.693359375f + n * 2.12194440e-4f;
     vector sum = r * 1.9875691500e-4f + 1.3981999507e-3f;
     sum = sum * r + 8.3334519073e-3f;
     sum = sum * r + 4.1665795894e-2f;
     sum = sum * r + 1.6666665459e-1f;
     sum = sum * r + 5.0000001201e-1f;
     sum = sum * r * r + r + 1.0f;
-    return (vector)((integers)sum + (__builtin_convertvector(n, integers) << 23));
+    return (sum + sum) * (vector)((whole + 126) << 23);
 }
 
 /* Fetch what is needed next: a processor does not foresee the strides of short rows, nor beyond a page. */
