@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -105,7 +104,7 @@ def unremembered(request: pytest.FixtureRequest) -> None:
 def loaded(folder: Path, dtype: str = "float64") -> tuple[ChatEngine, ModelInfo]:
     engine = ChatEngine()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lade_chat.engine.chat_engine.with_step_cost", lambda loaded: replace(loaded, step_cost=CHEAP))
+        patch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: CHEAP)
         last = run(engine, Load(ModelOptions(str(folder), device="cpu", dtype=dtype)))[-1]
     assert isinstance(last, Loaded)
     return engine, last.model

@@ -289,18 +289,29 @@ class Cost:
         return {"1": 0.001}
 
 
-def test_what_a_step_costs_is_measured_where_sizes_follow_from_it(folder, monkeypatch):
-    costs = []
-    monkeypatch.setattr("lade_chat.loading.step_costs.step_cost_for", lambda loaded: costs.append(loaded) or Cost())
-    for step_cost in (True, False):
-        engine, options = ChatEngine(), ModelOptions(str(folder), device="cpu", dtype="float64", step_cost=step_cost)
-        stages = [event.stage for event in engine.handle(Job(Load(options))) if isinstance(event, Loading)]
-        assert ("cost" in stages) is step_cost
-        assert len(costs) == 1
+@pytest.mark.parametrize("sizes", [None, Sizes(3, 3, 3)])
+def test_what_a_step_costs_is_measured_behind_the_first_token_where_sizes_follow_from_it(folder, monkeypatch, sizes):
+    seen, costs = [], []
+    monkeypatch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: None)
+    monkeypatch.setattr(
+        "lade_chat.loading.step_costs.measure", lambda loaded: costs.append(len(seen)) or StepCost({1: 1.0, 64: 1.1})
+    )
+    engine, options = ChatEngine(), ModelOptions(str(folder), device="cpu", dtype="float64")
+    list(engine.handle(Job(Load(options))))
+    assert not costs
+    texts = []
+    for _ in range(2):
+        events = []
+        for event in engine.handle(Job(Reply(user("one"), msgspec.structs.replace(OPTIONS, sizes=sizes)))):
+            events.append(event)
+            seen.extend(pieces_of([event]))
+        texts.append(text_of(events))
+    assert costs == ([1] if sizes is None else [])
+    assert texts[0] == texts[1]
 
 
 def test_what_live_steps_have_taught_is_written_down_now_and_then(folder, monkeypatch):
-    monkeypatch.setattr("lade_chat.loading.step_costs.step_cost_for", lambda loaded: Cost())
+    monkeypatch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: Cost())
     monkeypatch.setattr(Cost, "written", 0)
     engine, load = ChatEngine(), Load(ModelOptions(str(folder), device="cpu", dtype="float64"))
     list(engine.handle(Job(load)))
@@ -318,7 +329,7 @@ def test_a_cost_that_lets_no_guess_pay_is_looked_at_again_after_a_reply(folder, 
     """It may have been measured while the machine was busy, and no live step would show it."""
     dear, measured = StepCost({1: 1.0, 2: 50.0}), StepCost({1: 1.0, 64: 1.1})
     checks = []
-    monkeypatch.setattr("lade_chat.loading.step_costs.step_cost_for", lambda loaded: dear)
+    monkeypatch.setattr("lade_chat.loading.step_costs.saved_step_cost", lambda loaded: dear)
     monkeypatch.setattr("lade_chat.loading.step_costs.remember", lambda loaded, cost: None)
     monkeypatch.setattr("lade_chat.engine.chat_engine.remember", lambda loaded, cost: None)
     monkeypatch.setattr("decoding.still_holds", lambda model, cost, *, compiled: checks.append(cost))

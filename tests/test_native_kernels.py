@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,21 @@ def test_what_was_compiled_is_kept(build_folder: Path, kernels: NativeKernels) -
     assert compiled_library() == library
     assert library.stat().st_mtime_ns == stamp
     assert os.listdir(build_folder) == [library.name]
+
+
+def test_two_that_need_it_at_once_compile_once(
+    build_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: NativeKernels
+) -> None:
+    log, compiler = tmp_path / "log", tmp_path / "gcc"
+    compiler.write_text(f'#!/bin/sh\necho run >> {log}\nsleep 0.2\nwhile [ "$1" != -o ]; do shift; done\ntouch "$2"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: compiled_library(), range(2))
+    assert first == second
+    assert first is not None
+    assert log.read_text() == "run\n"
+    assert os.listdir(build_folder) == [first.name]
 
 
 @pytest.mark.parametrize("case", ["no compiler", "a compiler that fails", "switched off", "a folder that is a file"])

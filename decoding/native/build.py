@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -32,7 +34,9 @@ def compiled_library() -> Path | None:
         library = user_cache_path("lade-chat") / "native" / f"kernels-{_fingerprint(compiler)}.so"
         if not library.exists():
             library.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with TemporaryDirectory(dir=library.parent) as folder:
+            with _locked(library.parent), TemporaryDirectory(dir=library.parent) as folder:
+                if library.exists():  # compiled meanwhile, by another thread or process
+                    return library
                 built = Path(folder, library.name)
                 command = [compiler, *FLAGS, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
                 subprocess.run(command, check=True, capture_output=True, timeout=COMPILE_SECONDS)
@@ -40,6 +44,19 @@ def compiled_library() -> Path | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return library
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Wait until nobody else compiles into this folder."""
+    from fcntl import LOCK_EX, flock  # not on Windows
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        flock(descriptor, LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _fingerprint(compiler: str) -> str:

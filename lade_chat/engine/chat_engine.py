@@ -157,10 +157,12 @@ class ChatEngine:
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
         session.sync(prompt.ids)
         self._history.record(prompt.ids, session)
-        for event in ReplyRun(loaded, session, prompt, command.options, job).events():
+        run = ReplyRun(loaded, session, prompt, command.options, job)
+        for event in run.events():
             if event is not None:
                 yield event
             if isinstance(event, ReplyFinished):
+                self._loaded = run.loaded
                 self._check_step_cost(event.statistics)
         self._remember_step_cost(after=REMEMBER_SECONDS)
 
@@ -197,6 +199,8 @@ class ChatEngine:
         else:
             start = self._history.start(prompt.ids, session)
         self._race_record = RaceRecord(command.messages, prompt)
+        if loaded.step_cost is None and loaded.info.lookahead_supported and command.options.sizes is None:
+            self._loaded = loaded = with_step_cost(loaded)  # on nobody's clock
         yield from compare(loaded, start, self._race_record, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:
@@ -230,7 +234,7 @@ class ChatEngine:
 
 
 def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
-    """Load the model on all ranks, compile its steps if asked to, and measure their cost if lookahead needs it."""
+    """Load the model on all ranks, compile its steps if asked to, and look up their cost if lookahead needs it."""
     ranks.assign(options)
     loaded = load(options, report)
     mark = fingerprint(loaded.model, loaded.tokenizer)
@@ -241,8 +245,10 @@ def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
         report("compile", 1, 1)
     loaded = ranks.attach(loaded)
     if options.step_cost and loaded.info.lookahead_supported:
+        # Elsewhere nobody waits for it before the first token.
+        measured = options.compiled or options.processes > 1
         report("cost", 0, 1)
-        loaded = with_step_cost(loaded)
+        loaded = with_step_cost(loaded, measured=measured)
         report("cost", 1, 1)
     return ranks.with_shared_cost(loaded)
 

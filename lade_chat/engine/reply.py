@@ -33,6 +33,7 @@ from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.stop_strings import StopStrings
 from lade_chat.loading.model import LoadedModel
+from lade_chat.loading.step_costs import with_step_cost
 from lade_chat.presentation.methods import words_of
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
@@ -55,7 +56,12 @@ class ComparisonSide(NamedTuple):
 
 
 class ReplyRun:
-    """Decodes one reply over a session, obeying its job between any two steps."""
+    """Decodes one reply over a session, obeying its job between any two steps.
+
+    Attributes:
+        ids: the reply so far.
+        loaded: the model, with the cost of its steps once that is measured.
+    """
 
     def __init__(
         self,
@@ -72,7 +78,7 @@ class ReplyRun:
             compared: a fixed decoder, for one side of a race; None to follow the job's lookahead switch.
         """
         self.ids: list[int] = []
-        self._loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
+        self.loaded, self._session, self._prompt, self._options = loaded, session, prompt, options
         self._job, self._compared = job, compared
         self._side: Side = compared.side if compared is not None else "left"
         self._sampling = sampling_config(options.sampling, loaded.model)
@@ -104,6 +110,10 @@ class ReplyRun:
                     self._meter.plain_step_seconds = measure_plain_step(self._session)
                 if reason is not None:
                     break
+                if self._lacks_step_cost():
+                    yield self._flush()
+                    self.loaded = with_step_cost(self.loaded)
+                    break  # to go on with a decoder that knows it
                 yield self._flush() if perf_counter() - self._flushed >= FLUSH_SECONDS else None
                 yield from self._wait_while_paused()
         if reason != "stop":
@@ -112,6 +122,11 @@ class ReplyRun:
         if self._options.debug or self._job.inspecting:
             self._measure_again()
         yield ReplyFinished(reason or "cancelled", self._meter.statistics(self._is_lookahead()), self._side)
+
+    def _lacks_step_cost(self) -> bool:
+        """Return True if the cost of steps is to be measured now that the first token is shown."""
+        fixed = self._compared is not None or self._options.sizes is not None or self.loaded.workers is not None
+        return self.loaded.step_cost is None and not fixed and self._is_lookahead()
 
     def _wait_while_paused(self) -> Iterator[Event]:
         """Wait while the reply is paused, after sending all of its text; the clock stands still meanwhile."""
@@ -130,7 +145,7 @@ class ReplyRun:
     def _is_lookahead(self) -> bool:
         if self._compared is not None:
             return words_of(self._compared.method).needs_lookahead
-        return self._job.lookahead and self._loaded.info.lookahead_supported
+        return self._job.lookahead and self.loaded.info.lookahead_supported
 
     def _prefill(self) -> Iterator[Event | None]:
         """Prefill all but the prompt's last chunk, which the first step reads."""
@@ -151,13 +166,13 @@ class ReplyRun:
         if self._compared is not None:
             decoder = self._compared.decoder
         elif lookahead:
-            decoder = lookahead_decoder(self._loaded, lookahead_config(self._options.sizes))
+            decoder = lookahead_decoder(self.loaded, lookahead_config(self._options.sizes))
         else:
-            decoder = AutoregressiveDecoder(self._loaded.model)
+            decoder = AutoregressiveDecoder(self.loaded.model)
         return decoder.generate(
             self._session.ids if self.ids else self._prompt.ids,
             max_new_tokens=self._prompt.max_new_tokens - len(self.ids),
-            eos_token_ids=self._loaded.eos_token_ids,
+            eos_token_ids=self.loaded.eos_token_ids,
             sampling=self._sampling,
             session=self._session,
             should_stop=lambda: self._job.stopped or self._is_lookahead() is not lookahead,
@@ -223,7 +238,7 @@ class ReplyRun:
 
     def synchronize(self) -> None:
         """Wait for the accelerator on this reply's clock, so that its work is not timed as the other side's."""
-        device = self._loaded.model.device
+        device = self.loaded.model.device
         if device.type != "cpu":
             started = perf_counter()
             torch.accelerator.synchronize(device)

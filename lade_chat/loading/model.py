@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -49,6 +52,15 @@ class LoadedModel:
     """The other ranks that share each lookahead step."""
     shared_cost: StepCost | None = None
     """Cost of a step shared with them, if measured."""
+
+
+def compile_ahead() -> None:
+    """Compile the C kernels on a thread while the libraries are imported: that alone takes about as long."""
+    spec = find_spec("decoding")
+    if spec is not None and spec.origin is not None:
+        # By its path: importing it would import the libraries first.
+        build = run_path(str(Path(spec.origin).parent / "native" / "build.py"))
+        Thread(target=build["compiled_library"], name="compiling", daemon=True).start()
 
 
 def load(options: ModelOptions, report: Report) -> LoadedModel:

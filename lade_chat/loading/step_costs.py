@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from decoding import StepCost
 
 FILE = "step-costs"
-_METHOD_VERSION = 6
+_METHOD_VERSION = 7
 """Increment when the implementation of steps changes, to measure again."""
 
 
-def with_step_cost(loaded: LoadedModel) -> LoadedModel:
-    """The model with its step cost."""
-    return replace(loaded, step_cost=step_cost_for(loaded))
+def with_step_cost(loaded: LoadedModel, *, measured: bool = True) -> LoadedModel:
+    """The model with its step cost; unless ``measured``, a saved one or none."""
+    return replace(loaded, step_cost=step_cost_for(loaded) if measured else saved_step_cost(loaded))
 
 
 def with_checked_step_cost(loaded: LoadedModel) -> LoadedModel:
@@ -40,13 +40,18 @@ def step_cost_for(loaded: LoadedModel) -> StepCost:
     A saved one is not checked here, since the first reply waits for this: live steps correct it, and
     :func:`with_checked_step_cost` checks one by which no candidate pays.
     """
+    return saved_step_cost(loaded) or measure(loaded)
+
+
+def saved_step_cost(loaded: LoadedModel) -> StepCost | None:
+    """Return the saved step cost, if there is one."""
     from decoding import StepCost
 
     known = read(FILE).get(_key(loaded))
     if isinstance(known, dict):
         with suppress(ValueError):
             return StepCost.from_dict(known)
-    return measure(loaded)
+    return None
 
 
 def measure(loaded: LoadedModel) -> StepCost:

@@ -28,10 +28,12 @@ def make_engine(options: ModelOptions) -> Engine:
     """Return an engine in this process. Its import takes seconds, so a bad path is reported first."""
     check_files(options.path, allow_pickle=options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
+    from lade_chat.loading.model import compile_ahead
     from lade_chat.loading.quiet import quiet
     from lade_chat.loading.templates import prepare
 
     prepare(options.path)
+    compile_ahead()
     # transformers imports every quantisation library it finds, and they print a lot.
     with quiet():
         from lade_chat.engine.chat_engine import ChatEngine

@@ -126,6 +126,10 @@ def stop_reading_ahead(jobs: Iterable[Job]) -> None:
 def load_engine(name: str) -> Engine:
     """The engine that ``module:factory`` makes."""
     module, _, factory = name.partition(":")
+    if name == DEFAULT_ENGINE:
+        from lade_chat.loading.model import compile_ahead
+
+        compile_ahead()
     engine: Engine = getattr(importlib.import_module(module), factory)()
     return engine
 
