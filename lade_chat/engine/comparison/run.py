@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 
-from decoding import AutoregressiveDecoder, Session
+from decoding import AutoregressiveDecoder, Session, measure_step_cost
 from lade_chat.engine.comparison.decoders import DECODERS
 from lade_chat.engine.comparison.record import RaceRecord, SideRecord
 from lade_chat.engine.comparison.ties import first_difference, tie_of
@@ -23,6 +23,8 @@ from lade_chat.protocol.events import ComparisonFinished, Event
 from lade_chat.protocol.values import DecodingOptions, Difference, MethodSpec, Side
 
 WARM_UP_TOKENS = 64
+WARM_UP_SIZES = (1, 8, 4, 2, 12, 6, 3, 5, 16, 7, 10, 9, 11, 14, 13, 15)
+WARM_UP_SECONDS = 0.3
 
 
 def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: Compare, job: Job) -> Iterator[Event]:
@@ -36,6 +38,9 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
     prompt = record.prompt
     start = prompt.ids[:WARM_UP_TOKENS]
     list(AutoregressiveDecoder(loaded.model).generate(start, max_new_tokens=2, eos_token_ids=(), session=warm_up))
+    if not loaded.info.bit_exact and any(words_of(each).needs_lookahead for each in (command.left, command.right)):
+        # PyTorch prepares each size of a product when it first meets it.
+        measure_step_cost(loaded.model, WARM_UP_SECONDS, compiled=loaded.info.compiled, sizes=WARM_UP_SIZES)
 
     def run(method: MethodSpec, side: Side) -> ReplyRun:
         method = in_force(method, command.options.sizes)
