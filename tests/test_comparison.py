@@ -16,7 +16,7 @@ from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.presentation.methods import METHODS, MethodInWords, in_force, parse, title
+from lade_chat.presentation.methods import METHODS, RaceMethod, in_force, parse, title
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import ComparisonFinished, Event, Failed, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions, Sampling, Sizes
@@ -152,7 +152,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
 
 
 def test_a_new_method_is_a_row_of_words_and_a_decoder(engine: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(METHODS, "toy", MethodInWords("toy decoding", "a block of three guesses", needs_lookahead=True))
+    monkeypatch.setitem(METHODS, "toy", RaceMethod("toy decoding", "a block of three guesses", needs_lookahead=True))
     monkeypatch.setitem(DECODERS, "toy", lambda loaded, method: JacobiDecoder(loaded.model, 3))
     events = raced(engine, "toy", "plain")
     assert title(parse("toy")) == "toy decoding"

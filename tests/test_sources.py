@@ -38,8 +38,8 @@ EDITS = {
     },
     "lade_chat/protocol/inspection.py": {'"successor"]': '"successor", "counting"]'},
     "lade_chat/presentation/sources.py": {
-        "SourceInWords] = {\n": "SourceInWords] = {\n"
-        '    "counting": SourceInWords("one more", "counting", ("number", "numbers"),'
+        "SourceLabel] = {\n": "SourceLabel] = {\n"
+        '    "counting": SourceLabel("one more", "counting", ("number", "numbers"),'
         ' Look("#123456", "#fedcba", ("#ffffff", "#123456"), "bold")),\n',
     },
 }

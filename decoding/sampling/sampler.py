@@ -1,4 +1,7 @@
-"""Samplers: choose a token from each row of logits, the likeliest or one drawn. This is the whole of verification."""
+"""Samplers: choose a token from each row of logits, the likeliest or one drawn.
+
+A candidate is accepted if it is the token chosen there: see ``CandidateTree.walk``.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from lade_chat.engine.sampling import in_force, sampling_config
 from lade_chat.engine.stop_strings import StopStrings
 from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.step_costs import with_step_cost
-from lade_chat.presentation.methods import words_of
+from lade_chat.presentation.methods import race_method
 from lade_chat.protocol.events import Event, Prefilling, ReplyFinished, Tokens
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import DecodingOptions, FinishReason, MethodSpec, Piece, Side, Sizes
@@ -144,7 +144,7 @@ class ReplyRun:
 
     def _is_lookahead(self) -> bool:
         if self._compared is not None:
-            return words_of(self._compared.method).needs_lookahead
+            return race_method(self._compared.method).needs_lookahead
         return self._job.lookahead and self.loaded.info.lookahead_supported
 
     def _prefill(self) -> Iterator[Event | None]:

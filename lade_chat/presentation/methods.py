@@ -1,4 +1,4 @@
-"""Decoding methods by name, for races and the benchmark: how to ask for them, their titles, what they need."""
+"""The decoding methods that can race, by name: how to ask for them, their titles, what they need."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ PAPER_SIZES = Sizes()
 
 
 @dataclass(frozen=True)
-class MethodInWords:
-    """A method as people see it.
+class RaceMethod:
+    """A method of decoding as races know it.
 
     Attributes:
         title: its name in a sentence; lookahead's sizes follow it.
@@ -33,16 +33,16 @@ class MethodInWords:
     own_sampling: bool = False
 
 
-METHODS: dict[str, MethodInWords] = {
-    PLAIN: MethodInWords("plain decoding", "one token a step", guesses=False),
-    LOOKAHEAD: MethodInWords("lookahead", "as many guesses as pay here, step by step", needs_lookahead=True),
-    FIXED: MethodInWords(
+METHODS: dict[str, RaceMethod] = {
+    PLAIN: RaceMethod("plain decoding", "one token a step", guesses=False),
+    LOOKAHEAD: RaceMethod("lookahead", "as many guesses as pay here, step by step", needs_lookahead=True),
+    FIXED: RaceMethod(
         "lookahead", "the paper's algorithm: window, n-grams, guess set of these sizes", needs_lookahead=True
     ),
-    JACOBI: MethodInWords("Jacobi decoding", "a block of 16 guesses, iterated until it is right", needs_lookahead=True),
-    GENERATE: MethodInWords("generate", "transformers' own, one token a step", guesses=False, own_sampling=True),
+    JACOBI: RaceMethod("Jacobi decoding", "a block of 16 guesses, iterated until it is right", needs_lookahead=True),
+    GENERATE: RaceMethod("generate", "transformers' own, one token a step", guesses=False, own_sampling=True),
     **{
-        name: MethodInWords(
+        name: RaceMethod(
             f"prompt lookup {tokens}",
             f"transformers: guesses {tokens} tokens from n-grams of the text",
             own_sampling=True,
@@ -53,8 +53,8 @@ METHODS: dict[str, MethodInWords] = {
 """All that can race. A new one is a row here and a decoder in ``lade_chat.engine.comparison.decoders``."""
 
 
-def words_of(method: MethodSpec) -> MethodInWords:
-    """Return a method's words. Raises UsageError if there is no such method."""
+def race_method(method: MethodSpec) -> RaceMethod:
+    """Return the method of this name. Raises UsageError if there is no such method."""
     if method.name not in METHODS:
         raise UsageError(f"There is no method '{method.name}'. Choose from: {', '.join(METHODS)}.")
     return METHODS[method.name]
@@ -92,7 +92,7 @@ def in_force(method: MethodSpec, sizes: Sizes | None) -> MethodSpec:
 
 def title(method: MethodSpec) -> str:
     """Return the method's title: ``lookahead auto``, ``plain decoding``."""
-    name = words_of(method).title
+    name = race_method(method).title
     if method.name in (LOOKAHEAD, FIXED):
         return f"{name} {sizes_name(method.sizes or (PAPER_SIZES if method.name == FIXED else None))}"
     return name

@@ -35,7 +35,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class SourceInWords:
+class SourceLabel:
     """A source of guesses.
 
     Attributes:
@@ -55,20 +55,20 @@ VERIFIED = Look("#1d5136", "#bfe8cd", ("#f0fff4", "#14602c"))
 """The look of all guesses where sources are not told apart."""
 
 # The looks differ in lightness as well as in hue, so that they are told apart by people who see two hues as one.
-SOURCES: dict[Origin, SourceInWords] = {
-    "trajectory": SourceInWords(
+SOURCES: dict[Origin, SourceLabel] = {
+    "trajectory": SourceLabel(
         "an n-gram that the window had guessed",
         "the window and its pool",
         ("n-gram", "n-grams"),
         VERIFIED,
     ),
-    "context": SourceInWords(
+    "context": SourceLabel(
         "an n-gram of the text so far",
         "the text so far",
         ("token of text", "tokens of text"),
         Look("#2a4682", "#c9dcff", ("#f2f5ff", "#2a4682"), "italic"),
     ),
-    "successor": SourceInWords(
+    "successor": SourceLabel(
         "a likely next token recycled from earlier logits",
         "what earlier logits held likely",
         ("token with successors", "tokens with successors"),

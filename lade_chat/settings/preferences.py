@@ -23,8 +23,8 @@ class Preferences:
     keys: Mapping[str, str] = field(default_factory=dict)
     theme: str | None = None
     colours: ColourView = "verified"
-    read_ahead: bool = True
-    sidebar: bool = False
+    given: Mapping[str, Value] = field(default_factory=dict)
+    """The values of the file and the environment at the start of the application."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Short names of models."""
     prompts: Mapping[str, str] = field(default_factory=dict)
@@ -42,7 +42,6 @@ class Preferences:
         """``theme`` and ``colours`` are the initial ones; without ``colours``, those of the settings."""
         colours = colours or view_named(settings.get("colours"))
         kept = {name: value for name, (value, _origin) in settings.values.items() if settings.in_file(name)}
-        ahead, sidebar = settings.get("read_ahead") is not False, settings.get("sidebar") is True
         return cls(
             settings.path,
             kept,
@@ -50,8 +49,7 @@ class Preferences:
             settings.keys,
             theme,
             colours,
-            read_ahead=ahead,
-            sidebar=sidebar,
+            given={name: value for name, (value, _origin) in settings.values.items()},
             aliases=settings.aliases,
             prompts=settings.prompts,
             problems=settings.problems,

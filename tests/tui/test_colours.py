@@ -19,7 +19,7 @@ from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.reply.tinted_text import Chunk
-from lade_chat.tui.theme.palettes import MARKED
+from lade_chat.tui.theme.themes import MARKED
 from tests.tui.driving import MEMORY, driven, opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine, finished, statistics
 

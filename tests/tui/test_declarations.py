@@ -1,4 +1,4 @@
-"""A slash command is added in one place, and a setting in its declaration alone besides its use."""
+"""A slash command is added in one place, and a setting of the chat in two."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from textual.widgets import Select
 
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings.catalogue import SETTINGS, Setting
-from lade_chat.settings.kinds import Switch
+from lade_chat.settings.kinds import Switch, Value
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.app.chat_settings import CHAT_SETTINGS, ChatSetting
 from lade_chat.tui.chat.commands import COMMANDS, SlashCommand
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
@@ -51,10 +52,13 @@ async def test_a_slash_command_is_declared_in_one_place(engine: ScriptedEngine) 
         await sees(pilot, "/toy [blue|red]")
 
 
-async def test_a_setting_is_declared_in_one_place(
+async def test_a_setting_of_the_chat_is_declared_in_two_places(
     engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(SETTINGS, "toy", Setting("toy", Switch(), "a thing to play with"))
+    monkeypatch.setitem(SETTINGS, "toy", Setting("toy", Switch(), "a thing to play with", default=False))
+    played: dict[str, Value] = {}
+    setting = ChatSetting(lambda _: played.get("toy", False), lambda _, value: played.update(toy=value))
+    monkeypatch.setitem(CHAT_SETTINGS, "toy", setting)
     file = tmp_path / "settings.toml"
     file.write_text("toy = true\n")
     settings = load(file, {})
@@ -63,9 +67,10 @@ async def test_a_setting_is_declared_in_one_place(
     preferences = Preferences.of(settings, {}, None)
     app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store(tmp_path), preferences=preferences)
     async with driven(app, (120, 60), MODEL, engine) as pilot:
+        assert played == {"toy": True}
         await pilot.press("ctrl+s")
         await sees(pilot, "A thing to play with.")
         app.screen.query_one("#toy", Select).value = "false"
         await pilot.press("ctrl+s")
         await wait_until(pilot, lambda: app.screen is app.chat_screen)
-    assert load(file, {}).get("toy") is False
+    assert load(file, {}).get("toy") is played["toy"] is False

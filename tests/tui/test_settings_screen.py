@@ -27,7 +27,7 @@ from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.screens.settings import SettingsScreen
-from lade_chat.tui.theme.palettes import THEMES
+from lade_chat.tui.theme.themes import THEMES
 from tests.tui.driving import driven, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 

@@ -17,7 +17,7 @@ from lade_chat.engine.sampling import in_force as sampling_in_force
 from lade_chat.engine.sampling import sampling_config
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel
-from lade_chat.presentation.methods import in_force, title, words_of
+from lade_chat.presentation.methods import in_force, race_method, title
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event
 from lade_chat.protocol.values import DecodingOptions, Difference, MethodSpec, Side
@@ -49,7 +49,7 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
         return ReplyRun(loaded, session.copy(), prompt, command.options, job, compared)
 
     left, right = run(command.left, "left"), run(command.right, "right")
-    foreign = any(words_of(method).own_sampling for method in (command.left, command.right))
+    foreign = any(race_method(method).own_sampling for method in (command.left, command.right))
     with override_generation_config(loaded.model) if foreign else nullcontext():
         yield from _alternate(left, right)
     difference = _difference(loaded, prompt, command.options, left.ids, right.ids)
@@ -61,10 +61,10 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
 def check(command: Compare, loaded: LoadedModel) -> None:
     """Raise LadeChatError for a method that cannot race with this model and these options."""
     for method in (command.left, command.right):
-        if words_of(method).needs_lookahead and not loaded.info.lookahead_supported:
+        if race_method(method).needs_lookahead and not loaded.info.lookahead_supported:
             raise LadeChatError(f"{title(method)} cannot race: lookahead cannot serve this model.")
         sampling = sampling_in_force(sampling_config(command.options.sampling, loaded.model))
-        if words_of(method).own_sampling and sampling is not None and sampling.seed is not None:
+        if race_method(method).own_sampling and sampling is not None and sampling.seed is not None:
             raise LadeChatError(f"{title(method)} draws tokens in another way, so there is no race with sampling.")
 
 

@@ -29,7 +29,7 @@ from lade_chat.settings.kinds import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.settings.settings import nearest
 from lade_chat.store.store import Store
-from lade_chat.tui.app.chat_settings import apply_changes, values_in_force
+from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, values_in_force
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.chat.commands import SYSTEM_WORDS, palette_lines
 from lade_chat.tui.chat.screen import ChatScreen
@@ -39,7 +39,7 @@ from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for, named
 from lade_chat.tui.theme.colouring import Colouring
-from lade_chat.tui.theme.palettes import THEMES
+from lade_chat.tui.theme.themes import THEMES
 from lade_chat.tui.widgets.dialog import Palette
 
 INTERRUPT_SECONDS = 2.0
@@ -145,8 +145,7 @@ class ChatApp(Colouring):
 
     def _apply_preferences(self) -> None:
         """Apply the user's theme and keys, and report what is wrong with the settings."""
-        self.chat_screen.chat.ahead.enabled = self.preferences.read_ahead
-        self.chat_screen.side_bar.wanted = self.preferences.sidebar
+        change_chat_settings(self.chat_screen, self.preferences.given)
         problems = [*self.preferences.problems]
         theme = self.preferences.theme
         if theme is not None and theme in self.available_themes:

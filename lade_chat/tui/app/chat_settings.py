@@ -1,15 +1,49 @@
-"""The settings as an open chat has them in force, and changes of them."""
+"""The settings as an open chat has them in force, and changes of them.
+
+A setting of the chat alone is an entry in `lade_chat/settings/catalogue.py` and one in ``CHAT_SETTINGS``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from lade_chat.protocol.values import DecodingOptions
+from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import Value, as_text
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.control.sampling import NAMES as OPTIONS
 from lade_chat.tui.control.sampling import SAMPLING_FIELDS, with_option
 from lade_chat.tui.screens.settings import Changes
+
+
+@dataclass(frozen=True)
+class ChatSetting:
+    """A setting that only the open chat has: how to read it there, and how to change it."""
+
+    value: Callable[[ChatScreen], Value]
+    change: Callable[[ChatScreen, Value], None]
+
+
+CHAT_SETTINGS: dict[str, ChatSetting] = {
+    "read_ahead": ChatSetting(
+        lambda screen: screen.chat.ahead.enabled,
+        lambda screen, value: setattr(screen.chat.ahead, "enabled", value),
+    ),
+    "sidebar": ChatSetting(
+        lambda screen: screen.side_bar.wanted,
+        lambda screen, value: setattr(screen.side_bar, "wanted", value),
+    ),
+}
+
+
+def change_chat_settings(screen: ChatScreen, values: Mapping[str, Value | None]) -> None:
+    """Put into force what ``values`` hold of the chat's own settings; None for the default."""
+    for name, setting in CHAT_SETTINGS.items():
+        if name in values:
+            given, default = values[name], SETTINGS[name].default
+            assert default is not None
+            setting.change(screen, default if given is None else given)
 
 
 def values_in_force(screen: ChatScreen, theme: str, colours: str) -> dict[str, str]:
@@ -23,8 +57,7 @@ def values_in_force(screen: ChatScreen, theme: str, colours: str) -> dict[str, s
         "max_new_tokens": options.max_new_tokens,
         "lookahead": options.lookahead,
         "debug": options.debug,
-        "read_ahead": chat.ahead.enabled,
-        "sidebar": screen.side_bar.wanted,
+        **{name: setting.value(screen) for name, setting in CHAT_SETTINGS.items()},
         "sampling": "greedy" if sampling is None else "model" if sampling.from_model else None,
     }
     if sampling is not None:
@@ -46,10 +79,7 @@ def apply_changes(screen: ChatScreen, changes: Changes, prompts: Mapping[str, st
     lookahead = changes.get("lookahead", options.lookahead)
     if (DecodingOptions().lookahead if lookahead is None else lookahead) is not options.lookahead:
         chat.controls.toggle_lookahead()
-    if "read_ahead" in changes:
-        chat.ahead.enabled = changes["read_ahead"] is not False
-    if "sidebar" in changes:
-        screen.actions.conversations.show_side_bar(changes["sidebar"] is True)
+    change_chat_settings(screen, changes)
     if "system" in changes:
         system = changes["system"]
         chat.conversation.system = prompts.get(system, system) if isinstance(system, str) else None

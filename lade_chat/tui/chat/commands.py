@@ -17,7 +17,7 @@ from lade_chat.tui.control.sampling import NAMES as OPTIONS
 from lade_chat.tui.control.sampling import current_options, with_option
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
-from lade_chat.tui.theme.palettes import NAMES as THEMES
+from lade_chat.tui.theme.themes import NAMES as THEMES
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class DemoApp(ChatApp):
             model_options,
             DecodingOptions(),
             store=store,
-            preferences=Preferences(theme=theme, read_ahead=False),
+            preferences=Preferences(theme=theme, given={"read_ahead": False}),
         )
         self.trouble = ""
         self._recorder = recorder

@@ -20,7 +20,7 @@ from lade_chat.settings.kinds import Value
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.theme.colouring import Colouring
-from lade_chat.tui.theme.palettes import THEMES
+from lade_chat.tui.theme.themes import THEMES
 from lade_chat.tui.widgets.status_bar import StatusBar
 
 NO_STEPS = (

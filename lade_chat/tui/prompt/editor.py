@@ -17,7 +17,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_command
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.terminal.key_names import keys_of
-from lade_chat.tui.theme.colouring import bear_legend
+from lade_chat.tui.theme.colouring import show_legend
 
 MAX_ROWS = 10
 """Rows of the prompt, its border included."""
@@ -85,7 +85,7 @@ class Prompt(TextArea, inherit_bindings=False):
         self._recalled: int | None = None
 
     def on_mount(self) -> None:
-        bear_legend(self)
+        show_legend(self)
 
     def offer(self, command: str, *words: str) -> None:
         """Complete a command's argument with these words."""

@@ -11,7 +11,7 @@ from lade_chat.presentation.metrics import Part, counted, held_back, part, reaso
 from lade_chat.protocol.events import Tokens
 from lade_chat.protocol.values import FinishReason, Side, Statistics
 from lade_chat.tui.reply.body import ReplyBody
-from lade_chat.tui.theme.colouring import bear_legend
+from lade_chat.tui.theme.colouring import show_legend
 from lade_chat.tui.widgets.metric_lines import MetricLine, explain
 from lade_chat.tui.widgets.plot import sparkline
 from lade_chat.tui.widgets.stack import FollowScroll
@@ -45,7 +45,7 @@ class RacePane(Vertical):
 
     def on_mount(self) -> None:
         if self._guesses:
-            bear_legend(self)
+            show_legend(self)
         explain(self.query_one(".race-track"), "race track")
         self.query_one(FollowScroll).follow()
 

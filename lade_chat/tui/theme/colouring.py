@@ -12,7 +12,7 @@ from textual.widget import Widget
 from lade_chat.presentation.sources import ColourView, meanings, other
 from lade_chat.settings.kinds import Value
 from lade_chat.tui.terminal.key_order import OrderedApp
-from lade_chat.tui.theme.palettes import MARKED
+from lade_chat.tui.theme.themes import MARKED
 from lade_chat.tui.theme.tint import GUESSED, origin_variables
 
 
@@ -52,8 +52,8 @@ class Colouring(OrderedApp):
         raise NotImplementedError
 
 
-def bear_legend(widget: Widget) -> None:
-    """Have the lower edge of a widget's border say what the colours stand for, in either view."""
+def show_legend(widget: Widget) -> None:
+    """Show the legend of the colours in the lower edge of a widget's border, and follow the view."""
 
     def show(view: ColourView) -> None:
         widget.border_subtitle = legend(view)

@@ -68,7 +68,9 @@ _THEMES = (
     ),
 )
 
-_UNDERLINED = tuple(replace(theme, name=f"{theme.name}-underlined") for theme in _THEMES[:2])
+_UNDERLINED = tuple(
+    replace(theme, name=f"{theme.name}-underlined") for theme in _THEMES if theme.name in ("lade-dark", "lade-light")
+)
 THEMES = (*_THEMES, *_UNDERLINED)
 NAMES = tuple(theme.name for theme in THEMES) + tuple(sorted(BUILTIN_THEMES))
 """All that there is to choose from, these before Textual's own."""
