@@ -38,7 +38,7 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
     prompt = record.prompt
     start = prompt.ids[:WARM_UP_TOKENS]
     list(AutoregressiveDecoder(loaded.model).generate(start, max_new_tokens=2, eos_token_ids=(), session=warm_up))
-    if not loaded.info.bit_exact and any(words_of(each).needs_lookahead for each in (command.left, command.right)):
+    if not loaded.info.bit_exact and any(race_method(each).needs_lookahead for each in (command.left, command.right)):
         # PyTorch prepares each size of a product when it first meets it.
         measure_step_cost(loaded.model, WARM_UP_SECONDS, compiled=loaded.info.compiled, sizes=WARM_UP_SIZES)
 
