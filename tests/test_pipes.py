@@ -366,19 +366,51 @@ def test_plain_output_in_a_pipe_is_the_models_text_and_one_line_break(
 # --- the process --------------------------------------------------------------------------------------------------
 
 
-def test_head_ends_a_long_batch_quietly() -> None:
+def asking(*arguments: str) -> subprocess.Popen[bytes]:
+    """``lade-chat ask`` in a process whose engine echoes."""
     code = f"""
 import sys
 sys.path[:] = {sys.path!r}
+import lade_chat.cli.ask
 import lade_chat.cli.running.batch
 from tests.test_pipes import echoing
-lade_chat.cli.running.batch.make_engine = lambda options: echoing()
+lade_chat.cli.ask.make_engine = lade_chat.cli.running.batch.make_engine = lambda options: echoing()
 from lade_chat.cli.app import main
-sys.exit(main(["ask", "--batch", "-"]))
+sys.exit(main({["ask", *arguments]!r}))
 """
-    child = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
+
+
+def test_a_reply_whose_reader_left_is_kept_as_broken_off(data: Path) -> None:
+    child = asking("one")
+    assert child.stdout is not None
+    child.stdout.close()
+    child.stdout = None
+    assert child.communicate(timeout=60)[1] == b""
+    assert child.returncode == 141
+    latest = Store(data).latest()
+    assert latest is not None
+    assert latest.last is not None
+    assert (latest.last.reply, latest.last.ending, latest.last.error) == ("ONE", "cancelled", "")
+
+
+def test_a_terminal_without_a_cursor_is_pointed_to_ask(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    for name in ("stdin", "stdout", "__stdout__"):
+        monkeypatch.setattr(sys, name, Terminal())
+    for arguments in ([], ["explain"]):
+        monkeypatch.setattr(sys, "stderr", errors := Terminal())
+        assert main(arguments) == 2
+        assert errors.getvalue().count("\n") == 1
+        assert "lade-chat ask PROMPT" in errors.getvalue()
+
+
+def test_head_ends_a_long_batch_quietly() -> None:
+    child = asking("--batch", "-")
     assert child.stdin is not None
     assert child.stdout is not None
     assert child.stderr is not None

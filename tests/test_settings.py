@@ -243,9 +243,11 @@ def test_settings_are_changed_from_the_command_line(path: Path, capsys: pytest.C
 
 
 def test_settings_that_are_wrong_are_exit_code_1(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(path, '[keys]\nraze = "f2"\n')
+    write(path, 'theme = "lade-papper"\n[keys]\nraze = "f2"\n')
     assert main(["settings"]) == 1
-    assert "did you mean race?" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "did you mean race?" in told
+    assert "did you mean lade-paper?" in told
 
 
 # --- models at hand -----------------------------------------------------------------------------------------------

@@ -225,7 +225,7 @@ def test_without_textual_serve_a_line_says_what_to_install(
     monkeypatch.delitem(sys.modules, "lade_chat.web.server", raising=False)
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
     assert main(["web", "--port", "0"]) == 1
-    assert "pip install 'lade-chat[web]'" in capsys.readouterr().err
+    assert "pip install 'textual-serve<2'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7"])

@@ -40,7 +40,7 @@ from lade_chat.cli.running.output import (
     status_line,
 )
 from lade_chat.cli.running.prompt_input import read_prompt
-from lade_chat.cli.running.streams import require_output
+from lade_chat.cli.running.streams import is_output_error, require_output
 from lade_chat.engine.job import Job
 from lade_chat.export.content import Content
 from lade_chat.presentation.sources import ColourView
@@ -119,7 +119,8 @@ def ask(
             stored=stored,
         )
     except Exception as raised:
-        error = str(raised)
+        # A reader that has left, such as head, or a full disk behind > breaks the reply off; it is not why it failed.
+        error = "" if isinstance(raised, OSError) and is_output_error(raised) else str(raised)
         raise
     finally:
         if stored is not None:

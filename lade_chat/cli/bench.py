@@ -98,9 +98,7 @@ Sweep = Annotated[
     bool,
     typer.Option("--sweep", help="Also try many sizes W, N, G, untimed: tokens per step against tokens per forward."),
 ]
-Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE.png", help="Plot the result; needs matplotlib (lade-chat[plot]).")
-]
+Plot = Annotated[Path | None, typer.Option(metavar="FILE.png", help="Plot the result; needs matplotlib.")]
 
 
 @with_some_options(without=_OMITTED, max_new_tokens=MAX_NEW_TOKENS)

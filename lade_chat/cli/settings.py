@@ -54,9 +54,13 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.chat.screen import ChatScreen
     from lade_chat.tui.terminal.key_names import default_keys, keymap_for
+    from lade_chat.tui.theme.themes import problem_of
 
     usual = default_keys(ChatScreen, ChatApp)
     keymap, refused = keymap_for(settings.keys, usual)
+    theme = settings.get("theme")
+    if problem := problem_of(theme if isinstance(theme, str) else None):
+        refused.append(problem)
     problems = (*settings.problems, *refused)
     sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in refused))
     rows = [(name, _value(options, settings, name), origins[name]) for name in SETTINGS]

@@ -53,7 +53,7 @@ def check_picture(path: Path) -> None:
     if not os.access(path.parent, os.W_OK):
         raise LadeChatError(f"{path} cannot be written: the folder does not let you.")
     if suffix in NEEDS_PILLOW and find_spec("PIL") is None:
-        raise LadeChatError(f"{suffix} needs Pillow: pip install 'lade-chat[pictures]'.")
+        raise LadeChatError(f"{suffix} needs Pillow: pip install Pillow.")
 
 
 def write_picture(path: Path, content: Content, *, theme: Theme = "auto", width: int | None = None) -> None:

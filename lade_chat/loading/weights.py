@@ -153,7 +153,7 @@ def placement(options: ModelOptions, config: Any) -> dict[str, Any]:
     if options.compiled:
         raise DeviceError("--compile does not go with --device-map.")
     if find_spec("accelerate") is None:
-        raise DeviceError("--device-map needs accelerate: pip install 'lade-chat[devices]'.")
+        raise DeviceError("--device-map needs accelerate: pip install accelerate.")
     return {"device_map": options.device_map}
 
 

@@ -74,9 +74,15 @@ async def test_a_reply_that_cannot_go_on_stays_as_it_was(engine: ScriptedEngine)
     async with opened(engine) as (app, pilot):
         await talked(app, pilot, engine, "17 + 25?")
         await say(app, pilot, "/continue")
+        await sees(pilot, "The reply ended by itself: there is nothing to continue.")
+        assert len(engine.sent_of(Reply)) == 1
+        await say(app, pilot, "Count.")
+        engine.tell(*streamed((("1,", " 2,"),)), finished((("1,", " 2,"),), "length"))
+        await wait_until(pilot, lambda: "ready" in status(app))
+        await say(app, pilot, "/continue")
         engine.tell(Failed("out of memory"))
-        await sees(pilot, "It is 42.", "out of memory", "tok/s")
-        assert app.chat_screen.chat.conversation.messages == (user("17 + 25?"), assistant("It is 42."))
+        await sees(pilot, "1, 2,", "out of memory", "tok/s")
+        assert app.chat_screen.chat.conversation.messages[2:] == (user("Count."), assistant("1, 2,"))
 
 
 @pytest.mark.parametrize("said", ["Be brief.", None])

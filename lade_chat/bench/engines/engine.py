@@ -34,7 +34,7 @@ def engine(setup: Setup, *, name: str, loader: str, needs: Sequence[str]) -> lis
         if seed is not None:
             raise LadeChatError("only greedy decoding is compared with other engines")
         if not all(map(find_spec, needs)):
-            raise LadeChatError("not installed: pip install 'lade-chat[engines]'")
+            raise LadeChatError("not installed: pip install llama-cpp-python gguf openvino")
         return started().reply
 
     return [Method(name, learns=False, open=opened, may_refuse=True)]

@@ -23,7 +23,7 @@ def check_plot(path: Path) -> None:
     if path.is_dir() or not path.parent.is_dir():
         raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}, or it is a folder itself.")
     if find_spec("matplotlib") is None:
-        raise LadeChatError("Plots need matplotlib: pip install 'lade-chat[plot]'.")
+        raise LadeChatError("Plots need matplotlib: pip install matplotlib.")
 
 
 def draw(result: Result, path: Path) -> None:

@@ -71,7 +71,7 @@ class ModelFlags:
         str | None,
         typer.Option(
             metavar="MAP",
-            help="Spread the model's layers over all devices: auto, balanced … (needs lade-chat[devices]).",
+            help="Spread the model's layers over all devices: auto, balanced … (needs accelerate).",
         ),
     ] = None
     quantize: Annotated[

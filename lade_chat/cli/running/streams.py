@@ -11,7 +11,9 @@ from contextlib import suppress
 from lade_chat.cli.flags.usage import usage
 from lade_chat.errors import LadeChatError
 
-_FULL = {errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF, *([errno.EDQUOT] if hasattr(errno, "EDQUOT") else [])}
+_UNWRITABLE = {errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF, errno.EPIPE}
+if hasattr(errno, "EDQUOT"):
+    _UNWRITABLE.add(errno.EDQUOT)
 
 
 class OutputError(LadeChatError):
@@ -51,7 +53,7 @@ def require_output() -> None:
 
 def is_output_error(error: OSError) -> bool:
     """Tell a stream that cannot be written from a file, whose errors name it."""
-    return error.filename is None and error.errno in _FULL
+    return error.filename is None and error.errno in _UNWRITABLE
 
 
 def discard_output() -> None:
@@ -65,6 +67,8 @@ def require_terminal(name: str, otherwise: str = "") -> None:
     streams = {"input": sys.stdin, "output": sys.stdout, "error": sys.stderr}
     # A closed stream is None.
     missing = [each for each, stream in streams.items() if stream is None or not stream.isatty()]
+    if not missing and os.environ.get("TERM") == "dumb":
+        raise usage(f"{name} needs a terminal with a cursor (TERM is dumb); without one use: lade-chat ask PROMPT")
     if missing == ["error"]:
         raise usage(f"{name} draws on standard error, which is redirected: leave it on the terminal")
     if missing:

@@ -27,7 +27,6 @@ from lade_chat.settings import models
 from lade_chat.settings.file import SettingsError
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
-from lade_chat.settings.settings import nearest
 from lade_chat.store.store import Store
 from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, values_in_force
 from lade_chat.tui.app.engine_link import Engine
@@ -39,7 +38,7 @@ from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for, named
 from lade_chat.tui.theme.colouring import Colouring
-from lade_chat.tui.theme.themes import THEMES
+from lade_chat.tui.theme.themes import THEMES, problem_of
 from lade_chat.tui.widgets.dialog import Palette
 
 INTERRUPT_SECONDS = 2.0
@@ -147,12 +146,10 @@ class ChatApp(Colouring):
         """Apply the user's theme and keys, and report what is wrong with the settings."""
         change_chat_settings(self.chat_screen, self.preferences.given)
         problems = [*self.preferences.problems]
-        theme = self.preferences.theme
-        if theme is not None and theme in self.available_themes:
-            self.theme = theme
-        elif theme is not None:
-            near = nearest(theme, self.available_themes)
-            problems.append(f"there is no theme {theme}{f'; did you mean {near}?' if near else ''}")
+        if problem := problem_of(self.preferences.theme):
+            problems.append(problem)
+        elif self.preferences.theme is not None:
+            self.theme = self.preferences.theme
         self.set_keymap(self._custom_keys)
         problems += self._refused_keys
         self.call_after_refresh(self._report, problems)

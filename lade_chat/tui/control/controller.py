@@ -131,6 +131,10 @@ class Chat:
 
     def continue_reply(self) -> None:
         """Have the last reply continued, as after the token limit."""
+        last = self.conversation.current.last
+        if last is not None and last.ending == "eos" and last.reply:
+            self._view.refuse("The reply ended by itself: there is nothing to continue.")
+            return
         self._ask_again(self.conversation.more(), "There is no reply to continue yet.")
 
     def _ask_again(self, asked: Asked | None, missing: str) -> None:

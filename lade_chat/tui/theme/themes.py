@@ -9,6 +9,8 @@ from dataclasses import replace
 
 from textual.theme import BUILTIN_THEMES, Theme
 
+from lade_chat.settings.settings import nearest
+
 _THEMES = (
     Theme(
         name="lade-dark",
@@ -76,3 +78,11 @@ NAMES = tuple(theme.name for theme in THEMES) + tuple(sorted(BUILTIN_THEMES))
 """All that there is to choose from, these before Textual's own."""
 MARKED = frozenset(theme.name for theme in _UNDERLINED)
 """Those in which verified tokens are marked with lines and letters beside their colours, for whom colours are alike."""
+
+
+def problem_of(name: str | None) -> str:
+    """Return the line about a theme that does not exist; empty if it does, or none is chosen."""
+    if name is None or name in NAMES:
+        return ""
+    near = nearest(name, NAMES)
+    return f"there is no theme {name}{f'; did you mean {near}?' if near else ''}"
