@@ -104,6 +104,17 @@ def test_the_steps_just_raced_are_those_explained(engine: ChatEngine) -> None:
     assert verification.number == steps.best
     assert verification.before == "".join(token.text for step in steps.steps[: steps.best - 1] for token in step)
     assert comparison.identical
+    job = Job(Compare(question, DecodingOptions(max_new_tokens=40), MethodSpec("plain"), fixed))
+    for event in engine.handle(job):
+        if isinstance(event, Tokens) and event.statistics.generated_tokens > 20:
+            job.stop()
+    told = list(engine.handle(Job(Explain(question, raced=True))))
+    steps, comparison = (walk(told, kind) for kind in (Raced, Comparison))
+    assert isinstance(steps, Raced)
+    assert isinstance(comparison, Comparison)
+    assert steps.stopped
+    assert comparison.identical
+    assert 0 < len(comparison.plain) == len(comparison.lookahead) < 40
     again = list(engine.handle(Job(Explain((Message("user", "Another."),), raced=True))))
     assert again == [Failed("The steps of this race are not kept any more: race once more.")]
 

@@ -16,20 +16,20 @@ from lade_chat.protocol.tutorial import Comparison, Explained, ExplainFinished, 
 
 
 def explain_race(loaded: LoadedModel, race: RaceRecord) -> Iterator[Event]:
-    """Yield the chapters.
+    """Yield the chapters; of a stopped race over what both sides had written.
 
     Raises:
         LadeChatError: neither side was lookahead decoding.
     """
+    race = race.shared()
     side = next((each for each in race.sides if each.is_lookahead), None)
     if side is None:
         raise LadeChatError("Neither side of the race was lookahead decoding, so there are no candidates to show.")
     other = race.sides[1 - race.sides.index(side)]
     texts = token_texts(loaded.tokenizer, race.prompt, side.steps)
     best = _longest(side)
-    yield Explained(
-        Raced(_by_step(side, texts), title(side.method), title(other.method), len(other.steps), best=best + 1)
-    )
+    titles = title(side.method), title(other.method)
+    yield Explained(Raced(_by_step(side, texts), *titles, len(other.steps), best=best + 1, stopped=race.stopped))
     if best in side.details:
         before = sum(len(step.tokens) for step in side.steps[:best])
         inspector = Inspector(loaded.tokenizer)

@@ -25,20 +25,23 @@ def winner(speedup: float) -> Side | None:
     return "left" if speedup > 1 else "right"
 
 
-def outcome(speedup: float, left: str, right: str) -> str:
+def outcome(speedup: float, left: str, right: str, times: tuple[float, float] | None = None) -> str:
     """Name the faster side: ``lookahead auto is 1.52x as fast as plain decoding``.
 
     Args:
         speedup: the right side's seconds by the left's.
+        times: the seconds of the left side and the right, to be told in the order of the names.
     """
     if speedup <= 0:
         return "no time was measured"
+    told = [seconds(each) for each in times or ()]
     first = winner(speedup)
     if first is None:
-        return f"{left} and {right} are even ({speedup:.2f}x)"
-    if first == "left":
-        return f"{left} is {speedup:.2f}x as fast as {right}"
-    return f"{right} is {1 / speedup:.2f}x as fast as {left}"
+        return f"{left} and {right} are even ({speedup:.2f}x" + (f": {' and '.join(told)})" if told else ")")
+    if first == "right":
+        left, right, speedup = right, left, 1 / speedup
+        told.reverse()
+    return f"{left} is {speedup:.2f}x as fast as {right}" + (f" ({' against '.join(told)})" if told else "")
 
 
 def unverified(titles: Sequence[str], sides: Sequence[Statistics]) -> list[str]:

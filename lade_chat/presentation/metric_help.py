@@ -15,9 +15,10 @@ METRIC_HELP: dict[str, str] = {
     " compression, S.",
     "verified": "the share of the reply's tokens that were guessed before the step that settled them, and were what"
     " the model chose in it.",
-    "held back": "at most one step in five verified anything. Lookahead guesses only where that is expected to save"
-    " time on this machine: there was nothing likely enough to guess, or earlier guesses had cost more than they"
-    " saved. It looks again after each rest.",
+    "guesses save nothing": "at most one step in five verified anything, and tokens/step stayed below 1.1. Lookahead"
+    " guesses only where that is expected to save time on this machine: nothing was likely enough in this text, as"
+    " often in a first reply, or a step over several tokens is slow here just now. It tries again as the reply goes"
+    " on.",
     "first token": "seconds to the first token: what reading the prompt takes.",
     "tokens in seconds": "the reply's length, and the seconds of its steps, reading the prompt included.",
     "context": "tokens of the prompt and the reply, out of the most that the model can hold.",

@@ -191,9 +191,9 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
 
 
-def held_back() -> Part:
+def held_back(rank: int = 1) -> Part:
     """Say that automatic sizes verify hardly anything, and why."""
-    return part(1, "guessing held back: it would not pay here", "guessing held back", metric="held back")
+    return part(rank, "guesses would take longer than they save", "guesses save nothing", metric="guesses save nothing")
 
 
 def _metric(metric: str, rank: int, widest: str, *forms: str) -> Part:

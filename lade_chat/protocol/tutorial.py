@@ -104,7 +104,8 @@ class Comparison(msgspec.Struct, frozen=True, tag=True):
 class Raced(msgspec.Struct, frozen=True, tag=True):
     """The steps of a race's lookahead side, each with the tokens that it wrote.
 
-    ``method``, ``other``: the two sides' titles. ``best``: number of the step that wrote the most, from 1.
+    ``method``, ``other``: the two sides' titles. ``best``: number of the step that wrote the most, from 1. ``stopped``:
+    the race was, and these are the steps up to the text that both sides had.
     """
 
     steps: tuple[tuple[ReplyToken, ...], ...]
@@ -112,6 +113,7 @@ class Raced(msgspec.Struct, frozen=True, tag=True):
     other: str
     other_steps: int
     best: int
+    stopped: bool = False
 
 
 Chapter: TypeAlias = Beginning | Convergence | Collection | Verification | Comparison | Raced

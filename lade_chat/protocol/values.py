@@ -11,6 +11,7 @@ from lade_chat.protocol.inspection import Origin
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Side: TypeAlias = Literal["left", "right"]
 MANY_RESTS = 16
+HELD_BACK_TOKENS_PER_STEP = 1.1
 """Steps without a guess that are worth a word."""
 Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "compile", "cost"]
 
@@ -200,9 +201,10 @@ class Statistics(msgspec.Struct, frozen=True):
 
     @property
     def is_held_back(self) -> bool:
-        """Automatic sizes found hardly anything worth verifying."""
+        """Automatic sizes found hardly anything worth verifying, and hardly any token came of it."""
         sizes = self.sizes if self.method is None else self.method.sizes
-        return sizes is None and self.resting_steps >= max(MANY_RESTS, 4 * self.guessing_steps)
+        rested = self.resting_steps >= max(MANY_RESTS, 4 * self.guessing_steps)
+        return sizes is None and rested and self.tokens_per_step < HELD_BACK_TOKENS_PER_STEP
 
     @property
     def tokens_per_second(self) -> float:

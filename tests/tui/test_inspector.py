@@ -105,7 +105,7 @@ async def test_after_a_reply_it_says_that_the_step_shown_is_the_last_that_guesse
         script = (*FUNCTION[:2], *plain)
         engine.tell(*streamed(script)[:-1])
         engine.tell(Tokens(pieces(script[40:], 40), statistics(script), inspection=INSPECTED_STEP), finished(script))
-        await sees(pilot, "The last to guess: step 12 of 42", "guessing held back", "1 of 42")
+        await sees(pilot, "The last to guess: step 12 of 42", "1 of 42")
         metrics = str(app.screen.query_one("#debug-metrics").render())
         assert re.search(r"tokens per forward +10\n", metrics)  # 1, 3 candidates and a window of 2 rows of 3
         assert re.search(r"candidates +3\n", metrics)

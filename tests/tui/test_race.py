@@ -92,7 +92,7 @@ async def test_a_tiny_screen_shows_both_texts(engine: ScriptedEngine) -> None:
         await pilot.press("ctrl+r")
         run_both(engine)
         engine.tell(ComparisonFinished(2.94, identical=True))
-        await sees(pilot, "2.94x as fast", "lookahead auto", "plain decoding", "esc Stop, then close")
+        await sees(pilot, "2.94x as fast", "lookahead auto", "plain decoding", "esc Close")
         await wait_until(pilot, lambda: screen_text(app).count("It adds the") == 2)
 
 
@@ -113,8 +113,11 @@ async def test_a_race_that_verified_nothing_says_so_and_why(engine: ScriptedEngi
         await pilot.press("ctrl+r")
         engine.tell(*streamed(PLAIN)[1:], finished(PLAIN), *streamed(PLAIN, side="right", lookahead=False)[1:])
         engine.tell(finished(PLAIN, side="right", lookahead=False), ComparisonFinished(0.98, identical=True))
-        await sees(pilot, "Lookahead auto verified nothing: no guess promised to save time here.", "guessing held back")
-        assert screen_text(app).count("held back") == 1
+        await sees(
+            pilot, "Lookahead auto verified nothing: no guess promised to save time here.", "guesses save nothing"
+        )
+        await sees(pilot, "51 steps · 51 tokens · 2.65 s")
+        assert screen_text(app).count("guesses save nothing") == 1
 
 
 async def test_a_step_tells_its_tokens_and_the_steps_just_raced_are_explained(engine: ScriptedEngine) -> None:
@@ -123,8 +126,9 @@ async def test_a_step_tells_its_tokens_and_the_steps_just_raced_are_explained(en
         await pilot.press("ctrl+r")
         engine.tell(*streamed(FUNCTION[:7])[1:], *streamed(PLAIN[:4], side="right", lookahead=False)[1:])
         await sees(pilot, "lookahead auto · 5 tokens in this step", "plain decoding · 1 token in this step")
+        assert "e Explain" not in screen_text(app)  # not before the end
         await pilot.press("e")
-        assert not engine.sent_of(Explain)  # not before the end
+        assert not engine.sent_of(Explain)
         run_both(engine)
         engine.tell(ComparisonFinished(2.94, identical=True))
         await sees(pilot, "at most 5 tokens in a step", "at most 1 token in a step", "e Explain")
@@ -272,7 +276,7 @@ async def test_a_suite_is_raced_over_with_a_running_score(engine: ScriptedEngine
         await menu_of(app, pilot, engine)
         await pilot.press("tab", "tab", "down", "enter")
         for number, question in enumerate(questions):
-            await sees(pilot, f"{BUNDLED[0]} {number + 1}/10", "waiting")
+            await sees(pilot, f"{BUNDLED[0]} {number + 1}/10", "waiting", "esc Stop")
             command = engine.sent_of(Compare)[-1]
             assert isinstance(command, Compare)
             assert command.fresh
@@ -292,13 +296,19 @@ async def test_a_suite_that_is_stopped_ends_there(engine: ScriptedEngine) -> Non
         await menu_of(app, pilot, engine)
         await pilot.press("tab", "tab", "down", "enter")
         await sees(pilot, "1/10", "waiting")
+        run_both(engine)
+        engine.tell(ComparisonFinished(2.94, identical=True))
+        await sees(pilot, "2/10", "waiting")
         await pilot.press("escape")
-        engine.tell(finished(FUNCTION[:4], "cancelled"), finished(PLAIN[:4], "cancelled", side="right"))
-        engine.tell(ComparisonFinished(1.0, identical=False))
-        await sees(pilot, "Stopped")
+        await sees(pilot, "Stopping…", "stopping")
+        assert "waiting" not in screen_text(app)
+        engine.tell(finished((), "cancelled"), finished((), "cancelled", side="right"))
+        engine.tell(ComparisonFinished(1.0, identical=True))
+        await sees(pilot, "1/10 · score 1 : 0 in 1 race", "Stopped at", "over 1 race", "esc Close")
+        assert "e Explain" not in screen_text(app)
         await pilot.press("escape")
         assert app.screen is app.chat_screen
-        assert len(engine.sent_of(Compare)) == 2
+        assert len(engine.sent_of(Compare)) == 3
 
 
 class TestWords:
@@ -311,5 +321,7 @@ class TestWords:
 
     def test_a_hair_is_no_victory(self) -> None:
         assert outcome(1.01, "a", "b") == "a and b are even (1.01x)"
+        assert outcome(1.0, "a", "b", (2.48, 2.49)) == "a and b are even (1.00x: 2.48 s and 2.49 s)"
         assert outcome(0.5, "a", "b") == "b is 2.00x as fast as a"
+        assert outcome(0.5, "a", "b", (2.0, 1.0)) == "b is 2.00x as fast as a (1.00 s against 2.00 s)"
         assert Score().lines("a", "b") == ["no race was finished"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from decoding import Step, StepDetail
 from lade_chat.engine.prompt_builder import Prompt
@@ -36,12 +37,33 @@ class SideRecord:
         self._next = None
         self.steps.append(step)
 
+    def until(self, tokens: int) -> SideRecord:
+        """The steps up to a token that ended one of them."""
+        number = next((number for number, end in enumerate(self.ends, start=1) if end == tokens), 0)
+        details = {step: detail for step, detail in self.details.items() if step < number}
+        return SideRecord(self.method, self.steps[:number], details)
+
+    @property
+    def ends(self) -> list[int]:
+        """The tokens after each step."""
+        return list(accumulate(len(step.tokens) for step in self.steps))
+
 
 @dataclass
 class RaceRecord:
-    """A race over ``messages``; a side is None until it has begun."""
+    """A race over ``messages``; ``sides`` are empty until they have begun."""
 
     messages: tuple[Message, ...]
     prompt: Prompt
     sides: list[SideRecord] = field(default_factory=list)
     identical: bool = False
+    stopped: bool = False
+
+    def shared(self) -> RaceRecord:
+        """The race up to the last token behind which both sides ended a step: all of it unless it was stopped."""
+        if not self.stopped or len(self.sides) < 2:
+            return self
+        length = max(set(self.sides[0].ends) & set(self.sides[1].ends), default=0)
+        sides = [side.until(length) for side in self.sides]
+        texts = [[token for step in side.steps for token in step.tokens] for side in sides]
+        return replace(self, sides=sides, identical=texts[0] == texts[1])

@@ -33,6 +33,9 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
     Both sides start from copies of ``session``, which stays as it is, and each pays for its own prefill. A side's clock
     runs only during its own steps, so neither side's figures include any of the other's time.
     """
+    if job.stopped:
+        yield from job.cancelled_events()
+        return
     # The side that starts after a pause would pay for cold caches.
     warm_up = Session(loaded.model, compiled=loaded.info.compiled)
     prompt = record.prompt
@@ -53,7 +56,7 @@ def compare(loaded: LoadedModel, session: Session, record: RaceRecord, command: 
     with override_generation_config(loaded.model) if foreign else nullcontext():
         yield from _alternate(left, right)
     difference = _difference(loaded, prompt, command.options, left.ids, right.ids)
-    record.identical = difference is None
+    record.identical, record.stopped = difference is None, job.stopped
     speedup = right.seconds / left.seconds if left.seconds > 0 else 0.0
     yield ComparisonFinished(speedup, difference is None, difference)
 

@@ -89,7 +89,7 @@ def _write_in_thread(screen: Screen[Any], write: Callable[[], None], path: Path,
     def work() -> None:
         try:
             write()
-            result = f"Written: {printable(str(path))}"
+            result = f"Written: {printable(path.name)} in {printable(str(path.absolute().parent))}"
         except LadeChatError as error:
             result = str(error)
         screen.call_later(report, result)

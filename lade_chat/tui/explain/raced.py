@@ -17,6 +17,8 @@ TITLE = "The race, step by step"
 def raced_pages(walk: Raced) -> list[Page]:
     """The page; it leads to the step that the next pages look at."""
     took = f"{walk.other.capitalize()} took {counted(walk.other_steps, 'step')}, {walk.method} {len(walk.steps)}."
+    if walk.stopped:
+        took = f"The race was stopped; over what both had written: {took[:1].lower()}{took[1:]}"
     most = max(map(len, walk.steps), default=0)
     if most > 1:
         says = f"{took} Each line is what one step wrote; tinted tokens had been guessed. The longest: {most} tokens."

@@ -52,6 +52,11 @@ class RacePane(Vertical):
     def reading(self, done: int, total: int) -> None:
         self._show([part(0, f"reading the prompt {done}/{total}")])
 
+    def stop(self) -> None:
+        """Tell a side that has not begun that it will not."""
+        if not self.ended and not self.statistics.steps:
+            self._show([part(0, "stopping")])
+
     def grow(self, tokens: Tokens) -> None:
         self.statistics = tokens.statistics
         self.speeds.append(tokens.statistics.recent_tokens_per_second)
@@ -67,7 +72,8 @@ class RacePane(Vertical):
         self._text.end()
         if self._longest:
             self.border_title = f"{self._title} · at most {counted(self._longest, 'token')} in a step"
-        self._show([*self._metrics(), part(4, *reason_forms(statistics, reason))])
+        # A normal end is the least that is to be told.
+        self._show([*self._metrics(), part(7 if reason == "eos" else 4, *reason_forms(statistics, reason))])
 
     def open_thoughts(self, wanted: bool) -> None:
         self._text.open_thoughts(wanted)
@@ -96,9 +102,9 @@ class RacePane(Vertical):
             part(1, counted(s.steps, "step")),
             part(3, counted(s.generated_tokens, "token")),
             part(2, seconds(s.seconds)),
-            *([held_back()] if s.is_held_back else []),
+            *([held_back(5)] if s.is_held_back else []),
         ]
-        return parts if s.sampling is None else [*parts, part(5, sampling_forms(s.sampling)[-1])]
+        return parts if s.sampling is None else [*parts, part(6, sampling_forms(s.sampling)[-1])]
 
     def _show(self, parts: list[Part]) -> None:
         self.query_one(MetricLine).show(parts)

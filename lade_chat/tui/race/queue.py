@@ -33,6 +33,7 @@ class Races:
         self.score: Score | None = None
         self.suite = ""
         self.total = 0
+        self.stopped = False
         self._waiting: deque[Heat] = deque()
         self._ends: dict[Side, ReplyFinished] = {}
 
@@ -42,7 +43,7 @@ class Races:
 
     def single(self, heat: Heat) -> None:
         """One race, which is not counted."""
-        self.heat, self.score, self.suite, self.total = heat, None, "", 0
+        self.heat, self.score, self.suite, self.total, self.stopped = heat, None, "", 0, False
         self._waiting.clear()
 
     def over_suite(self, name: str, system: tuple[Message, ...]) -> None:
@@ -50,7 +51,7 @@ class Races:
         (suite,) = choose(bundled_suites(), [name], SUITE_PROMPTS)
         questions = [question.turns[0] for question in suite.questions]
         self._waiting = deque(Heat(each, (*system, Message("user", each)), fresh=True) for each in questions)
-        self.score, self.suite, self.total = Score(), name, len(questions)
+        self.score, self.suite, self.total, self.stopped = Score(), name, len(questions), False
         self.heat = self._waiting.popleft()
 
     def command(self, options: DecodingOptions) -> Compare:
@@ -65,7 +66,7 @@ class Races:
             self._ends[event.side] = event
             return
         if stopped:
-            self._waiting.clear()
+            self.give_up()
         elif self.score is not None and len(self._ends) == 2:
             left, right = (self._ends[side].statistics for side in ("left", "right"))
             seconds, tokens = (left.seconds, right.seconds), (left.generated_tokens, right.generated_tokens)
@@ -81,6 +82,7 @@ class Races:
     def give_up(self) -> None:
         """No further race follows."""
         self._waiting.clear()
+        self.stopped = True
 
     @property
     def last(self) -> bool:
@@ -88,9 +90,9 @@ class Races:
         return not self._waiting
 
     def heading(self) -> str:
-        """Which race of which suite this is; empty for a single one."""
+        """Which race of which suite this is, after a stop how many were run; empty for a single one."""
         if self.score is None:
             return ""
-        number = self.total - len(self._waiting)
+        number = self.score.races if self.stopped else self.total - len(self._waiting)
         score = f" · {self.score.line()}" if self.score.races else ""
         return f"{self.suite} {number}/{self.total}{score}"

@@ -29,15 +29,16 @@ SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and e
 
 
 class RaceScreen(ClosingScreen[None]):
-    """Esc stops the race, and once it has ended leaves it; then there may be another, of other methods."""
+    """Esc stops the race, and once it has ended closes it; then there may be another, of other methods."""
 
     HORIZONTAL_BREAKPOINTS = [(0, "-stacked"), (100, "-beside")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-low"), (16, "-high")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Stop, then close"),
-        Binding("e", "explain", "Explain"),
-        Binding("m", "menu", "Methods, suites"),
+        Binding("escape", "stop", "Stop"),
+        Binding("escape", "dismiss", "Close"),
         Binding("r,ctrl+r", "again", "Again"),
+        Binding("m", "menu", "Methods, suites"),
+        Binding("e", "explain", "Explain"),
         Binding("s", "picture", "Picture"),
         Binding("f5", "toggle_thoughts", "Thoughts", show=False, id="toggle_thoughts"),
         Binding("f1", "app.help", "Help", id="help"),
@@ -80,6 +81,9 @@ class RaceScreen(ClosingScreen[None]):
         self._early: list[Event] | None = []
 
     def compose(self) -> ComposeResult:
+        # Textual sets these only after the first frame.
+        for cells, classes in zip(self.app.size, (self.HORIZONTAL_BREAKPOINTS, self.VERTICAL_BREAKPOINTS), strict=True):
+            self.add_class(next(name for least, name in reversed(classes) if cells >= least))
         question = " ".join(printable(folded(self._question)).split())
         yield Static(Content(f"Race: {question}"), markup=False, id="race-question")
         yield Static(Content(self._races.heading()), markup=False, id="race-score")
@@ -94,16 +98,23 @@ class RaceScreen(ClosingScreen[None]):
         """Another race can be had only after this one, and its steps only if they were lookahead's and it was one."""
         if action == "explain":
             has_steps = any(each.name in (LOOKAHEAD, FIXED) for each in (self._races.left, self._races.right))
-            return None if self._racing or not self._outcome or not has_steps else True
-        return None if action in ("menu", "again", "picture") and self._racing else True
+            return not self._racing and bool(self._outcome) and has_steps and self._both_wrote
+        if action == "stop":
+            return None if self._racing and self._stopped else self._racing
+        return not self._racing if action in ("dismiss", "menu", "again", "picture") else True
 
-    def action_leave(self) -> None:
-        if not self._racing:
-            self.dismiss()
-        elif not self._stopped:
-            self._stopped = True
-            self._verdict("Stopping…")
-            self._stop()
+    @property
+    def _both_wrote(self) -> bool:
+        return all(pane.statistics.generated_tokens for pane in self.query(RacePane))
+
+    def action_stop(self) -> None:
+        """Stop the race, and its suite with it."""
+        self._stopped = True
+        self._stop()
+        self._verdict("Stopping…")
+        for pane in self.query(RacePane):
+            pane.stop()
+        self.refresh_bindings()
 
     def action_explain(self) -> None:
         self._explain()
@@ -183,19 +194,18 @@ class RaceScreen(ClosingScreen[None]):
 
     def _result(self, event: ComparisonFinished) -> str:
         left, right = (self._pane(side).statistics for side in ("left", "right"))
-        times = [seconds(side.seconds) for side in (left, right)]
-        self._outcome = ("stopped before the end, so there is no winner",)
-        if self._stopped:
-            return f"Stopped at {' and '.join(times)}. Esc closes."
-        same = sameness(event, self._dtype)
-        self._outcome = (outcome(event.speedup, *self._titles), same)
-        against = " against ".join(times if event.speedup >= 1 else reversed(times))
-        lines = [f"{_capital(outcome(event.speedup, *self._titles))} ({against}).", f"{_capital(same)}."]
-        lines += [f"{line}." for line in unverified(self._titles, (left, right))]
+        times = left.seconds, right.seconds
         score = self._races.score
+        if self._stopped:
+            self._outcome = ("stopped before the end, so there is no winner",)
+            lines = [f"stopped at {' and '.join(map(seconds, times))}"]
+        else:
+            same = sameness(event, self._dtype)
+            self._outcome = (outcome(event.speedup, *self._titles), same)
+            lines = [outcome(event.speedup, *self._titles, times), same, *unverified(self._titles, (left, right))]
         if score is not None and self._races.last:
-            lines = [f"{line}." for line in score.lines(*self._titles)]
-        return "\n".join(map(_capital, lines))
+            lines = [*(lines if self._stopped else ()), *score.lines(*self._titles)]
+        return "\n".join(f"{_capital(line)}." for line in lines)
 
     def _end(self, text: str, outcome: str) -> None:
         self._racing = False

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lade_chat.tui.reply.markdown_reply import MarkdownReply
 
 
-FEW = ("tok/s", "tokens/step", "held back")
+FEW = ("tok/s", "tokens/step", "guesses save nothing")
 
 
 class PackedLine(Static):

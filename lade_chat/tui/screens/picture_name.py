@@ -42,9 +42,7 @@ class PictureName(Dialog[None]):
 
     def on_mount(self) -> None:
         self.query_one(".error").display = False
-        field = self.query_one(Input)
-        field.focus()
-        field.cursor_position = self._wanted.rfind(".")
+        self.query_one(Input).focus()  # which selects the name, so that typing replaces it
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()

@@ -30,7 +30,8 @@ class KeyFooter(Footer):
 
     def compose(self) -> ComposeResult:
         # Not by way of Footer.compose: it binds every key to a reactive that lets go of none for as long as it lasts.
-        if not is_footer_ready(self):
+        # The keys of a whole screen are known at once; the chat's depend on what it has not yet been told.
+        if self._actions is not None and not is_footer_ready(self):
             return
         shown: dict[str, FooterKey] = {}
         words = self._actions() if self._actions is not None else {}
