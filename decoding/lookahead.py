@@ -10,8 +10,9 @@ A :class:`~decoding.planning.plan.Plan` drafts both branches and learns from the
 the paper's algorithm, with two additions: n-grams of the prompt, the reply and earlier turns are candidates too, before
 those of the window where they match two tokens or more; and all candidates are merged into a tree, so that a shared
 prefix is verified once. By default each step is budgeted: it takes as many candidates as raise the tokens expected for
-its time, from a third source too (likely next tokens seen in logits already computed), and as large a window as has
-paid; where nothing pays, it decodes plainly. None of this affects the text.
+its time, from a third source too (likely next tokens seen in logits already computed, unless steps are so quick that
+this takes longer than it saves), and as large a window as has paid; where nothing pays, it decodes plainly. None of
+this affects the text.
 """
 
 from __future__ import annotations

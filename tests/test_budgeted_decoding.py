@@ -105,6 +105,27 @@ def test_the_same_costs_lead_to_the_same_steps(seconds: Mapping[int, float]) -> 
 
 
 @pytest.mark.usefixtures("soon")
+@pytest.mark.parametrize(("plain_seconds", "from_logits"), [(5e-4, False), (5e-2, True)])
+def test_where_steps_are_quick_guesses_come_from_texts_alone(plain_seconds: float, from_logits: bool) -> None:
+    model, prompt = random_model("llama"), random_prompt(24) * 2
+    cost = StepCost({size: plain_seconds * (1 + 0.01 * size) for size in (1, 8, 64)})
+    steps = list(LookaheadDecoder(model, cost=cost).generate(prompt, max_new_tokens=120))
+    assert tokens_of(steps) == hf_greedy(model, prompt, 120)
+    assert any(step.candidates for step in steps)
+    assert (steps[-1].table_sizes[Origin.SUCCESSOR] > 0) is from_logits
+
+
+def test_a_text_is_known_by_its_last_two_tokens_or_where_the_last_one_was_followed_alike() -> None:
+    index = context_module.ContextIndex()
+    text = [1, 2, 3, 4, 2, 5, 6, 3, 7, 3]
+    index.extend(text)
+    assert not index.knows(text)  # 3 was followed by 4 and 7, and 7 3 is new
+    for more, known in ((4, True), (2, True), (5, True), (9, False), (2, False), (5, True)):
+        text.append(more)
+        index.extend([more])
+        assert index.knows(text) is known, text
+
+
 def test_a_step_is_booked_under_the_tokens_that_it_held() -> None:
     class Noted(StepCost):
         held: list[int]

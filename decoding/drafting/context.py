@@ -71,6 +71,16 @@ class ContextIndex(PathTable):
     def restore(self, entries: Any, vocabulary: int) -> None:
         self.extend(as_tokens(entries, vocabulary)[-MAX_TOKENS:])
 
+    def knows(self, text: Sequence[int]) -> bool:
+        """Return True if something likely followed the end of a text, which is indexed to its end.
+
+        Its last two tokens stood in a row before, or the last one was followed by the same token twice.
+        """
+        if len(self._ends.get(tuple(text[-2:]), ())) > 1:
+            return True
+        places = self._ends.get((text[-1],), ())[1:]
+        return len(places) > 1 and len({self._history[place + 1] for place in places}) == 1
+
     def after(self, text: Sequence[int], longest: int) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Yield continuations of the text's last tokens, the longest match first, the most recent of each first.
 

@@ -65,13 +65,14 @@ class CandidateExpander:
         taken: the nodes that the step verifies.
     """
 
-    def __init__(self, tables: DraftTables, text: Sequence[int]) -> None:
+    def __init__(self, tables: DraftTables, text: Sequence[int], *, texts_alone: bool = False) -> None:
         """
         Args:
             tables: what the sources have learnt.
             text: the text so far; only its last few tokens are read.
+            texts_alone: follow paths through texts and n-grams, and ask no table that looks at the last tokens alone.
         """
-        self._acceptance, self._token_tables = tables.acceptance, tables.token_tables
+        self._acceptance, self._token_tables = tables.acceptance, () if texts_alone else tables.token_tables
         self.taken: list[Node] = []
         self.root = Node(text[-1], None, 0, (), 1.0, 1.0)
         self.pair = text[-2] if len(text) > 1 else text[-1], text[-1]

@@ -108,11 +108,16 @@ class DraftTables:
     def remember(self, texts: Iterable[Sequence[int]]) -> None:
         """Forget all text but these texts, the latest last; none continues another. Estimates of acceptance stay."""
         fresh = DraftTables()
-        context = fresh._tables[Origin.CONTEXT]
-        assert isinstance(context, ContextIndex)
-        context.fill(texts)
+        fresh.context.fill(texts)
         self._tables = fresh._tables
         self.path_tables, self.token_tables = fresh.path_tables, fresh.token_tables
+
+    @property
+    def context(self) -> ContextIndex:
+        """The table of texts."""
+        table = self._tables[Origin.CONTEXT]
+        assert isinstance(table, ContextIndex)
+        return table
 
     def __getitem__(self, origin: Origin) -> DraftTable:
         return self._tables[origin]

@@ -38,6 +38,9 @@ BATCH_STEPS = 8
 """The window's size is reconsidered only once in so many steps in which it has no part, to keep each of them short."""
 BOOKED_STEPS = 4
 """Steps of a rest are booked so many at a time."""
+QUICK_SECONDS = 1.5e-3
+"""Where a plain step takes less, learning from logits costs more time than it saves: guesses are looked up in texts
+alone, and only where the last tokens are known."""
 _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
 
 
@@ -152,8 +155,6 @@ class FixedPlan(Plan):
 class BudgetedPlan(Plan):
     """As many candidates, and as large a window, as pay; nothing at all where nothing does."""
 
-    row_width = ROW_WIDTH
-
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
         # A window that the last text left behind may not fit before the end of the model's positions.
         choice, ahead = session.tables.window_choice, _positions_ahead(session)
@@ -163,6 +164,8 @@ class BudgetedPlan(Plan):
         self._tables, self._ledger = session.tables, cost.ledger
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         self._cost: StepCost = cost
+        self._is_quick = cost.live and cost.seconds(1) < QUICK_SECONDS
+        self.row_width = 0 if self._is_quick else ROW_WIDTH
         self._stake = Stake(cost.ledger)
         self._usual_candidates = float(USUAL_CANDIDATES)
         # Steps without a window that were not noted yet, their tokens and cost; and steps of a rest not booked yet.
@@ -173,11 +176,13 @@ class BudgetedPlan(Plan):
     def _rests(self) -> bool:
         if self._stake.rests(has_window=self._window.columns > 0):
             return True
+        if self._is_quick and not self._has_branch and not self._tables.context.knows(self._session.ids):
+            return True
         return self._cost.live and self._unmeasured >= REFERENCE_STEPS * (1 + self._stake.left)
 
     def _draft(self, max_depth: int) -> Draft:
         ids, window = self._session.ids, self._window
-        expander = CandidateExpander(self._tables, ids)
+        expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
         curve = self._cost.curve(1 + len(window))
         candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.trust)
         return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
@@ -185,6 +190,17 @@ class BudgetedPlan(Plan):
     def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
         assert draft.expander is not None
         expander, true_rows = draft.expander, [ROOT, *accepted]
+        if self.row_width:
+            self._learn_rows(expander, choices, true_rows)
+        expander.learn([choices.tokens[row] for row in true_rows])
+        if len(draft.candidates):
+            self._stake.count_verified(sum(draft.probabilities), len(accepted))
+        if not accepted and not _is_promising(draft):
+            self._stake.count_idle()
+        self._advance(draft, choices, MAX_TAILS)
+        self._judge_window(draft, accepted)
+
+    def _learn_rows(self, expander: CandidateExpander, choices: Choices, true_rows: Sequence[int]) -> None:
         pairs = [expander.pair, *[node.pair for node in expander.taken]]
         read = len(pairs)
         likeliest, logits = choices.likeliest[:read], choices.logits[:read]
@@ -195,18 +211,13 @@ class BudgetedPlan(Plan):
             logits += [logits[row] for row in true_rows]
         for table in self._tables:
             table.learn_rows(pairs, likeliest, logits)
-        expander.learn([choices.tokens[row] for row in true_rows])
-        if len(draft.candidates):
-            self._stake.count_verified(sum(draft.probabilities), len(accepted))
-        if not accepted and not _is_promising(draft):
-            self._stake.count_idle()
-        self._advance(draft, choices, MAX_TAILS)
-        self._judge_window(draft, accepted)
 
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
         assert draft.expander is not None
         pair = draft.expander.pair
-        if logits.device.type == "cpu":
+        if not self.row_width:
+            pass
+        elif logits.device.type == "cpu":
             # At once, while the processor has them in its caches.
             values, tokens = largest(logits[None], min(ROW_WIDTH, len(logits)))
             for table in self._tables:
