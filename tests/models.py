@@ -144,7 +144,8 @@ def assert_cache_is_the_prefix(session: Session) -> None:
     fresh.sync(session.ids)
     fresh.read(len(session.ids) - 1)
     for layer, expected in zip(cached_layers(session), cached_layers(fresh), strict=True):
-        torch.testing.assert_close(layer, expected)
+        # Some families normalise in float32 whatever the model's dtype is, and the steps read other numbers of tokens.
+        torch.testing.assert_close(layer, expected, rtol=1e-6, atol=1e-6)
 
 
 def tokens_of(steps: Iterable[Step]) -> list[int]:
