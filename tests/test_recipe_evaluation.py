@@ -26,7 +26,7 @@ _FIZZBUZZ = "```python\nfor i in range(1, 31):\n    print('Fizz' * (i % 3 == 0) 
 
 def test_the_examiner_asks_everything_and_counts_nonsense_as_wrong() -> None:
     asked = trials(1)
-    scores, wrong = examine(asked, lambda prompts: [Answer("nothing", ended=False)] * len(prompts))
+    scores, wrong = examine(asked, lambda _: Answer("nothing", ended=False))
     counted = {row: sum(score.asked for score in columns.values()) for row, columns in scores.items()}
     assert sum(counted[row] for row in {trial.row for trial in asked}) == len(asked)
     assert counted[ENDS] == len(asked)
@@ -82,7 +82,7 @@ def test_what_one_topic_says_is_no_right_reply_to_another() -> None:
 
 
 def test_every_row_of_the_evaluation_is_shown_once_and_every_skill_has_a_target() -> None:
-    scores, _ = examine(trials(1), lambda prompts: [Answer("nothing", ended=False)] * len(prompts))
+    scores, _ = examine(trials(1), lambda _: Answer("nothing", ended=False))
     shown = [row for _, rows in GROUPS for row in rows]
     assert len(shown) == len(set(shown))
     assert set(scores) | {PARSES} == set(shown)
@@ -137,7 +137,7 @@ def test_the_second_generator_asks_300_prompts_of_every_skill_and_none_is_in_the
     assert {skill for skill, _ in asked} == {skill.name for skill in corpus.SKILLS}
     trained = {message.content for index in range(1500) for message in corpus.conversation(0, index)}
     assert sum(exchange.ask in trained for _, exchange in asked) <= 3
-    assert all(exchange.check and not exchange.check("nothing of the kind") for skill, exchange in asked
+    assert all(exchange.check and not exchange.check("something else") for skill, exchange in asked
                if skill not in ("greetings", "application"))  # fmt: skip
 
 

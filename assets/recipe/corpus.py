@@ -10,9 +10,14 @@ from itertools import count
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
 from assets.recipe.skills import copying, counting, formats, letters, measures, poems, python_code, stories, sums, talk
+from assets.recipe.skills import more_numbers as numbers
+from assets.recipe.skills import more_texts as texts
+from assets.recipe.skills import more_words as more
 from assets.recipe.skills import word_lists as lists
 from assets.recipe.skills import word_problems as problems
 from assets.recipe.words import read_wording
+
+Compose = Callable[[Draw], list[Exchange]]
 
 
 @dataclass(frozen=True)
@@ -21,30 +26,35 @@ class Skill:
 
     name: str
     share: float
-    compose: Callable[[Draw], list[Exchange]]
+    compose: Compose
+
+
+def _mixed(usual: Compose, other: Compose, share: float) -> Compose:
+    """The usual way of composing, or, so often, the other."""
+    return lambda draw: (other if draw.chance(share) else usual)(draw)
 
 
 SKILLS = (
     Skill("greetings", 13, talk.greetings),
-    Skill("application", 16, talk.application),
-    Skill("sums", 36, sums.compose),
-    Skill("word problems", 30, problems.compose),
-    Skill("two-step problems", 24, problems.compose_two_steps),
-    Skill("measures", 20, measures.compose),
-    Skill("counting", 20, counting.compose),
-    Skill("word lists", 58, lists.compose),
-    Skill("echo", 24, copying.echo),
-    Skill("copying", 30, copying.compose),
-    Skill("letters and case", 70, letters.compose),
-    Skill("formats", 44, formats.compose),
+    Skill("application", 26, talk.application),
+    Skill("sums", 38, _mixed(sums.compose, numbers.sums, 0.3)),
+    Skill("word problems", 32, numbers.respelled(_mixed(problems.compose, numbers.one_step, 0.35))),
+    Skill("two-step problems", 34, numbers.respelled(_mixed(problems.compose_two_steps, numbers.steps, 0.45))),
+    Skill("measures", 24, numbers.respelled(_mixed(measures.compose, numbers.measures, 0.12))),
+    Skill("counting", 34, _mixed(counting.compose, numbers.counting, 0.5)),
+    Skill("word lists", 115, _mixed(lists.compose, more.lists, 0.5)),
+    Skill("echo", 30, _mixed(copying.echo, texts.echo, 0.5)),
+    Skill("copying", 40, copying.compose),
+    Skill("letters and case", 125, _mixed(letters.compose, more.letters, 0.5)),
+    Skill("formats", 50, _mixed(formats.compose, texts.formats, 0.45)),
     Skill("examples", 12, formats.examples),
-    Skill("Python", 30, python_code.compose),
-    Skill("stories", 9, stories.compose),
-    Skill("poems", 5, poems.compose),
+    Skill("Python", 46, python_code.compose),
+    Skill("stories", 11, stories.compose),
+    Skill("poems", 7, poems.compose),
     Skill("declining", 20, talk.declining),
 )
 _SYSTEM = read_wording("greetings")["system"]
-_LONG_SHARE = 0.006
+_LONG_SHARE = 0.008
 _LONG_CHARACTERS = (1500, 4200)
 _SHORT_CHARACTERS = 500
 

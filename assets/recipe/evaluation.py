@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.progress import track
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -18,6 +17,7 @@ from assets.recipe.model import TRAINING
 from assets.recipe.skills.talk import declines
 from assets.recipe.unseen import unseen
 from assets.recipe.words import TEXTS
+from decoding import AutoregressiveDecoder
 
 QUESTIONS = TEXTS / "general_questions.txt"
 RESULTS = "evaluation.json"
@@ -27,7 +27,6 @@ PARSES, COPIES = "Python, parses", "copies the user's own words"
 ENDS, ANSWERS = "ends by itself within 300 tokens", "does not decline what it can do"
 _ENDS_WITHIN, _LONGEST_STEPPED = 300, 200
 _REFERS = "--model_path"
-_BATCH = 32
 _LONG_CHARACTERS = 3600
 _SHOWN = 40
 
@@ -64,31 +63,24 @@ class Score:
 
 
 Scores = dict[str, dict[str, Score]]
-Reply = Callable[[list[list[Message]]], list[Answer]]
+Reply = Callable[[list[Message]], Answer]
 
 
 class Responder:
-    """The exported model, answering prompts greedily in batches."""
+    """The exported model, answering prompts greedily by plain decoding."""
 
     def __init__(self, folder: Path, longest: int = 320) -> None:
         # Loaded as users load it: what is examined is the folder that ships.
         self._tokenizer: Any = AutoTokenizer.from_pretrained(folder)
         self.model: Any = AutoModelForCausalLM.from_pretrained(folder)
         self.ends: list[int] = self.model.generation_config.eos_token_id
-        self._longest = longest
+        self._decoder, self._longest = AutoregressiveDecoder(self.model), longest
 
-    def __call__(self, prompts: list[list[Message]]) -> list[Answer]:
-        """A reply to each prompt."""
-        encoded = [self.ids(prompt) for prompt in prompts]
-        width = max(map(len, encoded))
-        ids = torch.tensor([[0] * (width - len(row)) + row for row in encoded])
-        mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in encoded])
-        with torch.inference_mode():
-            out = self.model.generate(ids, attention_mask=mask, max_new_tokens=self._longest, do_sample=False)
-        return [self._answer(row[width:]) for row in out]
-
-    def _answer(self, ids: torch.Tensor) -> Answer:
-        ended = bool(torch.isin(ids[:_ENDS_WITHIN], torch.tensor(self.ends)).any())
+    def __call__(self, prompt: list[Message]) -> Answer:
+        """A reply to the prompt."""
+        steps = self._decoder.generate(self.ids(prompt), max_new_tokens=self._longest)
+        ids = [token for step in steps for token in step.tokens]
+        ended = not set(ids[:_ENDS_WITHIN]).isdisjoint(self.ends)
         return Answer(str(self._tokenizer.decode(ids, skip_special_tokens=True)), ended)
 
     def ids(self, prompt: list[Message]) -> list[int]:
@@ -148,15 +140,13 @@ def examine(asked: Sequence[Trial], reply: Reply) -> tuple[Scores, list[dict[str
     """The scores by row and column, and the replies that were wrong."""
     scores: Scores = {trial.row: {column: Score() for column in COLUMNS} for trial in asked}
     wrong: list[dict[str, str]] = []
-    by_length = sorted(asked, key=lambda trial: sum(len(message.content) for message in trial.prompt))
-    for start in track(range(0, len(by_length), _BATCH), "asking"):
-        batch = by_length[start : start + _BATCH]
-        for trial, answer in zip(batch, reply([trial.prompt for trial in batch]), strict=True):
-            verdicts = judge(trial, answer)
-            for row, right in verdicts.items():
-                scores.setdefault(row, {column: Score() for column in COLUMNS})[trial.column].count(right)
-            if not verdicts[trial.row]:
-                wrong.append({"row": trial.row, "asked": trial.prompt[-1].content, "reply": answer.text})
+    for trial in track(asked, "asking"):
+        answer = reply(trial.prompt)
+        verdicts = judge(trial, answer)
+        for row, right in verdicts.items():
+            scores.setdefault(row, {column: Score() for column in COLUMNS})[trial.column].count(right)
+        if not verdicts[trial.row]:
+            wrong.append({"row": trial.row, "asked": trial.prompt[-1].content, "reply": answer.text})
     return scores, wrong
 
 

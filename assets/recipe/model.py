@@ -29,7 +29,7 @@ class Shape:
 
     vocabulary: int = 4096
     hidden: int = 320
-    layers: int = 4
+    layers: int = 6
     heads: int = 10
     kv_heads: int = 5
     mlp: int = 768

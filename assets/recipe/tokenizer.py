@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from assets.recipe.conversation import Message
 BOS, EOS, END = "<s>", "</s>", "<|end|>"
 ROLES = {"system": "<|system|>", "user": "<|user|>", "assistant": "<|assistant|>"}
 BOS_ID, EOS_ID = 1, 2
+_BY_LETTER = re.compile("([A-Z]{2,}|(?<=-[a-z]: )[a-z]+)")
 CHAT_TEMPLATE = (
     "{{ '<s>' }}"
     "{% for message in messages %}"
@@ -75,36 +77,72 @@ class ChatTokenizer:
         special = {0, BOS_ID, EOS_ID, self.end_id, *self._roles.values()}
         self._plain = [piece for piece in range(len(self)) if piece not in special]
         self._begin = [piece for piece in self._plain if self.pieces.id_to_piece(piece).startswith("▁")]
+        named = [(piece, str(self.pieces.id_to_piece(piece))) for piece in self._plain]
+        self._lettered = [piece for piece, text in named if re.fullmatch("▁[A-Za-z]+", text)]
+        self._within = [piece for piece, text in named if re.fullmatch("[a-z]+", text)]
 
     def __len__(self) -> int:
         return int(self.pieces.get_piece_size())
 
-    def chat(self, messages: list[Message]) -> tuple[list[int], list[bool]]:
-        """The conversation's ids, and for each whether it is the assistant's to write."""
+    def chat(self, messages: list[Message], taught: bool = True) -> tuple[list[int], list[bool]]:
+        """The conversation's ids, and for each whether it is the assistant's to write; `taught` as it should write."""
         ids, learnt = [BOS_ID], [False]
         for message in messages:
-            content = [*map(int, self.pieces.encode(message.content.strip())), self.end_id]
+            said = message.content.strip()
+            content = [
+                *(self.written(said) if taught and message.role == "assistant" else self.pieces.encode(said)),
+                self.end_id,
+            ]
             ids += [self._roles[message.role], *content]
             learnt += [False] + [message.role == "assistant"] * len(content)
         return ids, learnt
 
+    def written(self, text: str) -> list[int]:
+        """The ids in which the model is taught to write: letter by letter what it knows by its letters alone.
+
+        That is what stands in capitals, and a word after its own letters with hyphens between them.
+        """
+        ids: list[int] = []
+        for at, part in enumerate(_BY_LETTER.split(text)):
+            ids += (
+                [self.pieces.piece_to_id(letter) for letter in part] if at % 2 else map(int, self.pieces.encode(part))
+            )
+        return ids
+
     def drill(self, rng: Random) -> tuple[list[int], list[bool]]:
         """Pieces at random to be copied, or words made of such to be copied or reversed, as `chat` has it."""
         style, count = rng.random(), rng.choice((3, 4, 6, 8, 12, 20))
-        if style < 0.5:
+        if style < 0.25:
+            return self._letters(rng)
+        if style < 0.65:
             drawn = rng.sample(self._plain, 3 * count)
             # Now and then a piece comes again, so that the one before it alone does not tell what follows.
             asked = said = [[rng.choice((piece, piece, piece, piece, drawn[0]))] for piece in drawn]
         else:
             made = [[rng.choice(self._begin), *rng.choices(self._plain, k=rng.randint(0, 3))] for _ in range(count)]
             comma = [self.pieces.piece_to_id(",")] if rng.random() < 0.7 else []
-            asked, said = ([[*item, *comma] for item in items] for items in (made, made[:: -1 if style > 0.75 else 1]))
-        way = "Reverse: " if style > 0.75 else "Repeat: "
+            asked, said = ([[*item, *comma] for item in items] for items in (made, made[:: -1 if style > 0.8 else 1]))
+        way = "Reverse: " if style > 0.8 else "Repeat: "
         reply = [*chain.from_iterable(said), self.end_id]
         ask = [*self.pieces.encode(way.rstrip()), *chain.from_iterable(asked), self.end_id]
         ids = [BOS_ID, self._roles["user"], *ask, self._roles["assistant"], *reply]
         return ids, [False] * (len(ids) - len(reply)) + [True] * len(reply)
 
+    def _letters(self, rng: Random) -> tuple[list[int], list[bool]]:
+        """Words of one piece, or of two, to be spelled, or to be written in the other case."""
+        spelling, some = rng.random() < 0.6, []
+        for _ in range(rng.randint(2, 9)):
+            some.append([rng.choice(self._lettered), *([rng.choice(self._within)] if rng.random() < 0.4 else [])])
+        texts = [self.pieces.decode(one).strip() for one in some]
+        asked = "Spell:" if spelling else "Upper case:" if rng.random() < 0.5 else "Lower case:"
+        told = ["-".join(text) if spelling else text.upper() if asked[0] == "U" else text.lower() for text in texts]
+        if asked[0] == "L":
+            some = [list(map(int, self.pieces.encode(" " + text.upper()))) for text in texts]
+        reply = [*self.written("Here you go: " + (", " if spelling else " ").join(told)), self.end_id]
+        ask = [*map(int, self.pieces.encode(asked)), *chain.from_iterable(some), self.end_id]
+        ids = [BOS_ID, self._roles["user"], *ask, self._roles["assistant"], *reply]
+        return ids, [False] * (len(ids) - len(reply)) + [True] * len(reply)
+
     def prompt(self, messages: list[Message]) -> list[int]:
         """The conversation's ids, the assistant's turn opened."""
-        return [*self.chat(messages)[0], self._roles["assistant"]]
+        return [*self.chat(messages, taught=False)[0], self._roles["assistant"]]

@@ -109,17 +109,15 @@ def _shaped(draw: Draw) -> list[Exchange]:
 
 
 def _kept(draw: Draw) -> list[Exchange]:
-    """Those words of a list that are asked for: by a letter, without one of them or with one more, by their places."""
+    """Those words of a list that are asked for: without one of them or with one more, by their places."""
     items = any_items(draw, 3, 8)
     new, gone, count, at = word(draw), draw.any(items), draw.whole(2, len(items) - 1), draw.whole(0, len(items) - 2)
     done: dict[str, tuple[object, list[str]]] = {
-        "starting": (gone[0], [item for item in items if item[0].lower() == gone[0].lower()]),
-        "ending": (gone[-1], [item for item in items if item[-1].lower() == gone[-1].lower()]),
         "without": (gone, [item for item in items if item != gone]), "more": (new, [*items, new]),
         "firsts": ("", items[:count]), "lasts": ("", items[-count:]), "every_second": ("", items[1::2]),
         "after": ("", [items[at + 1]]),
     }  # fmt: skip
-    way = draw.any((*done, "starting"))
+    way = draw.any(tuple(done))
     told, kept = done[way]
     return _asked(draw, way, ", ".join(kept), x=typed(draw, items), y=told, z=items[at], k=count)
 

@@ -18,6 +18,7 @@ _WORDING = read_wording("stories")
 _HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES = (
     tuple(_WORDING[name][0].split(" / ")) for name in ("heroes", "sites", "finds", "themes", "adjectives")
 )
+_TITLES = ("Sir", "Captain", "Mr.", "Mrs.", "Princess", "King", "Little", "Old", "Doctor", "Uncle", "Lady", "Brave")
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
 
@@ -126,9 +127,40 @@ def _theme(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     return draw.ask(_WORDING["asks_theme"], t=theme), plot, well_formed(theme)
 
 
+def _more(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
+    """A hero somewhere, two of a kind, something lost, a beginning to go on from, somebody to tell it to."""
+    (kind, name), friend = hero, draw.name()
+    way = draw.any(("place", "place", "lost", "both", "go_on", "begun", "told", "more", "more", "more"))
+    if draw.chance(0.12):
+        name = f"{draw.any(_TITLES)} {name}"
+    fields = {"x": words.article(kind), "k": kind, "n": name, "m": friend, "ks": _plural(kind)}
+    if way == "place":
+        thing = draw.any(words.WORDS) if draw.chance(0.5) else draw.any(_SITES)
+        where = draw.any((f"the {thing}", f"the old {thing}", words.article(thing), words.article(thing)))
+        place = f"{draw.any(('in', 'under', 'behind', 'near', 'on', 'beside', 'above'))} {where}"
+        ask = draw.ask(_WORDING["asks_place"], **fields, p=place)
+        return ask, _plot(draw, (kind, draw.name()), place=place), well_formed(kind, thing)
+    if way == "lost":
+        find = draw.any(_FINDS)
+        plot = _plot(draw, (kind, name), wish=(f"to find the lost {find}", "found it"))
+        return draw.ask(_WORDING["asks_lost"], **fields, f=find), plot, well_formed(kind, name, find)
+    if way == "both":
+        plot = _plot(draw, (kind, name), f"{kind} named {friend}")
+        return draw.ask(_WORDING["asks_both"], **fields), plot, well_formed(kind, name, friend)
+    return draw.ask(_WORDING[f"asks_{way}"], **fields), _plot(draw, (kind, name)), well_formed(kind)
+
+
+def _plural(kind: str) -> str:
+    if kind.endswith(("mouse", "goose")):
+        return kind.replace("mouse", "mice").replace("goose", "geese")
+    return kind + ("es" if kind.endswith(("x", "ch", "sh", "s")) else "s")
+
+
 def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """Draw a request for the story, and what the story has to be."""
     style, (kind, name) = draw.rng.random(), hero
+    if draw.chance(0.35):
+        return _more(draw, hero)
     if style < 0.34:
         return _two(draw, hero) if style < 0.25 else _theme(draw, hero)
     plot = _plot(draw, hero)

@@ -143,4 +143,4 @@ _WAYS = (*[_put] * 13, *[_numbers] * 4, _falling, _falling, _by_length, _by_leng
 
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
-    return draw.any(_WAYS if draw.held_out else (*_WAYS, *[_numbers] * 4))(draw)
+    return draw.any(_WAYS if draw.held_out else (*_WAYS, *[_numbers] * 9))(draw)

@@ -115,12 +115,12 @@ def _worked(drawn: list[int], signs: str) -> tuple[str, int] | None:
     return ". Then ".join(lines), so_far
 
 
-def _fields(draw: Draw, problem: Problem) -> dict[str, object]:
+def fields(draw: Draw, story: str) -> dict[str, object]:
     """The story's names and things; no thing that the story speaks of anyway."""
     name, other = draw.names(2)
-    pool = _FOOD if _EATEN.search(problem.story) else words.OBJECTS
-    things = [thing for thing in pool if one_of(thing) not in problem.story]
-    if "a {s}" in problem.story.lower():
+    pool = _FOOD if _EATEN.search(story) else words.OBJECTS
+    things = [thing for thing in pool if one_of(thing) not in story]
+    if "a {s}" in story.lower():
         things = [thing for thing in things if words.article(thing).startswith("a ")]
     thing, second = draw.rng.sample(things, 2)
     her = name in _WOMEN or (name not in words.NAMES[:100] and draw.chance(0.5))
@@ -155,17 +155,17 @@ def _problem(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, .
 
 def _compose(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, ...]) -> list[Exchange]:
     problem = _problem(draw, problems, varied)
-    fields = _fields(draw, problem)
+    given = fields(draw, problem.story)
     drawn = _numbers(draw, problem)
     in_words = draw.chance(0.06)
     shown = [spelled(drawn[at]) if in_words and drawn[at] < 13 else str(drawn[at]) for at in _told(problem)]
-    ask = draw.ask([problem.story], **fields, **dict(zip("abc", shown, strict=False)))
-    exchanges = [_exchange(problem, drawn, fields, ask)]
+    ask = draw.ask([problem.story], **given, **dict(zip("abc", shown, strict=False)))
+    exchanges = [_exchange(problem, drawn, given, ask)]
     turn = draw.rng.random()
     if turn < 0.2:
-        exchanges += _with_another(draw, problem, drawn, fields)
+        exchanges += _with_another(draw, problem, drawn, given)
     elif turn < 0.27 and problem.answer.startswith(("makes {o}", "leaves {o}")):
-        exchanges += _after_that(draw, problem, drawn, fields)
+        exchanges += _after_that(draw, problem, drawn, given)
     return exchanges
 
 
