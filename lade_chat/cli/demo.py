@@ -74,6 +74,8 @@ def demo(
     if recorder is not None and record is not None and not app.return_code:
         write_film(record, recorder.film)
         sys.stdout.write(f"{record}  {record.stat().st_size / 1000:.0f} kB, {recorder.film.seconds:.0f} s\n")
+    if recorder is None and not app.return_code:
+        sys.stdout.write("lade-chat opens the chat; lade-chat explain shows how it works.\n")
     raise typer.Exit(app.return_code or 0)
 
 

@@ -72,6 +72,16 @@ async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matter
     assert walks_seen == ["1 of 3", "2 of 3", "3 of 3"]
 
 
+async def test_a_second_ctrl_c_quits(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lade_chat.tui.app.interrupts.INTERRUPT_SECONDS", 3600.0)
+    async with explaining(engine) as (app, pilot):
+        await pilot.press("ctrl+c")
+        await pilot.pause()
+        assert app.is_running
+        await pilot.press("ctrl+c")
+        await wait_until(pilot, lambda: not app.is_running)
+
+
 async def test_what_settles_is_what_the_model_chose(engine: ScriptedEngine) -> None:
     async with explaining(engine) as (_, pilot):
         told = await pages(pilot)

@@ -175,7 +175,7 @@ async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit
 
 
 async def test_ctrl_c_twice_quits(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.tui.app.application.INTERRUPT_SECONDS", 3600.0)
+    monkeypatch.setattr("lade_chat.tui.app.interrupts.INTERRUPT_SECONDS", 3600.0)
     async with opened(engine) as (app, pilot):
         await pilot.press("ctrl+c", "ctrl+c")
         await wait_until(pilot, lambda: app._exit)

@@ -120,7 +120,10 @@ async def test_typing_searches_all_pages(engine: ScriptedEngine) -> None:
         assert len(app.screen.query_one("PageList").options) == len(NAMES)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("term", "heading"), [("verified", "Lookahead decoding"), ("tok/s", "Colours and metrics")])
+@pytest.mark.parametrize(
+    ("term", "heading"),
+    [("verified", "Lookahead decoding"), ("trajectory", "Lookahead decoding"), ("tok/s", "Colours and metrics")],
+)
 async def test_a_term_is_found_where_it_is_defined(engine: ScriptedEngine, term: str, heading: str) -> None:
     async with opened(engine) as (app, pilot):
         await pilot.press("f1", *term)

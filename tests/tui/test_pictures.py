@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -41,8 +42,11 @@ async def test_a_race_is_kept_with_both_texts_and_what_came_of_it(
         await raced(app, pilot, engine)
         await pilot.press("ctrl+b", "s")
         await sees(pilot, "race-write-a-function.html", ".gif or .cast, in motion")
-        await pilot.press("enter")
+        await pilot.press(*"econd", "enter")  # by someone who believes to be in the chat
+        await sees(pilot, "The file name must end in")
+        await pilot.press("escape", "s", "enter")
         await wait_until(pilot, lambda: Path("race-write-a-function.html").exists())
+        assert os.listdir() == ["race-write-a-function.html"]
         page = Path("race-write-a-function.html").read_text(encoding="utf-8")
         text = re.sub(r"<[^>]+>", "", page)
         assert text.count(text_of(FUNCTION)) == 2

@@ -52,7 +52,7 @@ async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engi
         assert asked.paused
         assert engine.sent_of(Inspect) == [Inspect(True), Inspect(False), Inspect(True)]
         engine.tell(ReplyStarted(23), Prefilling(20, 23))
-        await sees(pilot, "paused: F9 goes on, F10 takes one step, ] slow motion", "f9 Resume")
+        await sees(pilot, "paused: F9 goes on, F10 takes one step, ] goes on slowly", "f9 Resume")
         await pilot.press("[")
         await sees(pilot, "The reply is paused: ] has it go on slowly.")
         await pilot.press("f10")

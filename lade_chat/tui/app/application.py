@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -30,6 +29,7 @@ from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, values_in_force
 from lade_chat.tui.app.engine_link import Engine
+from lade_chat.tui.app.interrupts import Interrupts
 from lade_chat.tui.chat.commands import SYSTEM_WORDS, palette_lines
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.control.view import Phase
@@ -40,9 +40,6 @@ from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for,
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import THEMES, problem_of
 from lade_chat.tui.widgets.dialog import Palette
-
-INTERRUPT_SECONDS = 2.0
-"""Within so long a second Ctrl+C quits."""
 
 
 class ChatApp(Colouring):
@@ -78,7 +75,7 @@ class ChatApp(Colouring):
     ) -> None:
         super().__init__()
         self.engine = engine
-        self._interrupted = -INTERRUPT_SECONDS
+        self._interrupts = Interrupts()
         self.ending = threading.Event()
         """Set when the application has been asked to end."""
         self.preferences = preferences
@@ -225,11 +222,12 @@ class ChatApp(Colouring):
 
     def action_help_quit(self) -> None:
         """Quit on the second Ctrl+C in a row, where there is nothing to copy; the first says so."""
-        before, self._interrupted = self._interrupted, time.monotonic()
-        if self._interrupted - before < INTERRUPT_SECONDS:
+        if self._interrupts.again():
             self.call_later(self.action_quit)
-        else:
+        elif self.screen is self.chat_screen:
             self.chat_screen.ui.hint(self.key_names.put_into("Ctrl+C again quits · {stop} stops a reply"))
+        else:
+            self.notify("Ctrl+C again quits")
 
     def action_help(self) -> None:
         self.chat_screen.action_help()
@@ -238,7 +236,12 @@ class ChatApp(Colouring):
         self.chat_screen.actions.explain()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        yield from (each for each in super().get_system_commands(screen) if each.title not in ("Keys", "Maximize"))
+        for each in super().get_system_commands(screen):
+            if each.title == "Quit":
+                about = self.key_names.put_into("At once; what was said is kept ({quit})")
+                yield SystemCommand("Quit", about, self.action_quit)
+            elif each.title not in ("Keys", "Maximize"):
+                yield each
         if screen is not self.chat_screen:
             return
         stop = ("Stop the reply", "What was said is kept ({stop})", self.chat_screen.action_stop)

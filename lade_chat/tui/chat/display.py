@@ -28,7 +28,7 @@ from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.status_bar import StatusBar
 
 PAUSED = (
-    "paused: {pause} goes on, {step_once} takes one step, {faster} slow motion",
+    "paused: {pause} goes on, {step_once} takes one step, {faster} goes on slowly",
     "paused: {pause} goes on, {step_once} takes one step",
 )
 PACED = ("{slower} slower, {faster} faster, {pause} pauses", "{slower} slower, {faster} faster")

@@ -41,6 +41,12 @@ class Director:
         """True while the model has nothing to do."""
         return self.state.phase is Phase.READY
 
+    @property
+    def has_verified(self) -> bool:
+        """True if tokens of the last reply are tinted."""
+        last = self._app.chat_screen.chat.conversation.last_statistics
+        return last is not None and last.verified_tokens > 0
+
     def say(self, text: str) -> None:
         """Show a caption, also on screens that come up later."""
         self._text, self._hint = f"{text}{self._hint}", ""

@@ -40,11 +40,17 @@ async def _chat(do: Director) -> None:
     await do.wait(3)
     await do.ask(COUNT)
     await do.until_ready()
-    do.say("Tinted tokens were guessed, and then verified: they are what the model writes anyway.")
+    if do.has_verified:
+        do.say("Tinted tokens were guessed, and then verified: they are what the model writes anyway.")
+    else:
+        do.say("No token is tinted: on this machine, just now, guesses would take longer than they save.")
     await do.wait(4)
     await do.ask(AGAIN)
     await do.until_ready()
-    do.say("The more a text is like what was said before, the more of it is guessed.")
+    if do.has_verified:
+        do.say("The more a text is like what was said before, the more of it is guessed. Tinted: verified.")
+    else:
+        do.say("No token is tinted here: it guesses only where that saves time. Next it will, to show how.")
     await do.wait(5)
 
 

@@ -18,6 +18,7 @@ from lade_chat.protocol.events import EngineLost, Loaded, LoadFailed, Loading
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
 from lade_chat.settings.kinds import Value
 from lade_chat.tui.app.engine_link import Engine
+from lade_chat.tui.app.interrupts import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import THEMES
@@ -46,6 +47,7 @@ class ExplainApp(Colouring):
         self._engine, self._options, self._question = engine, model_options, question
         self._explanation: ExplainScreen | None = None
         self.trouble = ""
+        self._interrupts = Interrupts()
         for each in THEMES:
             self.register_theme(each)
         if theme in self.available_themes:
@@ -86,6 +88,13 @@ class ExplainApp(Colouring):
     def _fail(self, message: str) -> None:
         self.trouble = message
         self.exit()
+
+    def action_help_quit(self) -> None:
+        """Quit on the second Ctrl+C in a row; the first says so."""
+        if self._interrupts.again():
+            self.exit()
+        else:
+            self.notify("Ctrl+C again quits · Esc leaves")
 
     def keep(self, values: Mapping[str, Value | None]) -> bool:
         """Nothing is changed here that would have to be kept."""

@@ -73,6 +73,7 @@ def _page(name: str, keys: KeyNames, lists: dict[str, str]) -> ManualPage:
     text = (_FOLDER / f"{name}.md").read_text(encoding="utf-8")
     for place, listed in lists.items():
         text = text.replace(place, listed)
+    text = re.sub(r"\n{3,}", "\n\n", text)  # where no model is loaded
     return ManualPage(name, _TERM.sub(r"| **\1** |", keys.put_into(text)))
 
 
