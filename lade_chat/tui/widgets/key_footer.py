@@ -43,7 +43,7 @@ class KeyFooter(Footer):
                     binding.key, display, about, binding.action, disabled=not enabled, tooltip=tooltip
                 )
         self.styles.grid_size_columns = len(shown)
-        room = self.size.width
+        room = self.size.width or self.app.size.width  # before it is laid out
         for key in shown.values():
             room -= cell_len(key.key_display) + cell_len(key.description) + _BLANKS
             if room >= 0:
