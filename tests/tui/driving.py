@@ -76,7 +76,7 @@ async def opened(
 async def driven(
     app: ChatApp, size: tuple[int, int], model: ModelInfo | None, engine: ScriptedEngine
 ) -> AsyncIterator[Pilot[None]]:
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=True) as pilot:
         app.chat_screen.prompt.cursor_blink = False
         await wait_until(pilot, lambda: engine.sent and not app.chat_screen.store_worker.busy)
         if model is not None:

@@ -68,12 +68,10 @@ def answering(*, loading: bool) -> ScriptedEngine:
 def _harmless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written elsewhere, nobody's editor or model is looked for, and nothing ends the chat."""
 
-    async def stays(_app: App[None]) -> None: ...
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("VISUAL", "true")
     monkeypatch.setenv("HF_HOME", str(tmp_path))
-    monkeypatch.setattr(ChatApp, "action_quit", stays)
+    monkeypatch.setattr(ChatApp, "exit", lambda *_args, **_named: None)
     monkeypatch.setattr(App, "deliver_screenshot", lambda *_args, **_named: None)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -10,6 +11,7 @@ from textual.events import Paste
 
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import SetLookahead
+from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
@@ -164,13 +166,22 @@ async def test_the_debug_panel_shows_the_last_reply_at_once(engine: ScriptedEngi
 
 async def test_ctrl_c_copies_a_selection_and_otherwise_says_how_to_stop_and_quit(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
-        app.chat_screen.prompt.put("two words")
+        prompt = app.chat_screen.prompt
         await pilot.press("ctrl+c")
         assert status(app).startswith("Ctrl+C again quits · Esc stops a reply  │  ready")
         assert not app.screen.query("Toast")
-        app.chat_screen.prompt.select_all()
+        await pilot.press("a")
+        assert status(app).startswith("ready")
+        prompt.put("two words")
+        prompt.select_all()
         await pilot.press("ctrl+c")
         assert app.clipboard == "two words"
+        prompt.move_cursor((0, 0))
+        await pilot.press("ctrl+c")
+        assert prompt.text == ""
+        assert "quits" not in status(app)
+        await pilot.press("up")
+        assert prompt.text == "two words"
         assert app.is_running
 
 
@@ -180,6 +191,22 @@ async def test_ctrl_c_twice_quits(engine: ScriptedEngine, monkeypatch: pytest.Mo
         await pilot.press("ctrl+c", "ctrl+c")
         await wait_until(pilot, lambda: app._exit)
         assert engine.closed
+
+
+@pytest.mark.parametrize("key", ["ctrl+q", "ctrl+c"])
+async def test_what_is_not_saved_is_lost_only_by_a_second_press(
+    engine: ScriptedEngine, tmp_path: Path, key: str
+) -> None:
+    (tmp_path / "taken").write_text("a file")
+    async with opened(engine, store=Store(tmp_path / "taken" / "data")) as (app, pilot):
+        await say(app, pilot, "Hello")
+        await sees(pilot, "Conversations cannot be saved")
+        await pilot.press(key)
+        name = "Ctrl+Q" if key == "ctrl+q" else "Ctrl+C"
+        await sees(pilot, f"{name} again quits, and loses")
+        assert not engine.closed
+        await pilot.press(key)
+        await wait_until(pilot, lambda: engine.closed)
 
 
 async def test_words_are_edited_as_in_a_shell(engine: ScriptedEngine) -> None:

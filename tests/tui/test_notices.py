@@ -54,6 +54,8 @@ async def test_a_hint_stands_beside_the_state_and_not_in_its_place(engine: Scrip
         await pilot.resize_terminal(50, 24)
         await wait_until(pilot, lambda: "tok/s" not in status(app))
         assert status(app) == "The model is still answering. Esc stops it."
+        await say(app, pilot, "/forget")
+        await sees(pilot, "Forgotten: replies are guessed from this", "again.")
 
 
 async def test_that_the_engine_is_gone_is_told_until_it_is_started_again(engine: ScriptedEngine) -> None:

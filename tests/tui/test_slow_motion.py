@@ -78,8 +78,12 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         await say(app, pilot, "Write a function.")
         engine.tell(*streamed(FUNCTION[:4]))
         await sees(pilot, "a list")
-        await pilot.press("[")
-        assert engine.sent[-3:] == [Inspect(True), Pause(), StepOnce()]
+        await pilot.press(*"[]")  # at full speed they are characters
+        assert app.chat_screen.prompt.text == "[]"
+        await pilot.press("ctrl+u", "f9")
+        assert engine.sent[-2:] == [Inspect(True), Pause()]
+        await pilot.press(*"]]]]")
+        assert engine.sent[-1] == StepOnce()
         await sees(pilot, "8 steps a second: [ slower, ] faster")
         await pilot.press(*"[[[[[")
         await sees(pilot, "1 step a second")
@@ -97,8 +101,8 @@ async def test_the_pace_goes_from_a_step_a_second_to_full_speed(engine: Scripted
         assert engine.sent[-2:] == [Inspect(False), Resume()]
         await sees_no(pilot, "candidates", "steps a second")
         assert reply_text(app).endswith("result = 0")
-        await pilot.press(*"]a[")  # full speed is the fastest; in a message they are characters
-        assert app.chat_screen.prompt.text == "a["
+        await pilot.press(*"]a[")
+        assert app.chat_screen.prompt.text == "]a["
         assert engine.sent[-1] == Resume()
         engine.tell(finished(FUNCTION[:8]))
         await wait_until(pilot, lambda: "ready" in status(app))

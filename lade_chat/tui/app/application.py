@@ -11,10 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from rich.console import RenderableType
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 from textual.driver import Driver
+from textual.events import Event, Key
 from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 
@@ -29,7 +31,7 @@ from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, values_in_force
 from lade_chat.tui.app.engine_link import Engine
-from lade_chat.tui.app.interrupts import Interrupts
+from lade_chat.tui.app.interrupts import INTERRUPT_SECONDS, Interrupts
 from lade_chat.tui.chat.commands import SYSTEM_WORDS, palette_lines
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.control.view import Phase
@@ -40,6 +42,9 @@ from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for,
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import THEMES, problem_of
 from lade_chat.tui.widgets.dialog import Palette
+
+UNSAVED_SECONDS = 10.0
+"""Within so long the same key again quits although not everything is saved."""
 
 
 class ChatApp(Colouring):
@@ -126,12 +131,43 @@ class ChatApp(Colouring):
         self.push_screen(Palette(providers=[ThemeProvider], placeholder="Search for themes…"))
 
     async def action_quit(self) -> None:
-        """Quit at once, even while the engine is busy."""
-        self._end(0)
+        """Quit at once, even while the engine is busy; at the second press where something is not saved."""
+        self._quit(self.key_names.first("quit"))
+
+    def action_help_quit(self) -> None:
+        """Clear the draft; without one quit, on the second Ctrl+C in a row. The editor copies what is selected."""
+        if self.screen is not self.chat_screen or not self.chat_screen.prompt.drop_draft():
+            self._quit("Ctrl+C", warned=False)
+
+    def _quit(self, key: str, *, warned: bool = True) -> None:
+        """Quit; ``warned`` False, or where something is not saved, only if ``key`` has just said so."""
+        worker = self.chat_screen.store_worker
+        trouble = worker.trouble if worker.store.unsaved else ""
+        again = self._interrupts.again(key, UNSAVED_SECONDS if trouble else None)
+        if again or (warned and not trouble):
+            self._end(0)
+        elif trouble:
+            text = f"{key} again quits, and loses what is not saved. {trouble}"
+            self.notify(text, severity="warning", timeout=UNSAVED_SECONDS, markup=False)
+        elif self.screen is self.chat_screen:
+            text = self.key_names.put_into(f"{key} again quits · {{stop}} stops a reply")
+            self.chat_screen.status.hint(text, self._interrupts.is_counting, INTERRUPT_SECONDS)
+        else:
+            self.notify(f"{key} again quits", timeout=INTERRUPT_SECONDS)
+
+    async def hand_out(self, event: Event) -> None:
+        if isinstance(event, Key) and event.key != "ctrl+c" and self._interrupts.is_counting():
+            self._interrupts.forget()
+            self.chat_screen.status.review()
+        await super().hand_out(event)
 
     def _end(self, code: int) -> None:
-        self._close()
         self.exit(return_code=code)
+
+    def exit(self, result: None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """End at once, on whatever grounds."""
+        self._close()
+        super().exit(result, return_code, message)
 
     def _close(self) -> None:
         """End the engine and save everything; idempotent."""
@@ -219,15 +255,6 @@ class ChatApp(Colouring):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "settings" or self.screen is self.chat_screen
-
-    def action_help_quit(self) -> None:
-        """Quit on the second Ctrl+C in a row, where there is nothing to copy; the first says so."""
-        if self._interrupts.again():
-            self.call_later(self.action_quit)
-        elif self.screen is self.chat_screen:
-            self.chat_screen.ui.hint(self.key_names.put_into("Ctrl+C again quits · {stop} stops a reply"))
-        else:
-            self.notify("Ctrl+C again quits")
 
     def action_help(self) -> None:
         self.chat_screen.action_help()

@@ -6,15 +6,24 @@ import time
 
 INTERRUPT_SECONDS = 2.0
 """Within so long a second Ctrl+C quits."""
+CTRL_C = "Ctrl+C"
 
 
 class Interrupts:
-    """Remembers the time of the last Ctrl+C."""
+    """Remembers the key that was last pressed to quit, and when."""
 
     def __init__(self) -> None:
-        self._last = -INTERRUPT_SECONDS
+        self._key, self._last = "", 0.0
 
-    def again(self) -> bool:
-        """Count a Ctrl+C; True if it is the second in a row."""
-        before, self._last = self._last, time.monotonic()
-        return self._last - before < INTERRUPT_SECONDS
+    def again(self, key: str = CTRL_C, seconds: float | None = None) -> bool:
+        """Count a press; True if it is the key's second in a row, within ``seconds`` if they are given."""
+        before, self._key, self._last = (self._key, self._last), key, time.monotonic()
+        return before[0] == key and self._last - before[1] < (INTERRUPT_SECONDS if seconds is None else seconds)
+
+    def is_counting(self) -> bool:
+        """Tell whether Ctrl+C was the last key pressed."""
+        return self._key == CTRL_C
+
+    def forget(self) -> None:
+        """Another key was pressed: the next Ctrl+C is the first."""
+        self._key = ""

@@ -101,7 +101,7 @@ class ChatDisplay:
             self._ui.screen.query_one(HeaderBar).show_options(state.options)
         if state.sampling != before.sampling:
             self._ui.screen.query_one(HeaderBar).show_sampling(state.sampling)
-        if (state.phase, state.paused) != (before.phase, before.paused):
+        if (state.phase, state.paused, state.is_slow) != (before.phase, before.paused, before.is_slow):
             self._ui.screen.refresh_bindings()
         if state.conversation != before.conversation:
             self._ui.side_bar.look()

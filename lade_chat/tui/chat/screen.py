@@ -274,7 +274,7 @@ class ChatScreen(Screen[None]):
 
     def _is_pace_key(self, key: str) -> bool:
         keys = self.ui.key_names.keys
-        return self.chat.phase is Phase.REPLYING and key in f"{keys['slower']},{keys['faster']}".split(",")
+        return self.chat.state.has_pace and key in f"{keys['slower']},{keys['faster']}".split(",")
 
     def action_toggle_view(self) -> None:
         self.actions.toggle_view()
@@ -293,7 +293,7 @@ class ChatScreen(Screen[None]):
         self.query_one(KeyFooter).visible = True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer Restart only when the engine is lost, and another pace only during a reply."""
+        """Offer Restart only when the engine is lost, and another pace only during a slow reply."""
         if action in ("slower", "faster"):
-            return self.chat.phase is Phase.REPLYING
+            return self.chat.state.has_pace
         return self.chat.phase is Phase.LOST if action == "restart" else True

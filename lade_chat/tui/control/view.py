@@ -75,6 +75,11 @@ class ChatState:
         return self.paused or self.pace is not None
 
     @property
+    def has_pace(self) -> bool:
+        """True during a slow reply; at full speed the keys that change the pace type."""
+        return self.phase is Phase.REPLYING and self.is_slow
+
+    @property
     def is_running(self) -> bool:
         """True while there is something to stop."""
         return self.phase in (Phase.REPLYING, Phase.RACING, Phase.EXPLAINING)

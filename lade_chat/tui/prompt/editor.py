@@ -111,6 +111,15 @@ class Prompt(TextArea, inherit_bindings=False):
         self.editing = None
         self.put("")
 
+    def drop_draft(self) -> bool:
+        """Clear what is typed, which Up brings back; False if there is nothing."""
+        if not self.text:
+            return False
+        if self.text.strip():
+            self.remember(self.message)
+        self.clear_all()
+        return True
+
     def remember(self, text: str) -> None:
         """Add a message to the history."""
         if not self._history or self._history[-1] != text:

@@ -34,7 +34,7 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         app = app_of(self)
         self._output = Output(
-            _terminal().fileno(), lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit)
+            _terminal().fileno(), lambda: app.call_later(app.refresh), lambda: app.call_later(app.exit)
         )
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
@@ -77,7 +77,7 @@ class TerminalDriver(LinuxDriver):
                     if not (data := self._read()):
                         # The terminal is gone, and reading on would only spin.
                         app = app_of(self)
-                        app.call_later(app.action_quit)
+                        app.call_later(app.exit)
                         return
                     if typed_ahead and b"\x1b" not in data:  # a paste keeps its line feeds
                         # A terminal that lines are still read from makes a line feed of Enter.

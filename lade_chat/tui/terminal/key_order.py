@@ -137,10 +137,14 @@ class OrderedApp(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.key_order = KeyOrder(self, super().on_event)
+        self.key_order = KeyOrder(self, self.hand_out)
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.key_order.begin)
+
+    async def hand_out(self, event: Event) -> None:
+        """Give a key or paste, whose turn it is, to whoever is to handle it."""
+        await super().on_event(event)
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, Key | Paste) and not self.screen_stack:

@@ -18,7 +18,7 @@ class TabDriver(WebDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._output = Output(self.fileno, lambda: app.call_later(app.refresh), lambda: app.call_later(app.action_quit))
+        self._output = Output(self.fileno, lambda: app.call_later(app.refresh), lambda: app.call_later(app.exit))
         # Also what tells the server of things other than pictures goes this way.
         write_through(self, self._output.write)
 
@@ -34,4 +34,4 @@ class TabDriver(WebDriver):
     def run_input_thread(self) -> None:
         super().run_input_thread()
         if not self.exit_event.is_set():  # nobody will ever say anything more
-            app_of(self).call_later(app_of(self).action_quit)
+            app_of(self).call_later(app_of(self).exit)

@@ -18,16 +18,19 @@ from lade_chat.tui.widgets.metric_lines import ExplainedLine
 HINT_SECONDS = 4.0
 BESIDE = "  │  "
 """Between a hint and the state."""
+MAX_ROWS = 5
+"""Of a hint that takes more than one."""
 
 
 class StatusBar(ExplainedLine):
-    """Exactly one line, whatever the width."""
+    """Exactly one line, whatever the width; more only for a hint that does not fit."""
 
     def __init__(self) -> None:
         super().__init__()
         self._share: float | None = None
         self._hint = ""
         self._holds: Callable[[], bool] = lambda: True
+        self._rows = 1
         self._timer: Timer | None = None
 
     def show(self, parts: Sequence[Part]) -> None:
@@ -44,12 +47,13 @@ class StatusBar(ExplainedLine):
     def show_reading(self, done: int, total: int) -> None:
         self._set([Part(0, (PREFILL,))], done / total if total else None)
 
-    def hint(self, text: str, holds: Callable[[], bool] = lambda: True) -> None:
-        """Show ``text`` for a few seconds, and no longer than it ``holds``; the state beside it if there is room."""
+    def hint(self, text: str, holds: Callable[[], bool] = lambda: True, seconds: float = HINT_SECONDS) -> None:
+        """Show ``text`` for some seconds a row, and no longer than it ``holds``; beside it the state, given room."""
         self._hint, self._holds = text, holds
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(HINT_SECONDS, self._end_hint)
+        self._fit_hint()
+        self._timer = self.set_timer(seconds * self._rows, self._end_hint)
         self.refresh()
 
     @property
@@ -61,6 +65,8 @@ class StatusBar(ExplainedLine):
         width = self.size.width
         if not self._hint or not self._holds():
             return self._state(width)
+        if self._rows > 1:
+            return Content.styled(self._hint, "$text-warning")
         hint = Content.styled(fit([Part(0, (self._hint,))], width), "$text-warning")
         room = width - hint.cell_length - cell_len(BESIDE)
         if not self.parts or room < cell_len(min(self.parts, key=lambda part: part.rank).forms[-1]):
@@ -81,11 +87,23 @@ class StatusBar(ExplainedLine):
         """Draw anew: the state is another, or something that a hint is about."""
         if not self._holds():
             self._hint = ""
+            self._fit_hint()
         self.refresh()
+
+    def on_resize(self) -> None:
+        self._fit_hint()
 
     def _end_hint(self) -> None:
         self._hint = ""
+        self._fit_hint()
         self.refresh()
+
+    def _fit_hint(self) -> None:
+        """Take as many rows as the hint needs."""
+        rows = len(Content(self._hint).wrap(self.size.width)) if self._hint and self.size.width else 1
+        if rows != self._rows:
+            self._rows = rows
+            self.styles.height = min(rows, MAX_ROWS)
 
 
 def bar(share: float, width: int) -> list[tuple[str, str]]:
