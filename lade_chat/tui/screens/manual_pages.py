@@ -56,6 +56,7 @@ def manual_pages(
     lists = {
         "{commands}": _table([(f"/{each.name} {each.takes}".strip(), each.does) for each in commands]),
         "{actions}": _table([(action, keys.first(action)) for action in keys.keys]),
+        "{other_keys}": ", ".join(f"{other} is {first}" for first, *others in keys.all() for other in others),
         "{origins}": _table([*ORIGINS.items()]),
         "{metrics}": _table([*METRIC_HELP.items()]),
         "{model}": f"{model.name} runs on {model.device} in {model.dtype}." if model is not None else "",

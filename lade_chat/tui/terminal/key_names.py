@@ -39,6 +39,10 @@ class KeyNames:
         """Return the action's main key. Raises KeyError."""
         return displayed(self.keys[action].split(",")[0])
 
+    def all(self) -> list[list[str]]:
+        """Return every action's keys, the main one first."""
+        return [list(map(displayed, keys.split(","))) for keys in self.keys.values()]
+
     def put_into(self, text: str) -> str:
         """Replace ``{help}`` by F1. Raises KeyError."""
         return _PLACE.sub(lambda found: self.first(found[1]), text)
