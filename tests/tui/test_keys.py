@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 
 from lade_chat.protocol.commands import Load, Reply
 from lade_chat.protocol.control import SetLookahead
@@ -15,7 +15,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.screens.model import ModelScreen
-from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
+from tests.tui.driving import burst, opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 
@@ -224,6 +224,13 @@ async def test_words_are_edited_as_in_a_shell(engine: ScriptedEngine) -> None:
             prompt.put("one two three")
             await pilot.press(*keys)
             assert prompt.text == left, keys
+        prompt.put("one two three")
+        await pilot.press("ctrl+w", "ctrl+w", "ctrl+a", "ctrl+y", "alt+enter")
+        assert prompt.text == "two three\none "
+        burst(app, "home")
+        for letter in "dx":  # as most terminals report Alt and a letter
+            app.post_message(Key(f"alt+{letter}", letter))
+        await wait_until(pilot, lambda: prompt.text == "two three\n ")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

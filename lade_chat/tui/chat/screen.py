@@ -157,7 +157,8 @@ class ChatScreen(Screen[None]):
 
     def on_key(self, event: Key) -> None:
         """Type into the prompt, whichever widget that knows nothing of the key has the focus."""
-        if event.is_printable and event.character and self.focused is not self.prompt:
+        types = event.is_printable and event.character and not event.key.startswith("alt+")
+        if types and event.character and self.focused is not self.prompt:
             self.prompt.focus().insert(event.character)
 
     def on_prompt_folded(self) -> None:

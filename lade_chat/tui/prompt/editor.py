@@ -1,21 +1,18 @@
-"""The prompt: Enter sends, Shift+Enter and Ctrl+J break the line, Up and Down recall."""
+"""The prompt: Enter sends, Shift+Enter, Alt+Enter and Ctrl+J break the line, Up and Down recall."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
-from textual.binding import Binding, BindingType
 from textual.events import Key, Paste
 from textual.message import Message
 from textual.reactive import var
-from textual.widgets import TextArea
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.prompt.completion import CompletableCommand, completions, is_command
 from lade_chat.tui.prompt.completion_list import CompletionList
+from lade_chat.tui.prompt.shell_area import ShellArea
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.colouring import show_legend
 
@@ -26,25 +23,11 @@ MAX_PASTED_LINES = 10
 PLACEHOLDER = "Say something. Enter sends, Ctrl+J breaks the line"
 
 
-class Prompt(TextArea, inherit_bindings=False):
+class Prompt(ShellArea):
     """Grows to eight lines, or a third of the screen.
 
     The history is recalled from an empty prompt, until the text is edited.
     """
-
-    # Ctrl+D and F6 are the screen's keys: without the editor's own bindings the footer shows them in its order.
-    BINDINGS: ClassVar[list[BindingType]] = [
-        replace(binding, key=binding.key.removesuffix(",ctrl+d").removeprefix("ctrl+w,"))
-        for binding in TextArea.BINDINGS
-        if isinstance(binding, Binding) and binding.key != "f6"
-    ]
-    # Beside Ctrl+A, E, U and K, which the editor has, words as readline goes through them.
-    BINDINGS += [
-        Binding("ctrl+w", "delete_to_blank", show=False),
-        Binding("alt+left,alt+b", "cursor_word_left", show=False),
-        Binding("alt+right,alt+f", "cursor_word_right", show=False),
-        Binding("alt+d", "delete_word_right", show=False),
-    ]
 
     editing: var[int | None] = var[int | None](None)
     """The turn whose question is being edited."""
@@ -184,7 +167,7 @@ class Prompt(TextArea, inherit_bindings=False):
             event.stop()
             event.prevent_default()
             self.post_message(self.Submitted(self.message))
-        elif event.key in ("shift+enter", "ctrl+j"):
+        elif event.key in ("shift+enter", "alt+enter", "ctrl+j"):
             event.stop()
             event.prevent_default()
             self.insert("\n")
@@ -236,25 +219,15 @@ class Prompt(TextArea, inherit_bindings=False):
 
     def action_delete_left(self) -> None:
         """Delete a character; the whole marker of a folded paste."""
-        if not self._delete_marker():
+        if not self.delete_marker():
             super().action_delete_left()
 
     def action_delete_word_left(self) -> None:
         """Delete a word; the whole marker of a folded paste."""
-        if not self._delete_marker():
+        if not self.delete_marker():
             super().action_delete_word_left()
 
-    def action_delete_to_blank(self) -> None:
-        """Delete what stands between the last blank and the cursor, as Ctrl+W does in a shell."""
-        row, column = self.cursor_location
-        before = self.document.get_line(row)[:column]
-        word = re.search(r"\S*\s*$", before)
-        if not self.selection.is_empty or not before or word is None:
-            self.action_delete_word_left()
-        elif not self._delete_marker():
-            self.delete((row, word.start()), (row, column))
-
-    def _delete_marker(self) -> bool:
+    def delete_marker(self) -> bool:
         """Delete the marker of a folded paste before the cursor; False if there is none, or something is selected."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]

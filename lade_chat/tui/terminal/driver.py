@@ -15,6 +15,8 @@ from lade_chat.tui.terminal.paste_guard import PasteGuard
 from lade_chat.tui.terminal.textual_private import app_of, key_parser
 
 READ_SIZE = 4096
+ALT_ENTER = "\x1b[13;3u"
+"""As some terminals report it; the parser takes what the others send, Escape and Return, for Enter alone."""
 TICK_SECONDS = 0.1
 RESTLESS_TICKS = 10
 """Ticks after the last key before waiting without any: a lone Escape is told from a sequence by time."""
@@ -83,7 +85,7 @@ class TerminalDriver(LinuxDriver):
                         # A terminal that lines are still read from makes a line feed of Enter.
                         data = data.replace(b"\n", b"\r")
                     # The parser takes an empty text for the end of all input.
-                    if text := guard.clean(decoder.decode(data)):
+                    if text := guard.clean(decoder.decode(data)).replace("\x1b\r", ALT_ENTER):
                         for event in parser.feed(text):
                             self.process_message(event)
                 else:

@@ -1,0 +1,95 @@
+"""A text area whose words and lines are deleted and put back with the keys of a shell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+from textual.events import Key
+from textual.widgets import TextArea
+
+
+def _without_taken(keys: str) -> str:
+    """Leave Ctrl+D to the screen, Ctrl+W and Ctrl+Y to what a shell does with them."""
+    return keys.removesuffix(",ctrl+d").removeprefix("ctrl+w,").removeprefix("ctrl+y,")
+
+
+class ShellArea(TextArea, inherit_bindings=False):
+    """Ctrl+Y puts back what Ctrl+K, U, W or Alt+D deleted: all of it where they were pressed in a row."""
+
+    # Ctrl+D and F6 are the screen's keys: without the editor's own bindings the footer shows them in its order.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        replace(binding, key=_without_taken(binding.key))
+        for binding in TextArea.BINDINGS
+        if isinstance(binding, Binding) and binding.key != "f6"
+    ]
+    # Beside Ctrl+A, E, U and K, which the editor has, words as readline goes through them.
+    BINDINGS += [
+        Binding("ctrl+w", "delete_to_blank", show=False),
+        Binding("ctrl+y", "put_back", show=False),
+        Binding("ctrl+shift+z", "redo", show=False),
+        Binding("alt+left,alt+b", "cursor_word_left", show=False),
+        Binding("alt+right,alt+f", "cursor_word_right", show=False),
+        Binding("alt+d", "delete_word_right", show=False),
+    ]
+    _deleted = ""
+    _after_deletion: tuple[str, int] | None = None
+
+    def on_key(self, event: Key) -> None:
+        """Leave Alt and a letter to the bindings: terminals report the letter too, which is not typed."""
+        if event.key.startswith("alt+"):
+            event.prevent_default()
+
+    def action_delete_to_start_of_line(self) -> None:
+        self._delete(super().action_delete_to_start_of_line)
+
+    async def action_delete_to_end_of_line_or_delete_line(self) -> None:
+        before = self._place
+        await super().action_delete_to_end_of_line_or_delete_line()
+        self._keep_deleted(before)
+
+    def action_delete_word_right(self) -> None:
+        self._delete(super().action_delete_word_right)
+
+    def action_delete_to_blank(self) -> None:
+        """Delete what stands between the last blank and the cursor, as Ctrl+W does in a shell."""
+        self._delete(self._delete_to_blank)
+
+    def action_put_back(self) -> None:
+        """Insert what was deleted last."""
+        self.replace(self._deleted, *self.selection, maintain_selection_offset=False)
+
+    def delete_marker(self) -> bool:
+        """Delete what stands before the cursor for another text; False if nothing does."""
+        return False
+
+    def _delete_to_blank(self) -> None:
+        row, column = self.cursor_location
+        before = self.document.get_line(row)[:column]
+        word = re.search(r"\S*\s*$", before)
+        if not self.selection.is_empty or not before or word is None:
+            self.action_delete_word_left()
+        elif not self.delete_marker():
+            self.delete((row, word.start()), (row, column))
+
+    @property
+    def _place(self) -> tuple[str, int]:
+        """The text, and the index of its character at the cursor."""
+        row, column = self.cursor_location
+        return self.text, sum(len(self.document.get_line(each)) + 1 for each in range(row)) + column
+
+    def _delete(self, delete: Callable[[], None]) -> None:
+        before = self._place
+        delete()
+        self._keep_deleted(before)
+
+    def _keep_deleted(self, before: tuple[str, int]) -> None:
+        text, place = self._place
+        gone = before[0][place : place + len(before[0]) - len(text)]
+        if gone:
+            kept = self._deleted if before == self._after_deletion else ""
+            self._deleted = gone + kept if place < before[1] else kept + gone
+            self._after_deletion = text, place
