@@ -60,7 +60,7 @@ def test_a_path_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_without_pillow_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lade_chat.export.picture.find_spec", lambda _name: None)
-    with pytest.raises(LadeChatError, match=r"needs Pillow: pip install 'lade-chat\[pictures\]'"):
+    with pytest.raises(LadeChatError, match=r"needs Pillow: pip install Pillow"):
         check_picture(tmp_path / "reply.gif")
     check_picture(tmp_path / "reply.svg")
 
@@ -105,7 +105,7 @@ def test_ask_keeps_its_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str],
     assert run_ask(QUESTION, ModelOptions(), DecodingOptions(), as_json=as_json, exports=paths, engine=scripted()) == 0
     out = capsys.readouterr().out
     text = json.loads(out)["text"] if as_json else out
-    assert text == "".join(piece.text for piece in PIECES)
+    assert text == "".join(piece.text for piece in PIECES) + ("" if as_json else "\n")
     assert "Hello" in paths[0].read_text(encoding="utf-8")
     assert all(path.is_file() for path in paths)
 
