@@ -57,6 +57,7 @@ async def test_blocks_are_rendered_as_they_end(engine: ScriptedEngine) -> None:
         before = screen_text(app)
         engine.tell(finished(LISTED))
         await wait_until(pilot, lambda: "After it all." in rendered(app))
+        await sees(pilot, "tokens/step")
         after = screen_text(app)
         for text in ("1. one", "2. two", "y = 2", "After it all."):  # nothing jumps at the end
             line = [number for number, each in enumerate(before.splitlines()) if text in each]

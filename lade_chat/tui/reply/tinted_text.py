@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from textual.content import Content, Span
@@ -14,6 +15,9 @@ from lade_chat.tui.theme.tint import style_of
 from lade_chat.tui.widgets.stack import Stack
 
 CHUNK_TOKENS = 64
+LAST_LINE_TOKENS = 64
+"""Where a line begins is looked for so far back."""
+LIST_ITEM = re.compile(r"\s*([-*+]|\d+[.)])\s")
 
 
 class Chunk(Static):
@@ -72,6 +76,8 @@ class TintedText(Stack):
         self._chunks: list[Chunk] = []
         self._line = self._fence = ""
         self._covered = False
+        self._covered_tokens = 0
+        self._apart: Chunk | None = None
 
     def extend(self, tokens: Iterable[tuple[str, Origin]]) -> None:
         """Show more tokens."""
@@ -96,6 +102,8 @@ class TintedText(Stack):
                 self._add(chunk, rest, origin)
                 self._line += rest
         chunk.draw()
+        if self._covered_tokens:
+            self._stand_apart()
 
     def cover(self, count: int) -> None:
         """Hide the lines of the first ``count`` tokens, which a document shows."""
@@ -103,6 +111,22 @@ class TintedText(Stack):
             chunk.display = chunk.end is None or chunk.end > count
         self._covered = 0 < count >= len(self.tokens)
         self.display = not self._covered
+        self._covered_tokens = count
+        self._stand_apart()
+
+    def _stand_apart(self) -> None:
+        """Leave a row between a document and the lines below it, as it will between its blocks; none within a list."""
+        count = self._covered_tokens
+        below = next((chunk for chunk in self._chunks if chunk.display), None) if count else None
+        if below is not None:
+            above = "".join(text for text, _ in self.tokens[max(0, count - LAST_LINE_TOKENS) : count]).rstrip()
+            begun = "".join(text for text, _ in self.tokens[count : count + LAST_LINE_TOKENS])
+            if LIST_ITEM.match(begun) and LIST_ITEM.match(above.rpartition("\n")[2]):
+                below = None
+        if below is not self._apart:
+            for chunk in filter(None, (self._apart, below)):
+                chunk.set_class(chunk is below, "-below-document")
+            self._apart = below
 
     @property
     def end_column(self) -> int:
