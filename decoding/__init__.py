@@ -28,7 +28,7 @@ from decoding.drafting.tables import DraftTables
 from decoding.integrations.custom_generate import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
-from decoding.planning.cost_probe import measure_step_cost, step_cost, still_holds
+from decoding.planning.cost_probe import measure_step_cost, step_cost_of, still_holds
 from decoding.planning.step_cost import StepCost
 from decoding.quantization.int8 import quantize
 from decoding.runner import (
@@ -74,7 +74,7 @@ __all__ = [
     "plain_step_seconds",
     "prefill",
     "quantize",
-    "step_cost",
+    "step_cost_of",
     "still_holds",
     "trust_weights",
 ]

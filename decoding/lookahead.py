@@ -30,9 +30,10 @@ from decoding.decoder import Decoder, plain_step, plain_steps, plainly
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
-from decoding.planning.cost_probe import step_cost
+from decoding.planning.budgeted_plan import BudgetedPlan
+from decoding.planning.cost_probe import step_cost_of
 from decoding.planning.draft import Draft
-from decoding.planning.plan import BudgetedPlan, FixedPlan, Plan
+from decoding.planning.plan import FixedPlan, Plan
 from decoding.planning.step_cost import StepCost
 from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of
@@ -80,7 +81,7 @@ class LookaheadDecoder(Decoder):
     def _plan(self, session: Session, observe: Observe | None) -> Plan:
         if self.config.sizes is not None:
             return FixedPlan(session, self.config.sizes, observe)
-        return BudgetedPlan(session, self._cost or step_cost(self.model, compiled=session.compiled), observe)
+        return BudgetedPlan(session, self._cost or step_cost_of(self.model, compiled=session.compiled), observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         if not runner_of(self.model).support.supported:

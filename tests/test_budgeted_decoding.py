@@ -18,19 +18,19 @@ from decoding import (
     Session,
     Step,
     StepCost,
-    step_cost,
+    step_cost_of,
 )
 from decoding.drafting import context as context_module
 from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.tree import CandidateTree
+from decoding.planning import budgeted_plan
 from decoding.planning import ledger as ledger_module
-from decoding.planning import plan as plan_module
 from decoding.planning import window_size as window_choice_module
 from decoding.planning.budget import select
+from decoding.planning.budgeted_plan import MAX_DEPTH, MAX_TAILS
 from decoding.planning.ledger import IDLE_STEPS, MAX_REST_STEPS
-from decoding.planning.plan import MAX_DEPTH, MAX_TAILS
 from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve
 from decoding.planning.window_size import SIZES, TRIAL_STEPS
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
@@ -54,7 +54,7 @@ def watched(
         looks.append(expander)
         return select(expander, curve, max_depth, *caution)
 
-    monkeypatch.setattr(plan_module, "select", look)
+    monkeypatch.setattr(budgeted_plan, "select", look)
     for step in budgeted(model, seconds).generate(prompt, max_new_tokens=count):
         steps.append(step)
         awake.append(bool(looks))
@@ -66,7 +66,7 @@ def watched(
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows are judged, and so tried, after a few steps."""
     monkeypatch.setattr(window_choice_module, "TRIAL_STEPS", 6)
-    monkeypatch.setattr(plan_module, "BATCH_STEPS", 1)
+    monkeypatch.setattr(budgeted_plan, "BATCH_STEPS", 1)
 
 
 def test_every_source_is_at_work() -> None:
@@ -156,7 +156,7 @@ def test_without_a_cost_the_models_own_is_measured_once() -> None:
     model, prompt = random_model("gpt2"), random_prompt(19)
     for _ in range(2):
         assert tokens_of(LookaheadDecoder(model).generate(prompt, max_new_tokens=12)) == hf_greedy(model, prompt, 12)
-    assert step_cost(model) is step_cost(model)
+    assert step_cost_of(model) is step_cost_of(model)
 
 
 def runs_of(awake: list[bool]) -> list[tuple[bool, int]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decoding import StepCost, measure_step_cost, step_cost, still_holds
+from decoding import StepCost, measure_step_cost, step_cost_of, still_holds
 from decoding.planning import cost_probe
 from decoding.planning.cost_probe import MIN_SIZES, SIZES
 from decoding.planning.step_cost import MAX_CANDIDATES
@@ -186,8 +186,8 @@ def test_no_step_is_measured_past_the_last_position(positions: int) -> None:
 
 def test_a_model_is_measured_once() -> None:
     model, other = random_model("gpt2", positions=20), random_model("gpt2", positions=20)
-    assert step_cost(model) is step_cost(model)
-    assert step_cost(model) is not step_cost(other)
+    assert step_cost_of(model) is step_cost_of(model)
+    assert step_cost_of(model) is not step_cost_of(other)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from decoding import LookaheadDecoder, Session, Step, StepCost
-from decoding.planning import plan as plan_module
+from decoding.planning import budgeted_plan
 from decoding.planning.budget import select
 from decoding.planning.ledger import MAX_BALANCE, MAX_DEBT, OPENING, TAX, WARM_UPS, Ledger, Stake
 from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
@@ -54,7 +54,7 @@ class Machine:
 
         monkeypatch.setattr(Session, "read", timed_read)
         monkeypatch.setattr(Session, "look_ahead", timed_look_ahead)
-        monkeypatch.setattr(plan_module, "select", timed_select)
+        monkeypatch.setattr(budgeted_plan, "select", timed_select)
 
 
 def times(machine: Machine, decoder: LookaheadDecoder, prompts: Iterable[list[int]], count: int) -> tuple[float, float]:

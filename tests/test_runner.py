@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from decoding import LookaheadDecoder, step_cost
+from decoding import LookaheadDecoder, step_cost_of
 from decoding.runner import runner_of
 from tests.models import random_model, random_prompt
 
@@ -29,13 +29,13 @@ def test_a_model_and_its_wrapper_have_one_runner(model: Any) -> None:
 
 
 def test_step_costs_outlive_other_weights_but_no_other_shapes(model: Any) -> None:
-    cost = step_cost(model)
+    cost = step_cost_of(model)
     model.lm_head.weight.data.mul_(2)
     runner_of(model).refresh()
-    assert step_cost(model) is cost
+    assert step_cost_of(model) is cost
     model.lm_head = torch.nn.Linear(model.lm_head.in_features, 300).double()
     runner_of(model).refresh()
-    assert step_cost(model) is not cost
+    assert step_cost_of(model) is not cost
 
 
 def test_support_follows_the_model_as_it_is_now(model: Any) -> None:

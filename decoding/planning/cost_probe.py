@@ -40,7 +40,7 @@ QUICK_SECONDS = 0.02
 """Steps that take less than this are run twice, and the second run counts."""
 
 
-def step_cost(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
+def step_cost_of(model: PreTrainedModel, *, compiled: bool | str = False) -> StepCost:
     """Return the cost of steps with this model, measured once and kept while its tensors keep shape and dtype.
 
     Args:

@@ -1,4 +1,4 @@
-"""Plans: the branches of each step, of fixed sizes as in the paper, or budgeted step by step."""
+"""The plan of a step's branches: what every plan does, and the one of fixed sizes, as in the paper."""
 
 from __future__ import annotations
 
@@ -8,40 +8,15 @@ from collections.abc import Sequence
 import torch
 
 from decoding.config import Sizes
-from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.guess_set import guess_set
-from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
-from decoding.drafting.tree import ROOT, CandidateTree
+from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.planning.budget import select
 from decoding.planning.draft import Draft
-from decoding.planning.ledger import Stake
 from decoding.planning.step_cost import StepCost
 from decoding.sampling.sampler import Choices
-from decoding.sampling.vocabulary import largest
 from decoding.session import Session
 from decoding.step import Step
 from decoding.step_detail import Observe, StepDetail
-
-MAX_DEPTH = 12
-"""Tokens of a budgeted continuation: its probability falls off long before."""
-MAX_TAILS = 15
-"""N-grams of the window that a budgeted plan keeps for each first token."""
-MIN_GAIN = 0.03
-"""A step that promises no more than this over a plain one counts as idle if it accepts nothing."""
-REFERENCE_STEPS = 24
-"""After so many steps for each plain step at stake, and as many more, the time of a plain step is measured anew, by two
-plain steps of which the second counts."""
-USUAL_CANDIDATES = 4
-"""The candidates expected in a step before any was seen."""
-BATCH_STEPS = 8
-"""The window's size is reconsidered only once in so many steps in which it has no part, to keep each of them short."""
-BOOKED_STEPS = 4
-"""Steps of a rest are booked so many at a time."""
-QUICK_SECONDS = 1.5e-3
-"""Where a plain step takes less, learning from logits costs more time than it saves: guesses are looked up in texts
-alone, and only where the last tokens are known."""
-_NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
 
 
 class Plan(ABC):
@@ -68,7 +43,7 @@ class Plan(ABC):
         """
         if remaining == 1 or self._rests():
             return None
-        depth, ahead, window = remaining - 1, _positions_ahead(self._session), self._window
+        depth, ahead, window = remaining - 1, positions_ahead(self._session), self._window
         if ahead is not None:
             # The last positions of a text that fills the model's context are left to plain steps.
             reach = window.columns + window.ngram_size - 2 if window.columns else 0
@@ -152,155 +127,7 @@ class FixedPlan(Plan):
         pass
 
 
-class BudgetedPlan(Plan):
-    """As many candidates, and as large a window, as pay; nothing at all where nothing does."""
-
-    def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
-        # A window that the last text left behind may not fit before the end of the model's positions.
-        choice, ahead = session.tables.window_choice, _positions_ahead(session)
-        choice.begin(cost, USUAL_CANDIDATES, ahead)
-        choice.keep_within(ahead)
-        super().__init__(session, _new_window(session), observe)
-        self._tables, self._ledger = session.tables, cost.ledger
-        self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
-        self._cost: StepCost = cost
-        self._is_quick = cost.live and cost.seconds(1) < QUICK_SECONDS
-        self.row_width = 0 if self._is_quick else ROW_WIDTH
-        self._stake = Stake(cost.ledger)
-        self._usual_candidates = float(USUAL_CANDIDATES)
-        # Steps without a window that were not noted yet, their tokens and cost; and steps of a rest not booked yet.
-        self._steps, self._tokens_of_steps, self._spent, self._rested = 0, 0, 0.0, 0
-        # Steps since the time of a plain step was last measured, and whether the last step was plain.
-        self._unmeasured, self._after_plain = 0, False
-
-    def _rests(self) -> bool:
-        if self._stake.rests(has_window=self._window.columns > 0):
-            return True
-        if self._is_quick and not self._has_branch and not self._tables.context.knows(self._session.ids):
-            return True
-        return self._cost.live and self._unmeasured >= REFERENCE_STEPS * (1 + self._stake.left)
-
-    def _draft(self, max_depth: int) -> Draft:
-        ids, window = self._session.ids, self._window
-        expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
-        curve = self._cost.curve(1 + len(window))
-        candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.trust)
-        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
-
-    def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
-        assert draft.expander is not None
-        expander, true_rows = draft.expander, [ROOT, *accepted]
-        if self.row_width:
-            self._learn_rows(expander, choices, true_rows)
-        expander.learn([choices.tokens[row] for row in true_rows])
-        if len(draft.candidates):
-            self._stake.count_verified(sum(draft.probabilities), len(accepted))
-        if not accepted and not _is_promising(draft):
-            self._stake.count_idle()
-        self._advance(draft, choices, MAX_TAILS)
-        self._judge_window(draft, accepted)
-
-    def _learn_rows(self, expander: CandidateExpander, choices: Choices, true_rows: Sequence[int]) -> None:
-        pairs = [expander.pair, *[node.pair for node in expander.taken]]
-        read = len(pairs)
-        likeliest, logits = choices.likeliest[:read], choices.logits[:read]
-        if len({token for _, token in pairs}) < read:
-            # Where a token stands in several rows, the true text's are to be remembered.
-            pairs += [pairs[row] for row in true_rows]
-            likeliest += [likeliest[row] for row in true_rows]
-            logits += [logits[row] for row in true_rows]
-        for table in self._tables:
-            table.learn_rows(pairs, likeliest, logits)
-
-    def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
-        assert draft.expander is not None
-        pair = draft.expander.pair
-        if not self.row_width:
-            pass
-        elif logits.device.type == "cpu":
-            # At once, while the processor has them in its caches.
-            values, tokens = largest(logits[None], min(ROW_WIDTH, len(logits)))
-            for table in self._tables:
-                table.learn_rows([pair], tokens, values)
-        else:
-            for table in self._tables:
-                table.learn_logits(pair, logits)
-        if draft.expander.root.children:
-            draft.expander.learn([chosen])
-            # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
-            self._stake.count_idle()
-        self._judge_window(draft, ())
-
-    def account(self, draft: Draft | None, step: Step) -> None:
-        if draft is None:
-            self._rested += 1
-            if self._observe is not None:
-                super().account(draft, step)
-            if self._stake.is_resting and self._rested < BOOKED_STEPS:
-                self._after_plain = True
-                return
-        cost, ledger, count = self._cost, self._ledger, step.forward_tokens
-        if self._rested:
-            ledger.book(self._rested, float(self._rested))
-            self._unmeasured += self._rested - 1
-            self._rested = 0
-        if draft is None or draft.is_plain:
-            overhead = step.seconds - step.forward_seconds
-            if draft is None:
-                ledger.note_overhead(overhead)
-            else:
-                # Its forward pass is that of any plain step; only looking was dearer.
-                more = max(0.0, overhead - ledger.overhead) / cost.seconds(1) if cost.live else 0.0
-                self._stake.book(ledger.book(1, 1.0 + more))
-            if self._after_plain and count == 1:
-                cost.observe(1, step.forward_seconds + min(overhead, ledger.overhead))
-                self._unmeasured = -1
-            self._after_plain = True
-        else:
-            expected = cost.in_plain_steps(count)
-            taken = step.seconds / cost.seconds(1) if cost.live else expected
-            self._stake.book(ledger.book(len(step.tokens), taken, expected))
-            cost.observe(count, step.seconds)
-            self._after_plain = False
-        self._unmeasured += 1
-
-    def _judge_window(self, draft: Draft, accepted: Sequence[int]) -> None:
-        """Change the window where another one is likely to pay."""
-        count, total, settled = len(draft.candidates), draft.forward_tokens, 1 + len(accepted)
-        self._usual_candidates += 0.05 * (count - self._usual_candidates)
-        choice, cost = self._tables.window_choice, self._cost.in_plain_steps
-        if not self._has_branch:
-            self._steps, self._tokens_of_steps = self._steps + 1, self._tokens_of_steps + settled
-            self._spent += cost(total)
-            if self._steps < BATCH_STEPS:
-                return
-            choice.note_without_branch(self._steps, self._tokens_of_steps, self._spent)
-            self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
-        else:
-            assert draft.expander is not None
-            # The same step without the branch, and without the candidates that only the branch gave.
-            from_branch = draft.expander.taken_only_from(_NEED_WINDOW)
-            lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
-            choice.note(settled, cost(total), settled - lost, cost(1 + count - len(from_branch)))
-        choice.consider(self._cost, round(self._usual_candidates), _positions_ahead(self._session))
-        if choice.sizes != (self._window.columns, self._window.ngram_size):
-            self._window = _new_window(self._session)
-            self._has_branch = True  # its n-grams outlive it
-
-
-def _new_window(session: Session) -> JacobiWindow:
-    return JacobiWindow.drawn_from(session.ids, *session.tables.window_choice.sizes)
-
-
-def _positions_ahead(session: Session) -> int | None:
+def positions_ahead(session: Session) -> int | None:
     """The positions that the model has beyond the text; None for any number."""
     limit = session.capabilities.position_limit
     return None if limit is None else limit - len(session.ids)
-
-
-def _is_promising(draft: Draft) -> bool:
-    """Return True if the candidates were expected to save more than a negligible share of the time."""
-    curve = draft.curve
-    assert curve is not None
-    expected = 1 + sum(draft.probabilities)
-    return expected * curve.costs[0] > (1 + MIN_GAIN) * curve.costs[len(draft.candidates)]

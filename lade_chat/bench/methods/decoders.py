@@ -19,7 +19,7 @@ from decoding import (
     SamplingConfig,
     Session,
     Step,
-    step_cost,
+    step_cost_of,
 )
 from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost
 from lade_chat.bench.methods.method import Method, Replier, Setup, Sizes
@@ -59,7 +59,7 @@ def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
         return []
     cost = None
     if config.sizes is None:
-        cost = SharedStepCost(step_cost(setup.model, compiled=setup.compiled), lambda: workers.ranks)
+        cost = SharedStepCost(step_cost_of(setup.model, compiled=setup.compiled), lambda: workers.ranks)
     decoder = ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
     return [decoder_method(shared_name(name, workers.ranks), decoder, setup)]
 
