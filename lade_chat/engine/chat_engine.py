@@ -17,8 +17,8 @@ from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.record import RaceRecord
 from lade_chat.engine.comparison.run import check, compare
 from lade_chat.engine.comparison.session_history import SessionHistory, fresh
-from lade_chat.engine.explain import MAX_NEW_TOKENS, explain
-from lade_chat.engine.explain_race import explain_race
+from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS, explain
+from lade_chat.engine.explain.race import explain_race
 from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
 from lade_chat.engine.load_run import LoadRun

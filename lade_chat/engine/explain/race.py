@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from decoding import FinishReason
 from lade_chat.engine.comparison.record import RaceRecord, SideRecord
-from lade_chat.engine.explain import lookahead_step, token_texts
+from lade_chat.engine.explain.chapters import lookahead_step, token_texts
 from lade_chat.engine.inspector import Inspector
 from lade_chat.errors import LadeChatError
 from lade_chat.loading.model import LoadedModel

@@ -1,0 +1,130 @@
+"""A benchmark's run on the command line: models loaded, methods measured, the result printed and plotted."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from lade_chat.bench.plan import Plan
+from lade_chat.cli.exit_codes import INTERRUPTED
+from lade_chat.protocol.events import Loading
+
+if TYPE_CHECKING:
+    from lade_chat.bench.benchmark import Result
+    from lade_chat.cli.running.output import PassingLine
+    from lade_chat.engine.ranks.group import Ranks
+    from lade_chat.loading.model import LoadedModel
+
+_PIPE_WIDTH = 100
+
+
+def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
+    """Load the models, measure, print the result and return the exit code, 130 after Ctrl+C."""
+    from lade_chat.cli.running.bench_progress import bench_progress
+    from lade_chat.cli.running.engine_run import compile_steps, library_output_on_stderr
+    from lade_chat.cli.running.output import PassingLine, print_json
+    from lade_chat.cli.running.streams import require_output
+
+    require_output()
+    with library_output_on_stderr() as out:
+        with PassingLine(sys.stderr) as line:
+            line.show("starting …")
+            plan, grown = _grown(plan, line)
+            ranks = _ranks(plan)
+            loaded, assistant = _loaded(plan, line)
+            from lade_chat.bench.benchmark import benchmark
+            from lade_chat.bench.random_weights import with_random_weights
+
+            if plan.random_weights is not None:
+                line.show("drawing random weights …")
+                loaded = with_random_weights(loaded, plan.random_weights)
+            if plan.model.compiled:
+                loaded = compile_steps(loaded, line)
+            line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
+            loaded = ranks.attach_all(loaded)
+        with bench_progress() as progress, _out_of_memory_errors():
+            result = benchmark(loaded, plan, progress, assistant=assistant, grown=grown)
+        if as_json:
+            from lade_chat.bench.results.json_report import as_json as report
+
+            print_json(report(result), out)
+        else:
+            _print_tables(result, out)
+    if plot is not None:
+        from lade_chat.bench.results.plots import draw
+
+        draw(result, plot)
+    return 0 if result.broken_off is None else INTERRUPTED
+
+
+def _grown(plan: Plan, line: PassingLine) -> tuple[Plan, str | None]:
+    """Return the plan with the grown model in place of its own, if one is asked for, and that model's description."""
+    if plan.like is None:
+        return plan, None
+    import msgspec
+
+    from lade_chat.bench.grown.checkpoint import grown
+    from lade_chat.loading.model import checkpoint_folder
+    from lade_chat.loading.precision import parse_dtype
+    from lade_chat.loading.quiet import quiet
+
+    with quiet():
+        source = checkpoint_folder(plan.model, lambda *progress: line.show_event(Loading(*progress)))
+        line.show(f"growing the model to the shape of {plan.like} …")
+        wide = parse_dtype(plan.model.dtype) in (parse_dtype("float32"), parse_dtype("float64"))
+        folder, words = grown(source, plan.like, "float32" if wide else "bfloat16")
+    return replace(plan, model=msgspec.structs.replace(plan.model, path=str(folder))), words
+
+
+def _ranks(plan: Plan) -> Ranks:
+    """Start the other processes, if any, on loading the same model."""
+    from lade_chat.engine.ranks.group import Ranks
+    from lade_chat.errors import LadeChatError
+
+    if plan.model.processes > 1 and plan.random_weights is not None:
+        raise LadeChatError("--random-weights needs a single process.")
+    ranks = Ranks()
+    ranks.assign(plan.model)
+    return ranks
+
+
+def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | None]:
+    """Load the model and the draft model, if any, with their notices on stderr."""
+    import msgspec
+
+    from lade_chat.cli.running.engine_run import load_model
+    from lade_chat.loading.checkpoint import check_files
+
+    # Steps are measured under the benchmark's own conditions.
+    wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
+    if plan.assistant_model is not None:
+        wanted.append(msgspec.structs.replace(wanted[0], path=plan.assistant_model))
+    for options in wanted:
+        check_files(options.path, allow_pickle=options.allow_pickle)
+    models = [load_model(options, line) for options in wanted]
+    return models[0], models[1] if len(models) > 1 else None
+
+
+@contextmanager
+def _out_of_memory_errors() -> Iterator[None]:
+    from lade_chat.errors import OutOfMemoryError, does_not_fit_message, is_out_of_memory
+
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise OutOfMemoryError(does_not_fit_message("The KV cache")) from error
+
+
+def _print_tables(result: Result, out: TextIO) -> None:
+    from rich.console import Console
+
+    from lade_chat.bench.results.table import tables
+
+    console = Console(file=out, width=None if out.isatty() else _PIPE_WIDTH, highlight=False)
+    console.print(tables(result))
