@@ -39,9 +39,8 @@ def gumbel(seed: int, positions: torch.Tensor, tokens: torch.Tensor) -> torch.Te
     return -torch.log(_exponential(words) / BLOCK + own.masked_fill(is_least, 0))
 
 
-def gumbel_bounds(seed: int, position: torch.Tensor, count: int) -> torch.Tensor:
-    """Return the largest noise in each of the first ``count`` blocks of token ids at a position, float64."""
-    blocks = torch.arange(count, device=position.device)
+def gumbel_bounds(seed: int, position: torch.Tensor, blocks: torch.Tensor) -> torch.Tensor:
+    """Return the largest noise in each of some blocks of token ids at a position, float64."""
     return -torch.log(_exponential(_block_words(_key(seed, position), blocks)) / BLOCK)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, log
 
+import numpy as np
 import torch
 from torch.nn import functional
 from transformers.generation.logits_process import (
@@ -22,10 +23,13 @@ from transformers.generation.logits_process import (
 from decoding.native.kernels import DTYPES, NativeKernels, native_kernels
 from decoding.sampling.gumbel import BLOCK, gumbel, gumbel_bounds
 
-FIRST_BLOCKS = 24
-"""Blocks whose noise is computed at first; as many times more whenever these do not settle the draw."""
-FIRST_NUCLEUS = 64
-"""Likeliest tokens among which a top-p nucleus is looked for at first."""
+FIRST_BLOCKS = 16
+"""Blocks whose noise is computed at first; then that of all blocks that these do not rule out."""
+_BINS, _DEEPEST = 1 << 12, 32.0
+"""Intervals of scores by which a larger nucleus is looked for, from the largest score down to so much less."""
+_ROUNDING = 1e-9
+_LEAST = torch.tensor(torch.finfo(torch.float32).min)
+"""Tokens of a score below this, such as -inf, are not drawn."""
 _DIRECT = 8
 """Where fewer than so many blocks would be left out for each one read, all are read."""
 
@@ -104,27 +108,66 @@ class _Row:
         self._blocks = _in_blocks(scores[None])[0]
         # Division keeps the order, so that only what is read needs it.
         self.maxima = self._blocks.amax(-1) / temperature
+        self.largest = self.maxima.max()
 
     def tokens_of(self, blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the token ids of some blocks and their scores, each of shape (n,)."""
         tokens = (blocks[:, None] * BLOCK + torch.arange(BLOCK)).flatten()
         return tokens, self._blocks[blocks].flatten() / self._temperature
 
-    def largest(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return at least ``count`` of the likeliest tokens, all of equal score among them; see :meth:`at_least`."""
+    def likeliest(self, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return at least ``count`` of the likeliest tokens, all of equal score among them, and their scores.
+
+        The likeliest come first, and equal ones by id.
+        """
         count = min(count, self.size)
         _, values = self.tokens_of(self.maxima.topk(min(count, len(self.maxima))).indices)
-        return self.at_least(values.topk(count).values[-1])
-
-    def at_least(self, score: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the tokens of at least this score, the likeliest first, equal ones by id, and their scores."""
-        tokens, values = self.tokens_of((self.maxima >= score).nonzero()[:, 0])
-        kept = ((values >= score) & (tokens < self.size)).nonzero()[:, 0]
+        least = values.topk(count).values[-1]
+        tokens, values = self.tokens_of((self.maxima >= least).nonzero()[:, 0])
+        kept = ((values >= least) & (tokens < self.size)).nonzero()[:, 0]
         values, order = values[kept].sort(descending=True, stable=True)
         return tokens[kept[order]], values
 
-    def logsumexp(self) -> torch.Tensor:
-        return (self._blocks / self._temperature).logsumexp((0, 1))
+    def nucleus(self, top_p: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the score and the id of the last of the likeliest tokens that make up a probability."""
+        live = (self.maxima > self.largest - _DEEPEST).nonzero()[:, 0]
+        scores = self._blocks[live].flatten()
+        depths = (scores - self.largest * self._temperature).mul_(1 / self._temperature).clamp_(min=-_DEEPEST)
+        weights = depths.exp()
+        wanted = top_p * float(weights.sum())
+        # The sum over each interval of scores tells in which the last one lies: that one alone is sorted.
+        bins = depths.mul_(-_BINS / _DEEPEST).int()
+        sums = torch.bincount(bins, weights).cumsum(0, dtype=torch.double)
+        interval = min(int((sums < wanted).sum()), len(sums) - 1)
+        at = torch.from_numpy(np.flatnonzero(bins.numpy() == interval))  # faster than torch's
+        values, order = (scores[at] / self._temperature).sort(descending=True, stable=True)
+        at = at[order]
+        shares = weights[at].double()
+        above = sums[interval] - shares.sum() + shares.cumsum(0) - shares
+        last = max(int((above < wanted).sum()) - 1, 0)
+        return values[last], live[at[last] // BLOCK] * BLOCK + at[last] % BLOCK
+
+    def draw(self, position: torch.Tensor, seed: int, least: torch.Tensor, last: torch.Tensor | int) -> int:
+        """Draw a token of at least a score, among those of that score none of a larger id than ``last``."""
+
+        def noisiest(blocks: torch.Tensor) -> tuple[float, int]:
+            tokens, values = self.tokens_of(blocks)
+            kept = ((values > least) | (values == least) & (tokens <= last)).nonzero()[:, 0]
+            if not len(kept):
+                return -inf, 0
+            noise, at = (values[kept].double() + gumbel(seed, position, tokens[kept])).max(0)
+            return float(noise), int(tokens[kept[at]])
+
+        blocks = (self.maxima >= least).nonzero()[:, 0]
+        if len(blocks) > FIRST_BLOCKS:
+            # Only blocks whose bound is above what some have reached may hold the largest sum of score and noise.
+            bounds = self.maxima[blocks].double() + gumbel_bounds(seed, position, blocks)
+            highest = bounds.topk(FIRST_BLOCKS + 1)
+            reached, token = noisiest(blocks[highest.indices[:-1].sort().values])
+            if highest.values[-1] < reached - _ROUNDING:
+                return token
+            blocks = blocks[bounds >= reached - _ROUNDING]
+        return noisiest(blocks)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,47 +199,23 @@ class Truncation:
 
     def draw(self, scores: torch.Tensor, position: int, seed: int) -> int:
         """Draw a token from the softmax of one row of scores, shape (vocabulary,), on the CPU."""
-        at, row = torch.tensor(position), _Row(scores, self.temperature)
-        if not (self.top_k or self.top_p < 1 or self.min_p):
-            return _draw_from_all(row, at, seed)
-        kept, values = self._kept(row)
-        return int(kept[(values.double() + gumbel(seed, at, kept)).argmax()])
-
-    def _kept(self, row: _Row) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the tokens that are left to draw from, the likeliest first, and their scores."""
+        row, at = _Row(scores, self.temperature), torch.tensor(position)
         if self.top_k:
-            kept, values = row.largest(self.top_k)
-            total = values.logsumexp(0)
-        elif self.top_p < 1:
-            total, count = row.logsumexp(), FIRST_NUCLEUS
-            kept, values = row.largest(count)
-            while len(kept) < row.size and (values - total).exp().sum() < self.top_p:
-                count *= 8
-                kept, values = row.largest(count)
-        else:
-            kept, values = row.at_least(row.maxima.max() + log(self.min_p))
-        if self.top_p < 1:
-            shares = (values - total).exp()
-            count = int((shares.cumsum(0) - shares < self.top_p).sum())
-            kept, values = kept[:count], values[:count]
+            tokens, values = self._likeliest(row)
+            return int(tokens[(values.double() + gumbel(seed, at, tokens)).argmax()])
+        least, last = row.nucleus(self.top_p) if self.top_p < 1 else (_LEAST, row.size)
+        if self.min_p and (cut := row.largest + log(self.min_p)) > least:
+            least, last = cut, row.size
+        return row.draw(at, seed, least, last)
+
+    def _likeliest(self, row: _Row) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the tokens that are left of the top k, the likeliest first, and their scores."""
+        tokens, values = row.likeliest(self.top_k)
+        shares = values.softmax(0)
+        kept = shares.cumsum(0) - shares < self.top_p if self.top_p < 1 else values >= values[-1]
         if self.min_p:
-            count = int((values >= values[0] + log(self.min_p)).sum())
-            kept, values = kept[:count], values[:count]
-        return kept, values
+            kept &= values >= values[0] + log(self.min_p)
+        return tokens[kept], values[kept]
 
 
 NO_TRUNCATION = Truncation()
-
-
-def _draw_from_all(row: _Row, position: torch.Tensor, seed: int) -> int:
-    """Draw from a whole row, computing noise only in blocks that may hold the largest sum of score and noise."""
-    bounds = row.maxima.double() + gumbel_bounds(seed, position, len(row.maxima))
-    count = min(FIRST_BLOCKS, len(bounds))
-    while True:
-        bound, chosen = bounds.topk(min(count + 1, len(bounds)))
-        tokens, values = row.tokens_of(chosen[:count].sort().values)
-        noisy = values.double() + gumbel(seed, position, tokens)
-        best = noisy.argmax()
-        if count == len(bounds) or noisy[best] > bound[-1]:
-            return min(int(tokens[best]), row.size - 1)
-        count = min(8 * count, len(bounds))
