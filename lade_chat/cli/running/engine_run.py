@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from lade_chat.cli.running.output import PassingLine
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
+from lade_chat.garbage import uncollected
 from lade_chat.loading.checkpoint import check_files
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare, Load, Reply
@@ -35,7 +36,7 @@ def make_engine(options: ModelOptions) -> Engine:
     prepare(options.path)
     compile_ahead()
     # transformers imports every quantisation library it finds, and they print a lot.
-    with quiet():
+    with quiet(), uncollected():
         from lade_chat.engine.chat_engine import ChatEngine
 
     return ChatEngine()
@@ -69,7 +70,8 @@ def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     """Load a model without an engine, with its notices on stderr. Raises ModelError."""
     check_files(options.path, allow_pickle=options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
-    from lade_chat.loading import model
+    with uncollected():
+        from lade_chat.loading import model
 
     loaded = model.load(options, lambda *progress: line.show_event(Loading(*progress)))
     line.clear()

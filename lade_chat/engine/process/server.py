@@ -21,6 +21,7 @@ import msgspec
 
 from lade_chat.engine.job import Job
 from lade_chat.errors import one_line
+from lade_chat.garbage import uncollected
 from lade_chat.protocol.codec import decode_command, encode
 from lade_chat.protocol.commands import Command, Compare, Explain, Load, Prefill, Remember, Reply
 from lade_chat.protocol.control import Inspect, Pause, Quit, Resume, SetLookahead, StepOnce, Stop
@@ -130,7 +131,8 @@ def load_engine(name: str) -> Engine:
         from lade_chat.loading.model import compile_ahead
 
         compile_ahead()
-    engine: Engine = getattr(importlib.import_module(module), factory)()
+    with uncollected():
+        engine: Engine = getattr(importlib.import_module(module), factory)()
     return engine
 
 
