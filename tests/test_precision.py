@@ -12,7 +12,7 @@ from checkpoints import make_qwen2
 from loads import load, refusal
 
 from lade_chat.errors import DeviceError, OutOfMemoryError
-from lade_chat.loading import precision, weights
+from lade_chat.loading import dtype_timing, precision, weights
 
 
 @pytest.mark.parametrize("name", ["float32", "bfloat16", "float16", "float64", "fp32", "bf16", "fp16", "half"])
@@ -56,7 +56,7 @@ SMALL, BIG = precision.SMALL_MODEL_PARAMETERS - 1, precision.SMALL_MODEL_PARAMET
 
 
 @pytest.mark.parametrize(
-    ("device", "stored", "parameters", "native", "chosen"),
+    ("device", "stored", "parameters", "bfloat16_is_fastest", "chosen"),
     [
         ("cuda", torch.bfloat16, SMALL, False, torch.bfloat16),
         ("cuda", torch.float16, BIG, False, torch.float16),
@@ -75,14 +75,38 @@ def test_the_dtype_rule(
     device: str,
     stored: torch.dtype,
     parameters: int,
-    native: bool,
+    bfloat16_is_fastest: bool,
     chosen: torch.dtype,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(precision, "native_bfloat16", lambda: native)
+    def choose(requested: torch.dtype | None) -> torch.dtype:
+        def fastest() -> torch.dtype:
+            return torch.bfloat16 if bfloat16_is_fastest else torch.float32
+
+        return precision.choose_dtype(requested, torch.device(device), stored, parameters, fastest)
+
     monkeypatch.setattr(precision, "memory_bytes", lambda: 10 * BIG)
-    assert precision.choose_dtype(None, torch.device(device), stored, parameters) is chosen
-    assert precision.choose_dtype(torch.float16, torch.device(device), stored, parameters) is torch.float16
+    assert choose(None) is chosen
+    assert choose(torch.float16) is torch.float16
+
+
+def test_auto_takes_the_dtype_whose_products_are_faster_and_measures_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, measured = make_qwen2(tmp_path / "qwen2"), []
+    transformers.AutoModelForCausalLM.from_pretrained(folder, dtype="bfloat16").save_pretrained(folder)
+    monkeypatch.setattr(precision, "SMALL_MODEL_PARAMETERS", 0)
+
+    def milliseconds(_config: object, stored: torch.dtype, dtype: torch.dtype) -> float:
+        measured.append((stored, dtype))
+        return 2.0 if dtype is torch.bfloat16 else 1.0
+
+    assert load(folder, dtype="auto").info.dtype in ("bfloat16", "float32")
+    assert set(dtype_timing.remembered_times(load(folder).model)) == {"bfloat16", "float32"}
+    monkeypatch.setattr(dtype_timing, "FILE", "other-times")
+    monkeypatch.setattr(dtype_timing, "_milliseconds", milliseconds)
+    assert [load(folder, dtype=name).info.dtype for name in ("auto", None)] == ["float32", "float32"]
+    assert measured == [(torch.bfloat16, torch.bfloat16), (torch.bfloat16, torch.float32)]
 
 
 def test_a_model_bigger_than_the_memory_is_refused_before_it_is_read(

@@ -50,14 +50,14 @@ class NativeKernels:
 
         Args:
             rows: shape (…, in). With an int8 weight each is rounded to int8, with a scale of its own.
-            weight: shape (out, in), contiguous, in the dtype of the rows, or int8.
+            weight: shape (out, in), contiguous, in the dtype of the rows, in bfloat16, or int8.
             bias: shape (out,), in the dtype of the rows.
             scales: of the rows of an int8 weight, float32, shape (out,).
         """
         rows = rows.contiguous()
         product = rows.new_empty((*rows.shape[:-1], weight.shape[0]))
         self._multiply(
-            byref(linear(weight, bias, scales)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
+            byref(linear(weight, bias, scales, narrow=weight.dtype == torch.bfloat16 != rows.dtype)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
             rows.numel() // rows.shape[-1], torch.get_num_threads(), self.tiles,
         )  # fmt: skip
         return product

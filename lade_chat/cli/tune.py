@@ -98,6 +98,7 @@ def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> Loa
 def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
     names = ("device", "dtype", "compiled", "bit_exact", "lookahead_workers", "tensor_parallel")
     model = {"model": info.name, **{name: getattr(info, name) for name in names}}
+    times = {"dtype_milliseconds": report.dtype_times}
     parts: dict[str, Sequence[StepTime | Chain | Window | Outcome]] = {
         "steps": report.steps,
         "chains": report.chains,
@@ -105,7 +106,7 @@ def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
         "sweep": report.sweep,
     }
     rows = {name: [row._asdict() for row in part] for name, part in parts.items()}
-    return {**model, "copied_weight_bytes": report.copied_bytes, **rows}
+    return {**model, **times, "copied_weight_bytes": report.copied_bytes, **rows}
 
 
 def _heading(info: ModelInfo) -> str:
@@ -124,6 +125,9 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
 
     console = Console(file=out, highlight=False, markup=False)
     console.print(_heading(info))
+    if report.dtype_times:
+        times = ", ".join(f"{dtype} {time:.1f} ms" for dtype, time in report.dtype_times.items())
+        console.print(f"Products of this shape: {times}. --dtype auto takes the faster.")
     console.print(_curve(report.steps))
     console.print("\nCandidates in a row that pay, by how often each is right:")
     for chain in report.chains:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes
 from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.engine.reply import lookahead_config, lookahead_decoder
+from lade_chat.loading.dtype_timing import remembered_times
 from lade_chat.loading.model import LoadedModel
 from lade_chat.presentation.metrics import sizes_name
 from lade_chat.protocol.values import Message, Sizes
@@ -62,12 +63,14 @@ class Outcome(NamedTuple):
 
 
 class Tuning(NamedTuple):
-    """The report. ``copied_bytes``: memory of the weights' second copies, packed for steps over several tokens."""
+    """The report. ``copied_bytes``: memory of the weights' second copies, packed for steps over several tokens;
+    ``dtype_times``: milliseconds of the products by which the dtype was chosen."""
 
     steps: list[StepTime]
     chains: list[Chain]
     windows: list[Window]
     copied_bytes: int
+    dtype_times: dict[str, float]
     sweep: Sequence[Outcome] = ()
 
 
@@ -77,7 +80,7 @@ def tuning(cost: StepCost, loaded: LoadedModel) -> Tuning:
     relative = cost.relative(times[-1].tokens).tolist()
     chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
     windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
-    return Tuning(times, chains, windows, packed_weight_bytes(loaded.model))
+    return Tuning(times, chains, windows, packed_weight_bytes(loaded.model), remembered_times(loaded.model))
 
 
 def step_times(cost: StepCost) -> list[StepTime]:

@@ -129,10 +129,10 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     tokenizer = load_tokenizer(folder, config, trust_remote_code=options.trust_remote_code)
     report("tokenizer", 1, 1)
 
-    dtype = dtype_for(weights, config, requested, device, what=_what(options))
     if options.quantize:
         check_quantize(options, config, device)
-        dtype = requested or stored_dtype(weights, config)
+    asked = requested or (stored_dtype(weights, config) if options.quantize else None)
+    dtype = dtype_for(weights, config, asked, device, what=_what(options))
     placed = placement(options, config)
     model, unused = read_weights(
         folder, config, weights, dtype, trust_remote_code=options.trust_remote_code, placement=placed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lade_chat.errors import DeviceError
@@ -24,8 +25,9 @@ DTYPES = {
 }
 """Accepted names of dtypes, and torch's names."""
 
-SMALL_MODEL_PARAMETERS = 500_000_000
+SMALL_MODEL_PARAMETERS = 100_000_000
 """Below this many parameters a CPU runs in float32: exactness matters more than memory."""
+AUTO = "auto"
 
 
 def choose_device(requested: str | None) -> torch.device:
@@ -65,10 +67,10 @@ def _check_cuda(requested: str, device: torch.device) -> None:
 
 
 def parse_dtype(requested: str | None) -> torch.dtype | None:
-    """The torch dtype of a name; None for None. Raises DeviceError with the valid names."""
+    """The torch dtype of a name; None for None or "auto". Raises DeviceError with the valid names."""
     import torch
 
-    if requested is None:
+    if requested is None or requested.strip().lower() == AUTO:
         return None
     dtype: torch.dtype = getattr(torch, dtype_name(requested))
     return dtype
@@ -79,17 +81,21 @@ def dtype_name(requested: str) -> str:
     name = DTYPES.get(requested.strip().lower().removeprefix("torch."))
     if name is None:
         valid = ", ".join(dict.fromkeys(DTYPES.values()))
-        raise DeviceError(f"Unknown dtype '{requested}'. Choose one of {valid}.")
+        raise DeviceError(f"Unknown dtype '{requested}'. Choose {AUTO} or one of {valid}.")
     return name
 
 
 def choose_dtype(
-    requested: torch.dtype | None, device: torch.device, stored: torch.dtype, parameters: int
+    requested: torch.dtype | None,
+    device: torch.device,
+    stored: torch.dtype,
+    parameters: int,
+    fastest: Callable[[], torch.dtype],
 ) -> torch.dtype:
     """The dtype requested, or the best one for the device.
 
-    On an accelerator, the checkpoint's. On a CPU, float32 for small models, and without native bfloat16 if the memory
-    suffices; otherwise the checkpoint's, with bfloat16 in place of float16, which CPUs emulate.
+    On an accelerator, the checkpoint's. On a CPU, float32 for small models; otherwise of float32, if the memory
+    suffices, and bfloat16 (in place of float16 too, which CPUs emulate) the one that is ``fastest``, which is measured.
     """
     import torch
 
@@ -102,22 +108,7 @@ def choose_dtype(
     if parameters < SMALL_MODEL_PARAMETERS:
         return torch.float32
     memory = memory_bytes()
-    if not native_bfloat16() and (memory is None or 4 * parameters < 0.8 * memory):
-        return torch.float32
-    return torch.bfloat16
-
-
-def native_bfloat16() -> bool:
-    """Return True if the processor has bfloat16 instructions (AVX512_BF16, AMX, Arm): emulation is far slower."""
-    import platform
-
-    import torch
-
-    if platform.machine().lower() in ("arm64", "aarch64"):
-        return bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
-    # torch has no public query yet; a build without these has no support.
-    queries = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    return any(getattr(torch.cpu, query, bool)() for query in queries)
+    return fastest() if memory is None or 4 * parameters < 0.8 * memory else torch.bfloat16
 
 
 def memory_bytes() -> int | None:

@@ -6,12 +6,16 @@ Everything can be found anew, so errors in reading or writing the files are igno
 from __future__ import annotations
 
 import json
+import os
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lade_chat.atomic_write import atomic_write
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_ENTRIES = 50
 """Entries of a file; the oldest is dropped first."""
@@ -79,3 +83,19 @@ def _check_key(model: Any) -> str | None:
         return None
     versions = f"torch {torch.__version__} | transformers {transformers.__version__} | check {_CHECK_VERSION}"
     return f"{digest_of(model)} | {model.device.type} | {model.dtype} | {versions}"
+
+
+def device_name(device: torch.device) -> str:
+    """Return the device with the name of its processor."""
+    import platform
+
+    import torch
+
+    if device.type == "cuda":
+        return f"{device} {torch.cuda.get_device_name(device)}"
+    # Machines of several kinds may share a home folder. On Linux only /proc/cpuinfo names the processor.
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
+        names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+        if name := next(names, ""):
+            return f"{device} {name}, {os.cpu_count()} cores"
+    return f"{device} {platform.processor() or platform.machine()}, {os.cpu_count()} cores"

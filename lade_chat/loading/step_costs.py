@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lade_chat.loading.model import LoadedModel
-from lade_chat.loading.remembered import digest_of, read, write
+from lade_chat.loading.remembered import device_name, digest_of, read, write
 
 if TYPE_CHECKING:
-    import torch
-
     from decoding import StepCost
 
 FILE = "step-costs"
@@ -75,7 +72,7 @@ def _key(loaded: LoadedModel) -> str:
     return " | ".join(
         (
             digest_of(loaded.model),
-            _device_name(loaded.model.device),
+            device_name(loaded.model.device),
             loaded.info.dtype,
             f"{torch.get_num_threads()} threads",
             f"torch {torch.__version__}",
@@ -85,18 +82,3 @@ def _key(loaded: LoadedModel) -> str:
             *([f"split over {loaded.info.tensor_parallel}"] if loaded.info.tensor_parallel > 1 else []),
         )
     )
-
-
-def _device_name(device: torch.device) -> str:
-    import platform
-
-    import torch
-
-    if device.type == "cuda":
-        return f"{device} {torch.cuda.get_device_name(device)}"
-    # Machines of several kinds may share a home folder. On Linux only /proc/cpuinfo names the processor.
-    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
-        names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-        if name := next(names, ""):
-            return f"{device} {name}, {os.cpu_count()} cores"
-    return f"{device} {platform.processor() or platform.machine()}, {os.cpu_count()} cores"

@@ -24,7 +24,10 @@ def dtype_for(
     weights: Weights, config: Any, requested: torch.dtype | None, device: torch.device, *, what: str
 ) -> torch.dtype:
     """The dtype to load in (see ``choose_dtype``). Raises OutOfMemoryError if the weights exceed the memory."""
-    dtype = choose_dtype(requested, device, stored_dtype(weights, config), weights.parameters)
+    from lade_chat.loading.dtype_timing import fastest_dtype
+
+    stored = stored_dtype(weights, config)
+    dtype = choose_dtype(requested, device, stored, weights.parameters, lambda: fastest_dtype(config, stored))
     needed, memory = weights.parameters * dtype.itemsize, memory_bytes()
     if quantisation(config) is not None:
         # Quantised weights stay as they are stored.

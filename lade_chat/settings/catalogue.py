@@ -39,7 +39,7 @@ _SHARE = Number(0, 1, above=True)
 _SETTINGS = (
     Setting("model_path", Text(), "a model's folder or hub id; without it, the bundled model"),
     Setting("device", Text(), "cpu, cuda, cuda:1, mps; without it, the best"),
-    Setting("dtype", Text(), "float32, bfloat16, …; without it, what suits the device"),
+    Setting("dtype", Text(), "float32, bfloat16, …; auto or without it, what suits the device"),
     Setting("compile", Switch(), "whether steps go through torch.compile", "compiled"),
     Setting("lookahead", Switch(), "whether replies are decoded by lookahead"),
     Setting("window_size", Number(0, whole=True), "W, fixed; without W, N and G sizes are automatic"),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from lade_chat.errors import DeviceError
-from lade_chat.loading.precision import dtype_name
+from lade_chat.loading.precision import AUTO, dtype_name
 from lade_chat.presentation.methods import METHODS
 from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.settings.catalogue import SETTINGS
@@ -34,7 +34,8 @@ def valued(setting: str, help_text: str, *names: str) -> Any:
 def dtype(value: Any) -> Any:
     """Parse the name of a number format, as it was given."""
     try:
-        dtype_name(str(value))
+        if str(value).strip().lower() != AUTO:
+            dtype_name(str(value))
     except DeviceError as error:
         raise typer.BadParameter(str(error)) from None
     return value

@@ -32,7 +32,7 @@ class ModelFlags:
     dtype: Annotated[
         str | None,
         typer.Option(
-            metavar="DTYPE", parser=dtype, help="float32, bfloat16 …; by default, whichever suits the device."
+            metavar="DTYPE", parser=dtype, help="float32, bfloat16 …; auto, the default: on a CPU, the fastest."
         ),
     ] = None
     trust_remote_code: Annotated[
