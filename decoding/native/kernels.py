@@ -55,9 +55,10 @@ class NativeKernels:
             scales: of the rows of an int8 weight, float32, shape (out,).
         """
         rows = rows.contiguous()
+        narrow = weight.dtype == torch.bfloat16 != rows.dtype
         product = rows.new_empty((*rows.shape[:-1], weight.shape[0]))
         self._multiply(
-            byref(linear(weight, bias, scales, narrow=weight.dtype == torch.bfloat16 != rows.dtype)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
+            byref(linear(weight, bias, scales, narrow=narrow)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
             rows.numel() // rows.shape[-1], torch.get_num_threads(), self.tiles,
         )  # fmt: skip
         return product
