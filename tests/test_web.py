@@ -264,8 +264,9 @@ async def test_two_tabs_type_stream_toggle_and_compare(tmp_path: Path) -> None:
         await first.sees("scripted", "ready")
         second = await open_tab(url.partition("?")[0])  # the cookie lets it in
         await second.sees("scripted", "ready")
-        await first.type("Tell me about bottles", "Enter")
-        await first.sees("Tell me about bottles", "wall", "tokens/step")
+        await first.type("Tell me about", "Alt+Enter")
+        await first.type("bottles", "Enter")
+        await first.sees("Tell me about", "bottles", "wall", "tokens/step")
         assert "bottles standing" not in second.output
         first.forget()
         await first.type("", "F2")

@@ -41,6 +41,8 @@ from lade_chat.protocol.values import DecodingOptions, FinishReason, MethodSpec,
 
 FLUSH_SECONDS = 0.05
 """Pieces are sent at most 20 times a second, which is fast enough for a screen."""
+MANY_PIECES = 8
+"""So many at once nobody reads one by one: they are sent half as often, since every time costs the screen a layout."""
 
 
 class ComparisonSide(NamedTuple):
@@ -114,7 +116,7 @@ class ReplyRun:
                     yield self._flush()
                     self.loaded = with_step_cost(self.loaded)
                     break  # to go on with a decoder that knows it
-                yield self._flush() if perf_counter() - self._flushed >= FLUSH_SECONDS else None
+                yield self._flush() if self._is_due() else None
                 yield from self._wait_while_paused()
         if reason != "stop":
             self._finish_text()
@@ -209,6 +211,10 @@ class ReplyRun:
             self._pieces[-1] = Piece(last.text + rest, last.origin, last.id, last.step)
         elif rest:
             self._pieces.append(Piece(rest, "plain", self.ids[-1], self._steps - 1))
+
+    def _is_due(self) -> bool:
+        wait = FLUSH_SECONDS if len(self._pieces) < MANY_PIECES else 2 * FLUSH_SECONDS
+        return perf_counter() - self._flushed >= wait
 
     def _flush(self) -> Tokens | None:
         self._flushed = perf_counter()

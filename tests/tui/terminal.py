@@ -57,7 +57,7 @@ class Terminal:
     def __init__(self, folder: Path) -> None:
         self._master, slave = pty.openpty()
         self._reading = True
-        self.seen = b""
+        self.seen = self.all_seen = b""
         self._pid_file = folder / "engine.pid"
         size = {"TERM": "xterm-256color", "COLUMNS": "80", "LINES": "24"}
         environment = {**os.environ, **size, PID_FILE: str(self._pid_file)}
@@ -101,7 +101,9 @@ class Terminal:
         with suppress(OSError):
             while self._reading:
                 if select.select([self._master], [], [], 0.02)[0]:
-                    self.seen += os.read(self._master, 65536)
+                    data = os.read(self._master, 65536)
+                    self.seen += data
+                    self.all_seen += data
 
 
 @contextmanager
@@ -131,10 +133,19 @@ def wait_for(predicate: Callable[[], object], told: Callable[[], object]) -> Non
 
 def is_alive(pid: int) -> bool:
     """Return True while a process runs; a zombie does not."""
+    return _state(pid) not in ("", "Z")
+
+
+def is_stopped(pid: int) -> bool:
+    """Return True while a process is suspended."""
+    return _state(pid) == "T"
+
+
+def _state(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return ""
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ async def test_the_list_finds_resumes_and_closes(engine: ScriptedEngine, folder:
         assert app.screen is app.chat_screen
         await say(app, pilot, "More.")
         assert last_messages(engine) == (user("pears"), assistant("about pears"), user("More."))
-        await pilot.press("f8", "escape")
+        await pilot.press("ctrl+t", "escape")
         assert app.screen is app.chat_screen
 
 

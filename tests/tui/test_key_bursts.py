@@ -37,8 +37,8 @@ WAYS = {
     "palette": ("ctrl+p",),
     "themes": (*"/theme", "enter"),
     "race": ("ctrl+r",),
-    "race menu": ("ctrl+r", "m"),
-    "picture": ("ctrl+r", "s"),
+    "race menu": ("ctrl+r", "ctrl+o"),
+    "picture": ("ctrl+r", "ctrl+s"),
     "explanation": (*"/explain", "enter"),
 }
 """The keys that lead to each screen."""

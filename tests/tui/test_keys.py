@@ -10,7 +10,7 @@ import pytest
 from textual.events import Key, Paste
 
 from lade_chat.protocol.commands import Load, Reply
-from lade_chat.protocol.control import SetLookahead
+from lade_chat.protocol.control import Pause, Resume, SetLookahead
 from lade_chat.store.store import Store
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.inspector.panel import DebugPanel
@@ -89,9 +89,31 @@ async def test_lookahead_is_switched_at_rest_and_shown(engine: ScriptedEngine) -
         await pilot.press("ctrl+l")
         assert engine.sent[-1] == SetLookahead(False)
         await wait_until(pilot, lambda: screen_text(app).count("lookahead OFF") == 1)
-        await pilot.press("f2")
+        await pilot.press("f2", "f3", "f8", "f12")  # these are a browser's
+        assert engine.sent[-1] == SetLookahead(False)
+        assert app.screen is app.chat_screen
+        await pilot.press("ctrl+l")
         assert engine.sent[-1] == SetLookahead(True)
         await sees_no(pilot, "lookahead OFF")
+
+
+async def test_a_reply_pauses_while_the_shell_has_the_terminal_unless_it_is_paused_anyway(
+    engine: ScriptedEngine,
+) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION))
+        await sees(pilot, "one by one.")
+        app.action_suspend_process()
+        assert engine.sent[-1] == Pause()
+        app.app_resume_signal.publish(app)
+        await wait_until(pilot, lambda: engine.sent[-1] == Resume())
+        await pilot.press("f9")
+        before = list(engine.sent)
+        app.action_suspend_process()
+        app.app_resume_signal.publish(app)
+        await pilot.pause()
+        assert engine.sent == before
 
 
 @pytest.mark.parametrize("screen", ["chat", "f1", "ctrl+r"])

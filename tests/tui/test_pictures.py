@@ -26,7 +26,7 @@ async def raced(app: ChatApp, pilot: Pilot[None], engine: ScriptedEngine) -> Non
     app.chat_screen.prompt.put("Write a function.")
     await pilot.press("ctrl+r")
     await sees(pilot, "slower than life")
-    await pilot.press("s")  # not before the end
+    await pilot.press("ctrl+s")  # not before the end
     assert isinstance(app.screen, RaceScreen)
     engine.tell(*streamed(FUNCTION)[1:], finished(FUNCTION))
     engine.tell(*streamed(PLAIN, side="right", lookahead=False)[1:])
@@ -40,11 +40,11 @@ async def test_a_race_is_kept_with_both_texts_and_what_came_of_it(
     monkeypatch.chdir(tmp_path)
     async with opened(engine, size=(120, 30)) as (app, pilot):
         await raced(app, pilot, engine)
-        await pilot.press("ctrl+b", "s")
+        await pilot.press("ctrl+b", "ctrl+s")
         await sees(pilot, "race-write-a-function.html", ".gif or .cast, in motion")
         await pilot.press(*"econd", "enter")  # by someone who believes to be in the chat
         await sees(pilot, "The file name must end in")
-        await pilot.press("escape", "s", "enter")
+        await pilot.press("escape", "ctrl+s", "enter")
         await wait_until(pilot, lambda: Path("race-write-a-function.html").exists())
         assert os.listdir() == ["race-write-a-function.html"]
         page = Path("race-write-a-function.html").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ async def test_a_name_that_will_not_do_is_told_before_the_dialog_closes(
     async with opened(engine, size=(120, 30)) as (app, pilot):
         await raced(app, pilot, engine)
         for name, line in (("a.doc", "The file name must end in .html"), ("there.svg", "is there already")):
-            await pilot.press("s")
+            await pilot.press("ctrl+s")
             field = app.screen.query_one("Input")
             field.value = name  # type: ignore[attr-defined]
             await pilot.press("enter")

@@ -22,9 +22,10 @@ from lade_chat.tui.prompt.completion import completions, is_command, unescaped
 from lade_chat.tui.prompt.completion_list import CompletionList
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.model import ModelScreen
+from lade_chat.tui.transcript.message_text import FoldedMessage
 from lade_chat.tui.transcript.welcome import EXAMPLES
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, status, wait_until
-from tests.tui.scripted import ScriptedEngine, finished, streamed
+from tests.tui.scripted import FUNCTION, ScriptedEngine, finished, streamed
 
 SHORT = (("It", " is"), (" 42", "."))
 
@@ -417,6 +418,18 @@ async def test_a_long_paste_is_folded_and_sent_whole(engine: ScriptedEngine) -> 
         (command,) = engine.sent_of(Reply)
         assert isinstance(command, Reply)
         assert command.messages[-1].content == f"see {LONG}"
+        engine.tell(*streamed(FUNCTION), finished(FUNCTION))
+        await sees(pilot, "▸ 57 more lines", "ready")
+        assert "line 9" not in screen_text(app)
+        await pilot.press("shift+tab", "up", "space")
+        await wait_until(pilot, lambda: app.screen.query_one(FoldedMessage).size.height == 61)
+        await pilot.press("space")
+        await sees(pilot, "▸ 57 more lines")
+        await pilot.click(FoldedMessage)
+        await wait_until(pilot, lambda: app.screen.query_one(FoldedMessage).size.height == 61)
+        await pilot.press("enter", "m")
+        await sees(pilot, "Copied the message")
+        assert app.clipboard == f"see {LONG}"
 
 
 async def test_a_folded_paste_can_be_opened(engine: ScriptedEngine) -> None:

@@ -14,6 +14,7 @@ from textual.app import App, ComposeResult
 from textual.driver import Driver
 from textual.drivers.web_driver import WebDriver
 from textual.events import Key
+from textual.filter import Monochrome, NoColor
 from textual.widgets import Footer, Markdown
 from textual.widgets.markdown import MarkdownBlock, MarkdownFence
 
@@ -65,4 +66,17 @@ def test_drivers_keep_their_application_and_what_writes_for_them() -> None:
     assert "self._write" in inspect.getsource(WebDriver), "TabDriver"
     driver = WebDriver.__new__(WebDriver)
     driver._debug = False
-    assert [event.key for event in textual_private.key_parser(driver).feed("a") if isinstance(event, Key)] == ["a"]
+    assert not textual_private.is_debugged(driver), "TerminalDriver"
+    assert "XTermParser(" in inspect.getsource(WebDriver.run_input_thread), "TabDriver"
+    parser = textual_private.XTermParser()
+    assert list(parser.feed("\x1b")) == []
+    textual_private.end_sequence(parser)
+    assert [event.key for event in parser.tick() if isinstance(event, Key)] == ["escape"], "KeyParser"
+
+
+def test_an_application_has_filters_to_replace() -> None:
+    app, without = App[None](), NoColor()
+    app._filters.append(Monochrome())
+    textual_private.replace_monochrome(app, without)
+    assert app._filters[-1] is without, "Colouring"
+    assert not any(isinstance(each, Monochrome) for each in app._filters)

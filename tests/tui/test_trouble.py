@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+
 import msgspec
+import pytest
 from textual.widgets import Input
 
 from lade_chat.protocol.commands import Load, Reply
@@ -12,21 +15,28 @@ from lade_chat.tui.control.view import Phase
 from lade_chat.tui.reply.turn import ReplyTurn
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.transcript.notice import Notice
+from lade_chat.tui.widgets import status_bar
 from tests.tui.driving import opened, reply_text, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import FUNCTION, MODEL, ScriptedEngine, finished, streamed, text_of
 
 WRONG = "/models/llama: there is no [b]config.json[/b] in this folder"
 
 
-async def test_loading_is_shown_stage_by_stage(engine: ScriptedEngine) -> None:
+async def test_loading_is_shown_stage_by_stage_with_the_time_it_takes(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with opened(engine, model=None) as (app, pilot):
         engine.tell(Loading("configuration"))
         await wait_until(pilot, lambda: "reading the configuration" in status(app))
         engine.tell(Loading("weights", 62, 100))
         await wait_until(pilot, lambda: "loading the weights ━" in status(app))
         assert "62%" in status(app)
+        monkeypatch.setattr(status_bar, "monotonic", lambda: time.monotonic() + 75)
         engine.tell(Loading("probe"))
-        await wait_until(pilot, lambda: "checking lookahead" in status(app))
+        await sees(pilot, "checking lookahead · 75 s")
+        engine.load()
+        await sees(pilot, "ready")
+        assert "75 s" not in status(app)
 
 
 async def test_a_model_that_does_not_load_leaves_a_way_on(engine: ScriptedEngine) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -33,13 +30,15 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, values_in_force
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.app.interrupts import INTERRUPT_SECONDS, Interrupts
+from lade_chat.tui.app.signals import can_suspend, end_on_signals, resume_after_suspension
 from lade_chat.tui.chat.commands import SYSTEM_WORDS, palette_lines
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.control.view import Phase
+from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
-from lade_chat.tui.terminal.key_names import KeyNames, default_keys, keymap_for, named
+from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
 from lade_chat.tui.theme.colouring import Colouring
 from lade_chat.tui.theme.themes import THEMES, problem_of
 from lade_chat.tui.widgets.dialog import Palette
@@ -60,9 +59,10 @@ class ChatApp(Colouring):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (22, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = named(
         [
-            Binding("ctrl+s,f12", "settings", "Settings", priority=True, show=False),
+            Binding("ctrl+s", "settings", "Settings", priority=True, show=False),
             Binding("ctrl+b", "toggle_colours", "Colours", priority=True, show=False),
             Binding("ctrl+p", "command_palette", "Commands", priority=True, show=False),
+            Binding("ctrl+z", "suspend_process", "Suspend", priority=True, show=False),
         ]
     )
     CSS_PATH: ClassVar = sorted(Path(__file__).parents[1].rglob("*.tcss"))
@@ -87,8 +87,10 @@ class ChatApp(Colouring):
         self.preferences = preferences
         self.data_folder = store.path.parent
         usual = default_keys(ChatScreen, ChatApp)
-        self._custom_keys, self._refused_keys = keymap_for(preferences.keys, usual)
-        self.key_names = KeyNames({**usual, **self._custom_keys})
+        more = browser_keys(usual) if self.driver_class.__name__ == "TabDriver" else {}
+        custom, self._refused_keys = keymap_for(preferences.keys, {**usual, **more})
+        self._keymap = {**more, **custom}
+        self.key_names = KeyNames({**usual, **self._keymap})
         self.colours = preferences.colours
         for theme in THEMES:
             self.register_theme(theme)
@@ -113,7 +115,7 @@ class ChatApp(Colouring):
         return driver
 
     def on_load(self) -> None:
-        self._handle_signals()
+        end_on_signals(self._end)
 
     def on_mount(self) -> None:
         self._apply_preferences()
@@ -163,6 +165,11 @@ class ChatApp(Colouring):
             self.chat_screen.status.review()
         await super().hand_out(event)
 
+    def action_suspend_process(self) -> None:
+        """Give the terminal back to the shell; a reply pauses until the chat comes back."""
+        self.chat_screen.chat.controls.hold()
+        super().action_suspend_process()
+
     def _end(self, code: int) -> None:
         self.exit(return_code=code)
 
@@ -185,11 +192,12 @@ class ChatApp(Colouring):
             problems.append(problem)
         elif self.preferences.theme is not None:
             self.theme = self.preferences.theme
-        self.set_keymap(self._custom_keys)
+        self.set_keymap(self._keymap)
         problems += self._refused_keys
         self.call_after_refresh(self._report, problems)
         self.call_after_refresh(self._offer_names)
         self.theme_changed_signal.subscribe(self, self._keep_theme)
+        resume_after_suspension(self, self.chat_screen.chat.controls)
 
     def _offer_names(self) -> None:
         """Have the prompt complete the names that the settings give to models and system prompts."""
@@ -224,14 +232,6 @@ class ChatApp(Colouring):
             return False
         return True
 
-    def _handle_signals(self) -> None:
-        """Quit on a signal as on Ctrl+Q, so that the terminal is restored."""
-        # Some systems lack these signals, and only the main thread may handle them.
-        with suppress(AttributeError, NotImplementedError, RuntimeError, ValueError):
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self._end, 128 + number)
-
     def on_model_screen_keep(self, event: ModelScreen.Keep) -> None:
         options = event.options
         self.keep({"model_path": options.path, "device": options.device, "dtype": options.dtype})
@@ -256,6 +256,8 @@ class ChatApp(Colouring):
         self.chat_screen.ui.hint("The settings are saved.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "suspend_process":  # where that cannot be, and in the list of conversations, the key undoes
+            return can_suspend(self._driver) and not isinstance(self.screen, ConversationList)
         return action != "settings" or self.screen is self.chat_screen
 
     def action_help(self) -> None:

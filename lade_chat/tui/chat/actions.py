@@ -63,6 +63,8 @@ class ChatActions:
                 self.copy(session.whole_reply(turn), "the reply")
             case "code":
                 self.copy("\n\n".join(code_blocks(session.whole_reply(turn))), "the code")
+            case "message":
+                self.copy(parted(session.current.turn(turn).question or "")[0], "the message")
             case "retry":
                 self.chat.retry(turn)
             case "edit":

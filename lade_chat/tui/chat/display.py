@@ -129,7 +129,7 @@ class ChatDisplay:
 
     def loading_began(self) -> None:
         self._ui.screen.query_one(HeaderBar).show_model(None, "loading the model")
-        self._ui.status.show([part(0, "starting the engine")])
+        self._ui.status.begin_loading()
         self._ui.transcript.forget(self._engine_gone)
 
     def load_progressed(self, progress: Loading) -> None:

@@ -8,8 +8,8 @@ from lade_chat.tui.terminal.key_names import named
 
 KEYS: list[BindingType] = named(
     [
-        Binding("ctrl+l,f2", "toggle_lookahead", "Lookahead", priority=True),
-        Binding("ctrl+r,f3", "race", "Race", priority=True),
+        Binding("ctrl+l", "toggle_lookahead", "Lookahead", priority=True),
+        Binding("ctrl+r", "race", "Race", priority=True),
         Binding("escape", "stop", "Stop", priority=True),
         Binding("f6", "restart", "Restart", priority=True),
         Binding("f1", "help", "Help", priority=True),
@@ -17,7 +17,7 @@ KEYS: list[BindingType] = named(
         Binding("ctrl+d", "toggle_debug", "Debug", priority=True),
         Binding("f4", "turn_debug_page", "Debug page", priority=True, show=False),
         Binding("ctrl+n", "new_conversation", "New", priority=True),
-        Binding("ctrl+t,f8", "list_conversations", "Chats", priority=True),
+        Binding("ctrl+t", "list_conversations", "Chats", priority=True),
         Binding("ctrl+o", "open_model", "Model", priority=True),
         Binding("ctrl+g", "edit_outside", "Editor", priority=True, show=False),
         Binding("f9", "pause", "Pause", priority=True, show=False),

@@ -14,11 +14,15 @@ from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.chat.saving import default_name, save_picture
 from lade_chat.tui.control.view import ChatState
 from lade_chat.tui.conversations.store_worker import Job
+from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.picture_name import PictureName
+from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.colouring import view_of
+
+DRAFTED = "What you type waits in the prompt: {stop} leads there."
 
 
 class RaceView:
@@ -30,10 +34,11 @@ class RaceView:
         self._screen = screen
         self._stop, self._again, self._explain = stop, again, explain
         self._race: RaceScreen | None = None
+        self._told = False
 
     def begin(self, question: str, races: Races, state: ChatState) -> None:
         """Show a new race, in place of the one before."""
-        app = self._screen.app
+        app, self._told = self._screen.app, False
         assert state.model is not None, "a race needs a model"
         before, self._race = (
             self._race,
@@ -47,6 +52,7 @@ class RaceView:
                 menu=partial(self._open_menu, races, state),
                 picture=partial(self._save, question, state.model),
                 explain=partial(self._explain, races.heat.messages if races.heat else (), raced=True),
+                draft=self._type,
             ),
         )
         if before is not None and app.screen is before:
@@ -58,6 +64,14 @@ class RaceView:
         """Show an event of the race."""
         if self._race is not None and self._race.is_on_stack:
             self._race.tell(event)
+
+    def _type(self, text: str) -> None:
+        """Type into the prompt, which the race hides."""
+        prompt = self._screen.query_one(Prompt)
+        if not self._told:
+            self._told = True
+            self._screen.app.notify(keys_of(prompt).put_into(DRAFTED), markup=False)
+        prompt.insert(text)
 
     def _open_menu(self, races: Races, state: ChatState) -> None:
         def chosen(choice: RaceChoice | None) -> None:

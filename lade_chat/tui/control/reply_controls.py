@@ -51,6 +51,20 @@ class ReplyControls:
         else:
             self._slow_down(paused=not state.paused, pace=state.pace)
 
+    def hold(self) -> None:
+        """Have a running reply wait, without a word, until ``release``."""
+        if self._runs_freely:
+            self._send(Pause())
+
+    def release(self) -> None:
+        """Have a reply that was held go on."""
+        if self._runs_freely:
+            self._send(Resume())
+
+    @property
+    def _runs_freely(self) -> bool:
+        return self._publisher.state.phase is Phase.REPLYING and not self._publisher.state.is_slow
+
     def step(self) -> None:
         """Have a reply in slow motion take its next step."""
         self._send(StepOnce())

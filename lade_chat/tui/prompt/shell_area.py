@@ -31,6 +31,7 @@ class ShellArea(TextArea, inherit_bindings=False):
         Binding("ctrl+w", "delete_to_blank", show=False),
         Binding("ctrl+y", "put_back", show=False),
         Binding("ctrl+shift+z", "redo", show=False),
+        Binding("ctrl+underscore", "undo", show=False),
         Binding("alt+left,alt+b", "cursor_word_left", show=False),
         Binding("alt+right,alt+f", "cursor_word_right", show=False),
         Binding("alt+d", "delete_word_right", show=False),

@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.content import Content
+from textual.events import Key
 from textual.widgets import Static
 
 from lade_chat.export.recording import Recording
@@ -36,10 +37,10 @@ class RaceScreen(ClosingScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop"),
         Binding("escape", "dismiss", "Close"),
-        Binding("r,ctrl+r", "again", "Again"),
-        Binding("m", "menu", "Methods, suites"),
-        Binding("e", "explain", "Explain"),
-        Binding("s", "picture", "Picture"),
+        Binding("ctrl+r", "again", "Again"),
+        Binding("ctrl+o", "menu", "Methods, suites"),
+        Binding("ctrl+e", "explain", "Explain"),
+        Binding("ctrl+s", "picture", "Picture"),
         Binding("f5", "toggle_thoughts", "Thoughts", show=False, id="toggle_thoughts"),
         Binding("f1", "app.help", "Help", id="help"),
         Binding("ctrl+q", "app.quit", "Quit", priority=True),
@@ -57,6 +58,7 @@ class RaceScreen(ClosingScreen[None]):
         menu: Callable[[], None] = lambda: None,
         picture: Callable[[tuple[Recording, ...], tuple[str, ...]], None] = lambda sides, verdict: None,
         explain: Callable[[], None] = lambda: None,
+        draft: Callable[[str], None] = lambda text: None,
     ) -> None:
         """
         Args:
@@ -67,11 +69,12 @@ class RaceScreen(ClosingScreen[None]):
             menu: lets other methods be chosen, or a suite.
             picture: keeps what was recorded of the two sides, and what came of it.
             explain: shows how the steps just raced came about.
+            draft: takes what is typed meanwhile.
         """
         super().__init__()
         self._question, self._dtype = question, dtype
         self._stop, self._again, self._menu = stop, again, menu
-        self._picture, self._explain = picture, explain
+        self._picture, self._explain, self._draft = picture, explain, draft
         self._recordings: dict[Side, Recording] = {"left": Recording(), "right": Recording()}
         self._outcome: tuple[str, ...] = ()
         self._races, self._titles = races or Races(), titles
@@ -115,6 +118,11 @@ class RaceScreen(ClosingScreen[None]):
         for pane in self.query(RacePane):
             pane.stop()
         self.refresh_bindings()
+
+    def on_key(self, event: Key) -> None:
+        """Type into the next message: no letter does anything else here."""
+        if event.is_printable and event.character and not event.key.startswith("alt+"):
+            self._draft(event.character)
 
     def action_explain(self) -> None:
         self._explain()

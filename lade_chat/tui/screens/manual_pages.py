@@ -11,7 +11,7 @@ from lade_chat.presentation.metric_help import METRIC_HELP
 from lade_chat.presentation.sources import ORIGINS
 from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.prompt.completion import CompletableCommand
-from lade_chat.tui.terminal.key_names import KeyNames
+from lade_chat.tui.terminal.key_names import BROWSER_KEYS, KeyNames, displayed
 
 NAMES = (
     "keys",
@@ -56,7 +56,7 @@ def manual_pages(
     lists = {
         "{commands}": _table([(f"/{each.name} {each.takes}".strip(), each.does) for each in commands]),
         "{actions}": _table([(action, keys.first(action)) for action in keys.keys]),
-        "{other_keys}": ", ".join(f"{other} is {first}" for first, *others in keys.all() for other in others),
+        "{browser_keys}": ", ".join(f"{displayed(key)} is {keys.first(name)}" for name, key in BROWSER_KEYS.items()),
         "{origins}": _table([*ORIGINS.items()]),
         "{metrics}": _table([*METRIC_HELP.items()]),
         "{model}": f"{model.name} runs on {model.device} in {model.dtype}." if model is not None else "",

@@ -10,13 +10,11 @@ from typing import TextIO
 
 from textual.drivers.linux_driver import LinuxDriver
 
+from lade_chat.tui.terminal.key_parser import ESCAPE_SECONDS, KeyParser
 from lade_chat.tui.terminal.output import Output, is_picture
-from lade_chat.tui.terminal.paste_guard import PasteGuard
-from lade_chat.tui.terminal.textual_private import app_of, key_parser
+from lade_chat.tui.terminal.textual_private import app_of, is_debugged
 
 READ_SIZE = 4096
-ALT_ENTER = "\x1b[13;3u"
-"""As some terminals report it; the parser takes what the others send, Escape and Return, for Enter alone."""
 TICK_SECONDS = 0.1
 RESTLESS_TICKS = 10
 """Ticks after the last key before waiting without any: a lone Escape is told from a sequence by time."""
@@ -63,8 +61,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read until the driver ends, and hand on each event."""
-        parser = key_parser(self)
-        guard = PasteGuard()
+        parser = KeyParser(is_debugged(self))
         decoder = getincrementaldecoder("utf-8")("replace")
         typed_ahead, ticks = True, 0
         woken, self._waker = os.pipe()
@@ -73,6 +70,7 @@ class TerminalDriver(LinuxDriver):
             selector.register(woken, selectors.EVENT_READ)
             while not self.exit_event.is_set():
                 wait = 0 if typed_ahead else TICK_SECONDS if ticks < RESTLESS_TICKS else None
+                wait = ESCAPE_SECONDS if parser.is_waiting else wait
                 ready = [key.fd for key, _events in selector.select(wait)]
                 if self.fileno in ready:
                     ticks = 0
@@ -84,10 +82,8 @@ class TerminalDriver(LinuxDriver):
                     if typed_ahead and b"\x1b" not in data:  # a paste keeps its line feeds
                         # A terminal that lines are still read from makes a line feed of Enter.
                         data = data.replace(b"\n", b"\r")
-                    # The parser takes an empty text for the end of all input.
-                    if text := guard.clean(decoder.decode(data)).replace("\x1b\r", ALT_ENTER):
-                        for event in parser.feed(text):
-                            self.process_message(event)
+                    for event in parser.feed(decoder.decode(data)):
+                        self.process_message(event)
                 else:
                     typed_ahead, ticks = False, ticks + 1
                 for event in parser.tick():

@@ -26,6 +26,8 @@ _DISPLAYED = {
     "left_square_bracket": "[",
     "right_square_bracket": "]",
 }
+BROWSER_KEYS = {"toggle_lookahead": "f2", "race": "f3", "list_conversations": "f8", "settings": "f12"}
+"""Keys beside their own that actions have in a browser, which keeps some keys for itself."""
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -38,10 +40,6 @@ class KeyNames:
     def first(self, action: str) -> str:
         """Return the action's main key. Raises KeyError."""
         return displayed(self.keys[action].split(",")[0])
-
-    def all(self) -> list[list[str]]:
-        """Return every action's keys, the main one first."""
-        return [list(map(displayed, keys.split(","))) for keys in self.keys.values()]
 
     def put_into(self, text: str) -> str:
         """Replace ``{help}`` by F1. Raises KeyError."""
@@ -75,6 +73,11 @@ def default_keys(*classes: type) -> dict[str, str]:
             if isinstance(binding, Binding) and binding.id is not None:
                 found[binding.id] = binding.key
     return found
+
+
+def browser_keys(usual: Mapping[str, str]) -> dict[str, str]:
+    """Return the keys of those actions that have others too in a browser."""
+    return {action: f"{usual[action]},{key}" for action, key in BROWSER_KEYS.items()}
 
 
 def keymap_for(wanted: Mapping[str, str], usual: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:

@@ -7,8 +7,9 @@ from typing import Any
 from textual.app import App
 from textual.drivers.web_driver import WebDriver
 
+from lade_chat.tui.terminal.key_parser import KeyParser
 from lade_chat.tui.terminal.output import Output, is_picture
-from lade_chat.tui.terminal.textual_private import app_of, write_through
+from lade_chat.tui.terminal.textual_private import app_of, parse_tabs_with, write_through
 
 
 class TabDriver(WebDriver):
@@ -32,6 +33,7 @@ class TabDriver(WebDriver):
         self._output.close()
 
     def run_input_thread(self) -> None:
+        parse_tabs_with(KeyParser)
         super().run_input_thread()
         if not self.exit_event.is_set():  # nobody will ever say anything more
             app_of(self).call_later(app_of(self).exit)

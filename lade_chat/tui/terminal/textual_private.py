@@ -13,6 +13,7 @@ from textual.app import App
 from textual.content import Content
 from textual.driver import Driver
 from textual.events import Key
+from textual.filter import LineFilter, Monochrome, NoColor
 from textual.keys import _character_to_key
 from textual.screen import Screen
 from textual.strip import Strip
@@ -46,9 +47,27 @@ def strips_of(screen: Screen[Any]) -> list[Strip]:
     return screen._compositor.render_strips()
 
 
-def key_parser(driver: Driver) -> XTermParser:
-    """Return a parser for the terminal's input, which logs what it reads if the driver does."""
-    return XTermParser(driver._debug)
+def is_debugged(driver: Driver) -> bool:
+    """Return True if a driver's input is to be logged."""
+    return driver._debug
+
+
+def end_sequence(parser: XTermParser) -> None:
+    """Have the parser's next tick take what it has read of a key for a whole one."""
+    parser._timeout_time = 0.0
+
+
+def parse_tabs_with(parser: type[XTermParser]) -> None:
+    """Have every WebDriver read its keys with this parser."""
+    from textual.drivers import web_driver
+
+    web_driver.XTermParser = parser  # type: ignore[attr-defined]
+
+
+def replace_monochrome(app: App[Any], line_filter: LineFilter) -> None:
+    """Have this filter do what Textual's does for NO_COLOR, which sends greys."""
+    kept = [each for each in app._filters if not isinstance(each, Monochrome | NoColor)]
+    app._filters = [*kept, line_filter]
 
 
 def write_through(driver: Driver, write: Callable[[bytes], object]) -> None:

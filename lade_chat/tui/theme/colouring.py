@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from textual.color import Color
 from textual.content import Content
 from textual.signal import Signal
 from textual.widget import Widget
@@ -12,6 +13,8 @@ from textual.widget import Widget
 from lade_chat.presentation.sources import ColourView, meanings, other
 from lade_chat.settings.kinds import Value
 from lade_chat.tui.terminal.key_order import OrderedApp
+from lade_chat.tui.terminal.textual_private import replace_monochrome
+from lade_chat.tui.theme.no_color import WithoutColours
 from lade_chat.tui.theme.themes import MARKED
 from lade_chat.tui.theme.tint import GUESSED, origin_variables
 
@@ -22,14 +25,19 @@ class Colouring(OrderedApp):
     colours: ColourView = "verified"
 
     def __init__(self) -> None:
+        self._without_colours = WithoutColours()
         super().__init__()
         self.colours_changed: Signal[ColourView] = Signal(self, "colours-changed")
+        if self.no_color:
+            replace_monochrome(self, self._without_colours)
 
     def get_css_variables(self) -> dict[str, str]:
         variables = super().get_css_variables()
         # The sixteen colours of a terminal cannot be blended, and unblended a tint would hide the text.
         tinted = not (self.no_color or self.native_ansi_color)
         theme = self.current_theme
+        if self.no_color:
+            self._without_colours.ground = Color.parse(variables["background"])
         origins = origin_variables(self.colours, variables, dark=theme.dark, tinted=tinted, marked=theme.name in MARKED)
         return {**variables, **origins}
 

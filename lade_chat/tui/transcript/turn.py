@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.events import Click
 from textual.message import Message
@@ -18,11 +18,9 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from lade_chat.presentation.attachments import Attachment, parted
-from lade_chat.presentation.metrics import counted
-from lade_chat.presentation.sanitize import printable
 from lade_chat.tui.conversations.session import ShownTurn
-from lade_chat.tui.widgets.stack import Stack
+from lade_chat.tui.transcript.message_text import Folded, MessageText
+from lade_chat.tui.widgets.stack import Blank, Stack
 
 
 class Alternatives(Static):
@@ -50,43 +48,7 @@ class Alternatives(Static):
         self.post_message(self.Wanted(self._turn, direction))
 
 
-class AttachedText(Vertical):
-    """The typed text as it is, with one clickable line per attached file."""
-
-    def __init__(self, question: str) -> None:
-        super().__init__()
-        self._typed, self._files = parted(question)
-
-    def compose(self) -> ComposeResult:
-        yield Static(Content(printable(self._typed)), markup=False)
-        for file in self._files:
-            yield FoldedFile(file)
-
-
-class FoldedFile(Static):
-    """One line, or the file below it."""
-
-    def __init__(self, file: Attachment) -> None:
-        super().__init__(markup=False)
-        self._file = file
-        self._open = False
-
-    def on_mount(self) -> None:
-        self._draw()
-
-    def on_click(self) -> None:
-        if self.screen.get_selected_text() is None:
-            self._open = not self._open
-            self._draw()
-
-    def _draw(self) -> None:
-        lines = counted(len(self._file.text.splitlines()), "line")
-        head = f"{'▾' if self._open else '▸'} {printable(self._file.name)} · {lines}"
-        text = f"{head}\n{printable(self._file.text)}" if self._open else head
-        self.update(Content(text))
-
-
-class Turn(Horizontal, can_focus=True):
+class Turn(Horizontal, Blank, can_focus=True):
     """The speaker's name on the left, ``said`` on the right. Shift+Tab leads here, and a click on the name."""
 
     FOCUS_ON_CLICK = False  # whoever clicks to select text goes on typing
@@ -96,6 +58,7 @@ class Turn(Horizontal, can_focus=True):
         Binding("enter", "menu", "What to do with it"),
         Binding("left", "alternative(-1)", "Alternatives", key_display="←→"),
         Binding("right", "alternative(1)", show=False),
+        Binding("space", "unfold", "Open or fold", priority=True),
     ]
     speaker = ""
 
@@ -137,8 +100,15 @@ class Turn(Horizontal, can_focus=True):
         if self.kept is not None:
             self.post_message(Alternatives.Wanted(self.kept.turn.id, direction))
 
+    def action_unfold(self) -> None:
+        """Open or fold a long message, and its files."""
+        for folded in self.query(Folded):
+            folded.toggle()
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Alternatives are offered only where there are some."""
+        """Alternatives are offered only where there are some, and opening where something is folded."""
+        if action == "unfold":
+            return bool(self.query(Folded))
         return action != "alternative" or (self.kept is not None and self.kept.count > 1)
 
 
@@ -159,7 +129,7 @@ class UserTurn(Turn):
     def __init__(self, text: str, *, waiting: bool = True) -> None:
         self._stack = Stack()
         super().__init__(self._stack)
-        self._stack.add(AttachedText(text))
+        self._stack.add(MessageText(text))
         self._waiting: Static | None = None
         self._alternatives: Alternatives | None = None
         if waiting:

@@ -15,10 +15,11 @@ from textual.widgets.option_list import Option
 from lade_chat.tui.conversations.session import ShownTurn
 from lade_chat.tui.widgets.dialog import Dialog
 
-TurnAction: TypeAlias = Literal["copy", "code", "retry", "edit", "branch", "before", "after"]
+TurnAction: TypeAlias = Literal["copy", "code", "message", "retry", "edit", "branch", "before", "after"]
 _WORDS: dict[TurnAction, tuple[str, str]] = {
     "copy": ("c", "Copy the reply"),
     "code": ("k", "Copy its code"),
+    "message": ("m", "Copy the message"),
     "retry": ("r", "Ask again"),
     "edit": ("e", "Edit the question and ask that"),
     "branch": ("b", "Go on from here; what follows is kept"),
@@ -41,7 +42,7 @@ class TurnMenu(Dialog[TurnAction | None]):
         if not has_code:
             unfit.add("code")
         if shown.turn.question is None:
-            unfit.add("edit")
+            unfit |= {"message", "edit"}
         if shown.place == 1:
             unfit.add("before")
         if shown.place == shown.count:

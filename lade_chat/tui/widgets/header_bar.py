@@ -58,8 +58,6 @@ class HeaderBar(Widget):
         about = SEPARATOR.join((name, self._model.device, self._model.dtype))
         drawn = list(sampling_forms(self._sampling)) if self._sampling is not None else []
         whole = [SEPARATOR.join((about, each)) for each in drawn[:1]] or [about]
-        steps = "steps in C" if self._model.bit_exact else "steps in PyTorch"
-        whole = [f"{whole[0]}{SEPARATOR}{steps}", *whole]
         less = [SEPARATOR.join((model, each)) for each in drawn for model in (about, name)]
         return [*(f"lade-chat   {text}" for text in whole), *whole, *less, about, name]
 

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
+from textual.geometry import Region
+from textual.strip import Strip
 from textual.widget import Widget
 
 
-class Stack(Vertical):
+# Textual takes styles from a class's first base only: this one stands last.
+class Blank(Widget):
+    """A container of which nothing is seen but what lies on it, so that all of its rows are alike.
+
+    Textual renders every row of every container that lies below a changed text.
+    """
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render one row for all."""
+        return super().render_lines(crop.crop_size((crop.width, 1))) * crop.height
+
+
+class Stack(Vertical, Blank):
     """Widgets below one another, in the order in which they were added."""
 
     def __init__(self, classes: str | None = None) -> None:
@@ -40,7 +54,7 @@ class Stack(Vertical):
             self._early.clear()
 
 
-class FollowScroll(VerticalScroll, can_focus=False):
+class FollowScroll(VerticalScroll, Blank, can_focus=False):
     """Content starts at the top until it fills the height; an anchored scroll alone would start at the bottom."""
 
     def __init__(self, *widgets: Widget) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 
 from rich.cells import cell_len
 from rich.filesize import decimal
@@ -32,9 +33,22 @@ class StatusBar(ExplainedLine):
         self._holds: Callable[[], bool] = lambda: True
         self._rows = 1
         self._timer: Timer | None = None
+        self._begun: float | None = None
+        """When the loading of a model began that goes on."""
+        self._clock: Timer | None = None
 
     def show(self, parts: Sequence[Part]) -> None:
+        self._begun = None
+        if self._clock is not None:
+            self._clock.stop()
+            self._clock = None
         self._set(list(parts), None)
+
+    def begin_loading(self) -> None:
+        """Tell that the engine starts, and from now on how long the loading takes."""
+        self.show([Part(0, ("starting the engine",))])
+        self._begun = monotonic()
+        self._clock = self.set_interval(1.0, self.refresh)
 
     def show_loading(self, progress: Loading) -> None:
         share = min(progress.done / progress.total, 1.0) if progress.total > 1 else None
@@ -74,10 +88,16 @@ class StatusBar(ExplainedLine):
         return Content.assemble(hint, BESIDE, self._state(room))
 
     def _state(self, width: int) -> Content:
-        line = fit(self.parts, width) if self.parts else ""
+        line = fit(self._parts_and_clock, width) if self.parts else ""
         if self._share is None:
             return Content(line)
         return Content.assemble(line, " ", *bar(self._share, min(30, width - len(line) - 7)))
+
+    @property
+    def _parts_and_clock(self) -> list[Part]:
+        """The parts, behind those of a loading model the seconds that it has taken."""
+        taken = int(monotonic() - self._begun) if self._begun is not None else 0
+        return [*self.parts, Part(0, (f"{taken} s",))] if taken else self.parts
 
     def _set(self, parts: list[Part], share: float | None) -> None:
         self.parts, self._share = parts, share

@@ -1,0 +1,54 @@
+"""Parser of a terminal's keys: pastes stay whole, Alt+Enter is a key of its own, and Esc takes no letter behind it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from textual.message import Message
+
+from lade_chat.tui.terminal.paste_guard import ESCAPE, PasteGuard
+from lade_chat.tui.terminal.textual_private import XTermParser, end_sequence
+
+ALT_ENTER = "\x1b[13;3u"
+"""As some terminals report it; Textual takes what the others send, Escape and Return, for Enter alone."""
+ESCAPE_SECONDS = 0.03
+"""After so long a lone escape character is the Esc key."""
+
+
+class KeyParser(XTermParser):
+    """Feed it each read of the terminal as a whole.
+
+    Alt and a letter come in one read. Textual tells Esc and a letter from them by time alone, and a tenth of a second
+    is long enough to type the letter.
+    """
+
+    def __init__(self, debug: bool = False) -> None:
+        super().__init__(debug)
+        self._guard = PasteGuard()
+        self._escaped: float | None = None
+        """When the read ended that had the Esc key, or the beginning of another, at its end."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while a lone escape character may become another key."""
+        return self._escaped is not None
+
+    def feed(self, data: str) -> Iterable[Message]:
+        if not (text := self._guard.clean(data).replace("\x1b\r", ALT_ENTER)):
+            return  # Textual takes an empty text for the end of all input
+        if text[0] not in "[O":
+            yield from self._end_escape()
+        self._escaped = time.monotonic() if text.endswith(ESCAPE) else None
+        yield from super().feed(text)
+
+    def tick(self) -> Iterable[Message]:
+        if self._escaped is not None and time.monotonic() - self._escaped >= ESCAPE_SECONDS:
+            yield from self._end_escape()
+        yield from super().tick()
+
+    def _end_escape(self) -> Iterable[Message]:
+        if self._escaped is not None:
+            self._escaped = None
+            end_sequence(self)
+            yield from super().tick()

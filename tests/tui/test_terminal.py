@@ -1,0 +1,42 @@
+"""The chat in a real terminal: no colour where none is wanted, keys as they were pressed, and back to the shell."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.tui.terminal import Terminal, is_stopped, terminal, wait_for
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up in /proc")
+STYLE = re.compile(rb"\x1b\[([\d;]*)m")
+NOT_COLOURS = set(b"0 1 2 3 4 7 9 22 23 24 27".split())
+
+
+def test_a_terminal_without_colours_is_left_for_the_shell_and_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    with terminal(tmp_path / "data") as opened:
+        _suspend_and_resume(opened)
+        opened.say("\x1b")  # stops the reply
+        time.sleep(0.05)  # sooner than a tenth of a second, by which Textual tells Esc from Alt
+        opened.say("abc")
+        opened.sees("abc", "ready")
+        styles = {code for found in STYLE.findall(opened.all_seen) for code in found.split(b";") if code}
+        assert b"1" in styles <= NOT_COLOURS
+
+
+def _suspend_and_resume(opened: Terminal) -> None:
+    opened.say("\x1a")
+    wait_for(lambda: is_stopped(opened.process.pid), lambda: "it does not stop")
+    assert b"\x1b[?1049l" in opened.seen  # the shell has its own screen again
+    opened.seen = b""
+    os.kill(opened.process.pid, signal.SIGCONT)
+    opened.sees("\x1b[?1049h", "lade-chat", "Quit", "word-")  # the screen is whole
+    opened.seen = b""
+    opened.sees("word-")  # and the reply goes on
