@@ -14,6 +14,8 @@ from lade_chat.tui.terminal.textual_private import FooterKey, is_footer_ready
 
 _BLANKS = 3
 """Before a key, between it and its words, and behind them."""
+_Shown = tuple[str, str, str, str, bool, str]
+"""A key, its display, its words, the action, whether it is enabled, and the tooltip."""
 
 
 class KeyFooter(Footer):
@@ -27,28 +29,36 @@ class KeyFooter(Footer):
     def __init__(self, actions: Callable[[], Mapping[str, str]] | None = None) -> None:
         super().__init__(show_command_palette=False)
         self._actions = actions
+        self._shown: list[_Shown] = []
 
     def compose(self) -> ComposeResult:
         # Not by way of Footer.compose: it binds every key to a reactive that lets go of none for as long as it lasts.
+        self._shown = self._fitting()
+        for key, display, about, action, enabled, tooltip in self._shown:
+            shown = FooterKey(key, display, about, action, disabled=not enabled, tooltip=tooltip)
+            shown.set_reactive(FooterKey.compact, False)
+            yield shown
+
+    async def recompose(self) -> None:
+        """Compose anew where other keys are to be shown: what is bound is told at every change of the focus."""
+        if self.is_attached and self._fitting() != self._shown:
+            await super().recompose()
+
+    def _fitting(self) -> list[_Shown]:
         # The keys of a whole screen are known at once; the chat's depend on what it has not yet been told.
         if self._actions is not None and not is_footer_ready(self):
-            return
-        shown: dict[str, FooterKey] = {}
+            return []
         words = self._actions() if self._actions is not None else {}
+        shown: dict[str, _Shown] = {}
+        room = self.size.width or self.app.size.width  # before it is laid out
         for _, binding, enabled, tooltip in self._offered():
             if binding.action not in shown:
-                display = self.app.get_key_display(binding)
-                about = words.get(binding.action) or binding.description
-                shown[binding.action] = FooterKey(
-                    binding.key, display, about, binding.action, disabled=not enabled, tooltip=tooltip
-                )
-        self.styles.grid_size_columns = len(shown)
-        room = self.size.width or self.app.size.width  # before it is laid out
-        for key in shown.values():
-            room -= cell_len(key.key_display) + cell_len(key.description) + _BLANKS
-            if room >= 0:
-                key.set_reactive(FooterKey.compact, False)
-                yield key
+                display, about = self.app.get_key_display(binding), words.get(binding.action) or binding.description
+                room -= cell_len(display) + cell_len(about) + _BLANKS
+                if room < 0:
+                    break
+                shown[binding.action] = (binding.key, display, about, binding.action, enabled, tooltip)
+        return list(shown.values())
 
     def _offered(self) -> list[ActiveBinding]:
         bindings = list(self.screen.active_bindings.values())
