@@ -13,6 +13,8 @@ from lade_chat.protocol.values import Sizes
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import ChatState, Phase
 from lade_chat.tui.demo.caption import caption
+from lade_chat.tui.explain.screen import ExplainScreen
+from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.transcript.notice import Notice
 
 TYPING_SECONDS = 0.045
@@ -101,6 +103,14 @@ class Director:
             if monotonic() > end:
                 raise LadeChatError("The model takes too long for a demo.")
             await asyncio.sleep(_LOOK_SECONDS)
+
+    async def until_raced(self) -> None:
+        """Wait for the end of a race that a key has begun."""
+        await self.until(lambda: isinstance(self._app.screen, RaceScreen) and self._app.screen.has_ended)
+
+    async def until_explained(self) -> None:
+        """Wait for the first page of what a key has asked for, and for the model."""
+        await self.until(lambda: isinstance(self._app.screen, ExplainScreen) and self.is_ready)
 
     async def until_ready(self) -> None:
         await self.until(lambda: self.is_ready)

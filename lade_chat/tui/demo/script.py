@@ -76,11 +76,11 @@ async def _race(do: Director) -> None:
     do.fix_sizes(None)
     await do.type(RACED)
     await do.press("ctrl+r")
-    await do.until_ready()
+    await do.until_raced()
     await do.wait(8)
     do.say("Ctrl+E explains the very steps just raced. Each line is what one step wrote.")
     await do.press("ctrl+e")
-    await do.until_ready()
+    await do.until_explained()
     await do.wait(7)
     await do.press("escape", "escape", "ctrl+u")
 

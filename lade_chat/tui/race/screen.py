@@ -107,6 +107,10 @@ class RaceScreen(ClosingScreen[None]):
         return not self._racing if action in ("dismiss", "menu", "again", "picture") else True
 
     @property
+    def has_ended(self) -> bool:
+        return not self._racing
+
+    @property
     def _both_wrote(self) -> bool:
         return all(pane.statistics.generated_tokens for pane in self.query(RacePane))
 
