@@ -52,7 +52,8 @@ class SettingsScreen(Dialog[Changes | None]):
             dialog.border_subtitle = "Enter keeps them · Esc cancels"
             with VerticalScroll(can_focus=False):
                 yield Static(classes="error", markup=False)
-                yield Static(Content.styled(printable(str(self._preferences.path)), "$text-muted"), markup=False)
+                if self._preferences.path is not None:
+                    yield Static(Content.styled(printable(str(self._preferences.path)), "$text-muted"), markup=False)
                 for name in _shown():
                     if name == RARE[0]:
                         yield TextCheckbox("more settings of sampling", id="more", compact=True)

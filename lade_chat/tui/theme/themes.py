@@ -73,8 +73,11 @@ _THEMES = (
 _UNDERLINED = tuple(
     replace(theme, name=f"{theme.name}-underlined") for theme in _THEMES if theme.name in ("lade-dark", "lade-light")
 )
-THEMES = (*_THEMES, *_UNDERLINED)
-NAMES = tuple(theme.name for theme in THEMES) + tuple(sorted(BUILTIN_THEMES))
+_READABLE = replace(BUILTIN_THEMES["ansi-dark"], primary="ansi_bright_blue")
+"""Textual's has names and titles in the dark blue that many terminals show on black, where it cannot be read."""
+_OWN = (*_THEMES, *_UNDERLINED)
+THEMES = (*_OWN, _READABLE)
+NAMES = tuple(theme.name for theme in _OWN) + tuple(sorted(BUILTIN_THEMES))
 """All that there is to choose from, these before Textual's own."""
 MARKED = frozenset(theme.name for theme in _UNDERLINED)
 """Those in which verified tokens are marked with lines and letters beside their colours, for whom colours are alike."""

@@ -83,10 +83,10 @@ class FoldedMessage(Folded):
         lines = self._text.splitlines()
         head = "\n".join(lines[:SHOWN_LINES])[:SHOWN_CHARACTERS]
         if opened:
-            return Content.assemble(self._text, ("\n▾ fold", "$text-muted"))
+            return Content.assemble(self._text, ("\n▾ fold", "$foreground-muted"))
         more = len(lines) - SHOWN_LINES
         rest = counted(more, "more line") if more > 0 else counted(len(self._text) - len(head), "more character")
-        return Content.assemble(head, (f"\n▸ {rest}", "$text-muted"))
+        return Content.assemble(head, (f"\n▸ {rest}", "$foreground-muted"))
 
 
 def is_long(message: str) -> bool:

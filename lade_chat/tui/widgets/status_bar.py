@@ -19,6 +19,8 @@ from lade_chat.tui.widgets.metric_lines import ExplainedLine
 HINT_SECONDS = 4.0
 BESIDE = "  │  "
 """Between a hint and the state."""
+_PERCENTAGE = "  100%"
+"""What stands behind the words even where there is no room for a bar."""
 MAX_ROWS = 5
 """Of a hint that takes more than one."""
 
@@ -88,7 +90,8 @@ class StatusBar(ExplainedLine):
         return Content.assemble(hint, BESIDE, self._state(room))
 
     def _state(self, width: int) -> Content:
-        line = fit(self._parts_and_clock, width) if self.parts else ""
+        room = width if self._share is None else width - cell_len(_PERCENTAGE)
+        line = fit(self._parts_and_clock, room) if self.parts else ""
         if self._share is None:
             return Content(line)
         return Content.assemble(line, " ", *bar(self._share, min(30, width - len(line) - 7)))
@@ -97,7 +100,7 @@ class StatusBar(ExplainedLine):
     def _parts_and_clock(self) -> list[Part]:
         """The parts, behind those of a loading model the seconds that it has taken."""
         taken = int(monotonic() - self._begun) if self._begun is not None else 0
-        return [*self.parts, Part(0, (f"{taken} s",))] if taken else self.parts
+        return [*self.parts, Part(1, (f"{taken} s",))] if taken else self.parts
 
     def _set(self, parts: list[Part], share: float | None) -> None:
         self.parts, self._share = parts, share
