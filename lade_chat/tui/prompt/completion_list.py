@@ -61,4 +61,4 @@ class CompletionList(OptionList, can_focus=False):
 def _row(completion: Completion) -> Content:
     if not completion.about:
         return Content(completion.text)
-    return Content.assemble(f"{completion.text:<{NAME_WIDTH}} ", (completion.about, "$text-muted"))
+    return Content.assemble(f"{completion.text:<{NAME_WIDTH}} ", (completion.about, "dim"))
