@@ -178,11 +178,22 @@ def test_changes_of_the_model_take_effect_at_the_next_text() -> None:
     assert is_as_fresh()
     model.model.layers[0].self_attn.q_proj.weight.data = torch.randn(64, 64)
     assert is_as_fresh()
+    model.model.embed_tokens.weight.data = torch.randn(97, 64)
+    assert is_as_fresh()
     model.model.layers[2].input_layernorm.weight = torch.nn.Parameter(torch.randn(64))
     assert is_as_fresh()
     model.model.layers[0].mlp.forward = lambda rows: rows * 2
     assert not runner_of(model).native_support.supported or is_as_fresh()
     assert is_as_fresh()
+
+
+def test_an_id_without_an_embedding_is_refused() -> None:
+    prefix = runner_of(model_of("llama")).new_prefix()
+    prefix.next_logits(PROMPT)
+    for token in (-1, 97):
+        with pytest.raises(IndexError, match="embedding"):
+            prefix.next_logits([4, token])
+    assert prefix.length == len(PROMPT)
 
 
 def test_hooks_and_autocast_are_left_to_transformers() -> None:

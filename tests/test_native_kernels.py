@@ -88,6 +88,9 @@ def test_the_largest_come_first_and_of_equal_ones_the_first(
         assert torch.equal(values, expected[:, :count])
         assert torch.equal(places[expected[:, :count].isfinite()], order[:, :count][expected[:, :count].isfinite()])
         assert places.max() < vocabulary
+    first = kernels.first_of_the_largest(rows)
+    assert first == [row[0] for row in kernels.largest(rows, 1)[1]]
+    assert [kernels.first_of_the_largest(row) for row in rows] == [[place] for place in first]
 
 
 def test_what_was_compiled_is_kept(build_folder: Path, kernels: NativeKernels) -> None:

@@ -15,7 +15,6 @@ from typing import Any
 import psutil
 import torch
 from torch import nn
-from torch.nn import functional
 from transformers import PreTrainedModel
 
 from decoding.model.capabilities import ModelCapabilities
@@ -74,6 +73,7 @@ class LlamaForward:
             head_size=attention.head_dim,
             layers=len(self._layers),
             norm=self._address(inner.norm),
+            embedding=self._table(),
             head=self._linear(model.get_output_embeddings()),
         )
         self.vocabulary: int = self._transformer.head.N
@@ -108,13 +108,13 @@ class LlamaForward:
         transformer.threads = torch.get_num_threads()
         transformer.cos, transformer.sin = self._rotary_tables(positions)
 
-    def embeddings(self, token_ids: Sequence[int]) -> torch.Tensor:
-        """Return the tokens' embeddings, shape (T, width), as a tensor of their own."""
-        ids = torch.tensor(token_ids)
-        if type(self._embedding) is nn.Embedding:
-            return functional.embedding(ids, self._embedding.weight)  # a module's call takes longer
-        embedded: torch.Tensor = self._embedding(ids)
-        return embedded.contiguous()
+    def embedded(self, token_ids: Sequence[int]) -> torch.Tensor | None:
+        """Return the tokens' embeddings, shape (T, width), as a tensor of their own; None if C looks them up."""
+        if self._transformer.embedding.weight:
+            return None
+        with torch.inference_mode():
+            embedded: torch.Tensor = self._embedding(torch.tensor(token_ids))
+            return embedded.contiguous()
 
     def _rotary_tables(self, positions: int) -> tuple[int, int]:
         """Return the addresses of tables of cosines and sines."""
@@ -134,6 +134,13 @@ class LlamaForward:
             *(self._address(norm) for norm in (layer.input_layernorm, layer.post_attention_layernorm)),
             *(self._address(getattr(attention, name, None)) for name in ("q_norm", "k_norm")),
         )
+
+    def _table(self) -> Linear:
+        """Return the embeddings as rows of a weight; none if they are not just looked up."""
+        if type(self._embedding) is not nn.Embedding:
+            return Linear()
+        self._held.append(weight := self._embedding.weight.detach())
+        return linear(weight, None, None)
 
     def _linear(self, layer: Any) -> Linear:
         scales, weight = layer.scales if isinstance(layer, Int8Linear) else None, layer.weight.detach()

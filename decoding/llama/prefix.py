@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,17 +53,22 @@ class LlamaPrefix(KVPrefix):
         return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self._cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
-        count, logits, forward = len(token_ids), None, self._forward_in_c()
+        count, forward = len(token_ids), self._forward_in_c()
         most = MAX_TOKENS if forward is not None and forward.kernels.tiles else MAX_PREFILL
-        if 0 < count <= most:  # the rows read are not checked in C
-            logits = self._in_c(token_ids, *_causal(count), [count - 1])
-        return super().next_logits(token_ids) if logits is None else logits[0]
+        if forward is not None and 0 < count <= most:  # the rows read are not checked in C
+            logits = torch.empty(forward.vocabulary, dtype=forward.dtype)
+            if self._ran_in_c(forward, token_ids, *_causal(count), logits):
+                return logits
+        return super().next_logits(token_ids)
 
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
-        if len(inputs) > MAX_TOKENS:
-            return super().branch_logits(inputs)
-        logits = self._in_c(inputs.token_ids, inputs.visible, inputs.depths, inputs.logit_rows)
-        return super().branch_logits(inputs) if logits is None else logits
+        forward = self._forward_in_c()
+        if forward is not None and len(inputs) <= MAX_TOKENS:
+            visible, read = np.ascontiguousarray(inputs.visible), np.array(inputs.logit_rows, dtype=np.int64)
+            logits = torch.empty((len(read), forward.vocabulary), dtype=forward.dtype)
+            if self._ran_in_c(forward, inputs.token_ids, visible, inputs.depths, read, logits):
+                return logits
+        return super().branch_logits(inputs)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
         in_place, rising = offsets[-1] == len(offsets) - 1, all(a < b for a, b in pairwise(offsets))
@@ -77,25 +81,28 @@ class LlamaPrefix(KVPrefix):
         forward.kernels.move_tokens(self._bind(forward, self.length), places, base)
         self._cache.rewind(base + len(offsets))
 
-    @torch.inference_mode()
-    def _in_c(self, token_ids: Sequence[int], visible: Any, depths: Any, read: Sequence[int]) -> torch.Tensor | None:
-        """Run a step; None where it has to be left to transformers."""
-        cached, forward = self.length, self._forward_in_c()
-        if forward is None or is_changed_globally():
-            return None
+    def _ran_in_c(
+        self,
+        forward: LlamaForward,
+        token_ids: Sequence[int],
+        visible: npt.NDArray[np.bool_],
+        depths: npt.NDArray[np.int64],
+        read: npt.NDArray[np.int64],
+        logits: torch.Tensor,
+    ) -> bool:
+        """Run a step, which writes its logits; return False where it has to be left to transformers."""
+        if is_changed_globally():
+            return False
         if not self._cache.layers:
             self._cache.begin(forward.empty_states(), forward.depth)
-        transformer = self._bind(forward, cached + len(token_ids))
-        positions = cached + np.asarray(depths, dtype=np.int64)
-        forward.prepare(transformer, cached + len(token_ids))
-        logits = torch.empty((len(read), forward.vocabulary), dtype=forward.dtype)
-        forward.kernels.step(
-            transformer, forward.embeddings(token_ids), cached, np.ascontiguousarray(visible), positions,
-            np.asarray(read, dtype=np.int64), logits,
-        )  # fmt: skip
+        cached = self.length
+        length = cached + len(token_ids)
+        transformer, embedded = self._bind(forward, length), forward.embedded(token_ids)
+        forward.prepare(transformer, length)
+        forward.kernels.step(transformer, token_ids, embedded, cached, visible, depths, read, logits)
         for layer in self._cache.layers:
-            layer.resize(cached + len(token_ids))
-        return logits
+            layer.resize(length)
+        return True
 
     def _bind(self, forward: LlamaForward, tokens: int) -> Transformer:
         """Return the model with the addresses of the cache, which then has room for so many tokens."""
@@ -111,6 +118,6 @@ class LlamaPrefix(KVPrefix):
 
 
 @lru_cache(maxsize=4)
-def _causal(count: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Return the mask and the depths of so many tokens in a row."""
-    return np.tri(count, dtype=np.bool_), np.arange(count, dtype=np.int64)
+def _causal(count: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the mask and the depths of so many tokens in a row, and the place of the last."""
+    return np.tri(count, dtype=np.bool_), np.arange(count, dtype=np.int64), np.array([count - 1])

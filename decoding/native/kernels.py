@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ctypes import CDLL, byref, c_float, c_int, c_int64, c_long, c_void_p
+from collections.abc import Sequence
+from ctypes import CDLL, Array, byref, c_float, c_int, c_int64, c_long, c_void_p
 from functools import lru_cache
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +36,9 @@ class NativeKernels:
         self._move_tokens = library.move_tokens
         self._move_tokens.argtypes = [c_void_p, c_void_p, c_long, c_long]
         self._multiply.argtypes = [c_void_p, c_void_p, c_void_p, c_int, c_long, c_int, c_int]
-        self._run_step.argtypes = [c_void_p, c_void_p, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
+        self._run_step.argtypes = [*[c_void_p] * 3, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
         self._largest.argtypes = [c_void_p, c_int, c_long, c_long, c_long, c_void_p, c_void_p, c_int]
-        for function in (self._multiply, self._run_step, self._largest, self._move_tokens):
+        for function in (self._multiply, self._largest, self._move_tokens):
             function.restype = None
 
     def product(
@@ -66,10 +68,11 @@ class NativeKernels:
     def step(
         self,
         model: Transformer,
-        hidden: torch.Tensor,
+        tokens: Sequence[int],
+        embedded: torch.Tensor | None,
         cached: int,
         visible: npt.NDArray[np.bool_],
-        positions: npt.NDArray[np.int64],
+        depths: npt.NDArray[np.int64],
         read: npt.NDArray[np.int64],
         logits: torch.Tensor,
     ) -> None:
@@ -77,17 +80,23 @@ class NativeKernels:
 
         Args:
             model: with the addresses of weights and cache, which has room for T tokens more.
-            hidden: the tokens' embeddings, shape (T, width), contiguous; overwritten.
+            tokens: their ids.
+            embedded: their embeddings, shape (T, width), contiguous, overwritten; None if the model holds them.
             cached: the number of tokens in the cache; all of the step's tokens see them.
             visible: the mask among the step's tokens, shape (T, T), row by query.
-            positions: shape (T,).
+            depths: positions behind the cached tokens, shape (T,).
             read: the rows whose logits are needed.
             logits: where these are written, shape (len(read), vocabulary), contiguous.
+
+        Raises:
+            IndexError: an id has no embedding; nothing was written.
         """
-        self._run_step(
-            byref(model), hidden.data_ptr(), len(positions), cached, _address(visible), _address(positions),
-            _address(read), len(read), logits.data_ptr(),
-        )  # fmt: skip
+        ids = np.array(tokens, dtype=np.int64)
+        if not self._run_step(
+            byref(model), _address(ids), None if embedded is None else embedded.data_ptr(), len(tokens), cached,
+            _address(visible), _address(depths), _address(read), len(read), logits.data_ptr(),
+        ):  # fmt: skip
+            raise IndexError(f"among the tokens {ids} is one without an embedding")
 
     def move_tokens(self, model: Transformer, places: npt.NDArray[np.int64], to: int) -> None:
         """Move tokens of the cache to consecutive places from ``to`` on; the places rise, none before its new one."""
@@ -100,18 +109,49 @@ class NativeKernels:
             rows: shape (rows, n), contiguous.
             count: at most n.
         """
-        height, width = rows.shape
-        # Not tensors: to make one and to read it takes longer than the search.
-        values, places = (c_float * (height * count))(), (c_int64 * (height * count))()
-        self._largest(
-            rows.data_ptr(), DTYPES[rows.dtype], height, width, count, values, places, torch.get_num_threads()
-        )
+        height = len(rows)
+        values, places = _floats(height * count)(), _integers(height * count)()
+        self._search(rows, rows.shape, count, values, places)
         starts = range(0, height * count, count)
         return [values[at : at + count] for at in starts], [places[at : at + count] for at in starts]
+
+    def first_of_the_largest(self, rows: torch.Tensor) -> list[int]:
+        """Return the place of the largest value of each row, the first of equal ones.
+
+        Args:
+            rows: shape (rows, n) or, for one row, (n,), contiguous.
+        """
+        *heights, width = rows.shape
+        places = _integers(prod(heights))()
+        self._search(rows, (len(places), width), 1, None, places)
+        return places[:]
+
+    def _search(
+        self,
+        rows: torch.Tensor,
+        height: int,
+        width: int,
+        count: int,
+        values: Array[c_float] | None,
+        places: Array[c_int64],
+    ) -> None:
+        threads = torch.get_num_threads()
+        self._largest(rows.data_ptr(), DTYPES[rows.dtype], height, width, count, values, places, threads)
 
     def multiplies_int8(self, outputs: int, width: int) -> bool:
         """Return True if there is a kernel for an int8 weight of this shape."""
         return self.tiles and outputs >= INT8_OUTPUTS and width % INT8_WIDTH == 0
+
+
+@lru_cache(maxsize=64)
+def _integers(count: int) -> type[Array[c_int64]]:
+    """Return a type whose instances hold so many; to make a tensor or such a type takes longer than a search."""
+    return c_int64 * count
+
+
+@lru_cache(maxsize=64)
+def _floats(count: int) -> type[Array[c_float]]:
+    return c_float * count
 
 
 def _address(array: npt.NDArray[np.generic]) -> int:

@@ -36,5 +36,5 @@ class Transformer(Structure):
         *((name, c_long) for name in ("width", "inner", "heads", "kv_heads", "head_size", "capacity", "layers")),
         ("layer", POINTER(Layer)),
         *((name, c_void_p) for name in ("norm", "cos", "sin")),
-        ("head", Linear),
+        *((name, Linear) for name in ("embedding", "head")),
     )

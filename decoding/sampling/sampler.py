@@ -15,7 +15,7 @@ from transformers.generation.logits_process import LogitsProcessor, LogitsProces
 
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.sampling.gumbel import gumbel
-from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation, argmax, largest, most_likely
+from decoding.sampling.vocabulary import NO_TRUNCATION, Truncation, argmax, largest, most_likely, most_likely_of_each
 
 _TEXT_FREE = (
     logits_process.TemperatureLogitsWarper,
@@ -103,8 +103,7 @@ class GreedySampler:
         return likeliest(logits, width)
 
     def sample_rows(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree) -> list[int]:
-        tokens: list[int] = argmax(logits).tolist()
-        return tokens
+        return most_likely_of_each(logits)
 
 
 class ProcessorSampler:
@@ -224,7 +223,7 @@ def likeliest(logits: torch.Tensor, width: int) -> Choices:
         width: the number of likeliest tokens to return for each row; 0 for none.
     """
     if width == 0:
-        return Choices(argmax(logits).tolist(), [], [])
+        return Choices(most_likely_of_each(logits), [], [])
     scores, found = largest(logits, min(width, logits.shape[-1]))
     chosen = [row[0] for row in found]
     for row, score in enumerate(scores):

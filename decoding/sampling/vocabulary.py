@@ -70,7 +70,7 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
         rows: shape (rows, vocabulary).
     """
     if (kernels := _kernels_for(rows)) is not None:
-        return torch.tensor([row[0] for row in kernels.largest(rows, 1)[1]])
+        return torch.tensor(kernels.first_of_the_largest(rows))
     # `generate` compares in float32: a tie there is a tie here.
     rows = rows.float()
     if rows.device.type != "cpu" or rows.shape[-1] < _DIRECT * BLOCK:
@@ -82,15 +82,22 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
 
 def most_likely(row: torch.Tensor) -> int:
     """Return the place of the largest value of one row, shape (vocabulary,), as :func:`argmax`."""
-    rows = row[None]
+    if (kernels := _kernels_for(row)) is not None:
+        return kernels.first_of_the_largest(row)[0]
+    return int(argmax(row[None]))
+
+
+def most_likely_of_each(rows: torch.Tensor) -> list[int]:
+    """Return the place of the largest value of each row, shape (rows, vocabulary), as :func:`argmax`."""
     if (kernels := _kernels_for(rows)) is not None:
-        return kernels.largest(rows, 1)[1][0][0]
-    return int(argmax(rows))
+        return kernels.first_of_the_largest(rows)
+    places: list[int] = argmax(rows).tolist()
+    return places
 
 
 def _kernels_for(rows: torch.Tensor) -> NativeKernels | None:
     """Return the kernels in C if they take these rows."""
-    known = rows.device.type == "cpu" and rows.dtype in DTYPES and rows.is_contiguous()
+    known = rows.is_cpu and rows.dtype in DTYPES and rows.is_contiguous()
     return native_kernels() if known else None
 
 

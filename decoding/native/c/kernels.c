@@ -79,7 +79,7 @@ static void activate_all(void *gate, const void *up, long count, const activatio
 
 /* Rotate the queries in place; write the rotated keys, and the values, behind the cached ones. */
 inlined void place(const transformer *m, const layer *l, void *queries, void *keys, const void *values,
-                   const long *positions, long T, long cached, enum dtype dtype) {
+                   const long *depths, long T, long cached, enum dtype dtype) {
     const long D = m->head_size, H = m->heads, G = m->kv_heads;
     const long size = dtype == BFLOAT16 ? 2 : 4;
     if (l->query_norm) rms_norm(queries, l->query_norm, queries, m->eps, T * H, D, m->threads, dtype);
@@ -87,7 +87,8 @@ inlined void place(const transformer *m, const layer *l, void *queries, void *ke
 #pragma omp parallel for schedule(static) num_threads(m->threads) if (T * (H + G) * D > 4 * SMALL)
     for (long t = 0; t < T; t++) {
         char turned[4 * MAX_VECTORS * LANES];
-        const void *c = offset(m->cos, positions[t] * D, dtype), *s = offset(m->sin, positions[t] * D, dtype);
+        const long at = (cached + depths[t]) * D;
+        const void *c = offset(m->cos, at, dtype), *s = offset(m->sin, at, dtype);
         for (long h = 0; h < H; h++) {
             void *query = offset(queries, (t * H + h) * D, dtype);
             rotate(query, c, s, turned, D, dtype);
@@ -103,23 +104,30 @@ inlined void place(const transformer *m, const layer *l, void *queries, void *ke
 
 /* One forward pass over T tokens.
  *
- * hidden (T, width): their embeddings, overwritten. visible (T, T): which of the step's tokens each one sees; all see
- * the cached ones. positions (T): rows of the rotary tables. logits (reads, vocabulary): of the rows `read`.
+ * tokens (T): their ids; embedded (T, width): their embeddings, overwritten, if the model has no table of them.
+ * visible (T, T): which of the step's tokens each one sees; all see the cached ones. depths (T): their positions behind
+ * the cached ones. logits (reads, vocabulary): of the rows `read`. Returns 0 without a step if an id is unknown.
  */
-void run_step(const transformer *m, void *hidden, long T, long cached, const uint8_t *visible, const long *positions,
-              const long *read, long reads, void *logits) {
+int run_step(const transformer *m, const long *tokens, void *embedded, long T, long cached, const uint8_t *visible,
+             const long *depths, const long *read, long reads, void *logits) {
     const enum dtype dtype = m->dtype;
     const activations a = {dtype, T, m->threads, m->tiles};
     const long W = m->width, Q = m->heads * m->head_size, V = m->kv_heads * m->head_size;
     void *normed = scratch(NORMED, 4 * T * W), *attended = scratch(ATTENDED, 4 * T * Q);
     void *queries = scratch(QUERIES, 4 * T * (Q + 2 * V)), *keys = (char *)queries + 4 * T * Q;
     void *values = (char *)keys + 4 * T * V, *gate = scratch(GATES, 4 * T * m->inner), *up = scratch(UPS, 4 * T * m->inner);
+    void *hidden = m->embedding.weight ? scratch(HIDDEN, 4 * T * W) : embedded;
+    for (long t = 0; t < T && m->embedding.weight; t++) {
+        if (tokens[t] < 0 || tokens[t] >= m->embedding.N) return 0;
+        WITH_DTYPE(dtype, memcpy(offset(hidden, t * W, is), offset(m->embedding.weight, tokens[t] * W, is),
+                                 W * (is == BFLOAT16 ? 2 : 4)));
+    }
     for (long i = 0; i < m->layers; i++) {
         const layer *l = m->layer + i;
         WITH_DTYPE(dtype, rms_norm(hidden, l->attention_norm, normed, m->eps, T, W, m->threads, is));
         multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){queries, keys, values}, 3,
                      normed, &a);
-        WITH_DTYPE(dtype, place(m, l, queries, keys, values, positions, T, cached, is));
+        WITH_DTYPE(dtype, place(m, l, queries, keys, values, depths, T, cached, is));
         attend_all(m, l, queries, attended, T, cached, visible);
         multiply_one(&l->output, normed, attended, &a);
         WITH_DTYPE(dtype, add(hidden, normed, T * W, m->threads, is));
@@ -133,6 +141,7 @@ void run_step(const transformer *m, void *hidden, long T, long cached, const uin
         WITH_DTYPE(dtype, rms_norm(offset(hidden, read[i] * W, is), m->norm, offset(normed, i * W, is), m->eps, 1, W, 1, is));
     const activations of_head = {dtype, reads, m->threads, m->tiles};
     multiply_one(&m->head, logits, normed, &of_head);
+    return 1;
 }
 
 /* Move tokens of the cache to consecutive places from `to` on. from (count): rising, none before its new place. */

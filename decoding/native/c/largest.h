@@ -3,7 +3,7 @@
 
 #include "vectors.h"
 
-#define CHUNK 64
+#define CHUNK 128
 
 inlined float largest_of(const void *row, long at, enum dtype dtype) {
     vector most = (vector){0} - INFINITY; /* what is not a number is never larger */
@@ -31,9 +31,12 @@ inlined void largest_of_row(const void *row, long V, long count, float *values, 
     }
 }
 
-/* The `count` largest of each row (V), the largest first, of equal ones the first. values, places (T, count). */
+/* The `count` largest of each row (V), the largest first, of equal ones the first. values, places (T, count).
+ * Without values, for a count of one, only the places. */
 void largest(const void *rows, int dtype, long T, long V, long count, float *values, long *places, int threads) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (T * V > 4 * SMALL)
-    for (long t = 0; t < T; t++)
-        WITH_DTYPE(dtype, largest_of_row(offset(rows, t * V, is), V, count, values + t * count, places + t * count, is));
+    for (long t = 0; t < T; t++) {
+        float only, *found = values ? values + t * count : &only;
+        WITH_DTYPE(dtype, largest_of_row(offset(rows, t * V, is), V, count, found, places + t * count, is));
+    }
 }

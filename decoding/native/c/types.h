@@ -34,6 +34,7 @@ typedef struct {
     const layer *layer;
     const void *norm;       /* (width) */
     const void *cos, *sin;  /* the rotary tables, (positions, head_size) */
+    linear embedding; /* its weight is null where embeddings are given */
     linear head;
 } transformer;
 
@@ -93,7 +94,7 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
     WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
 }
 
-enum buffer { PACKED, WIDE, WHOLE, GROUPS, TURNED, NORMED, ATTENDED, QUERIES, GATES, UPS, BUFFERS };
+enum buffer { PACKED, WIDE, WHOLE, GROUPS, TURNED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, BUFFERS };
 
 /* Memory that the calling thread keeps from call to call. */
 static void *scratch(enum buffer buffer, size_t bytes) {
