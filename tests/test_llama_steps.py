@@ -188,7 +188,8 @@ def test_changes_of_the_model_take_effect_at_the_next_text() -> None:
 
 
 def test_an_id_without_an_embedding_is_refused() -> None:
-    prefix = runner_of(model_of("llama")).new_prefix()
+    model = model_of("llama")
+    prefix = runner_of(model).new_prefix()
     prefix.next_logits(PROMPT)
     for token in (-1, 97):
         with pytest.raises(IndexError, match="embedding"):

@@ -155,7 +155,7 @@ class ContextIndex(PathTable):
             self._index_last()
 
 
-SOURCE = Source(
+SOURCE: Source = Source(
     "context",
     ContextIndex,
     # By the length of the match, then by the places that agree, a line for each count: fitted to two small chat models.

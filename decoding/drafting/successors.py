@@ -158,7 +158,7 @@ class SuccessorTable(TokenTable):
             self._seen.popitem(last=False)
 
 
-SOURCE = Source(
+SOURCE: Source = Source(
     "successor",
     SuccessorTable,
     # A line for each rank, by the gap, after a token and then after a pair: fitted to two small chat models.

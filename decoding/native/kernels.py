@@ -127,16 +127,10 @@ class NativeKernels:
         return places[:]
 
     def _search(
-        self,
-        rows: torch.Tensor,
-        height: int,
-        width: int,
-        count: int,
-        values: Array[c_float] | None,
-        places: Array[c_int64],
+        self, rows: torch.Tensor, shape: Sequence[int], count: int, values: object, places: Array[c_int64]
     ) -> None:
         threads = torch.get_num_threads()
-        self._largest(rows.data_ptr(), DTYPES[rows.dtype], height, width, count, values, places, threads)
+        self._largest(rows.data_ptr(), DTYPES[rows.dtype], *shape, count, values, places, threads)
 
     def multiplies_int8(self, outputs: int, width: int) -> bool:
         """Return True if there is a kernel for an int8 weight of this shape."""

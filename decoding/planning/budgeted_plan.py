@@ -50,10 +50,10 @@ class BudgetedPlan(Plan):
         choice, ahead = session.tables.window_choice, positions_ahead(session)
         choice.begin(cost, USUAL_CANDIDATES, ahead)
         choice.keep_within(ahead)
-        super().__init__(session, _new_window(session), observe)
+        super().__init__(session, _new_window(session), observe, cost)
         self._tables, self._ledger = session.tables, cost.ledger
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
-        self._cost: StepCost = cost
+        self._cost = cost
         self._is_quick = cost.live and cost.seconds(1) < QUICK_SECONDS
         self.row_width = 0 if self._is_quick else ROW_WIDTH
         self._stake = Stake(cost.ledger)
@@ -84,7 +84,7 @@ class BudgetedPlan(Plan):
             self._learn_rows(expander, choices, true_rows)
         expander.learn([choices.tokens[row] for row in true_rows])
         if len(draft.candidates):
-            self._stake.count_verified(sum(draft.probabilities), len(accepted))
+            self._stake.count_verified(sum(draft.probabilities, 0.0), len(accepted))
         if not accepted and not _is_promising(draft):
             self._stake.count_idle()
         self._advance(draft, choices, MAX_TAILS)
@@ -186,5 +186,5 @@ def _is_promising(draft: Draft) -> bool:
     """Return True if the candidates were expected to save more than a negligible share of the time."""
     curve = draft.curve
     assert curve is not None
-    expected = 1 + sum(draft.probabilities)
+    expected = sum(draft.probabilities, 1.0)
     return expected * curve.costs[0] > (1 + MIN_GAIN) * curve.costs[len(draft.candidates)]

@@ -30,10 +30,11 @@ class Plan(ABC):
     """
 
     row_width = 0
-    _cost: StepCost | None = None
 
-    def __init__(self, session: Session, window: JacobiWindow, observe: Observe | None) -> None:
-        self._session, self._window, self._observe = session, window, observe
+    def __init__(
+        self, session: Session, window: JacobiWindow, observe: Observe | None, shown_cost: StepCost | None = None
+    ) -> None:
+        self._session, self._window, self._observe, self._shown_cost = session, window, observe, shown_cost
 
     def draft(self, remaining: int) -> Draft | None:
         """Return what the next step verifies; None for a plain step in which nothing is looked for.
@@ -82,7 +83,7 @@ class Plan(ABC):
         """Learn from the time that a step has taken; ``draft`` is what :meth:`draft` gave for it."""
         if draft is None and self._observe is not None:
             ids = self._session.ids
-            bare = Draft(len(ids) - 2, ids[-2], self._window, (), CandidateTree(), cost=self._cost)
+            bare = Draft(len(ids) - 2, ids[-2], self._window, (), CandidateTree(), cost=self._shown_cost)
             self._observe(StepDetail.of(bare, step.tokens, ()))
 
     def _rests(self) -> bool:
