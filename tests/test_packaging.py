@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -15,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import lade_chat
+from assets.compiled_build import compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -84,3 +86,20 @@ def test_every_dependency_takes_the_oldest_python_that_is_promised() -> None:
 
 def _name_of(dependency: str) -> str:
     return Requirement(dependency).name
+
+
+def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "built"
+    folder.mkdir()
+    if shutil.which("gcc") is not None:
+        names = compiled(ROOT, ["decoding/planning/ledger.py"], folder).values()
+        assert {name.split(".")[0] for name in names} == {"decoding/planning/ledger", "decoding__mypyc"}
+        code = "from decoding.planning import ledger; print(ledger.__file__, ledger.Ledger().book(3, 1.5))"
+        command = [sys.executable, "-c", code]
+        finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        library, gain = finished.stdout.split()
+        assert not library.endswith(".py")
+        assert float(gain) == 1.5
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(subprocess.SubprocessError):
+        compiled(ROOT, ["decoding/planning/ledger.py"], tmp_path / "not")

@@ -69,6 +69,7 @@ def test_tune_tells_what_pays(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]) == 0
     shown = capsys.readouterr().out
     assert "plain steps" in shown
+    assert "What plans each step is" in shown
     assert "80%   3 pay: 1.69x" in shown
     assert "W7 N5   7.00  (28 tokens wide)" in shown
     assert "against plain" not in shown

@@ -106,7 +106,13 @@ def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
         "sweep": report.sweep,
     }
     rows = {name: [row._asdict() for row in part] for name, part in parts.items()}
-    return {**model, **times, "copied_weight_bytes": report.copied_bytes, **rows}
+    return {
+        **model,
+        **times,
+        "copied_weight_bytes": report.copied_bytes,
+        "compiled_bookkeeping": report.compiled_bookkeeping,
+        **rows,
+    }
 
 
 def _heading(info: ModelInfo) -> str:
@@ -125,6 +131,7 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
 
     console = Console(file=out, highlight=False, markup=False)
     console.print(_heading(info))
+    console.print(f"What plans each step is {'compiled' if report.compiled_bookkeeping else 'in Python'}.")
     if report.dtype_times:
         times = ", ".join(f"{dtype} {time:.1f} ms" for dtype, time in report.dtype_times.items())
         console.print(f"Products of this shape: {times}. --dtype auto takes the faster.")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes
+from decoding.planning import budget
 from lade_chat.engine.prompt_builder import build_prompt
 from lade_chat.engine.reply import lookahead_config, lookahead_decoder
 from lade_chat.loading.dtype_timing import remembered_times
@@ -64,13 +65,15 @@ class Outcome(NamedTuple):
 
 class Tuning(NamedTuple):
     """The report. ``copied_bytes``: memory of the weights' second copies, packed for steps over several tokens;
-    ``dtype_times``: milliseconds of the products by which the dtype was chosen."""
+    ``dtype_times``: milliseconds of the products by which the dtype was chosen; ``compiled_bookkeeping``: True if the
+    modules that plan each step were compiled when lade-chat was installed."""
 
     steps: list[StepTime]
     chains: list[Chain]
     windows: list[Window]
     copied_bytes: int
     dtype_times: dict[str, float]
+    compiled_bookkeeping: bool
     sweep: Sequence[Outcome] = ()
 
 
@@ -80,7 +83,8 @@ def tuning(cost: StepCost, loaded: LoadedModel) -> Tuning:
     relative = cost.relative(times[-1].tokens).tolist()
     chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
     windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
-    return Tuning(times, chains, windows, packed_weight_bytes(loaded.model), remembered_times(loaded.model))
+    compiled = not str(budget.__file__).endswith(".py")
+    return Tuning(times, chains, windows, packed_weight_bytes(loaded.model), remembered_times(loaded.model), compiled)
 
 
 def step_times(cost: StepCost) -> list[StepTime]:
