@@ -41,8 +41,9 @@ from lade_chat.protocol.values import DecodingOptions, FinishReason, MethodSpec,
 
 FLUSH_SECONDS = 0.05
 """Pieces are sent at most 20 times a second, which is fast enough for a screen."""
-MANY_PIECES = 8
-"""So many at once nobody reads one by one: they are sent half as often, since every time costs the screen a layout."""
+MANY_PIECES, CROWD = 8, 48
+"""So many at once nobody reads one by one: they are sent two or three times less often, since every time costs the
+screen a layout."""
 
 
 class ComparisonSide(NamedTuple):
@@ -213,8 +214,9 @@ class ReplyRun:
             self._pieces.append(Piece(rest, "plain", self.ids[-1], self._steps - 1))
 
     def _is_due(self) -> bool:
-        wait = FLUSH_SECONDS if len(self._pieces) < MANY_PIECES else 2 * FLUSH_SECONDS
-        return perf_counter() - self._flushed >= wait
+        pieces = len(self._pieces)
+        times = 1 if pieces < MANY_PIECES else 2 if pieces < CROWD else 3
+        return perf_counter() - self._flushed >= times * FLUSH_SECONDS
 
     def _flush(self) -> Tokens | None:
         self._flushed = perf_counter()
