@@ -15,6 +15,7 @@ from transformers.generation.logits_process import LogitsProcessor
 
 from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind, eos_of
 from decoding.asynchronous import GenerationOptions, on_a_thread
+from decoding.llama.prefix import LlamaPrefix
 from decoding.model.capabilities import vocabulary_size, warn_of_dropout
 from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
     from decoding.runner import Support
 
-PREFILL_CHUNK = 512
-"""Tokens of the prompt in one forward pass: few enough to show progress and to stop soon."""
+PREFILL_CHUNK, MIN_CHUNK, CHUNK_SECONDS = 512, 128, 0.5
+"""Tokens of the prompt in a forward pass; fewer after one that took longer, where that leaves the text as it is."""
 
 _PLAIN = (Origin.PLAIN,)
 
@@ -225,17 +226,18 @@ def sampler_of(sampling: SamplingConfig | None, logits_processor: Sequence[Logit
 def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
     """Prefill all of a prompt but its last chunk, which the first step reads.
 
-    Args:
-        ids: the whole text; the prefix that the session has read is not read again.
-
     Yields:
         The number of tokens read, after every chunk. The session is consistent then, and the caller may stop.
     """
     session.sync(ids)
     if session.capabilities.one_prefill:
         return
-    while len(ids) - session.cached > PREFILL_CHUNK:
-        session.read(PREFILL_CHUNK)
+    chunk, prefix = PREFILL_CHUNK, session.prefix
+    while len(ids) - session.cached > chunk:
+        started = perf_counter()
+        session.read(chunk)
+        if perf_counter() - started > CHUNK_SECONDS and isinstance(prefix, LlamaPrefix) and prefix.reads_alike:
+            chunk = max(chunk // 2, MIN_CHUNK)
         yield session.cached
 
 

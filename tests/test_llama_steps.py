@@ -18,8 +18,10 @@ from decoding import (
     LookaheadDecoder,
     SamplingConfig,
     Session,
+    decoder,
     native_support,
     packed_weight_bytes,
+    prefill,
     quantize,
 )
 from decoding.llama.prefix import LlamaPrefix
@@ -162,6 +164,19 @@ def test_a_long_text_is_the_same_bit_for_bit_however_it_is_read(precision: str) 
     assert distance < {"float32": 1e-5, "float32 of bfloat16": 1e-5, "bfloat16": 0.03, "int8": 0.1}[precision]
     prompt = text[:1010]
     assert said(budgeted(model, NEARLY_FREE), prompt) == said(AutoregressiveDecoder(model), prompt)
+
+
+def test_where_a_block_of_the_prompt_takes_long_the_next_are_shorter_and_the_text_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = model_of("qwen2", "bfloat16", few=True)
+    text = [3 + 7 * index % 11 for index in range(1400)]
+    expected, usual = said(AutoregressiveDecoder(model), text), [*prefill(Session(model), text)]
+    monkeypatch.setattr(decoder, "CHUNK_SECONDS", 0)
+    assert said(AutoregressiveDecoder(model), text) == expected
+    shorter = [512, 768, 896, 1024, 1152, 1280] if native_kernels().tiles else usual  # type: ignore[union-attr]
+    assert usual == [512, 1024]
+    assert [*prefill(Session(model), text)] == shorter
 
 
 def test_changes_of_the_model_take_effect_at_the_next_text() -> None:

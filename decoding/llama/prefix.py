@@ -49,6 +49,12 @@ class LlamaPrefix(KVPrefix):
         layers = self._cache.layers
         return layers[0].length if layers else 0  # all layers are alike here
 
+    @property
+    def reads_alike(self) -> bool:
+        """True if a text is read the same, bit for bit, however it is divided into steps."""
+        forward = self._forward_in_c()
+        return forward is not None and forward.kernels.tiles
+
     def copy(self) -> LlamaPrefix:
         return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self._cache.copy())
 

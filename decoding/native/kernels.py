@@ -33,12 +33,13 @@ class NativeKernels:
     def __init__(self, library: CDLL) -> None:
         self.tiles = bool(library.can_use_tiles())
         self._multiply, self._run_step, self._largest = library.multiply, library.run_step, library.largest
-        self._move_tokens = library.move_tokens
+        self._move_tokens, self._round_weight = library.move_tokens, library.round_weight
         self._move_tokens.argtypes = [c_void_p, c_void_p, c_long, c_long]
         self._multiply.argtypes = [c_void_p, c_void_p, c_void_p, c_int, c_long, c_int, c_int]
         self._run_step.argtypes = [*[c_void_p] * 3, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
         self._largest.argtypes = [c_void_p, c_int, c_long, c_long, c_long, c_void_p, c_void_p, c_int]
-        for function in (self._multiply, self._largest, self._move_tokens):
+        self._round_weight.argtypes = [c_void_p, c_int, c_long, c_long, c_int, c_void_p, c_void_p, c_int]
+        for function in (self._multiply, self._largest, self._move_tokens, self._round_weight):
             function.restype = None
 
     def product(
@@ -131,6 +132,15 @@ class NativeKernels:
     ) -> None:
         threads = torch.get_num_threads()
         self._largest(rows.data_ptr(), DTYPES[rows.dtype], *shape, count, values, places, threads)
+
+    def rounded(self, weight: torch.Tensor, largest: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return a contiguous weight, shape (out, in), in int8 up to ``largest``, and the scales of its rows."""
+        integers, scales = torch.empty(weight.shape, dtype=torch.int8), torch.empty(len(weight))
+        self._round_weight(
+            weight.data_ptr(), DTYPES[weight.dtype], *weight.shape, largest, integers.data_ptr(), scales.data_ptr(),
+            torch.get_num_threads(),
+        )  # fmt: skip
+        return integers, scales
 
     def multiplies_int8(self, outputs: int, width: int) -> bool:
         """Return True if there is a kernel for an int8 weight of this shape."""

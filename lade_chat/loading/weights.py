@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from ctypes import CDLL, c_size_t, c_void_p
 from importlib.util import find_spec
 from pathlib import Path
 from pickle import UnpicklingError
@@ -16,6 +18,10 @@ from lade_chat.protocol.values import ModelOptions
 if TYPE_CHECKING:
     import torch
 
+LAYERS_AT_ONCE = 14
+"""Linear layers quantised before the memory that their weights were read into is given back."""
+_DONT_NEED = 4
+"""MADV_DONTNEED of Linux."""
 _STORED = {"BF16": "bfloat16", "F16": "float16", "F32": "float32", "F64": "float64"}
 """torch's names for safetensors' dtypes."""
 
@@ -71,10 +77,31 @@ def quantize(model: Any, method: str, dtype: torch.dtype | None, report: Callabl
 
     import decoding
 
+    def on_layer(done: int, total: int) -> None:
+        if done % LAYERS_AT_ONCE == 0 or done == total:
+            release_mapped_weights()
+        report(done, total)
+
     try:
-        decoding.quantize(model, method, dtype=dtype or torch.float32, on_layer=report)
+        decoding.quantize(model, method, dtype=dtype or torch.float32, on_layer=on_layer)
     except NotImplementedError as error:
         raise ModelError(f"--quantize {method} cannot serve this model: {error}.") from error
+
+
+def release_mapped_weights() -> None:
+    """Give back the memory of weights that were read from safetensors: what is needed again is read again.
+
+    The files are mapped, not copied, as long as one of their tensors is alive. Those written to are left alone.
+    """
+    mapped = None
+    with suppress(OSError), open("/proc/self/smaps", encoding="utf-8") as lines:
+        for line in lines:
+            first, _, rest = line.partition(" ")
+            if not first.endswith(":"):
+                mapped = first if line.rstrip().endswith(".safetensors") else None
+            elif mapped is not None and first == "Anonymous:" and rest.split() == ["0", "kB"]:
+                start, end = (int(address, 16) for address in mapped.split("-"))
+                CDLL(None).madvise(c_void_p(start), c_size_t(end - start), _DONT_NEED)
 
 
 def quantisation(config: Any) -> str | None:

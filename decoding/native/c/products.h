@@ -21,6 +21,26 @@ inlined void quantize(const void *row, int8_t *whole, float *scales, long K, enu
     }
 }
 
+inlined float round_row(const void *row, long K, int most, int8_t *restrict whole, enum dtype dtype) {
+    float largest = 1e-30f;
+#pragma omp simd reduction(max : largest)
+    for (long k = 0; k < K; k++) {
+        const float size = fabsf(read_from(row, k, dtype));
+        largest = size > largest ? size : largest;
+    }
+    const float scale = largest / most;
+#pragma omp simd
+    for (long k = 0; k < K; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) / scale);
+    return scale;
+}
+
+/* Round a weight (N, K) to int8 between -most and most, with a scale for each row. */
+void round_weight(const void *weight, int dtype, long N, long K, int most, int8_t *whole, float *scales, int threads) {
+#pragma omp parallel for schedule(static) num_threads(threads) if (N * K > SMALL)
+    for (long n = 0; n < N; n++)
+        WITH_DTYPE(dtype, scales[n] = round_row(offset(weight, n * K, is), K, most, whole + n * K, is));
+}
+
 /* Returns the rows; writes the scales as int8_tiles takes them. */
 static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales) {
     int8_t *whole = scratch(WHOLE, a->T * K);
