@@ -19,8 +19,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SWITCH = "LADE_CHAT_COMPILE"
 MODULES = (
-    "decoding/drafting/[!_]*[!s].py",  # all but tables: they derive from a class of msgspec
-    "decoding/drafting/successors.py",
+    "decoding/drafting/[!_]*[!d].py",  # all but saved.py, whose class is one of msgspec
     *(f"decoding/planning/{name}.py" for name in ("budget", "draft", "ledger", "step_cost", "window_size")),
     *(f"decoding/planning/{name}.py" for name in ("plan", "budgeted_plan")),
 )

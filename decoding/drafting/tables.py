@@ -6,25 +6,18 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any
 
 import msgspec
 
 from decoding.drafting.acceptance import Acceptance
 from decoding.drafting.context import ContextIndex
 from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, Origin
+from decoding.drafting.saved import SavedTables
 from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.planning.window_size import WindowChoice
 
 VERSION = 2
 MAX_FILE_BYTES = 100_000_000
-
-
-class _Saved(msgspec.Struct, forbid_unknown_fields=True, tag="lade draft tables"):
-    version: int
-    vocabulary: int
-    entries: dict[str, Any]
-    acceptance: list[float]
 
 
 class DraftTables:
@@ -66,7 +59,7 @@ class DraftTables:
         try:
             if os.path.getsize(path) > MAX_FILE_BYTES:
                 raise ValueError("it is too large")
-            saved = msgspec.msgpack.decode(Path(path).read_bytes(), type=_Saved)
+            saved = msgspec.msgpack.decode(Path(path).read_bytes(), type=SavedTables)
             if saved.version != VERSION:
                 raise ValueError(f"it is of version {saved.version}, and {VERSION} can be read")
             tables = cls()
@@ -88,7 +81,7 @@ class DraftTables:
         if self.vocabulary is None:
             raise ValueError("draft tables without a model cannot be saved: no session has used them")
         entries = {origin.value: table.entries() for origin, table in self._tables.items()}
-        saved = msgspec.msgpack.encode(_Saved(VERSION, self.vocabulary, entries, self.acceptance.weights))
+        saved = msgspec.msgpack.encode(SavedTables(VERSION, self.vocabulary, entries, self.acceptance.weights))
         target = Path(path)
         with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as draft:
             try:
