@@ -9,6 +9,7 @@ import pytest
 
 from decoding import StepCost
 from lade_chat.cli.app import main
+from lade_chat.engine import quality
 from lade_chat.engine import tuning as tune
 from lade_chat.engine.tuning import best_chain, step_times, window_cost
 from lade_chat.protocol.values import Sizes
@@ -73,6 +74,20 @@ def test_tune_tells_what_pays(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "80%   3 pay: 1.69x" in shown
     assert "W7 N5   7.00  (28 tokens wide)" in shown
     assert "against plain" not in shown
+
+
+@pytest.mark.usefixtures("quick")
+def test_tune_compares_a_quantised_model_with_itself_unquantised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quality, "MAX_NEW_TOKENS", 4)
+    folder = str(make_qwen2(tmp_path))
+    assert main(["tune", "--model-path", folder, "--device", "cpu", "--quantize", "int8", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["quality"]
+    assert found["texts"] == 12
+    assert 0 <= found["differing"] <= 12
+    assert found["perplexity"] == pytest.approx(found["unquantised_perplexity"], rel=0.05)
+    assert found["perplexity"] != found["unquantised_perplexity"]
 
 
 @pytest.mark.usefixtures("quick")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
+import msgspec
 import typer
 
 from lade_chat.cli.exit_codes import epilog
@@ -24,6 +25,7 @@ from lade_chat.settings.catalogue import SAMPLING_SETTINGS
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from lade_chat.engine.quality import Text
     from lade_chat.engine.tuning import Chain, Outcome, StepTime, Tuning, Window
     from lade_chat.loading.model import LoadedModel
 
@@ -57,6 +59,7 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
     check_files(model_options.path, allow_pickle=model_options.allow_pickle)
     with PassingLine(sys.stderr) as line, library_output_on_stderr() as out:
         line.show("starting …")
+        unquantised = _unquantised(model_options, line) if model_options.quantize else None
         loaded = _loaded(model_options, more, line)
         from lade_chat.engine.tuning import sweep, tuning
 
@@ -66,12 +69,34 @@ def run_tune(model_options: ModelOptions, more: Sizes | None, *, with_sweep: boo
         if with_sweep:
             outcomes = sweep(loaded, more, lambda name, done, total: line.show(f"trying {name} · {done / total:.0%}"))
             report = report._replace(sweep=outcomes)
+        found = None
+        if unquantised is not None:
+            from lade_chat.engine.quality import quality
+
+            line.show("comparing replies …")
+            found = quality(loaded, *unquantised)
         line.clear()
         if as_json:
-            print_json(_as_json(loaded.info, report), out)
+            more_figures = {} if found is None else {"quality": found._asdict()}
+            print_json({**_as_json(loaded.info, report), **more_figures}, out)
         else:
             _print(loaded.info, report, out)
+            if found is not None:
+                out.write(
+                    f"\nQuality: perplexity {found.perplexity:.3f}, unquantised {found.unquantised_perplexity:.3f};"
+                    f" {found.differing} of {found.texts} replies differ.\n"
+                )
     return 0
+
+
+def _unquantised(options: ModelOptions, line: PassingLine) -> tuple[list[Text], float]:
+    """Return replies of the model before it is quantised, and its perplexity; its memory is free again afterwards."""
+    loaded = load_model(msgspec.structs.replace(options, quantize=None), line)
+    from lade_chat.engine.quality import perplexity, replies
+
+    line.show("replies of the unquantised model …")
+    texts = list(replies(loaded))
+    return texts, perplexity(loaded, texts)
 
 
 def _loaded(options: ModelOptions, more: Sizes | None, line: PassingLine) -> LoadedModel:

@@ -1,0 +1,81 @@
+"""What quantising costs in quality: a model's replies and perplexity against those of the same one unquantised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import exp
+from time import perf_counter
+from typing import NamedTuple
+
+import torch
+
+from decoding import AutoregressiveDecoder, Session
+from lade_chat.engine.prompt_builder import build_prompt
+from lade_chat.loading.model import LoadedModel
+from lade_chat.protocol.values import Message
+from lade_chat.suites.prompts import bundled_suites
+
+MAX_NEW_TOKENS, MAX_SECONDS = 24, 20
+"""Of a reply; and of all replies of a model."""
+
+
+class Text(NamedTuple):
+    """A prompt, and a model's greedy reply to it."""
+
+    prompt: tuple[int, ...]
+    reply: tuple[int, ...]
+
+
+class Quality(NamedTuple):
+    """The replies that differ, of so many, and the perplexities over the unquantised model's texts."""
+
+    texts: int
+    differing: int
+    perplexity: float
+    unquantised_perplexity: float
+
+
+def replies(loaded: LoadedModel, prompts: Sequence[tuple[int, ...]] | None = None) -> Iterator[Text]:
+    """Yield replies to two prompts of each bundled suite, or to those given, as long as there is time."""
+    begun = perf_counter()
+    for prompt in _prompts(loaded) if prompts is None else prompts:
+        steps = AutoregressiveDecoder(loaded.model).generate(
+            prompt, max_new_tokens=MAX_NEW_TOKENS, eos_token_ids=loaded.eos_token_ids, session=Session(loaded.model)
+        )
+        yield Text(prompt, tuple(token for step in steps for token in step.tokens))
+        if prompts is None and perf_counter() - begun > MAX_SECONDS:
+            return
+
+
+@torch.inference_mode()
+def perplexity(loaded: LoadedModel, texts: Sequence[Text]) -> float:
+    """Return the perplexity of a model over whole texts."""
+    loss, count = 0.0, 0
+    for text in texts:
+        ids = torch.tensor([text.prompt + text.reply], device=loaded.model.device)
+        scores = loaded.model(input_ids=ids).logits[0, :-1].float().log_softmax(-1)
+        loss -= float(scores.gather(1, ids[0, 1:, None]).sum())
+        count += ids.shape[1] - 1
+    return exp(loss / max(count, 1))
+
+
+def quality(loaded: LoadedModel, texts: Sequence[Text], unquantised_perplexity: float) -> Quality:
+    """Compare a quantised model with the texts and the perplexity of the unquantised one."""
+    own = replies(loaded, [text.prompt for text in texts])
+    differing = sum(reply != text for reply, text in zip(own, texts, strict=True))
+    return Quality(len(texts), differing, perplexity(loaded, texts), unquantised_perplexity)
+
+
+def _prompts(loaded: LoadedModel) -> Iterator[tuple[int, ...]]:
+    suites = bundled_suites()
+    for place in range(2):
+        for suite in suites:
+            message = Message("user", suite.questions[place].turns[0])
+            prompt = build_prompt(
+                (message,),
+                loaded.tokenizer,
+                raw=False,
+                context_window=loaded.info.context_window,
+                max_new_tokens=MAX_NEW_TOKENS,
+            )
+            yield tuple(prompt.ids)
