@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from operator import itemgetter
 
 from decoding.drafting.registry import ORIGINS, WEIGHTS
@@ -28,8 +27,8 @@ def guess_set(tables: DraftTables, text: Sequence[int], longest: int, guess_set_
             for evidence, path in table.continuations(text, longest)
         ]
         found.sort(key=itemgetter(0), reverse=True)
-        new = (True for _, origin, path in found if tree.add(path, origin))
-        # Each turn of this iterator has merged one more continuation.
-        for _ in islice(new, guess_set_size):
-            pass
+        for _, origin, path in found:
+            guess_set_size -= tree.add(path, origin)
+            if not guess_set_size:
+                break
     return tree
