@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from decoding.runner import Support
 
-PREFILL_CHUNK, MIN_CHUNK, CHUNK_SECONDS = 512, 128, 0.5
+PREFILL_CHUNK, MIN_CHUNK, CHUNK_SECONDS = 512, 256, 0.5
 """Tokens of the prompt in a forward pass; fewer after one that took longer, where that leaves the text as it is."""
 
 _PLAIN = (Origin.PLAIN,)
