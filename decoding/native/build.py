@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,11 +19,12 @@ FOLDER = Path(__file__).with_name("c")
 FLAGS = ("-O3", "-march=native", "-std=gnu11", "-fno-math-errno", "-fno-trapping-math", "-fopenmp", "-fPIC", "-shared")
 SWITCH = "DECODING_NATIVE"
 """The environment variable that switches native kernels off where it is 0."""
-COMPILE_SECONDS = 60
+COMPILE_SECONDS = 600
+"""A limit for what hangs: a few seconds are usual, minutes where other programs have the processors."""
 
 
 def compiled_library() -> Path | None:
-    """Return the compiled library, compiling it the first time, which takes about a second.
+    """Return the compiled library, compiling it the first time, which takes some seconds.
 
     None where it cannot be had: no GCC, another system than Linux, a compiler that fails, or switched off. PyTorch's
     own build brings GCC's OpenMP; the threads of another compiler's would compete with its threads.
@@ -39,11 +41,25 @@ def compiled_library() -> Path | None:
                     return library
                 built = Path(folder, library.name)
                 command = [compiler, *FLAGS, "-o", str(built), str(FOLDER / "kernels.c"), "-lm"]
-                subprocess.run(command, check=True, capture_output=True, timeout=COMPILE_SECONDS)
+                _run(command)
                 built.replace(library)  # whole or not at all: another process may be looking
     except (OSError, subprocess.SubprocessError):
         return None
     return library
+
+
+def _run(command: list[str]) -> None:
+    """Run a compiler; one that takes too long ends with the programs that it has started."""
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        try:
+            if process.wait(COMPILE_SECONDS):
+                raise subprocess.CalledProcessError(process.returncode, command)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
 
 
 @contextmanager

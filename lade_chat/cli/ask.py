@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 EPILOG = epilog(r"""
 lade-chat ask "Count from 3 to 30." -W 10 -N 4
 git diff | lade-chat ask --system "Write a commit message." > message.txt
-cat notes.txt | lade-chat ask "Summarise this:"
+cat notes.txt | lade-chat ask -m qwen "Summarise this:"
 lade-chat ask "Summarise @notes.txt"
 lade-chat ask --continue "Shorter, please."
 lade-chat ask --batch prompts.txt --output answers.jsonl

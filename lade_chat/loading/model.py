@@ -54,13 +54,19 @@ class LoadedModel:
     """Cost of a step shared with them, if measured."""
 
 
+_compiling = Thread()
+"""Compiles the C kernels, where that was begun."""
+
+
 def compile_ahead() -> None:
     """Compile the C kernels on a thread while the libraries are imported: that alone takes about as long."""
+    global _compiling
     spec = find_spec("decoding")
     if spec is not None and spec.origin is not None:
         # By its path: importing it would import the libraries first.
         build = run_path(str(Path(spec.origin).parent / "native" / "build.py"))
-        Thread(target=build["compiled_library"], name="compiling", daemon=True).start()
+        _compiling = Thread(target=build["compiled_library"], name="compiling", daemon=True)
+        _compiling.start()
 
 
 def load(options: ModelOptions, report: Report) -> LoadedModel:
@@ -129,6 +135,9 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     tokenizer = load_tokenizer(folder, config, trust_remote_code=options.trust_remote_code)
     report("tokenizer", 1, 1)
 
+    if _compiling.is_alive():
+        report("kernels", 0, 1)
+        _compiling.join()
     if options.quantize:
         check_quantize(options, config, device)
     asked = requested or (stored_dtype(weights, config) if options.quantize else None)

@@ -191,9 +191,16 @@ def reply_parts(statistics: Statistics, reason: FinishReason | None = None, *, l
     return [*settled, part(3 if reason == "eos" else 2, *reason_forms(s, reason))]
 
 
+def speedup_words(s: Statistics, unknown: str = "not measured") -> str:
+    """Return the speed-up over plain decoding; where nothing was verified there is none, whatever the clocks say."""
+    if s.speedup is None:
+        return unknown
+    return f"{s.speedup:.2f}x" if s.verified_tokens else "nothing verified"
+
+
 def held_back(rank: int = 1) -> Part:
     """Say that automatic sizes verify hardly anything, and why."""
-    return part(rank, "guesses would take longer than they save", "guesses save nothing", metric="guesses save nothing")
+    return part(rank, "guesses save nothing", metric="guesses save nothing")
 
 
 def _metric(metric: str, rank: int, widest: str, *forms: str) -> Part:

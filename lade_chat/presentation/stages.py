@@ -9,6 +9,7 @@ STAGES: dict[Stage, str] = {
     "download": "downloading",
     "tokenizer": "loading the tokenizer",
     "weights": "loading the weights",
+    "kernels": "compiling for this processor, the first time only",
     "probe": "checking lookahead",
     "compile": "compiling the model's steps",
     "cost": "measuring what a step costs",

@@ -13,7 +13,7 @@ Side: TypeAlias = Literal["left", "right"]
 MANY_RESTS = 16
 HELD_BACK_TOKENS_PER_STEP = 1.1
 """Steps without a guess that are worth a word."""
-Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "probe", "compile", "cost"]
+Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "kernels", "probe", "compile", "cost"]
 
 
 class Message(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.style import Style
 
 from lade_chat.export.recording import Recording
-from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, summary, window
+from lade_chat.presentation.metrics import SEPARATOR, fit, reply_parts, speedup_words, summary, window
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import LOOKS, MARKS, ColourView, shown_as
 from lade_chat.presentation.stages import PREFILL, STAGES
@@ -78,7 +78,7 @@ def details(statistics: Statistics) -> Iterable[str]:
     """Yield the lines that ``--debug`` adds; the last is the SUMMARY."""
     s = statistics
     runs = "  ".join(f"{length}: {count}" for length, count in enumerate(s.accepted_runs) if count)
-    yield "speed-up over plain  " + ("not measured" if s.speedup is None else f"{s.speedup:.2f}x")
+    yield "speed-up over plain  " + speedup_words(s)
     yield f"tokens per step      {s.tokens_per_step:.2f}"
     yield f"accepted runs        {runs or 'none'}  (length: steps)"
     yield f"step                 {s.step_milliseconds:.2f} ms"

@@ -196,15 +196,19 @@ ALIASES = {
 """Names that other chats have for some of the commands; they are suggested."""
 
 
-def run(actions: ChatActions, text: str) -> bool:
-    """Run the command in ``text``. False if it could not be understood; a hint says why."""
+def run(actions: ChatActions, text: str) -> str | None:
+    """Run the command in ``text``. Returns why it could not be carried out, if so."""
     try:
         command, argument = parse(text)
         command.action(actions, argument)
     except (ValueError, LadeChatError) as error:
-        actions.ui.hint(str(error))
-        return False
-    return True
+        return str(error)
+    return None
+
+
+def _run_or_hint(actions: ChatActions, text: str) -> None:
+    if problem := run(actions, text):
+        actions.ui.hint(problem)
 
 
 def palette_lines(actions: ChatActions) -> Iterator[tuple[str, str, Callable[[], object]]]:
@@ -213,7 +217,7 @@ def palette_lines(actions: ChatActions) -> Iterator[tuple[str, str, Callable[[],
         if command.title:
             shortcut = f"{{{command.key}}}" if command.key else f"/{command.name}"
             about = f"{command.does[0].upper()}{command.does[1:]} ({shortcut})"
-            yield command.title, about, partial(run, actions, f"/{command.name}")
+            yield command.title, about, partial(_run_or_hint, actions, f"/{command.name}")
 
 
 def parse(text: str) -> tuple[SlashCommand, str]:

@@ -43,6 +43,8 @@ from lade_chat.tui.widgets.status_bar import StatusBar
 
 TWICE_SECONDS = 1.0
 """Within so long a key counts as pressed twice in a row."""
+REFUSAL_SECONDS = 60.0
+"""Why a command was refused stands as long as the command does, but no longer than this."""
 
 
 class ChatScreen(Screen[None]):
@@ -130,10 +132,12 @@ class ChatScreen(Screen[None]):
             return
         if is_command(text):
             self.prompt.clear_all()
-            if run(self.actions, text.lstrip()):
+            problem = run(self.actions, text.lstrip())
+            if problem is None:
                 self.prompt.remember(text)
             else:
                 self.prompt.put(text)
+                self.status.hint(problem, lambda: self.prompt.text == text, REFUSAL_SECONDS)
             return
         try:
             question = attach(unescaped(text))

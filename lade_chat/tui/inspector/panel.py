@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.events import Click, Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import window
+from lade_chat.presentation.metrics import speedup_words, window
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
 from lade_chat.tui.inspector.budget import CostView, SourcesView
@@ -183,9 +183,9 @@ def _metrics(s: Statistics, step: Inspection | None, *, measuring: bool) -> Cont
             ngram_size=step.ngram_size,
         )
     unknown = "measuring…" if measuring else "not measured"
-    speedup = unknown if s.speedup is None else f"{s.speedup:.2f}x"
+    speedup = speedup_words(s, unknown)
     plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
-    equals, times, by = ("", "", "") if s.speedup is None else ("= ", "× ", "÷ ")
+    equals, times, by = ("= ", "× ", "÷ ") if speedup.endswith("x") else ("", "", "")
     rows = [
         ("speed-up over plain", speedup),
         ("tokens/later step", f"{equals}{s.tokens_per_later_step:.2f}"),

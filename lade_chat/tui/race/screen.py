@@ -94,7 +94,7 @@ class RaceScreen(ClosingScreen[None]):
             races = self._races
             yield RacePane("left", self._titles[0], guesses=METHODS[races.left.name].guesses)
             yield RacePane("right", self._titles[1], guesses=METHODS[races.right.name].guesses)
-        yield Static(SLOWER_THAN_LIFE, markup=False, id="race-verdict")
+        yield Static("" if self.has_class("-low") else SLOWER_THAN_LIFE, markup=False, id="race-verdict")
         yield KeyFooter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -193,7 +193,8 @@ class RaceScreen(ClosingScreen[None]):
         for pane in panes:
             pane.show_track(max(ended or counts), top)
         if self._racing and not self._stopped:
-            self._verdict(f"{self._lead(panes, counts)}\n{SLOWER_THAN_LIFE}")
+            lead = self._lead(panes, counts)
+            self._verdict(lead if self.has_class("-low") else f"{lead}\n{SLOWER_THAN_LIFE}")
 
     def _lead(self, panes: tuple[RacePane, RacePane], counts: list[int]) -> str:
         ahead = 0 if counts[0] >= counts[1] else 1
