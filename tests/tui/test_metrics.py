@@ -16,7 +16,7 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling, Size
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.reply.tinted_text import Chunk
-from lade_chat.tui.transcript.turn import AttachedText
+from lade_chat.tui.transcript.message_text import Folded
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
@@ -24,7 +24,7 @@ from tests.tui.driving import opened, say, screen_text, sees, status, wait_until
 from tests.tui.scripted import FUNCTION, INSPECTED_STEP, MODEL, ScriptedEngine, finished, pieces, statistics, streamed
 
 METRIC = re.compile(r"\d ?(tok|ms\b|s\b|x\b|×|%|steps?\b|tokens?\b|n-grams?\b)|\d/\d|█|━")
-NO_METRICS = (Chunk, AttachedText, Prompt, OptionList, HeaderBar)
+NO_METRICS = (Chunk, Folded, Prompt, OptionList, HeaderBar)
 """What people and models say, and what was chosen rather than measured."""
 PLAIN = tuple((token,) for step in FUNCTION for token in step)
 
