@@ -14,7 +14,7 @@ drawn; searches took a quarter of the processor time of the screen's tests."""
 def leave_out_what_lives() -> None:
     """Leave all objects made so far out of later searches, and search less often."""
     gc.freeze()
-    gc.set_threshold(ALLOCATIONS, 20, 100)
+    gc.set_threshold(ALLOCATIONS)
 
 
 @contextmanager
