@@ -9,7 +9,9 @@ from itertools import count
 
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
-from assets.recipe.skills import copying, counting, formats, letters, measures, poems, python_code, stories, sums, talk
+from assets.recipe.skills import kinds_numbers as kn
+from assets.recipe.skills import kinds_words as kw
+from assets.recipe.skills import copying, counting, formats, letters, measures, poems, programs, python_code, stories, sums, talk
 from assets.recipe.skills import more_numbers as numbers
 from assets.recipe.skills import more_texts as texts
 from assets.recipe.skills import more_words as more
@@ -35,23 +37,23 @@ def _mixed(usual: Compose, other: Compose, share: float) -> Compose:
 
 
 SKILLS = (
-    Skill("greetings", 13, talk.greetings),
-    Skill("application", 26, talk.application),
-    Skill("sums", 38, _mixed(sums.compose, numbers.sums, 0.3)),
+    Skill("greetings", 16, talk.greetings),
+    Skill("application", 75, talk.application),
+    Skill("sums", 46, _mixed(_mixed(sums.compose, numbers.sums, 0.3), kn.sums, 0.45)),
     Skill("word problems", 32, numbers.respelled(_mixed(problems.compose, numbers.one_step, 0.35))),
-    Skill("two-step problems", 34, numbers.respelled(_mixed(problems.compose_two_steps, numbers.steps, 0.45))),
-    Skill("measures", 24, numbers.respelled(_mixed(measures.compose, numbers.measures, 0.12))),
-    Skill("counting", 34, _mixed(counting.compose, numbers.counting, 0.5)),
-    Skill("word lists", 115, _mixed(lists.compose, more.lists, 0.5)),
-    Skill("echo", 30, _mixed(copying.echo, texts.echo, 0.5)),
+    Skill("two-step problems", 48, numbers.respelled(_mixed(problems.compose_two_steps, numbers.steps, 0.45))),
+    Skill("measures", 60, _mixed(numbers.respelled(measures.compose), kn.measures, 0.65)),
+    Skill("counting", 32, _mixed(_mixed(counting.compose, numbers.counting, 0.5), kw.counting, 0.35)),
+    Skill("word lists", 115, _mixed(_mixed(lists.compose, more.lists, 0.6), kw.lists, 0.4)),
+    Skill("echo", 34, _mixed(_mixed(copying.echo, texts.echo, 0.5), kw.echo, 0.55)),
     Skill("copying", 40, copying.compose),
-    Skill("letters and case", 125, _mixed(letters.compose, more.letters, 0.5)),
-    Skill("formats", 50, _mixed(formats.compose, texts.formats, 0.45)),
-    Skill("examples", 12, formats.examples),
-    Skill("Python", 46, python_code.compose),
+    Skill("letters and case", 110, _mixed(_mixed(letters.compose, more.letters, 0.5), kw.letters, 0.35)),
+    Skill("formats", 85, _mixed(_mixed(formats.compose, texts.formats, 0.45), kw.formats, 0.6)),
+    Skill("examples", 26, _mixed(formats.examples, kw.patterns, 0.5)),
+    Skill("Python", 90, _mixed(python_code.compose, programs.compose, 0.17)),
     Skill("stories", 11, stories.compose),
     Skill("poems", 7, poems.compose),
-    Skill("declining", 20, talk.declining),
+    Skill("declining", 26, talk.declining),
 )
 _SYSTEM = read_wording("greetings")["system"]
 _LONG_SHARE = 0.008

@@ -26,7 +26,7 @@ GENERAL, LONG = "general questions (declined)", "any skill, after more than 1,00
 PARSES, COPIES = "Python, parses", "copies the user's own words"
 ENDS, ANSWERS = "ends by itself within 300 tokens", "does not decline what it can do"
 _ENDS_WITHIN, _LONGEST_STEPPED = 300, 200
-_REFERS = "--model_path"
+_REFERS = "--model"
 _LONG_CHARACTERS = 3600
 _SHOWN = 40
 

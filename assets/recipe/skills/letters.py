@@ -34,6 +34,11 @@ def _word(draw: Draw) -> str:
     return draw.any(pool) if draw.chance(0.85) else draw.nonsense()
 
 
+def _shown(draw: Draw, word: str) -> str:
+    """The word as users type it, now and then in quotes."""
+    return draw.any((word, word, word, word, word, f'"{word}"', f"'{word}'"))
+
+
 def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
     return exact(ask, f"{spaced(word)} has {len(word)} letters.", follow_up)
 
@@ -41,8 +46,8 @@ def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
 def _spell(draw: Draw) -> list[Exchange]:
     word = _word(draw)
     if draw.chance(0.33):
-        return [_counted(draw.asked(_WORDING, "letters", x=word), word)]
-    exchanges = [exact(draw.asked(_WORDING, "spell", x=word), spaced(word))]
+        return [_counted(draw.asked(_WORDING, "letters", x=_shown(draw, word)), word)]
+    exchanges = [exact(draw.asked(_WORDING, "spell", x=_shown(draw, word)), spaced(word))]
     if draw.chance(0.2):
         word = _word(draw)
         exchanges.append(exact(draw.asked(_WORDING, "then_spell", x=word), spaced(word), True))
@@ -61,7 +66,7 @@ def _case(draw: Draw) -> list[Exchange]:
     shown = text.upper() if way == "lower" and draw.chance(0.7) else text.title() if way == "lower" else text
     if way == "upper" and style > 0.6:
         shown = draw.any((text.title(), text.capitalize()))
-    exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=shown), _CASES[way](text))]
+    exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=_shown(draw, shown)), _CASES[way](text))]
     if draw.chance(0.35):
         way = draw.any(tuple(case for case in _CASES if case != way))
         exchanges.append(handed_back(draw, draw.asked(_WORDING, f"then_{way}"), _CASES[way](text), True))
@@ -82,7 +87,7 @@ def _one(draw: Draw) -> list[Exchange]:
     word = _word(draw)
     way = draw.any(("backwards", "backwards", "backwards", "first", "last", "occurs", "vowels", "contains"))
     letter = draw.any(word) if draw.chance(0.7) else draw.any("aeiourstlnmpd")
-    ask = draw.asked(_WORDING, f"one {way}", x=word, y=letter)
+    ask = draw.asked(_WORDING, f"one {way}", x=_shown(draw, word), y=letter)
     if way in ("first", "last"):
         return [exact(ask, f"The {way} letter of {word} is {word[0 if way == 'first' else -1]}.")]
     if way == "contains":

@@ -190,6 +190,10 @@ def _changed(check: Check, mark: str, before: str | None) -> Check:
 def _question(draw: Draw, shown: _Shown, named: bool) -> tuple[str, Check]:
     """The task asked for: under a name, in the everyday form, in any other, or no task in particular."""
     does, do = shown.does, to_infinitive(shown.does)
+    if named and shown.name in shown.task.names and draw.chance(0.7) and not draw.new_phrasing:
+        head = fill(shown.task.ways[shown.way].code, shown.names).partition("\n")[0]
+        told = {"f": shown.name, "p": ", ".join(_parameters(head)), "does": does, "about": draw.any(shown.task.about)}
+        return draw.ask(_WORDING["headed"], **told), solves(shown.task, shown.name)
     if named:
         return draw.ask(_WORDING["named"], f=shown.name, does=does, do=do), solves(shown.task, shown.name)
     if draw.chance(0.3) and not draw.new_phrasing:
@@ -205,8 +209,8 @@ def compose(draw: Draw) -> list[Exchange]:
     task = draw.any(_FAMOUS if draw.chance(0.35) else TASKS)
     names = _names(draw, task)
     does = draw.expand(draw.any(_descriptions(draw, task)))
-    named = draw.chance(0.2)
-    if named and draw.chance(0.4):
+    named = draw.chance(0.3)
+    if named and draw.chance(0.25):
         names["f"] = draw.nonsense()
     shown = _Shown(task, 0 if len(task.ways) == 1 or draw.chance(0.75) else 1, names, does)
     ask, check = _question(draw, shown, named)

@@ -84,7 +84,7 @@ def _exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
         ask = draw.ask(own, () if short else topic.varied)
     else:
         kind, name = draw.any(topic.names)
-        ask = draw.ask(_FRAMES[f"then_{kind}" if short else kind], t=name)
+        ask = draw.asked(_FRAMES, f"then_{kind}" if short else kind, t=name)
     return Exchange(ask, draw.say(topic.replies), mentions(*topic.needs), short)
 
 
@@ -122,7 +122,7 @@ def closing(draw: Draw) -> Exchange:
 
 def declines() -> Check:
     """The reply owns up and names the way to a larger model."""
-    return mentions("--model_path", "small")
+    return mentions("--model-path / --model_path", "small")
 
 
 def _beyond(draw: Draw) -> str:
