@@ -51,7 +51,7 @@ def _filtered(draw: Draw) -> list[Exchange]:
     looks: dict[str, tuple[Callable[[str], object], Callable[[str], bool], object]] = {
         "starting": (lambda item: item[0], lambda item: item[0] == some[0], some[0]),
         "ending": (lambda item: item[-1], lambda item: item[-1] == some[-1], some[-1]),
-        "containing": (lambda item: "yes" if letter in item else "no", lambda item: letter in item, letter),
+        "containing": (lambda item: spaced(item), lambda item: letter in item, letter),
         "exactly": (len, lambda item: len(item) == k, k),
         "longer": (len, lambda item: len(item) >= k, k - 1),
         "shorter": (len, lambda item: len(item) <= k, k + 1),
@@ -59,7 +59,7 @@ def _filtered(draw: Draw) -> list[Exchange]:
     way = draw.any((*looks, "starting", "ending"))
     look, keep, asked = looks[way]
     kept = ", ".join(item for item in items if keep(item.lower()))
-    looked = ", ".join(f"{item} {look(item.lower())}" for item in items)
+    looked = ", ".join(f"{item} {look(item.lower())} {'yes' if keep(item.lower()) else 'no'}" for item in items)
     told = draw.any((asked, spelled(asked))) if isinstance(asked, int) else asked
     return _told(draw, way, f"{looked}. So {kept}", exactly_in(kept), x=typed(draw, items), y=told, k=told)
 

@@ -11,9 +11,9 @@ from assets.recipe.words import read_wording
 
 _WORDING = read_wording("poems")
 # The stages of a poem of so many couplets; what is added to it later are the stages after its last, from _LATE on.
-_PLANS = {2: (1, 2), 3: (1, 2, 5), 4: (1, 2, 3, 4)}
+_PLANS = {1: (1,), 2: (1, 2), 3: (1, 2, 5), 4: (1, 2, 3, 4)}
 _LATE = (5, 6)
-_LINES = {2: ("four", "4", "four"), 3: ("six", "6"), 4: ("eight", "8")}
+_LINES = {1: ("two", "two", "2"), 2: ("four", "4", "four"), 3: ("six", "6"), 4: ("eight", "8")}
 
 
 # Subjects as they are asked for: "the sea", "winter", "a lamp"; and creatures.
@@ -74,9 +74,9 @@ def rhymes(lines: int | None = None, about: str = "", before: str = "") -> Check
 def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
     """The poem asked for: any, of so many lines, or just about its subject."""
     style = draw.rng.random()
-    if style < 0.06:
+    if style < 0.06 and couplets > 1:
         return draw.asked(_WORDING, "asks_any"), rhymes()
-    if style < 0.35:
+    if style < 0.35 or couplets == 1:
         fields = {"a": subject.asked, "lines": draw.any(_LINES[couplets])}
         ask = draw.asked(_WORDING, "asks_lines", **fields)
         return ask, rhymes(2 * couplets, subject.noun)
@@ -113,7 +113,7 @@ def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> 
 def compose(draw: Draw) -> list[Exchange]:
     """A poem, perhaps with a title, made shorter or longer, or written again about something else."""
     subject = _subject(draw, draw.any(("creature", "thing")))
-    couplets = draw.any((2, 2, 3, 3, 4))
+    couplets = draw.any((1, 2, 2, 3, 3, 4))
     stages = dict.fromkeys(_PLANS[couplets] + _LATE)
     templates = [draw.expand(draw.any(_WORDING[f"{subject.kind}_{stage}"])) for stage in stages]
     ask, check = _question(draw, subject, couplets)

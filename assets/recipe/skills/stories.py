@@ -130,10 +130,13 @@ def _theme(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
 def _more(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """A hero somewhere, two of a kind, something lost, a beginning to go on from, somebody to tell it to."""
     (kind, name), friend = hero, draw.name()
-    way = draw.any(("place", "place", "lost", "both", "go_on", "begun", "told", "more", "more", "more"))
+    way = draw.any(("place", "place", "lost", "both", "go_on", "begun", "told", "more", "more", "words", "words", "words", "cast",
+                    "happened", "role"))
     if draw.chance(0.12):
         name = f"{draw.any(_TITLES)} {name}"
     fields = {"x": words.article(kind), "k": kind, "n": name, "m": friend, "ks": _plural(kind)}
+    if way in ("words", "cast", "happened", "role"):
+        return _given(draw, way, kind, name, friend)
     if way == "place":
         thing = draw.any(words.WORDS) if draw.chance(0.5) else draw.any(_SITES)
         where = draw.any((f"the {thing}", f"the old {thing}", words.article(thing), words.article(thing)))
@@ -148,6 +151,24 @@ def _more(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         plot = _plot(draw, (kind, name), f"{kind} named {friend}")
         return draw.ask(_WORDING["asks_both"], **fields), plot, well_formed(kind, name, friend)
     return draw.ask(_WORDING[f"asks_{way}"], **fields), _plot(draw, (kind, name)), well_formed(kind)
+
+
+def _given(draw: Draw, way: str, kind: str, name: str, friend: str) -> tuple[str, Plot, Check]:
+    """Two or three things that have to come in, two persons at a place, what was lost, or somebody's work."""
+    find, site = (draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS))) for _ in range(2))
+    kind = draw.any(words.JOBS) if way == "role" else draw.any((kind, draw.any(_SITES))) if way == "words" else kind
+    place = f"{draw.any(('near', 'in', 'not far from', 'at'))} {words.article(site)}"
+    fields = {"x": words.article(kind), "y": words.article(find), "k": kind, "f": find, "g": site, "n": name, "m": friend}
+    ask = draw.ask(_WORDING[f"asks_{way}"], **fields)
+    wish = (f"to find a lost {find}", "found it")
+    if way == "words":
+        third = (site,) if site in ask else ()
+        return ask, _plot(draw, (kind, name), wish=wish, place=place if third else ""), well_formed(kind, find, *third)
+    if way == "cast":
+        return ask, _plot(draw, (kind, name), f"{kind} named {friend}", place=f"near {words.article(find)}"), well_formed(name, friend, find)
+    if way == "happened":
+        return ask, _plot(draw, (draw.any(("girl", "boy")), name), wish=(f"to find the lost {find}", "found it")), well_formed(name, find)
+    return ask, _plot(draw, (kind, name)), well_formed(kind, name)
 
 
 def _plural(kind: str) -> str:
