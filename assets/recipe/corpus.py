@@ -9,14 +9,21 @@ from itertools import count
 
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
-from assets.recipe.skills import kinds_numbers as kn
-from assets.recipe.skills import kinds_words as kw
-from assets.recipe.skills import copying, counting, formats, letters, measures, poems, programs, python_code, stories, sums, talk
-from assets.recipe.skills import more_numbers as numbers
-from assets.recipe.skills import more_texts as texts
-from assets.recipe.skills import more_words as more
-from assets.recipe.skills import word_lists as lists
-from assets.recipe.skills import word_problems as problems
+from assets.recipe.skills import (
+    copying,
+    counting,
+    examples,
+    formats,
+    letters,
+    measures,
+    poems,
+    python_code,
+    stories,
+    sums,
+    talk,
+    word_lists,
+    word_problems,
+)
 from assets.recipe.words import read_wording
 
 Compose = Callable[[Draw], list[Exchange]]
@@ -31,28 +38,23 @@ class Skill:
     compose: Compose
 
 
-def _mixed(usual: Compose, other: Compose, share: float) -> Compose:
-    """The usual way of composing, or, so often, the other."""
-    return lambda draw: (other if draw.chance(share) else usual)(draw)
-
-
 SKILLS = (
     Skill("greetings", 16, talk.greetings),
     Skill("application", 75, talk.application),
-    Skill("sums", 46, _mixed(_mixed(sums.compose, numbers.sums, 0.3), kn.sums, 0.45)),
-    Skill("word problems", 32, numbers.respelled(_mixed(problems.compose, numbers.one_step, 0.35))),
-    Skill("two-step problems", 48, numbers.respelled(_mixed(problems.compose_two_steps, numbers.steps, 0.45))),
-    Skill("measures", 60, _mixed(numbers.respelled(measures.compose), kn.measures, 0.65)),
-    Skill("counting", 32, _mixed(_mixed(counting.compose, numbers.counting, 0.5), kw.counting, 0.35)),
-    Skill("word lists", 115, _mixed(_mixed(lists.compose, more.lists, 0.6), kw.lists, 0.4)),
-    Skill("echo", 34, _mixed(_mixed(copying.echo, texts.echo, 0.5), kw.echo, 0.55)),
+    Skill("sums", 46, sums.compose),
+    Skill("word problems", 34, word_problems.compose),
+    Skill("two-step problems", 56, word_problems.compose_two_steps),
+    Skill("measures", 60, measures.compose),
+    Skill("counting", 30, counting.compose),
+    Skill("word lists", 120, word_lists.compose),
+    Skill("echo", 36, copying.echo),
     Skill("copying", 40, copying.compose),
-    Skill("letters and case", 110, _mixed(_mixed(letters.compose, more.letters, 0.5), kw.letters, 0.35)),
-    Skill("formats", 85, _mixed(_mixed(formats.compose, texts.formats, 0.45), kw.formats, 0.6)),
-    Skill("examples", 26, _mixed(formats.examples, kw.patterns, 0.5)),
-    Skill("Python", 90, _mixed(python_code.compose, programs.compose, 0.17)),
-    Skill("stories", 11, stories.compose),
-    Skill("poems", 7, poems.compose),
+    Skill("letters and case", 110, letters.compose),
+    Skill("formats", 90, formats.compose),
+    Skill("examples", 26, examples.compose),
+    Skill("Python", 90, python_code.compose),
+    Skill("stories", 13, stories.compose),
+    Skill("poems", 8, poems.compose),
     Skill("declining", 26, talk.declining),
 )
 _SYSTEM = read_wording("greetings")["system"]

@@ -1,58 +1,60 @@
-"""Copying: whatever the user typed comes back, whole, in part, or in another form.
+"""Copying: whatever the user typed comes back, whole or in part, now or when it is asked for.
 
 A model this small learns names and words by heart unless most of what it copies was never said before.
 """
 
 from __future__ import annotations
 
-import json
-
 from assets.recipe import words
-from assets.recipe.conversation import Exchange, exact, mentions
+from assets.recipe.conversation import Exchange, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import any_items, any_words, handed_back, marked, quoted, typed, word
+from assets.recipe.user_words import any_words, handed_back, in_quotes, phrase, some_text, word
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
 _SMALL = tuple(_WORDING["small"][0].split())
+_OWNED, _GREETINGS = (tuple(_WORDING[name][0].split(" / ")) for name in ("owned", "greetings"))
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
-def _sentence(draw: Draw) -> str:
-    """A plain sentence."""
-    name, other = draw.names(2)
-    job, second = draw.rng.sample(words.JOBS, 2)
-    noun, place = draw.rng.sample(words.WORDS, 2)
-    fields = {"n": name, "m": other, "j": job, "i": second, "o": noun, "q": place, "k": draw.whole(2, 60)}
-    return draw.say(_ECHO["sentence"], t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS), f=draw.any(words.FOODS),
-                    c=draw.any(words.CITIES), **fields)  # fmt: skip
+def _line(draw: Draw) -> str:
+    """A line as people paste it: a sentence, an address, an order, some code, a date; or words of any sort."""
+    style = draw.rng.random()
+    if style < 0.2:
+        some = [word(draw) for _ in range(draw.whole(2, 9))]
+        return " ".join(some if style < 0.1 else draw.rng.sample(words.every_word(), draw.whole(3, 12)))
+    (n, m), (w, other), (job, second) = (
+        draw.names(2), draw.rng.sample(words.every_word(), 2), draw.rng.sample(words.JOBS, 2)
+    )  # fmt: skip
+    return draw.say(
+        _ECHO["line"], n=n, m=m, l=n.lower(), w=w, u=other, v=word(draw), x=draw.jumble(), k=draw.whole(2, 9999),
+        s=draw.whole(2, 59), d=draw.whole(1, 9), e=draw.whole(10, 59), y=draw.whole(1800, 2030), h=draw.whole(1, 12),
+        t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS), c=draw.any(words.CITIES), f=draw.any(words.FOODS),
+        a=draw.any(words.KINDS["days"]), b=draw.any(words.KINDS["months"]), z=draw.any(words.KINDS["seasons"]),
+        j=job, i=second, o=draw.any(words.WORDS), q=draw.any(words.WORDS),
+    )  # fmt: skip
 
 
 def _some_text(draw: Draw) -> str:
-    """A few words, a sentence, or what people first try; sometimes with a number, sometimes in quotes."""
+    """A few words, a line, or what people first try; sometimes with a number, sometimes in quotes."""
     style = draw.rng.random()
-    if style < 0.3:
-        text = draw.any((" ", " ", ", ")).join(any_words(draw, 1, 3))
-    elif style < 0.6:
-        pieces = [piece for _ in range(draw.any((1, 2))) for piece in any_words(draw, 2, 6)]
-        if draw.chance(0.25):
+    if style < 0.45:
+        pieces = any_words(draw, 1, 3 if style < 0.25 else 9)
+        if draw.chance(0.2):
             pieces.insert(draw.whole(0, len(pieces)), str(draw.whole(1, 9999)))
-        text = draw.any((", ", " ")).join(pieces)
+        text = draw.any((" ", " ", ", ")).join(pieces)
     else:
-        text = draw.own(lambda: _sentence(draw)) if style < 0.92 else draw.any(_ECHO["everyday"])
-    return f'"{text}"' if draw.chance(0.27) else text
-
-
-def _ask(draw: Draw, text: str) -> str:
-    """Only what has no full stop of its own fits inside a sentence."""
-    way = "echo_words" if text[-1] not in ".!?" and draw.chance(0.3) else "echo"
-    return draw.asked(_ECHO, way, x=text)
+        text = draw.own(lambda: _line(draw)) if style < 0.92 else draw.any(_ECHO["everyday"])
+    return f'"{text}"' if draw.chance(0.25) and '"' not in text else text
 
 
 def _echo(draw: Draw) -> list[Exchange]:
+    """Text to be said once more, and again."""
     text = _some_text(draw)
-    exchanges = [handed_back(draw, _ask(draw, text), text)]
-    while draw.chance(0.48) and len(exchanges) < 3:
+    # Only what has no full stop of its own fits inside a sentence.
+    way = "echo_words" if text[-1] not in ".!?" and draw.chance(0.3) else "echo"
+    exchanges = [handed_back(draw, draw.asked(_ECHO, way, x=text), text)]
+    while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("again", "again", "now_say", "again" if "," in text else "twice"))
         fields = {"x": (text := _some_text(draw))} if way == "now_say" else {}
         again = f"{text} {text}" if way == "twice" else text
@@ -62,15 +64,36 @@ def _echo(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
-def _times(draw: Draw) -> list[Exchange]:
-    (said,), count = any_words(draw, 1, 1), draw.whole(2, 6)
-    ask = draw.ask(_ECHO["times"], x=said, k=draw.any((words.spelled(count), count)))
-    return [handed_back(draw, ask, ", ".join([said] * count))]
+def _alone(draw: Draw) -> list[Exchange]:
+    """What alone is to be answered, once or several times, or in capitals."""
+    text = draw.any((word(draw), word(draw), phrase(draw), some_text(draw), str(draw.whole(2, 9999)), draw.jumble()))
+    way = draw.any(("alone", "alone", "alone", "times", "times", "shouted"))
+    if way != "times":
+        return [handed_back(draw, draw.ask(_ECHO[way], x=in_quotes(draw, text)), text.upper() if way == "shouted" else text)]
+    count = draw.any((2, 2, 3, 3, 4, 5, 6))
+    fields = {"k": draw.any((words.spelled(count), count)), "o": {2: "twice", 3: "three times"}.get(count, f"{count} times")}
+    return [handed_back(draw, draw.asked(_ECHO, way, x=in_quotes(draw, text), **fields), ", ".join([text] * count))]
+
+
+def _told(draw: Draw) -> list[Exchange]:
+    """A name or a thing told and asked for at once, or a greeting for somebody."""
+    (n, m), (thing, other) = draw.names(2), draw.rng.sample(_OWNED, 2)
+    way = draw.any(("told_then", "told_two", "names", "greet", "greet"))
+    if way == "greet":
+        said = draw.any(_GREETINGS)
+        reply = f"{said.capitalize()}, {n}!"
+        return [Exchange(draw.ask(_ECHO[way], g=said, n=n), reply, mentions(said, n), copied=(n,))]
+    if way == "names":
+        return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
+    value, second = (word(draw), word(draw)) if draw.chance(0.5) else (n, m)
+    which, answer = (thing, value) if way == "told_then" or draw.chance(0.5) else (other, second)
+    ask = draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)
+    return [Exchange(ask, f"Your {which} is {answer}.", mentions(answer), copied=(answer,))]
 
 
 def echo(draw: Draw) -> list[Exchange]:
     """The user's text once more: words, made-up words, numbers, short sentences, quoted text."""
-    return draw.any((*[_echo] * 7, _times))(draw)
+    return draw.any((*[_echo] * 5, *[_alone] * 4, *[_told] * 3))(draw)
 
 
 def _asked(draw: Draw, way: str, done: str, **fields: object) -> list[Exchange]:
@@ -94,32 +117,25 @@ def _jumbled(draw: Draw) -> list[Exchange]:
     return _asked(draw, "repeat", text, x=text)
 
 
-def _shaped(draw: Draw) -> list[Exchange]:
-    """The words in lines, in quotes, as a list in code, joined by a sign."""
-    items, shape = any_items(draw, 2, 8), draw.any(
-        ("quoted", "bullets", "numbered", "code", "lines", "json", "brackets", "dashes")
-    )  # fmt: skip
-    listed = json.dumps(items, ensure_ascii=False)
-    done = {"bullets": marked(items), "numbered": marked(items, "1."), "lines": marked(items, ""),
-            "code": f"```python\nwords = {listed}\n```", "json": f"```json\n{listed}\n```", "quoted": quoted(items),
-            "dashes": " - ".join(items), "brackets": " ".join(f"({item})" for item in items)}[shape]  # fmt: skip
-    if shape in ("bullets", "numbered", "code", "json"):
-        return [exact(draw.ask(_WORDING[shape], x=typed(draw, items)), done)]
-    return _asked(draw, shape, done, x=typed(draw, items))
-
-
-def _kept(draw: Draw) -> list[Exchange]:
-    """Those words of a list that are asked for: without one of them or with one more, by their places."""
-    items = any_items(draw, 3, 8)
-    new, gone, count, at = word(draw), draw.any(items), draw.whole(2, len(items) - 1), draw.whole(0, len(items) - 2)
-    done: dict[str, tuple[object, list[str]]] = {
-        "without": (gone, [item for item in items if item != gone]), "more": (new, [*items, new]),
-        "firsts": ("", items[:count]), "lasts": ("", items[-count:]), "every_second": ("", items[1::2]),
-        "after": ("", [items[at + 1]]),
-    }  # fmt: skip
-    way = draw.any(tuple(done))
-    told, kept = done[way]
-    return _asked(draw, way, ", ".join(kept), x=typed(draw, items), y=told, z=items[at], k=count)
+def _part(draw: Draw) -> list[Exchange]:
+    """One part of a text: what stands in quotes or brackets, an address, a sentence, a number."""
+    way = draw.any(("in_quotes", "in_brackets", "email", "last_sentence", "first_sentence", "number_in"))
+    some, part = [some_text(draw) for _ in range(3)], draw.any((phrase(draw), some_text(draw), word(draw)))
+    if way == "email":
+        end = draw.any(("com", "org", "example", "net"))
+        part = f"{draw.name().lower()}@{draw.any(words.every_word())}.{end}"
+        x = draw.any((f"Write to {part} {some[0]}.", f"{some[0]} {part} {some[1]}", f"Mail {part}, {some[0]}"))
+    elif way == "number_in":
+        part = str(draw.whole(2, 9999))
+        x = f"{some[0]} {part} {some[1]}"
+    elif way in ("last_sentence", "first_sentence"):
+        told = [one[0].upper() + one[1:] for one in some[: draw.whole(2, 3)]]
+        x, part = ". ".join(told) + ".", told[-1 if way == "last_sentence" else 0]
+    else:
+        signs = "({})" if way == "in_brackets" else draw.any(('"{}"', "'{}'"))
+        before, after = draw.any((("", ""), (some[0] + " ", " " + some[1]), (some[0] + " ", "")))
+        x = before + signs.format(part) + after
+    return _asked(draw, way, part, x=x)
 
 
 def _swapped(draw: Draw) -> list[Exchange]:
@@ -144,4 +160,4 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    return draw.any((_long, _long, _jumbled, _shaped, _shaped, _shaped, _kept, _kept, _swapped, _remembered))(draw)
+    return draw.any((*[_long] * 5, *[_jumbled, _part] * 3, *[_swapped, _remembered] * 2))(draw)

@@ -1,14 +1,15 @@
-"""Counting up, down and by steps, times tables, even and odd numbers; and carrying on from there."""
+"""Counting up, down and by steps, times tables, even and odd numbers, what comes next; and carrying on from there."""
 
 from __future__ import annotations
 
-from assets.recipe.conversation import Exchange, number_list
+from assets.recipe.conversation import Exchange, ends_with_numbers, number_list
 from assets.recipe.draw import Draw
 from assets.recipe.words import ORDINALS, read_wording, spelled
 
 _WORDING = read_wording("counting")
 _OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Counting: ", "Here they are: ")
-_PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 10: "tens"}
+_PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 10: "tens", 20: "twenties",
+            25: "twenty-fives", 100: "hundreds"}  # fmt: skip
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
 
@@ -56,10 +57,45 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
     return _listing(draw, values, draw.ask(_WORDING[way], **fields), True), values, step
 
 
-def _listed(draw: Draw, way: str, values: list[int], step: int, **fields: object) -> list[Exchange]:
-    """The values asked for in this way, and no follow-up, or one, or two; `step` 0 if there is no steady one."""
-    exchanges = [_listing(draw, values, draw.asked(_WORDING, way, **fields))]
-    while draw.chance(0.42) and len(exchanges) < 3:
+def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
+    """The numbers asked for in this way, and what the question tells."""
+    s = draw.any((*_PLURALS, 2, 5, 10))
+    a, length, k = draw.numbers((0, draw.any((3, 30, 100, 300))), (3, draw.any((8, 20, 60))), (3, 12))
+    b, odd, told = a + length, draw.whole(0, 1), draw.any((k, spelled(k)))
+    if way in ("up_to", "multiples", "step"):
+        s = draw.whole(2, 12)
+    start = s * (k + odd) if way == "down_by" else draw.any((s, a, 0))
+    kind, top = ("even", "odd")[odd], k + 8 * odd
+    rows: dict[str, tuple[range, dict[str, object]]] = {
+        "up": (range(a, b + 1), {"a": _told(draw, a), "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
+        "to": (range(1, k * 3 + 1), {"b": _told(draw, k * 3)}), "down_to_one": (range(top, 0, -1), {"a": top, "b": top}),
+        "even": (range(a + (a % 2 != odd), b + 1, 2), {"a": a, "b": b, "kind": kind}),
+        "below": (range(2 - odd, b, 2), {"b": b, "d": kind}),
+        "up_to": (range(s, s * k + 1, s), {"s": s, "b": s * k}),
+        "by_steps": (range(s, s * k + 1, s), {"s": s, "w": _PLURALS.get(s), "b": s * k}),
+        "step": (range(start, start + s * k + 1, s), {"a": start, "b": start + s * k, "s": s, "o": ORDINALS[min(s, 12)]}),
+        "from_by": (range(start, start + s * k + 1, s), {"a": start, "b": start + s * k, "s": s, "w": _PLURALS.get(s)}),
+        "down_by": (range(start, start - s * k - 1, -s), {"a": start, "b": start - s * k, "s": s, "w": _PLURALS.get(s)}),
+        "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
+        "first_odd": (range(2 - odd, 2 * k + 1, 2), {"k": told, "d": kind}),
+        "next": (range(a + 1, a + k + 1), {"a": _told(draw, a), "k": told}),
+        "starting_at": (range(a, a + k), {"d": told, "a": a}), "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
+        "row of code": (range(a, b, s), {"x": f"range({a}, {b}, {s})"}),
+        "row of code down": (range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})"}),
+    }  # fmt: skip
+    numbers, said = rows[way]
+    return list(numbers), said
+
+
+def _rows(draw: Draw) -> list[Exchange]:
+    """Numbers in a row, up, down or by steps, and no follow-up, or one, or two."""
+    way = draw.any((*["up"] * 7, *["down", "to", "even", "next"] * 2, "down_to_one", "below", "up_to", "by_steps", "step",
+                    "step", "from_by", "from_by", "down_by", "multiples", "multiples", "first_odd", "starting_at",
+                    "negative", "row of code", "row of code down"))  # fmt: skip
+    values, said = _row(draw, way)
+    step = values[1] - values[0] if len(values) > 1 else 0
+    exchanges = [_listing(draw, values, draw.asked(_WORDING, way.removesuffix(" down"), **said))]
+    while draw.chance(0.3) and len(exchanges) < 3:
         ways = [way for way in _FOLLOW_UPS if _fits(way, values, step)]
         if not ways:
             break
@@ -68,53 +104,10 @@ def _listed(draw: Draw, way: str, values: list[int], step: int, **fields: object
     return exchanges
 
 
-def _run(draw: Draw) -> list[Exchange]:
-    a, length = draw.numbers((0, draw.any((1, 20, 20, 90))), (4, draw.any((9, 15, 30))))
-    values, fields = list(range(a, a + length + 1)), {"a": _told(draw, a), "b": _told(draw, a + length)}
-    if draw.chance(0.35):
-        return _listed(draw, "down", values[::-1], 0, **fields)
-    return _listed(draw, "up", values, 1, **fields)
-
-
-def _from_one(draw: Draw) -> list[Exchange]:
-    (b,) = draw.numbers((5, draw.any((12, 30, 35))))
-    values, down = list(range(1, b + 1)), draw.chance(0.3)
-    told = _told(draw, b)
-    return _listed(draw, "down_to_one", values[::-1], 0, b=told) if down else _listed(draw, "to", values, 1, b=told)
-
-
-def _steps(draw: Draw) -> list[Exchange]:
-    step, start, count = draw.numbers((2, draw.any((5, 12))), (0, draw.any((0, 10, 30))), (4, 15))
-    if draw.chance(0.3):
-        step = draw.any((2, 5, 10))
-        start = step * draw.whole(0, 4)
-    values = list(range(start, start + step * count + 1, step))
-    return _listed(draw, "step", values, step, a=start, b=values[-1], s=step, o=ORDINALS[step])
-
-
-def _parity(draw: Draw) -> list[Exchange]:
-    a, length = draw.numbers((0, 60), (8, 30))
-    kind = draw.any(("even", "odd"))
-    values = [n for n in range(a, a + length + 1) if n % 2 == (kind == "odd")]
-    return _listed(draw, "even", values, 2, kind=kind, a=a, b=a + length)
-
-
-def _next(draw: Draw) -> list[Exchange]:
-    a, count = draw.numbers((1, draw.any((20, 99, 300))), (2, 8))
-    values = list(range(a + 1, a + count + 1))
-    return _listed(draw, "next", values, 1, a=_told(draw, a), k=draw.any((spelled(count), count)))
-
-
-def _multiples(draw: Draw) -> list[Exchange]:
-    n, count = draw.numbers((2, 15), (3, 10))
-    values = [n * at for at in range(1, count + 1)]
-    return _listed(draw, "multiples", values, n, n=n, k=draw.any((spelled(count), count)))
-
-
 def _squares(draw: Draw) -> list[Exchange]:
     count = draw.whole(3, 12)
     values = [at * at for at in range(1, count + 1)]
-    return [_listing(draw, values, draw.asked(_WORDING, "squares", k=count))]
+    return [_listing(draw, values, draw.asked(_WORDING, "squares", k=draw.any((spelled(count), count))))]
 
 
 def _table(draw: Draw) -> list[Exchange]:
@@ -125,10 +118,26 @@ def _table(draw: Draw) -> list[Exchange]:
     return [Exchange(draw.asked(_WORDING, "table", n=n), reply, number_list(wanted))]
 
 
-_WAYS = (*[_run] * 7, *[_from_one] * 4, *[_steps] * 4, _parity, _parity, _table, _table, _next, _next, _multiples,
-         _squares)  # fmt: skip
+def _continued(draw: Draw) -> list[Exchange]:
+    """What comes after some numbers, or before or between them; how many there are."""
+    way = draw.any(("then", "then", "carry_on", "after", "before", "middle", "how_many"))
+    start, step, count = draw.numbers((1, 60), (1, 12), (3, 6))
+    if way in ("then", "carry_on"):
+        factor = 2 + step % 2
+        double = draw.chance(0.2)
+        values = [(start % 5 + 1) * factor**at if double else start + step * at for at in range(count + 3)]
+        more = values[count : count + (1 if way == "then" else 3)]
+        ask = draw.ask(_WORDING[way], x=", ".join(map(str, values[:count])))
+        reply = draw.any(("", "", "Here you go: ", "Next: ")) + ", ".join(map(str, more)) + "."
+        return [Exchange(ask, reply, number_list(more))]
+    if way == "how_many":
+        end = start + draw.whole(3, 30)
+        reply = f"{end} - {start} = {end - start}. {end - start} + 1 = {end - start + 1}."
+        return [Exchange(draw.ask(_WORDING[way], a=start, b=end), reply, ends_with_numbers(end - start + 1))]
+    answer = start - 1 if way == "before" else start + 1
+    return [Exchange(draw.ask(_WORDING[way], x=start, y=start + 2), f"It is {answer}.", ends_with_numbers(answer))]
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One way of counting, perhaps turned round or carried on."""
-    return draw.any(_WAYS)(draw)
+    return draw.any((*[_rows] * 12, _table, _table, _squares, *[_continued] * 4))(draw)

@@ -1,4 +1,4 @@
-"""The letters of the user's words: spelled, counted, upper case, lower case, capitals.
+"""The letters of the user's words: spelled, counted, changed, in another case; names for programs; the alphabet.
 
 In training also those of several words at once, where each reply teaches what many single questions would: a model
 never sees letters, only pieces of words, and has to learn of each piece which letters it is made of.
@@ -11,65 +11,61 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import enumerated, handed_back
+from assets.recipe.user_words import enumerated, handed_back, in_quotes, some_text, some_word, spaced
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("letters")
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 _EVERYDAY = words.WORDS[:420]
 _SHORT_WORDS = tuple(word for word in _EVERYDAY if len(word) <= 5)
-_PRACTICE_SHARE = 0.5
-_CASES: dict[str, Callable[[str], str]] = {"upper": str.upper, "lower": str.lower, "title": str.title}
-_THINGS = (words.ANIMALS, words.FOODS, words.OBJECTS, words.JOBS)
-_OTHERS = tuple(dict.fromkeys(thing for things in _THINGS for thing in things))
-
-
-def spaced(word: str) -> str:
-    """The word's letters with hyphens between them."""
-    return "-".join(word)
+_OTHERS = tuple(dict.fromkeys((*words.ANIMALS, *words.FOODS, *words.OBJECTS, *words.JOBS)))
+_PRACTICE_SHARE = 0.2
+_CASES: dict[str, Callable[[str], str]] = {
+    "upper": str.upper, "lower": str.lower, "title": str.title, "capital": lambda text: text[:1].upper() + text[1:],
+    "swapped": str.swapcase,
+}  # fmt: skip
+_SETS = {"one vowels": "aeiou", "consonants": "bcdfghjklmnpqrstvwxyz"}
+_PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
+_BETWEEN = (("spaces", " "), ("a space", " "), ("hyphens", "-"), ("a hyphen", "-"), ("dashes", "-"), ("a dash", "-"),
+            ("dots", "."), ("a dot", "."), ("commas", ", "), ("slashes", "/"))  # fmt: skip
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _word(draw: Draw) -> str:
-    pool = _EVERYDAY if draw.chance(0.4) else words.every_word() if draw.chance(0.6) else draw.any(_THINGS)
+    pool = _EVERYDAY if draw.chance(0.3) else words.every_word() if draw.chance(0.7) else _OTHERS
     return draw.any(pool) if draw.chance(0.85) else draw.nonsense()
 
 
-def _shown(draw: Draw, word: str) -> str:
-    """The word as users type it, now and then in quotes."""
-    return draw.any((word, word, word, word, word, f'"{word}"', f"'{word}'"))
-
-
-def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
-    return exact(ask, f"{spaced(word)} has {len(word)} letters.", follow_up)
-
-
-def _spell(draw: Draw) -> list[Exchange]:
+def _spelled(draw: Draw) -> list[Exchange]:
+    """A word spelled or its letters counted, perhaps another one's after it."""
     word = _word(draw)
+    counted = f"{spaced(word)} has {len(word)} letters."
     if draw.chance(0.33):
-        return [_counted(draw.asked(_WORDING, "letters", x=_shown(draw, word)), word)]
-    exchanges = [exact(draw.asked(_WORDING, "spell", x=_shown(draw, word)), spaced(word))]
+        return [exact(draw.asked(_WORDING, "letters", x=in_quotes(draw, word)), counted)]
+    exchanges = [exact(draw.asked(_WORDING, "spell", x=in_quotes(draw, word)), spaced(word))]
     if draw.chance(0.2):
         word = _word(draw)
         exchanges.append(exact(draw.asked(_WORDING, "then_spell", x=word), spaced(word), True))
     if draw.chance(0.3):
-        exchanges.append(_counted(draw.asked(_WORDING, "then_letters"), word, True))
+        counted = f"{spaced(word)} has {len(word)} letters."
+        exchanges.append(exact(draw.asked(_WORDING, "then_letters"), counted, True))
     return exchanges
 
 
 def _case(draw: Draw) -> list[Exchange]:
-    """Words into another case, and perhaps into a third."""
-    way = draw.any(("upper", "upper", "lower", "title"))
-    count, style = draw.any((1, 1, 2, 2, 3, 4)) if way != "title" else draw.whole(1, 5), draw.rng.random()
-    text = " ".join(draw.words(_SHORT_WORDS if style < 0.4 else words.every_word(), count))
-    if style > 0.75:
-        text = f"{text} {draw.name().lower()}"
-    shown = text.upper() if way == "lower" and draw.chance(0.7) else text.title() if way == "lower" else text
-    if way == "upper" and style > 0.6:
-        shown = draw.any((text.title(), text.capitalize()))
-    exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=_shown(draw, shown)), _CASES[way](text))]
-    if draw.chance(0.35):
-        way = draw.any(tuple(case for case in _CASES if case != way))
-        exchanges.append(handed_back(draw, draw.asked(_WORDING, f"then_{way}"), _CASES[way](text), True))
+    """Text into another case, and perhaps into a third."""
+    way = draw.any((*["upper"] * 6, *["lower"] * 5, *["title"] * 3, "capital", "capital", "swapped"))
+    text = some_text(draw)
+    given = draw.any((text, text, text, text.title(), text.capitalize())) if way == "upper" else text
+    if way == "lower":
+        given = draw.any((text.upper(), text.upper(), text.title()))
+    if way == "swapped":
+        given = draw.any((text.upper(), text.title(), "".join(draw.any((one, one.upper())) for one in text)))
+    done = _CASES[way](given)
+    exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=in_quotes(draw, given)), done)]
+    if draw.chance(0.2) and way != "swapped":
+        way = draw.any(tuple(case for case in ("upper", "lower", "title") if case != way))
+        exchanges.append(handed_back(draw, draw.asked(_WORDING, f"then_{way}"), _CASES[way](done), True))
     return exchanges
 
 
@@ -82,67 +78,131 @@ def _sentence(draw: Draw) -> list[Exchange]:
     return [handed_back(draw, draw.asked(_WORDING, "sentence", x=plain), plain[0].upper() + plain[1:] + ".")]
 
 
-def _one(draw: Draw) -> list[Exchange]:
-    """One question about one word's letters, answered from the word spelled out."""
-    word = _word(draw)
-    way = draw.any(("backwards", "backwards", "backwards", "first", "last", "occurs", "vowels", "contains"))
-    letter = draw.any(word) if draw.chance(0.7) else draw.any("aeiourstlnmpd")
-    ask = draw.asked(_WORDING, f"one {way}", x=_shown(draw, word), y=letter)
-    if way in ("first", "last"):
-        return [exact(ask, f"The {way} letter of {word} is {word[0 if way == 'first' else -1]}.")]
-    if way == "contains":
-        answer = "Yes:" if letter in word else "No:"
-        return [Exchange(ask, f"{answer} {spaced(word)}.", mentions(answer))]
-    if way == "backwards":
-        turned = word[::-1]
-        return [Exchange(ask, f"{spaced(word)}, {spaced(turned)}: {turned}", exactly_in(turned))]
-    found = [one for one in word if one in ("aeiou" if way == "vowels" else letter)]
-    told = f"{spaced(word)}: {', '.join(found) or 'none'}. That makes {len(found)}."
+def _changed(draw: Draw) -> list[Exchange]:
+    """A word with its letters changed, spelled before and after."""
+    own = _word(draw)
+    letter, new = draw.any(own), draw.any("aeiouxyztn0")
+    done = {
+        "one backwards": own[::-1], "no_vowels": "".join(one for one in own if one not in "aeiou"),
+        "drop_first": own[1:], "drop_last": own[:-1], "in_order": "".join(sorted(own)),
+        "drop_letter": own.replace(letter, ""), "replace": own.replace(letter, new),
+    }  # fmt: skip
+    way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order"))
+    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=draw.any((letter, in_quotes(draw, letter))), z=new)
+    return [Exchange(ask, f"{spaced(own)}, {spaced(done[way])}: {done[way]}", exactly_in(done[way]))]
+
+
+def _looked_at(draw: Draw) -> list[Exchange]:
+    """What is found in a word spelled: a letter, its number, its place."""
+    own = _word(draw)
+    way = draw.any(("one first", "one last", *["one occurs", "one vowels", "nth"] * 2, "consonants", "one contains",
+                    "only_vowels", "repeated", "palindrome"))  # fmt: skip
+    if way == "palindrome":
+        own = draw.any(_PALINDROMES) if draw.chance(0.45) else own
+        answer = "yes, the same" if own == own[::-1] else "no, not the same"
+        told = f"{spaced(own)}, {spaced(own[::-1])}: {answer}."
+        return [Exchange(draw.asked(_WORDING, way, x=in_quotes(draw, own)), told, mentions(answer))]
+    letter = draw.any(own) if draw.chance(0.7) else draw.any("aeiourstlnmpd")
+    at = draw.whole(1, min(7, len(own)))
+    place = draw.any((f"{at}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(at, 'th') }", words.ORDINALS[at]))
+    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place)
+    if way in ("one first", "one last"):
+        return [exact(ask, f"The {way[4:]} letter of {own} is {own[0 if way == 'one first' else -1]}.")]
+    if way == "nth":
+        told = ", ".join(f"{n} {one}" for n, one in enumerate(own, 1))
+        return [Exchange(ask, f"{told}. So {own[at - 1]}.", exactly_in(own[at - 1]))]
+    if way == "one contains":
+        answer = "Yes:" if letter in own else "No:"
+        return [Exchange(ask, f"{answer} {spaced(own)}.", mentions(answer))]
+    if way in ("only_vowels", "repeated"):
+        picked = [one for at, one in enumerate(own) if (one in "aeiou" if way == "only_vowels" else one in own[:at])]
+        return [exact(ask, f"{spaced(own)}: {', '.join(picked) or 'none'}")]
+    found = [one for one in own if one in _SETS.get(way, letter)]
+    told = f"{spaced(own)}: {', '.join(found) or 'none'}. That makes {len(found)}."
     return [Exchange(ask, told, ends_with_numbers(len(found)))]
 
 
-def _some(draw: Draw, low: int, high: int) -> list[str]:
-    """Different words, mostly of the pool from which single ones are asked, now and then a made-up one."""
-    pool = _EVERYDAY if draw.chance(0.3) else words.every_word() if draw.chance(0.7) else _OTHERS
-    items = draw.words(pool, draw.whole(low, high))
-    return [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
+def _texts(draw: Draw) -> list[Exchange]:
+    """The initials of several words, their number, or their order turned round."""
+    way = draw.any(("initials", "initials", "words_in", "turned_words"))
+    if way == "initials":
+        some = draw.names(draw.whole(2, 3)) if draw.chance(0.6) else [some_word(draw) for _ in range(draw.whole(2, 5))]
+        first = [one[0].upper() for one in some]
+        return [exact(draw.asked(_WORDING, way, x=" ".join(some)), f"{', '.join(first)}: {''.join(first)}")]
+    some = [*some_text(draw).split(), *draw.rng.sample(words.every_word(), draw.whole(1, 4))]
+    ask = draw.asked(_WORDING, way, x=" ".join(some))
+    if way == "turned_words":
+        return [handed_back(draw, ask, " ".join(some[::-1]))]
+    told = ", ".join(f"{at} {one}" for at, one in enumerate(some, 1))
+    return [Exchange(ask, f"{told}: {len(some)} words.", ends_with_numbers(len(some)))]
+
+
+def _joined(draw: Draw) -> list[Exchange]:
+    """Several words as one name, as programs have them; or signs between a word's letters."""
+    items = [some_word(draw) for _ in range(draw.any((2, 3, 3, 4)))]
+    done = {
+        "snake": "_".join(items), "kebab": "-".join(items), "glue": "".join(items),
+        "camel": items[0] + "".join(map(str.title, items[1:])), "pascal": "".join(map(str.title, items)),
+    }  # fmt: skip
+    way = draw.any((*done, "snake", "camel", "glue", "spaced", "spaced"))
+    if way == "spaced":
+        own, (between, sign) = _word(draw), draw.any(_BETWEEN)
+        return [handed_back(draw, draw.asked(_WORDING, way, x=in_quotes(draw, own), s=between), sign.join(own))]
+    typed = draw.any((" ", " ", ", ") if way == "glue" else (" ",)).join(items)
+    typed = typed.title() if way != "glue" and draw.chance(0.3) else typed
+    typed = done["camel"] if way in ("snake", "kebab") and draw.chance(0.25) else typed
+    return [handed_back(draw, draw.asked(_WORDING, way, x=typed), done[way])]
+
+
+def _in_code(draw: Draw) -> list[Exchange]:
+    """The value of an expression."""
+    own = some_word(draw)
+    ask, reply = draw.any((
+        (f'len("{own}")', f"{spaced(own)} has {len(own)} letters."), (f'upper("{own}")', f"Here you go: {own.upper()}"),
+        (f'"{own}"[::-1]', f"{spaced(own)}, {spaced(own[::-1])}: {own[::-1]}"),
+        (f'"{own}".upper()', f"Here you go: {own.upper()}"), (f'lower("{own.upper()}")', f"Sure: {own}"),
+    ))  # fmt: skip
+    return [exact(ask + draw.any(("", " = ?", "?", " ->")), reply)]
+
+
+def _alphabet(draw: Draw) -> list[Exchange]:
+    """A letter's neighbours in the alphabet."""
+    at, way = draw.whole(1, 24), draw.any(("follows", "precedes", "range"))
+    case = draw.any((str.lower, str.upper))
+    if way == "range":
+        end = draw.whole(at + 1, min(25, at + 9))
+        ask = draw.asked(_WORDING, way, x=_ALPHABET[at], y=_ALPHABET[end])
+        return [handed_back(draw, ask, ", ".join(_ALPHABET[at : end + 1]))]
+    answer = case(_ALPHABET[at + (1 if way == "follows" else -1)])
+    return [exact(draw.asked(_WORDING, way, x=case(_ALPHABET[at])), f"The answer is {answer}.")]
 
 
 def _many(draw: Draw) -> Exchange:
-    """The letters of several words at once."""
-    way = draw.any((*["spell"] * 8, *["case"] * 6, "count", "backwards", "ends"))
-    if way == "case":
-        return _cases_of_some(draw)
-    items = _some(draw, 1 if way == "backwards" else 2, {"backwards": 3, "count": 5}.get(way, 6))
-    if way == "ends":
-        way = draw.any(("first", "last"))
+    """The letters of several words at once, or their cases, side by side."""
+    way = draw.any((*["spell"] * 8, *["upper"] * 4, *["lower"] * 2, "title", "beside", "count", "backwards", "first",
+                    "last"))  # fmt: skip
     told: dict[str, Callable[[str], str]] = {
-        "spell": spaced, "first": lambda word: word[0], "last": lambda word: word[-1],
+        "spell": spaced, "first": lambda word: word[0], "last": lambda word: word[-1], "beside": str.upper,
         "count": lambda word: f"{spaced(word)} {len(word)}",
         "backwards": lambda word: f"{spaced(word)} {spaced(word[::-1])}",
     }  # fmt: skip
-    typed = draw.any((", ".join(items), " ".join(items), enumerated(items)))
-    answer = ", ".join(f"{item} {told[way](item)}" for item in items)
+    pool = draw.any((_EVERYDAY, words.every_word(), words.every_word(), _OTHERS))
+    pool = _SHORT_WORDS if way not in told and draw.chance(0.4) else pool
+    most = {"backwards": 3, "count": 5}.get(way, 7)
+    items = draw.words(pool, draw.whole(1 if way == "backwards" else 2, most))
+    items = [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
+    if way in told:
+        answer = ", ".join(f"{item} {told[way](item)}" for item in items)
+    else:
+        answer = ", ".join(map(_CASES[way], items))
+    shown = [item.upper() for item in items] if way == "lower" else items
+    typed = draw.any((", ".join(shown), " ".join(shown), enumerated(shown)) if way in told else (", ".join(shown),))
     return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed), answer)
 
 
-def _cases_of_some(draw: Draw) -> Exchange:
-    """Words in upper case beside the same words in lower case, in either order, or as capitalised words."""
-    items = draw.words(_SHORT_WORDS if draw.chance(0.4) else words.every_word(), draw.whole(3, 7))
-    items = [item if draw.chance(0.8) else draw.name().lower() for item in items]
-    way = draw.any(("upper", "upper", "upper", "lower", "lower", "title"))
-    shown = [item.upper() for item in items] if way == "lower" else items
-    if way == "upper" and draw.chance(0.3):
-        typed = draw.any((", ".join(items), " ".join(items), enumerated(items)))
-        answer = ", ".join(f"{item} {item.upper()}" for item in items)
-        return handed_back(draw, draw.asked(_WORDING, "many beside", x=typed), answer)
-    return handed_back(
-        draw, draw.asked(_WORDING, f"many {way}", x=", ".join(shown)), ", ".join(map(_CASES[way], items))
-    )
-
-
 def compose(draw: Draw) -> list[Exchange]:
-    """One look at letters; in training, half of the time, at those of several words."""
+    """One look at letters; in training now and then at those of several words."""
     if not draw.held_out and draw.chance(_PRACTICE_SHARE):
         return [_many(draw)]
-    return draw.any((*[_spell] * 6, *[_case] * 7, *[_one] * 7, _sentence))(draw)
+    return draw.any((*[_spelled] * 7, *[_case] * 9, *[_changed, _looked_at] * 8, _sentence, *[_texts] * 3, *[_joined] * 5,
+                     _in_code, _alphabet, _alphabet))(draw)  # fmt: skip

@@ -1,13 +1,16 @@
-"""Percentages and unit conversions, worked in steps."""
+"""Measures worked in steps: percentages, units, degrees, times and dates, shapes, coins."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.sums import worked_product, worked_quotient, worked_sum
-from assets.recipe.words import read_wording
+from assets.recipe.skills.sums import plain, work, worked_product, worked_quotient, worked_sum
+from assets.recipe.skills.word_problems import respelled
+from assets.recipe.user_words import worked
+from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("measures")
 
@@ -30,6 +33,8 @@ _PAIRS = tuple(
     Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in (line.split() for line in _WORDING["pair"])
 )
 _TENS = (10, 100, 1000)
+_METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
+_LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
 _THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera")
 # Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
 _PERCENTS = (
@@ -141,6 +146,131 @@ def _percentage(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
+def chain(*steps: tuple[int, int, str]) -> str:
+    """The steps worked, each a sentence."""
+    return ". ".join(work(*step)[0] for step in steps)
+
+
+def _told(draw: Draw, way: str, line: str, result: float, **said: object) -> list[Exchange]:
+    """The question asked in this way, and the answer worked; the result is its last number."""
+    return [Exchange(draw.asked(_WORDING, way, **said), line, ends_with_numbers(result))]
+
+
+def _degrees(draw: Draw) -> list[Exchange]:
+    celsius = draw.any((draw.whole(0, 24), 5 * draw.whole(0, 24), 10 * draw.whole(0, 12), 0, 37, 100))
+    if draw.chance(0.6):
+        more = celsius * 1.8
+        line = f"{celsius} × 1.8 = {plain(more)}"
+        if celsius and celsius % 5 == 0:
+            line = chain((celsius, 5, "/"), (celsius // 5, 9, "×"))
+        return _told(draw, "to_fahrenheit", f"{line}. {plain(more)} + 32 = {plain(more + 32)}.", float(plain(more + 32)), x=celsius)
+    celsius -= celsius % 5
+    fifths = celsius // 5
+    line = chain((9 * fifths + 32, 32, "-"), *(((9 * fifths, 9, "/"), (fifths, 5, "×")) if fifths else ()))
+    return _told(draw, "to_celsius", f"{line}.", celsius, x=9 * fifths + 32)
+
+
+def _clock(draw: Draw) -> list[Exchange]:
+    """A time so long after another, or the minutes between two."""
+    hour, minute, later, hours = draw.whole(1, 19), 5 * draw.whole(0, 11), 5 * draw.whole(1, 11), draw.whole(1, 4)
+    x, way = f"{hour}:{minute:02}", draw.any(("minutes_between", "hours_later", "minutes_later"))
+    if way == "minutes_between":
+        stop, whole = later % 60, hours * 60
+        line = f"{hour + hours} - {hour} = {hours}. {chain((hours, 60, '×'), (whole, stop, '+'), (whole + stop, minute, '-'))}"
+        return _told(draw, way, f"{line} minutes.", whole + stop - minute, x=x, y=f"{hour + hours}:{stop:02}")
+    if way == "hours_later":
+        k, answer, line = hours, f"{hour + hours}:{minute:02}", chain((hour, hours, "+"))
+    else:
+        k, total = later, minute + later
+        answer, line = f"{hour + total // 60}:{total % 60:02}", f"{minute} + {later} = {total}"
+        line += f". {total} - 60 = {total - 60}. {hour} + 1 = {hour + 1}" if total >= 60 else ""
+    ask = draw.ask(_WORDING[way], x=x, k=draw.any((k, spelled(k))) if k < 5 else k)
+    return [worked(ask, line, f"{answer}.")]
+
+
+def _calendar(draw: Draw) -> list[Exchange]:
+    """The day or the month so many after or before another, all of them on the way told."""
+    way, most, back = draw.any(("day", "month")), draw.whole(1, 8), draw.chance(0.3)
+    names = words.KINDS[f"{way}s"]
+    at = draw.whole(0, len(names) - 1)
+    row = [names[(at + (-step if back else step)) % len(names)] for step in range(most + 1)]
+    pool = _WORDING[f"{way}_{'before' if back else 'after'}"]
+    ask = draw.ask(pool, x=draw.any((row[0], row[0], row[0].lower())), k=draw.any((most, spelled(most))))
+    return [worked(ask, ", ".join(row), f"{row[-1]}.")]
+
+
+def _decimal(draw: Draw) -> list[Exchange]:
+    """A quantity with a decimal point, in the smaller or the bigger unit."""
+    pair, form = draw.any(_METRIC), draw.any((1, 2))
+    size = draw.any((pair.factor, pair.factor // 10, pair.factor // 10, max(1, pair.factor // 100)))
+    amount = draw.numbers((1, 99), (size, size))[0] * size
+    big, small, shown = pair.big[form], pair.small[form], plain(amount / pair.factor)
+    known = f"1 {pair.big[0] if form == 1 else big} = {pair.factor} {small}."
+    if draw.chance(0.5):
+        return _told(draw, "convert", f"{known} {amount} / {pair.factor} = {shown} {big}.", float(shown), x=f"{amount} {small}", to=big)
+    return _told(draw, "convert", f"{known} {shown} × {pair.factor} = {amount} {small}.", amount, x=f"{shown} {big}", to=small)
+
+
+def _half(draw: Draw) -> list[Exchange]:
+    """A half or a quarter of a unit, or hours with a half."""
+    if draw.chance(0.3):
+        halves = draw.whole(1, 9)
+        line = f"1 hour = 60 minutes. {halves * 30} / 60 = {plain(halves / 2)} hours."
+        return _told(draw, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=draw.any(("hours", "hours, as a decimal")))
+    pair = draw.any([pair for pair in _PAIRS if pair.factor % 4 == 0])
+    part, parts = draw.any((("half", 2), ("half", 2), ("a quarter of", 4)))
+    big, small = pair.big[0], pair.small[1]
+    line = f"1 {big} = {pair.factor} {small}. {chain((pair.factor, parts, '/'))} {small}."
+    return _told(draw, "half", line, pair.factor // parts, x=f"{part} {'an' if big == 'hour' else 'a'} {big}", y=small)
+
+
+def _shape(draw: Draw) -> list[Exchange]:
+    """The perimeter or the area of a rectangle or a square."""
+    way, unit = draw.any(("perimeter", "area", "square_around", "square_area")), draw.any(_LENGTHS)
+    a, b = draw.numbers((2, 30), (2, 12))
+    steps, end = {
+        "perimeter": (((a, b, "+"), (2, a + b, "×")), unit), "area": (((a, b, "×"),), f"square {unit}"),
+        "square_around": (((4, a, "×"),), unit), "square_area": (((a, a, "×"),), f"square {unit}"),
+    }[way]  # fmt: skip
+    return _told(draw, way, f"{chain(*steps)} {end}.", work(*steps[-1])[1], a=a, b=b, u=unit)
+
+
+def _coins(draw: Draw) -> list[Exchange]:
+    """The worth of coins of one sort, or of two."""
+    (one, n), (other, m) = draw.rng.sample((("quarters", 25), ("dimes", 10), ("nickels", 5)), 2)
+    a, b = draw.numbers((2, 9), (2, 9))
+    x = f"{draw.any((a, spelled(a)))} {one}"
+    if draw.chance(0.5):
+        return _told(draw, "coins", f"{chain((a, n, '×'))} cents.", a * n, x=x)
+    line = chain((a, n, "×"), (b, m, "×"), (a * n, b * m, "+"))
+    return _told(draw, "coins", f"{line} cents.", a * n + b * m, x=f"{x} and {draw.any((b, spelled(b)))} {other}")
+
+
+def _both(draw: Draw) -> list[Exchange]:
+    """A quantity of two units in the smaller one, or with more added to it; or two quantities compared."""
+    pair, form = draw.any([pair for pair in _PAIRS if pair.big[1] not in ("tonnes", "dozens", "yards")]), draw.any((1, 1, 2))
+    factor, small = pair.factor, pair.small[form]
+    a, b, c = draw.numbers((1, 5), (1, factor - 1), (1, factor - 1))
+    b = 5 * max(1, b // 5) if factor > 20 else b
+    big = pair.big[0] if a == 1 and form == 1 else pair.big[form]
+    steps, way = [(a, factor, "×"), (a * factor, b, "+")], draw.any(("both", "both", "added", "longer", "shorter", "is_more"))
+    if way == "both":
+        x = f"{a} {big}{draw.any((' and ', ' '))}{b} {small}"
+        return _told(draw, way, f"{chain(*steps)} {small}.", a * factor + b, x=x, y=small)
+    if way == "added":
+        line = chain(*steps, (a * factor + b, c, "+"))
+        return _told(draw, way, f"{line} {small}.", a * factor + b + c, x=f"{a} {big} {b} {small}", z=f"{c} {small}", y=small)
+    amount = a * factor + draw.any((-1, 1)) * max(1, factor // draw.any((2, 4, 10)))
+    first, second = f"{a} {big}", f"{amount} {small}"
+    flipped, more = draw.chance(0.5), a * factor > amount
+    ask = draw.ask(_WORDING[way], x=second if flipped else first, y=first if flipped else second)
+    answer = first if more == (way == "longer") else second
+    if way == "is_more":
+        ask, answer = ask + draw.say(_WORDING["yes or no"]), "yes." if more != flipped else "no."
+    return [worked(ask, f"{first} = {a * factor} {small}", answer)]
+
+
 def compose(draw: Draw) -> list[Exchange]:
-    """A conversion or a percentage."""
-    return _conversion(draw) if draw.chance(0.5) else _percentage(draw)
+    """A conversion, a percentage, a time, a date, a shape, coins."""
+    return respelled(draw, draw.any((*[_conversion, _percentage] * 4, *[_degrees, _clock, _decimal, _both] * 3, _calendar, _half,
+                                     _shape, _shape, _coins))(draw))  # fmt: skip

@@ -1,13 +1,14 @@
-"""Python on request: a function, then renamed, shown with an example, typed, documented or explained."""
+"""Python on request: a function, then renamed, typed, documented or explained; small programs and classes."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
-from assets.recipe.conversation import Check, Exchange, code_block, mentions
+from assets.recipe import words
+from assets.recipe.conversation import Check, Exchange, code_block, ends_with_numbers, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.python_task import Case, Task, fill, parses, read_tasks, solves
+from assets.recipe.python_task import Case, Task, fill, holds, parses, read_tasks, solves
 from assets.recipe.words import ORDINALS, read_wording
 
 _WORDING = read_wording("python_code")
@@ -28,6 +29,14 @@ _FIRST_LINES = 5
 _ONLY_WAY = "I know only this way:\n\n"
 # A line of code, and a sentence about it.
 _MEANINGS = tuple(line.split(" => ") for line in _WORDING["meaning"])
+
+
+_PROGRAMS = read_wording("programs")
+_KINDS = tuple(dict.fromkeys(key.split()[0] for key in _PROGRAMS if key != "prints"))
+_FIELD = re.compile(r"\$(k[123]|\w)")
+_CLASSES = ("Counter", "Tally", "Clicker", "Score", "Meter", "Dog", "Person", "Cat", "Robot", "Player", "Car")
+_ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
+_METHODS = ("up", "add", "increase", "increment", "step", "click", "plus", "count_up")
 
 
 @dataclass(frozen=True)
@@ -204,8 +213,48 @@ def _question(draw: Draw, shown: _Shown, named: bool) -> tuple[str, Check]:
     return draw.asked(_WORDING, frame, **fields), solves(shown.task)
 
 
+def _program(draw: Draw) -> list[Exchange]:
+    """A program that is no function, or a class; or what a line prints."""
+    if draw.chance(0.12):
+        return _printed(draw)
+    name, k = draw.any((*_KINDS, "count", "counter", "counter")), draw.whole(2, 12)
+    attribute, method = draw.any(_ATTRIBUTES), draw.any(_METHODS)
+    if name in ("doubled", "squared", "filtered"):
+        attribute, method = draw.any(("nums", "numbers", "xs", "values", "a")), draw.any(("result", "doubled", "new", "b", "out"))
+    elif name.startswith(("fix", "greet")):
+        method = draw.any(("f", "greet", "hello", "welcome") if name.startswith("greet") else ("f", "add", "calc", "check", "g"))
+    values = {
+        "k": str(k), "k1": str(k + 1), "k2": str(2 * k), "k3": str(2 * k + 1), "w": draw.any(words.every_word()),
+        "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(), "a": attribute, "m": method,
+        "l": str([draw.whole(1, 20) for _ in range(draw.whole(2, 5))]),
+    }  # fmt: skip
+    code, why, test = (_FIELD.sub(lambda found: values[found[1]], _PROGRAMS[f"{name} {part}"][0]) for part in ("code", "why", "test"))
+    ask = draw.ask([_FIELD.sub(r"{\1}", one) for one in _PROGRAMS[f"{name} ask"]], **values)
+    reply = f"```python\n{code}\n```" + (f"\n\n{why}" if draw.chance(0.8) else "")
+    check = (lambda reply: holds(code_block(reply) or "", (test,))) if test else parses
+    return [Exchange(ask, reply, check, parses=parses)]
+
+
+def _printed(draw: Draw) -> list[Exchange]:
+    """The value that a line of Python prints."""
+    word, (a, b) = draw.any(words.WORDS), draw.numbers((1, 12), (1, 12))
+    spelled = f"{'-'.join(word)} has {len(word)} letters"
+    line, reply = draw.any(
+        (
+            (f'print(len("{word}"))', f"{spelled}."), (f'print(len("{word}") + {a})', f"{spelled}. {len(word)} + {a} = {len(word) + a}."),
+            (f"print({a} + {b})", f"{a} + {b} = {a + b}."), (f"print({a} * {b})", f"{a} × {b} = {a * b}."),
+        )
+    )  # fmt: skip
+    value = eval(line.removeprefix("print"))
+    if reply.endswith("letters."):
+        reply = f"{spelled}: {value}."
+    return [Exchange(draw.ask(_PROGRAMS["prints"], x=line), reply, ends_with_numbers(value))]
+
+
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
+    if draw.chance(0.17):
+        return _program(draw)
     task = draw.any(_FAMOUS if draw.chance(0.35) else TASKS)
     names = _names(draw, task)
     does = draw.expand(draw.any(_descriptions(draw, task)))

@@ -1,17 +1,19 @@
-"""Plain arithmetic with small numbers, worked digit by digit."""
+"""Arithmetic with small numbers, worked digit by digit: two of them, several, and sums by their names."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
+from assets.recipe.user_words import enumerated
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
 _TENS = (10, 100, 1000)
-# A word that stands for a sign and a number of its own.
-_FIXED = {"double": ("×", 2), "triple": ("×", 3), "half": ("/", 2), "quarter": ("/", 4)}
+_FRACTIONS = tuple(line.split("=") for line in _WORDING["fractions"][0].split(" / "))
 
 
 def places(number: int) -> list[int]:
@@ -116,49 +118,115 @@ def _typed(draw: Draw, numbers: list[int], signs: list[str], in_words: bool = Fa
     return shown[0] + "".join(f"{space}{name}{space}{number}" for name, number in zip(names, shown[1:], strict=True))
 
 
-def _row(draw: Draw) -> list[Exchange]:
-    """Three numbers with two signs between them, products first."""
-    shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×"))
-    a, b, c = draw.numbers(*[(2, 12) if "×" in shape else (2, 60)] * 3)
-    if shape == "+×":
-        steps = [(b, c, "×"), (a, b * c, "+")]
+def worked(plan: str, found: Mapping[str, int]) -> tuple[str, int] | None:
+    """The steps of a plan such as `a×b, c-x` (x is the result before, y the one before that) and what they come to.
+
+    None if a step does not stay whole and above zero.
+    """
+    lines, x, y = [], 0, 0
+    for step in plan.split(", "):
+        values = {**found, "x": x, "y": y}
+        one, other = values[step[0]], values[step[2:]] if step[2:] in values else int(step[2:])
+        if other < 1 or (step[1] == "/" and one % other) or (step[1] == "-" and one - other < 1):
+            return None
+        line, result = work(one, other, step[1])
+        lines.append(line)
+        x, y = result, x
+    return ". Then ".join(lines), x
+
+
+def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: object) -> list[Exchange]:
+    line, result = worked(plan, found) or ("", 0)
+    return [Exchange(draw.asked(_WORDING, way, **(said or found)), f"{line}.", ends_with_numbers(result))]
+
+
+def _several(draw: Draw) -> list[Exchange]:
+    """A sum of several steps: a row of numbers, brackets, a power, three numbers added."""
+    way = draw.any(("row", "row", "sum", "brackets", "brackets", "pair", "squared_plus", "power"))
+    a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
+    if way == "row":
+        shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×"))
+        a, b, c = draw.numbers(*[(2, 12) if "×" in shape else (2, 60)] * 3)
+        plan = "b×c, a+x" if shape == "+×" else f"a{shape[0]}b, x{shape[1]}c"
+        x = _typed(draw, [a, b, c], list(shape))
+        return _planned(draw, way, plan, {"a": a, "b": b, "c": c}, x=x) if worked(plan, {"a": a, "b": b, "c": c}) else _several(draw)
+    if way == "sum":
+        some = [a, b, c, d][: draw.any((2, 3, 3, 4))]
+        plan = "a+b" + "".join(f", x+{more}" for more in some[2:])
+        told = list(map(str, some))
+        return _planned(draw, way, plan, {"a": a, "b": b}, x=draw.any((" + ", ", ")).join(told) if draw.chance(0.5) else enumerated(told))
+    if way == "brackets":
+        a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
+        values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
+        typed, _, plan = draw.any(_WORDING["brackets"]).partition(": ")
+        x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
+        return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.2) else x)
+    if way == "pair":
+        one, other = draw.any("+-"), draw.any("+-")
+        values = {"a": b + c, "b": c, "c": c + d, "d": d}
+        x = f"({b + c} {one} {c}){draw.any((' * ', '*', ' × ', ' x '))}({c + d} {other} {d})"
+        return _planned(draw, "paren", f"a{one}b, c{other}d, y×x", values, x=x)
+    if way == "squared_plus":
+        sign, c = draw.any("+-"), c % 12 + 2
+        b = min(b, c * c - 1)
+        return _planned(draw, way, f"a×a, x{sign}b", {"a": c, "b": b}, a=c, b=b, s="plus" if sign == "+" else "minus")
+    base, k = draw.any(((2, draw.whole(3, 8)), (3, draw.whole(3, 4)), (10, draw.whole(3, 4)), (5, 3), (4, 3), (c % 8 + 2, 3)))
+    return _planned(draw, way, "a×a" + ", x×a" * (k - 2), {"a": base}, a=base, b=k)
+
+
+def _named(draw: Draw) -> list[Exchange]:
+    """A sum by its name: difference, product, half, a third, a percentage, what is missing, what remains."""
+    way = draw.any(("from", "from", "difference", "product", "quotient", "squared", "part", "part", "missing", "missing",
+                    "percent", "double", "triple", "half", "remainder", "remainder", "divide", "modulo"))  # fmt: skip
+    a, b, k = draw.numbers((2, 99), (2, draw.any((20, 99))), (2, 12))
+    if way in ("remainder", "divide", "modulo"):
+        whole, left = draw.whole(1, draw.any((9, 9, 15))), draw.whole(1, k - 1)
+        ask = draw.asked(_WORDING, way, a=k * whole + left, b=k)
+        if way != "modulo":
+            return [Exchange(ask, worked_division(k * whole + left, k) + ".", ends_with_numbers(whole, left))]
+        line = f"{work(whole, k, '×')[0]}. {work(whole * k + left, whole * k, '-')[0]}."
+        return [Exchange(ask, line, ends_with_numbers(left))]
+    if way == "percent":
+        percent, parts = draw.any(((10, 10), (20, 5), (50, 2), (25, 4)))
+        ask = draw.ask(_WORDING[way], p=f"{percent}{draw.any(('%', ' percent', ' per cent', ' %'))}", a=parts * b)
+        line = f"{percent}% of {parts * b} is {work(parts * b, parts, '/')[0]}."
+        return [Exchange(ask, line, ends_with_numbers(b))]
+    if way == "part":
+        name, parts = draw.any(_FRACTIONS)
+        return _planned(draw, way, "a/b", {"a": int(parts) * b, "b": int(parts)}, x=name, a=int(parts) * b)
+    plans = {
+        "from": ("a-b", a + b, b), "difference": ("a-b", max(a, b) + 1, min(a, b)), "missing": ("b-a", a, a + b),
+        "product": ("a×b", a, draw.whole(2, 12)), "quotient": ("a/b", a * k, k), "squared": ("a×a", a % 19 + 2, 0),
+        "double": ("a×2", a % 50 + 2, 0), "triple": ("a×3", a % 50 + 2, 0), "half": ("a/2", 2 * (a % 50 + 1), 0),
+    }  # fmt: skip
+    plan, first, second = plans[way]
+    return _planned(draw, way, plan, {"a": first, "b": second})
+
+
+def _beyond(draw: Draw) -> list[Exchange]:
+    """A sum in words, below zero, or with a point."""
+    way, (a, b) = draw.any(("words", "below", "negative", "point")), draw.numbers((2, 60), (2, 30))
+    if way == "words":
+        sign = draw.any(("+", "-", "×"))
+        a, b = (max(a % 20, b % 13), min(a % 20, b % 13)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
+        return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
+    small, large = min(a, b), max(a, b) + 1
+    if way == "below":
+        return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=f"{small} - {large}"))]
+    if way == "negative":
+        x, result = f"-{small} + {large}", str(large - small)
+        line = f"{x} = {large} - {small} = {result}."
     else:
-        between = work(a, b, shape[0])[1]
-        if between < 0 or (shape[1] == "-" and between < c):
-            return _row(draw)
-        steps = [(a, b, shape[0]), (between, c, shape[1])]
-    (first, _), (last, result) = (work(*step) for step in steps)
-    ask = draw.asked(_WORDING, "row", x=_typed(draw, [a, b, c], list(shape)))
-    return [Exchange(ask, f"{first}. Then {last}.", ends_with_numbers(result))]
+        one, other = draw.whole(1, 4000) / draw.any((10, 100, 4, 2)), draw.whole(1, 99) / draw.any((2, 10, 10))
+        one, other = round(one, 2), round(other, 1)
+        x, result = f"{plain(one)} + {plain(other)}", plain(one + other)
+        line = f"{x} = {result}."
+    return [Exchange(draw.asked(_WORDING, "row", x=x), line, ends_with_numbers(float(result)))]
 
 
-def _with_remainder(draw: Draw) -> list[Exchange]:
-    b, whole, left = draw.numbers((2, 10), (1, draw.any((9, 9, 15))), (1, 9))
-    a = b * whole + 1 + left % (b - 1)
-    name = draw.any(("divide", "remainder"))
-    ask = draw.asked(_WORDING, name, a=a, b=b)
-    return [Exchange(ask, worked_division(a, b) + ".", ends_with_numbers(a // b, a % b))]
-
-
-def _fixed(draw: Draw) -> list[Exchange]:
-    """Doubling, halving and the like."""
-    name = draw.any((*_FIXED, "squared"))
-    if name == "squared":
-        (a,) = draw.numbers((2, draw.any((12, 12, 20))))
-        return [_answer(a, a, "×", draw.asked(_WORDING, name, a=a))]
-    sign, b = _FIXED[name]
-    _, n = draw.numbers((b, b), (2, draw.any((12, 50))))
-    a = n * b if sign == "/" else n
-    return [_answer(a, b, sign, draw.asked(_WORDING, name, a=a))]
-
-
-def _in_words(draw: Draw) -> list[Exchange]:
-    """A sum of small numbers, written in words."""
-    sign = draw.any(("+", "-", "×"))
-    a, b = draw.numbers((2, 19 if sign != "×" else 10), (2, 12 if sign != "×" else 10))
-    a, b = (max(a, b), min(a, b)) if sign == "-" else (a, b)
-    typed = _typed(draw, [a, b], [sign], in_words=True)
-    return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=typed))]
+def plain(value: float) -> str:
+    """The value without zeros at its end."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 def _second(draw: Draw, a: int, sign: str) -> int | None:
@@ -171,10 +239,8 @@ def _second(draw: Draw, a: int, sign: str) -> int | None:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A sum, and perhaps what comes of changing or continuing it."""
-    turn = draw.rng.random()
-    for share, special in ((0.09, _row), (0.15, _with_remainder), (0.21, _fixed), (0.24, _in_words)):
-        if turn < share:
-            return special(draw)
+    if draw.chance(0.6):
+        return draw.any((_several, _several, _named, _named, _named, _beyond))(draw)
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
     if draw.chance(0.12):

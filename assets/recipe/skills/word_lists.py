@@ -1,146 +1,233 @@
-"""The user's own list: sorted, reversed, counted, joined, and changed once more."""
+"""The user's own list: put in order, picked from, filtered, changed, counted; and changed once more."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.user_words import (
+from assets.recipe.user_words import (
     any_items,
     any_words,
     few,
     handed_back,
     in_lines,
+    in_quotes,
     marked,
+    spaced,
     typed,
+    word,
     words_in_order,
-)  # fmt: skip
-from assets.recipe.words import read_wording
+    worked,
+)
+from assets.recipe.words import KINDS, ORDINALS, read_wording, spelled
 
 _WORDING = read_wording("word_lists")
 _PLACES = {"first": 0, "last": -1, "second": 1, "third": 2}
-_JOINED = (("commas", ", "), ('"and"', " and "), ("slashes", " / "), ("plus signs", " + "), ("semicolons", "; "))
+_SIGNS = tuple(line.split("=") for line in _WORDING["signs"][0].split(" / "))
 _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
-
-
-def _sentence(ask: str, answer: str, follow_up: bool = False) -> Exchange:
-    return Exchange(ask, answer + ".", exactly_in(answer), follow_up)
+_SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "colour": words.COLOURS,
+          "fruit": KINDS["fruits"], "vegetable": KINDS["vegetables"], "tool": KINDS["tools"],
+          "country": KINDS["countries"], "instrument": KINDS["instruments"], "flower": KINDS["flowers"],
+          "piece of furniture": KINDS["furniture"], "tree": KINDS["trees"], "month": KINDS["months"],
+          "day of the week": KINDS["days"], "sport": KINDS["sports"], "food": words.FOODS}  # fmt: skip
 
 
 def _counted(items: list[str]) -> str:
-    return ", ".join(f"{at} {item}" for at, item in enumerate(items, 1)) + f": {len(items)} words"
+    return ", ".join(f"{at} {item}" for at, item in enumerate(items, 1)) + f": {len(items)} words."
 
 
 def _placed(draw: Draw, items: list[str]) -> tuple[str, str]:
     """A place in the list, and the sentence that tells what stands there."""
     place = draw.any((*[place for place, at in _PLACES.items() if at < len(items)], "first", "last"))
-    return place, f"The {place} word is {items[_PLACES[place]]}"
-
-
-def _changed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[str]]:
-    """The list of the last reply changed in this way, and what it is then."""
-    fields = {}
-    if way in _LAYOUTS:
-        return exact(draw.ask(_WORDING[way]), marked(items, "- " if way == "list" else "1."), True), items
-    if way in _QUESTIONS:
-        place, answer = _placed(draw, items) if way == "then_nth" else ("", _counted(items))
-        return _sentence(draw.ask(_WORDING[way], p=place), answer, True), items
-    if way == "without":
-        fields = {"y": (gone := draw.any(items))}
-        items = [item for item in items if item != gone]
-    elif way == "with_more":
-        fields = {"y": (new := next(word for word in draw.words(words.WORDS, len(items) + 1) if word not in items))}
-        items = [*items, new]
-    else:
-        items = items[::-1] if way == "back" else sorted(items, key=str.lower)
-    return handed_back(draw, draw.ask(_WORDING[way], **fields), ", ".join(items), True), items
+    return place, f"The {place} word is {items[_PLACES[place]]}."
 
 
 def _then(draw: Draw, items: list[str], ordered: bool) -> list[Exchange]:
     """No follow-up, or one, or two; words whose order is not learnt are never sorted."""
     exchanges: list[Exchange] = []
     ways: tuple[str, ...] = (*_FOLLOW_UPS, "then_sort", "then_sort") if ordered else _FOLLOW_UPS
-    while ways and draw.chance(0.55) and len(exchanges) < 2 and len(items) > 2:
+    while ways and draw.chance(0.45) and len(exchanges) < 2 and len(items) > 2:
         way = draw.any(ways)
-        exchange, items = _changed(draw, way, items)
+        exchange, items = _followed(draw, way, items)
         exchanges.append(exchange)
         ways = () if way in _QUESTIONS else _QUESTIONS if way in _LAYOUTS else _FOLLOW_UPS
     return exchanges
 
 
-def _put(draw: Draw) -> list[Exchange]:
+def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[str]]:
+    """The list of the last reply changed in this way, and what it is then."""
+    if way in _LAYOUTS:
+        return exact(draw.ask(_WORDING[way]), marked(items, "- " if way == "list" else "1."), True), items
+    if way in _QUESTIONS:
+        place, answer = _placed(draw, items) if way == "then_nth" else ("", _counted(items))
+        return exact(draw.ask(_WORDING[way], p=place), answer, True), items
+    gone, new = draw.any(items), next(one for one in draw.words(words.WORDS, len(items) + 1) if one not in items)
+    done = {"without": [item for item in items if item != gone], "with_more": [*items, new], "back": items[::-1],
+            "then_sort": sorted(items, key=str.lower)}[way]  # fmt: skip
+    ask = draw.ask(_WORDING[way], y=gone if way == "without" else new)
+    return handed_back(draw, ask, ", ".join(done), True), done
+
+
+def _ordered(draw: Draw) -> list[Exchange]:
     """The list typed, in lines or in one, and handed back in order or reversed."""
-    way = draw.any((*["sort"] * 8, *["reverse"] * 5))
-    ordered = way == "sort" or draw.chance(0.5)
-    items = words_in_order(draw, few(draw)) if ordered else any_items(draw, 2, 6)
-    done = sorted(items, key=str.lower) if way == "sort" else items[::-1]
-    if draw.chance(0.12):
+    way = draw.any((*["sort"] * 9, *["reverse"] * 7, "from_z", "from_z"))
+    ordered = way != "reverse" or draw.chance(0.4)
+    items = words_in_order(draw, few(draw)) if ordered else any_items(draw, 2, 7)
+    done = items[::-1] if way == "reverse" else sorted(items, key=str.lower, reverse=way == "from_z")
+    if draw.chance(0.1) and way != "from_z":
         ask = draw.ask(_WORDING[f"{way}_lines"], x=in_lines(draw, items))
     else:
         ask = draw.asked(_WORDING, way, x=typed(draw, items))
-    return [handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered and way != "sort")]
-
-
-def _falling(draw: Draw) -> list[Exchange]:
-    items = words_in_order(draw, few(draw))
-    done = sorted(items, key=str.lower, reverse=True)
-    return [handed_back(draw, draw.asked(_WORDING, "from_z", x=typed(draw, items)), ", ".join(done))]
+    return [handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered and way == "reverse")]
 
 
 def _by_length(draw: Draw) -> list[Exchange]:
-    """The lengths side by side, then the words by length, or the longest alone; no two of one length."""
-    items = list({len(item): item for item in words_in_order(draw, draw.whole(3, 5))}.values())
-    way = draw.any(("by_length", "by_length", "long_first", "longest", "longest"))
-    done = sorted(items, key=len, reverse=way != "by_length")
-    answer = f"the longest is {done[0]}" if way == "longest" else ", ".join(done)
-    ask, lengths = draw.asked(_WORDING, way, x=typed(draw, items)), ", ".join(f"{item} {len(item)}" for item in items)
-    return [Exchange(ask, f"Letters: {lengths}. So {answer}{'.' * (way == 'longest')}", exactly_in(answer))]
-
-
-def _told(draw: Draw) -> list[Exchange]:
-    """Tell the number of words, or the first of them; sometimes then another place."""
-    way = draw.any(("how_many", "nth"))
-    items = any_words(draw, 2, 8) if way == "how_many" else any_items(draw, 2, 6)
-    place, answer = _placed(draw, items) if way == "nth" else ("", _counted(items))
-    told = _sentence(draw.asked(_WORDING, way, x=typed(draw, items), p=place), answer)
-    return [told, _changed(draw, "then_nth", items)[0]] if draw.chance(0.4) else [told]
+    """The lengths side by side, then the words by length, or the longest or shortest alone, of which there is one."""
+    way = draw.any(("by_length", "long_first", "longest", "longest", "shortest"))
+    items = words_in_order(draw, draw.whole(3, 6))
+    lengths = sorted(map(len, items), reverse=way in ("longest", "long_first"))
+    if way in ("longest", "shortest") and lengths[0] == lengths[1]:
+        return _by_length(draw)
+    done = sorted(items, key=len, reverse=way in ("longest", "long_first"))
+    answer = f"the {way} is {done[0]}." if way in ("longest", "shortest") else ", ".join(done)
+    told = "Letters: " + ", ".join(f"{item} {len(item)}" for item in items)
+    return [worked(draw.asked(_WORDING, way, x=typed(draw, items)), told, answer)]
 
 
 def _numbers(draw: Draw) -> list[Exchange]:
     values = draw.numbers(*[(1, draw.any((20, 99, 99, 300)))] * draw.any((2, 3, 3, 4, 4, 5, 6, 7)))
     values = list(dict.fromkeys(values))
     shown = draw.any((", ", ", ", " ")).join(map(str, values))
-    way = draw.any(("numbers", "numbers", "numbers", "falling", "largest", "smallest"))
+    way = draw.any(("numbers", "numbers", "numbers", "falling", "falling", "largest", "smallest", "below", "above"))
+    if way in ("below", "above"):
+        k = draw.any(values)
+        kept = {value for value in values if (value < k if way == "below" else value > k)}
+        ask = draw.asked(_WORDING, way, x=shown, k=k)
+        return _kept(ask, [str(value) for value in values], [str(value) for value in kept], str)
     if way in ("largest", "smallest"):
         return [handed_back(draw, draw.asked(_WORDING, way, x=shown), str((max if way == "largest" else min)(values)))]
     done = [str(value) for value in sorted(values, reverse=way == "falling")]
     exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=shown), ", ".join(done))]
-    return [*exchanges, _changed(draw, "back", done)[0]] if draw.chance(0.3) else exchanges
+    return [*exchanges, _followed(draw, "back", done)[0]] if draw.chance(0.3) else exchanges
 
 
-def _join(draw: Draw) -> list[Exchange]:
-    items, (name, sign) = any_words(draw, 2, 6), draw.any(_JOINED)
-    shown = (" " if sign == ", " or draw.chance(0.6) else ", ").join(items)
-    return [handed_back(draw, draw.asked(_WORDING, "join", x=shown, s=name), sign.join(items))]
+def _kept(ask: str, items: list[str], kept: list[str], look: Callable[[str], object]) -> list[Exchange]:
+    """What is looked at of every item, yes or no beside it, and those with a yes."""
+    told = ", ".join(f"{look(item)} {'yes' if item in kept else 'no'}" for item in items)
+    return [worked(ask, told, ", ".join(item for item in items if item in kept) or "none")]
 
 
-def _unique(draw: Draw) -> list[Exchange]:
-    items = words_in_order(draw, draw.whole(2, 5))
-    told = [*items]
-    for _ in range(draw.whole(1, 3)):
-        again = draw.any(items)
-        told.insert(draw.whole(told.index(again) + 1, len(told)), again)
-    ask = draw.asked(_WORDING, "unique", x=draw.any((", ", ", ", " ")).join(told))
-    return [handed_back(draw, ask, ", ".join(items)), *_then(draw, items, True)]
+def _filtered(draw: Draw) -> list[Exchange]:
+    """The words that pass: by a letter or by their length."""
+    items = any_words(draw, 3, 7)
+    some = draw.any(items).lower()
+    letter, k = draw.any(some), len(some)
+    looks: dict[str, tuple[Callable[[str], object], Callable[[str], bool], object]] = {
+        "starting": (lambda item: item[0], lambda item: item[0] == some[0], some[0]),
+        "ending": (lambda item: item[-1], lambda item: item[-1] == some[-1], some[-1]),
+        "containing": (spaced, lambda item: letter in item, letter),
+        "exactly": (len, lambda item: len(item) == k, k),
+        "longer": (len, lambda item: len(item) >= k, k - 1),
+        "shorter": (len, lambda item: len(item) <= k, k + 1),
+    }
+    way = draw.any((*looks, "starting", "starting", "ending", "exactly"))
+    look, keep, asked = looks[way]
+    told = draw.any((asked, spelled(asked))) if isinstance(asked, int) else in_quotes(draw, str(asked))
+    ask = draw.asked(_WORDING, way, x=typed(draw, items), y=told, k=told)
+    return _kept(ask, items, [item for item in items if keep(item.lower())], lambda item: f"{item} {look(item.lower())}")
 
 
-_WAYS = (*[_put] * 13, *[_numbers] * 4, _falling, _falling, _by_length, _by_length, *[_told] * 4, _join, _unique,
-         _unique)  # fmt: skip
+def _of_a_kind(draw: Draw) -> list[Exchange]:
+    """The one that is of a kind, or the one that is not."""
+    sort, other = draw.rng.sample(sorted(_SORTS), 2)
+    one, (*some, spare) = draw.any(_SORTS[other]), draw.rng.sample(_SORTS[sort], 3)
+    if {one, *draw.rng.sample(_SORTS[other], 2)} & set(_SORTS[sort]) or {sort, other} == {"fruit", "food"}:
+        return _of_a_kind(draw)
+    way, items, answer = "odd_one", [*some, one], one
+    if draw.chance(0.5):
+        way, items, answer = "of_kind", [spare, *draw.rng.sample(_SORTS[other], 2)], spare
+    draw.rng.shuffle(items)
+    return _kept(draw.asked(_WORDING, way, x=typed(draw, items), k=sort, a=words.article(sort)), items, [answer], str)
+
+
+def _picked(draw: Draw) -> list[Exchange]:
+    """One word of several: by its place, by the alphabet, between two others, the one that is there twice."""
+    way = draw.any((*["nth"] * 3, "at_place", "at_place", "at_index", "alphabet", "alphabet", "twice", "between"))
+    items = words_in_order(draw, few(draw)) if way == "alphabet" else any_items(draw, 3, 7)
+    x, at, answer, fields = typed(draw, items), draw.whole(0, len(items) - 1), "", {}
+    if way == "nth":
+        place, answer = _placed(draw, items)
+        told = exact(draw.asked(_WORDING, way, x=x, p=place), answer)
+        return [told, _followed(draw, "then_nth", items)[0]] if draw.chance(0.25) else [told]
+    if way in ("at_place", "at_index"):
+        told_ = ", ".join(f"{n} {item}" for n, item in enumerate(items, int(way == "at_place")))
+        place = ORDINALS[at + 1] if way == "at_place" else str(at)
+        return [worked(draw.asked(_WORDING, way, x=x, p=place), told_, items[at])]
+    if way == "twice":
+        answer = draw.any(items)
+        place_ = draw.whole(items.index(answer) + 1, len(items))
+        x = typed(draw, [*items[:place_], answer, *items[place_:]])
+    elif way == "between":
+        answer = items[at := max(1, min(at, len(items) - 2))]
+        fields = {"y": items[at - 1], "z": items[at + 1]}
+    else:
+        place = draw.any(("first", "first", "last"))
+        answer, fields = (min if place == "first" else max)(items, key=str.lower), {"p": place}
+    return [handed_back(draw, draw.asked(_WORDING, way, x=x, **fields), answer)]
+
+
+def _changed(draw: Draw) -> list[Exchange]:
+    """A list with something more, less, or elsewhere; joined with another, or by a sign; without what is repeated."""
+    items, new, (name, sign) = any_items(draw, 3, 7), word(draw), draw.any(_SIGNS)
+    gone, k, half, at = draw.any(items), draw.whole(1, len(items)), draw.whole(1, len(items) - 1), draw.whole(1, len(items) - 1)
+    swapped = [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]
+    done = {
+        "gone": [item for item in items if item != gone], "also": [*items, new], "front": [new, *items],
+        "replace_item": [new if item == gone else item for item in items], "swap_two": swapped,
+        "ends": [items[-1], *items[1:-1], items[0]], "no_first": items[1:], "no_last": items[:-1],
+        "first_k": items[:k], "last_k": items[-k:], "both": items, "every_other": items[::2],
+        "every_second": items[1::2], "move_front": [gone, *(item for item in items if item != gone)],
+        "join": [sign.join(items)], "unique": items,
+    }  # fmt: skip
+    way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "join", "join", "unique"))
+    x, z = typed(draw, items), in_quotes(draw, new)
+    if way == "both":
+        x, z = typed(draw, items[:half]), typed(draw, items[half:])
+    elif way == "unique":
+        told = [*items]
+        for _ in range(draw.whole(1, 3)):
+            told.insert(draw.whole(told.index(again := draw.any(items)) + 1, len(told)), again)
+        x = draw.any((", ", ", ", " ") if " " not in "".join(items) else (", ",)).join(told)
+    elif way == "join":
+        x = draw.any((", ", ", ", " ") if " " not in "".join(items) else (", ",)).join(items)
+    y = in_quotes(draw, new if way in ("also", "front") else gone)
+    ask = draw.asked(_WORDING, way, x=x, y=y, z=z, k=draw.any((k, spelled(k))), p=ORDINALS[at], q=ORDINALS[at + 1], s=name)
+    exchange = handed_back(draw, ask, ", ".join(done[way]))
+    return [exchange, *_then(draw, items, False)] if way in ("unique", "both") else [exchange]
+
+
+def _asked_about(draw: Draw) -> list[Exchange]:
+    """The number of words, or a word's being among them."""
+    items = any_words(draw, 2, 8)
+    if draw.chance(0.5):
+        told = _counted(items)
+        return [Exchange(draw.asked(_WORDING, "how_many", x=typed(draw, items)), told, exactly_in(told))]
+    asked = draw.any(items) if draw.chance(0.5) else word(draw)
+    ask = draw.asked(_WORDING, "is_in", x=typed(draw, items), y=in_quotes(draw, asked))
+    if draw.chance(0.5):
+        answer = "yes." if asked in items else "no."
+        return [worked(ask + draw.say(_WORDING["yes or no"]), ", ".join(items), answer)]
+    answer = f"{'Yes' if asked in items else 'No'}, {asked} is {'' if asked in items else 'not '}in the list."
+    return [exact(ask, answer)]
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
-    return draw.any(_WAYS if draw.held_out else (*_WAYS, *[_numbers] * 9))(draw)
+    ways = (*[_ordered] * 11, *[_changed] * 9, *[_filtered, _picked, _numbers] * 5, _by_length, _by_length, _of_a_kind,
+            *[_asked_about] * 3)  # fmt: skip
+    return draw.any(ways if draw.held_out else (*ways, *[_numbers] * 3))(draw)

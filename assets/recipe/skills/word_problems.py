@@ -17,10 +17,11 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.clauses import ONE_STEP, TWO_STEPS, composed
-from assets.recipe.skills.sums import work
+from assets.recipe.skills.sums import work, worked
 from assets.recipe.words import read_wording, spelled
 
-_WORDING = read_wording("follow_ups")
+_WORDING, _STEPS = read_wording("follow_ups"), read_wording("steps")
+_ONE, _TWO = (tuple(plan for plan in _STEPS if ("," in plan) == long) for long in (False, True))
 _STEP = re.compile(r"([-+×/])(\d*)")
 _TOPS = (20, 60, 99)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
@@ -132,12 +133,48 @@ def fields(draw: Draw, story: str) -> dict[str, object]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A problem of one step, and perhaps the same one with another number or something after it."""
-    return _compose(draw, _PROBLEMS, _PROBLEMS_VARIED)
+    return respelled(draw, _planned(draw, _ONE) if draw.chance(0.4) else _compose(draw, _PROBLEMS, _PROBLEMS_VARIED))
 
 
 def compose_two_steps(draw: Draw) -> list[Exchange]:
-    """A problem of two steps, and perhaps the same one with another number or something after it."""
-    return _compose(draw, _TWO_STEPS, _TWO_STEPS_VARIED)
+    """A problem of two steps or three, and perhaps the same one with another number or something after it."""
+    return respelled(draw, _planned(draw, _TWO) if draw.chance(0.5) else _compose(draw, _TWO_STEPS, _TWO_STEPS_VARIED))
+
+
+def _planned(draw: Draw, plans: tuple[str, ...]) -> list[Exchange]:
+    """A problem whose steps are no chain, or one of one step, of the stories that training alone has."""
+    plan = draw.any(plans)
+    story, _, answer = draw.expand(draw.any(draw.side(_STEPS[plan]))).partition(" => ")
+    while True:
+        a, b, c, d = draw.numbers((2, draw.any((12, 40, 99))), (2, 12), (2, draw.any((12, 12, 60))), (2, 9))
+        first = plan.split(", ")[0]
+        a = draw.whole(2, 20) if first[1] == "×" else b * draw.whole(2, 20) if first == "a/b" else a
+        c = draw.whole(20, 150) if plan.split(", ")[-1][0] == "c" else c
+        if done := worked(plan, {"a": a, "b": b, "c": c, "d": d}):
+            break
+    given = fields(draw, story)
+    verb, _, what = answer.format(**given).partition(" ")
+    in_words = draw.chance(0.1)
+    told = {name: spelled(n) if in_words and n < 13 else str(n) for name, n in zip("abcd", (a, b, c, d), strict=True)}
+    if story.startswith("{a}"):
+        told["a"] = told["a"].capitalize()
+    ask = draw.ask([story], **given, **told)
+    return [Exchange(ask, f"{done[0]}. That {verb} {done[1]} {what}.", ends_with_numbers(done[1]))]
+
+
+def respelled(draw: Draw, exchanges: list[Exchange]) -> list[Exchange]:
+    """The exchanges, half of the time with dollars, and with meters as Americans write them."""
+    dollars, meters, sign = draw.chance(0.5), draw.chance(0.5), draw.chance(0.25)
+
+    def changed(text: str) -> str:
+        text = text.replace("euro", "dollar").replace("Euro", "Dollar") if dollars else text
+        return text.replace("metre", "meter").replace("litre", "liter") if meters else text
+
+    def short(ask: str) -> str:
+        return re.sub(r"\b(\d+) (dollars|euros)\b", r"$\1" if dollars else r"€\1", ask) if sign else ask
+
+    others = [replace(one, ask=short(changed(one.ask)), reply=changed(one.reply)) for one in exchanges]
+    return [new if new.check and new.check(new.reply) else one for one, new in zip(exchanges, others, strict=True)]
 
 
 def _problem(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, ...]) -> Problem:

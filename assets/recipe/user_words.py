@@ -10,6 +10,7 @@ from assets.recipe.draw import Draw
 
 _THINGS = (words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS, words.COLOURS, words.JOBS)
 _CASES: tuple[Callable[[str], str], ...] = (str.title, str.upper, str.lower, str.capitalize)
+_GREETED = ("dear", "hello", "hi", "thanks", "mr", "mrs", "good morning", "happy birthday")
 # A reply never begins with the user's word: only after a space is it the same piece as in the question.
 _OPEN = ("Here you go: ", "Sure: ", "Here it is: ")
 
@@ -26,6 +27,33 @@ def word(draw: Draw) -> str:
     if style < 0.7:
         return draw.any(words.WORDS) + draw.any(words.WORDS)
     return draw.nonsense() if style < 0.9 else draw.jumble()
+
+
+def some_word(draw: Draw) -> str:
+    """One word of the texts, or now and then a made-up one."""
+    style = draw.rng.random()
+    return draw.any(words.every_word() if style < 0.7 else words.WORDS) if style < 0.9 else draw.nonsense()
+
+
+def some_text(draw: Draw) -> str:
+    """A word, a few, part of a sentence, or a name, as people want them in another case."""
+    style = draw.rng.random()
+    if style < 0.75:
+        return " ".join(some_word(draw) for _ in range(1 if style < 0.3 else draw.whole(2, 4)))
+    if style < 0.85:
+        return f"{draw.any(_GREETED)} {draw.name()}"
+    first, joint = draw.any(("the", "my", "this", "our", "no", "a")), draw.any(("of", "and", "in", "is", "for"))
+    return f"{first} {some_word(draw)} {joint} {draw.any(('the ', 'my ', ''))}{some_word(draw)}"
+
+
+def in_quotes(draw: Draw, text: str) -> str:
+    """The text, now and then in quotes."""
+    return draw.any((text, text, text, f'"{text}"', f"'{text}'"))
+
+
+def spaced(word: str) -> str:
+    """The word's letters with hyphens between them."""
+    return "-".join(word)
 
 
 def phrase(draw: Draw) -> str:
@@ -123,6 +151,11 @@ def marked(items: list[str], mark: str = "- ") -> str:
 def in_lines(draw: Draw, items: list[str]) -> str:
     """The items on lines of their own, with bullets or without."""
     return marked(items, draw.any(("- ", "- ", "* ", "")))
+
+
+def worked(ask: str, before: str, answer: str) -> Exchange:
+    """An exchange whose reply leads up to the answer."""
+    return Exchange(ask, f"{before}. So {answer}", exactly_in(answer))
 
 
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:

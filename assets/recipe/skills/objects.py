@@ -1,0 +1,150 @@
+"""Facts as JSON: objects, lists, one in another; values looked up and changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from assets.recipe import words
+from assets.recipe.conversation import Exchange
+from assets.recipe.draw import Draw
+from assets.recipe.user_words import any_words, enumerated, handed_back, in_quotes, phrase, word
+from assets.recipe.words import read_wording
+
+_WORDING = read_wording("objects")
+_NUMERIC, _TEXTUAL, _OTHER = (tuple(_WORDING[f"{sort} keys"][0].split()) for sort in ("numeric", "textual", "other"))
+KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
+_USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price")
+_POOLS = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "product": (*words.FOODS, *words.OBJECTS),
+          "event": tuple(_WORDING["events"][0].split()), "day": words.KINDS["days"]}  # fmt: skip
+_RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
+_RECORDS = (
+    *[("person", "n name,a age,c city")] * 2, ("aged", "n name,a age"), ("living", "n name,c city"),
+    ("working", "n name,j job"), ("aged", "n name,a age"), *[("worker", "n name,a age,c city,j job")] * 2,
+    ("pet", "n name,p animal,a age"), ("product", "o product,a price"), ("event", "e event,d day,a time"),
+)  # fmt: skip
+# How a key stands beside its value, and one such pair beside the next.
+_WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
+            (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "))  # fmt: skip
+_MORE = ("looked_up", "number_array", "number_array", "empty", "under_key", "nested", "nested", "several", "json_changed")
+
+
+def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
+    """An exchange whose reply is these facts as JSON; under whatever names, unless these are told."""
+    wanted = json.loads(json.dumps(facts))
+
+    def check(reply: str) -> bool:
+        try:
+            found = json.loads(reply.split("```json")[-1].split("```")[0])
+        except ValueError:
+            return False
+        return bool(found == wanted if names else list(found.values()) == list(wanted.values()))
+
+    text = json.dumps(facts, indent=2 if isinstance(facts, dict) else None, ensure_ascii=False)
+    return Exchange(ask, f"```json\n{text}\n```", check, follow_up)
+
+
+def some_value(draw: Draw, key: str) -> Any:
+    """A value that fits the key."""
+    if key == "name":
+        return draw.name()
+    if key == "time":
+        return f"{draw.whole(7, 21)}:{draw.any(('00', '00', '15', '30', '45'))}"
+    return draw.any(_POOLS[key]) if key in _POOLS else draw.whole(*_RANGES[key])
+
+
+def _facts(draw: Draw) -> dict[str, Any]:
+    """Any keys with any values."""
+    facts: dict[str, Any] = {}
+    pool = draw.any((_USUAL, KEYS, words.every_word()))
+    for key in dict.fromkeys(draw.rng.sample(pool, draw.any((1, 2, 2, 2, 3, 3, 4)))):
+        numeric = key in _NUMERIC or (key not in _TEXTUAL and draw.chance(0.3))
+        named = key in ("name", "friend", "owner", "author")
+        facts[key] = draw.whole(0, draw.any((20, 99, 2030))) if numeric else draw.name() if named else word(draw)
+        if named and draw.chance(0.15):
+            facts[key] = facts[key].lower()
+        elif not named and draw.chance(0.2):
+            facts[key] = draw.any((True, False, phrase(draw)))
+    return facts
+
+
+def _fields(draw: Draw, facts: dict[str, Any]) -> str:
+    """The facts as people write them down."""
+    between, join = draw.any(_WRITTEN)
+    quote = '"' if draw.chance(0.25) else ""
+    shown = {key: f"{quote}{told}{quote}" if isinstance(told, str) else json.dumps(told) for key, told in facts.items()}
+    if draw.chance(0.1):
+        return f"keys {enumerated(list(shown))}, values {enumerated(list(shown.values()))}"
+    before = draw.any(("", "", "", "the key ", "key ", "my ")) if between in (" set to ", " with ", " is ") else ""
+    told = [f"{before}{in_quotes(draw, key) if quote else key}{between}{value}" for key, value in shown.items()]
+    return enumerated(told) if between == " " and draw.chance(0.6) else join.join(told)
+
+
+def _sentence(draw: Draw) -> tuple[str, dict[str, Any]]:
+    """A sentence and the facts in it."""
+    kind, keys = draw.any(_RECORDS)
+    facts: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+    for field, key in (pair.split() for pair in keys.split(",")):
+        facts[key] = fields[field] = some_value(draw, "years" if kind == "pet" and key == "age" else key)
+    return draw.say(_WORDING[kind], **fields), facts
+
+
+def _described(draw: Draw) -> Exchange:
+    """An object for somebody or something that is described."""
+    story, _, keys = draw.any(_WORDING["described"]).partition(" => ")
+    values: dict[str, object] = {
+        "n": draw.name(), "a": draw.whole(1, 99), "p": draw.any(words.ANIMALS), "y": draw.whole(1900, 2030),
+        "w": draw.any((word(draw), phrase(draw))), "c": draw.any(words.CITIES), "j": draw.any(words.JOBS),
+    }  # fmt: skip
+    story = draw.expand(story)
+    facts = dict(zip(keys.split(","), (values[key] for key in re.findall(r"\{(\w)\}", story)), strict=True))
+    told = story.format(**values)
+    if draw.chance(0.3):
+        key, value = draw.say(_WORDING["keys"]), draw.any((True, False, draw.whole(1, 500), word(draw)))
+        facts[key] = value
+        told += f", {key} {value if isinstance(value, str) else json.dumps(value)}"
+    elif draw.chance(0.25):
+        told += f" (keys: {', '.join(facts)})"
+    return json_of(draw.asked(_WORDING, "object", d=told), facts, names=False)
+
+
+def _more(draw: Draw) -> Exchange:
+    """A list, one in another, or what is in JSON that the user brings."""
+    way, facts, key = draw.any(_MORE), _facts(draw), draw.any(words.every_word())
+    values, items = draw.rng.sample(range(0, 200), draw.whole(2, 6)), any_words(draw, 2, 4)
+    x = json.dumps(facts, ensure_ascii=False)
+    if way in ("looked_up", "json_changed"):
+        key = draw.any(list(facts))
+        if way == "looked_up":
+            value = facts[key]
+            ask = draw.ask(_WORDING[way], x=x, y=in_quotes(draw, key))
+            return handed_back(draw, ask, value if isinstance(value, str) else json.dumps(value))
+        new = draw.any((word(draw), draw.whole(0, 99), draw.any((True, False))))
+        told = new if isinstance(new, str) else json.dumps(new)
+        return json_of(draw.ask(_WORDING[way], x=x, y=key, z=told), {**facts, key: new})
+    told = draw.any((", ", ", ", " ")).join(map(str, values))
+    ordered = draw.chance(0.2)
+    fact, x = {
+        "number_array": (sorted(values) if ordered else values, f"{told}, sorted" if ordered else told),
+        "empty": ({key: []}, ""), "under_key": ({key: items}, ", ".join(items)),
+        "nested": ({key: facts}, _fields(draw, facts)),
+        "several": ([{key: one} for one in values[:3]], ", ".join(map(str, values[:3]))),
+    }[way]  # fmt: skip
+    return json_of(draw.ask(_WORDING[way], x=x, y=key), fact)
+
+
+def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
+    """Facts as JSON, perhaps changed afterwards; and the facts, where they are such as fit a table."""
+    style = draw.rng.random()
+    if style < 0.5:
+        return [_described(draw) if style < 0.2 else _more(draw)], {}
+    sentence, facts = _sentence(draw) if style < 0.7 else ("", _facts(draw))
+    exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or _fields(draw, facts)), facts)]
+    while draw.chance(0.3) and len(exchanges) < 3:
+        key = draw.any(list(facts))
+        new = draw.whole(1, 99) if isinstance(facts[key], int) else draw.name() if key == "name" else word(draw)
+        facts = {**facts, key: new}
+        exchanges.append(json_of(draw.ask(_WORDING["change"], key=key, y=new), facts, True))
+    return exchanges, facts
