@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import torch
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
@@ -16,9 +15,6 @@ from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 from assets.recipe import tokenizer
 from assets.recipe.loss import Point, read_curve
 from assets.recipe.tokenizer import BOS_ID, EOS_ID, ChatTokenizer
-
-if TYPE_CHECKING:
-    from assets.recipe.training import State
 
 LOG, TRAINING = "log.jsonl", "training.json"
 
@@ -33,6 +29,18 @@ class Shape:
     heads: int = 10
     kv_heads: int = 5
     mlp: int = 768
+
+
+@dataclass
+class State:
+    """The progress of a run: steps, seconds, tokens read and learnt from, next conversation, loss."""
+
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    learnt: int = 0
+    next_index: int = 0
+    loss: float = float("nan")
 
 
 QUICK = Shape(vocabulary=1024, hidden=96, layers=2, heads=3, kv_heads=1, mlp=192)

@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import LlamaForCausalLM
 
 from assets.recipe import corpus
-from assets.recipe.model import LOG, TRAINING, Shape, build
+from assets.recipe.model import LOG, TRAINING, Shape, State, build
 from assets.recipe.tokenizer import EOS_ID, ChatTokenizer
 
 _CHECKPOINT = "checkpoint.pt"
@@ -75,18 +75,6 @@ class Plan:
     device: str = "cpu"
     drill: float = 0.15
     save_every_seconds: float = 150.0
-
-
-@dataclass
-class State:
-    """The progress of a run: steps, seconds, tokens read and learnt from, next conversation, loss."""
-
-    step: int = 0
-    seconds: float = 0.0
-    tokens: int = 0
-    learnt: int = 0
-    next_index: int = 0
-    loss: float = float("nan")
 
 
 class Muon(torch.optim.Optimizer):

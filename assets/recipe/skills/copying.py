@@ -69,10 +69,12 @@ def _alone(draw: Draw) -> list[Exchange]:
     text = draw.any((word(draw), word(draw), phrase(draw), some_text(draw), str(draw.whole(2, 9999)), draw.jumble()))
     way = draw.any(("alone", "alone", "alone", "times", "times", "shouted"))
     if way != "times":
-        return [handed_back(draw, draw.ask(_ECHO[way], x=in_quotes(draw, text)), text.upper() if way == "shouted" else text)]
+        done = text.upper() if way == "shouted" else text
+        return [handed_back(draw, draw.ask(_ECHO[way], x=in_quotes(draw, text)), done)]
     count = draw.any((2, 2, 3, 3, 4, 5, 6))
-    fields = {"k": draw.any((words.spelled(count), count)), "o": {2: "twice", 3: "three times"}.get(count, f"{count} times")}
-    return [handed_back(draw, draw.asked(_ECHO, way, x=in_quotes(draw, text), **fields), ", ".join([text] * count))]
+    often = {2: "twice", 3: "three times"}.get(count, f"{count} times")
+    ask = draw.asked(_ECHO, way, x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)
+    return [handed_back(draw, ask, ", ".join([text] * count))]
 
 
 def _told(draw: Draw) -> list[Exchange]:

@@ -65,21 +65,24 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     if way in ("up_to", "multiples", "step"):
         s = draw.whole(2, 12)
     start = s * (k + odd) if way == "down_by" else draw.any((s, a, 0))
-    kind, top = ("even", "odd")[odd], k + 8 * odd
+    kind, top, w = ("even", "odd")[odd], k + 8 * odd, _PLURALS.get(s)
+    up, down = start + s * k, start - s * k
     rows: dict[str, tuple[range, dict[str, object]]] = {
         "up": (range(a, b + 1), {"a": _told(draw, a), "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
-        "to": (range(1, k * 3 + 1), {"b": _told(draw, k * 3)}), "down_to_one": (range(top, 0, -1), {"a": top, "b": top}),
+        "to": (range(1, k * 3 + 1), {"b": _told(draw, k * 3)}),
+        "down_to_one": (range(top, 0, -1), {"a": top, "b": top}),
         "even": (range(a + (a % 2 != odd), b + 1, 2), {"a": a, "b": b, "kind": kind}),
         "below": (range(2 - odd, b, 2), {"b": b, "d": kind}),
         "up_to": (range(s, s * k + 1, s), {"s": s, "b": s * k}),
-        "by_steps": (range(s, s * k + 1, s), {"s": s, "w": _PLURALS.get(s), "b": s * k}),
-        "step": (range(start, start + s * k + 1, s), {"a": start, "b": start + s * k, "s": s, "o": ORDINALS[min(s, 12)]}),
-        "from_by": (range(start, start + s * k + 1, s), {"a": start, "b": start + s * k, "s": s, "w": _PLURALS.get(s)}),
-        "down_by": (range(start, start - s * k - 1, -s), {"a": start, "b": start - s * k, "s": s, "w": _PLURALS.get(s)}),
+        "by_steps": (range(s, s * k + 1, s), {"s": s, "w": w, "b": s * k}),
+        "step": (range(start, start + s * k + 1, s), {"a": start, "b": up, "s": s, "o": ORDINALS[min(s, 12)]}),
+        "from_by": (range(start, start + s * k + 1, s), {"a": start, "b": up, "s": s, "w": w}),
+        "down_by": (range(start, down - 1, -s), {"a": start, "b": down, "s": s, "w": w}),
         "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
         "first_odd": (range(2 - odd, 2 * k + 1, 2), {"k": told, "d": kind}),
         "next": (range(a + 1, a + k + 1), {"a": _told(draw, a), "k": told}),
-        "starting_at": (range(a, a + k), {"d": told, "a": a}), "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
+        "starting_at": (range(a, a + k), {"d": told, "a": a}),
+        "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
         "row of code": (range(a, b, s), {"x": f"range({a}, {b}, {s})"}),
         "row of code down": (range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})"}),
     }  # fmt: skip
@@ -87,11 +90,14 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     return list(numbers), said
 
 
+_ROWS = (*["up"] * 7, *["down", "to", "even", "next", "step", "from_by", "multiples"] * 2, "down_to_one", "below",
+         "up_to", "by_steps", "down_by", "first_odd", "starting_at", "negative", "row of code",
+         "row of code down")  # fmt: skip
+
+
 def _rows(draw: Draw) -> list[Exchange]:
     """Numbers in a row, up, down or by steps, and no follow-up, or one, or two."""
-    way = draw.any((*["up"] * 7, *["down", "to", "even", "next"] * 2, "down_to_one", "below", "up_to", "by_steps", "step",
-                    "step", "from_by", "from_by", "down_by", "multiples", "multiples", "first_odd", "starting_at",
-                    "negative", "row of code", "row of code down"))  # fmt: skip
+    way = draw.any(_ROWS)
     values, said = _row(draw, way)
     step = values[1] - values[0] if len(values) > 1 else 0
     exchanges = [_listing(draw, values, draw.asked(_WORDING, way.removesuffix(" down"), **said))]

@@ -1,4 +1,4 @@
-"""The user's words in another form: lists in Markdown, tables, CSV, YAML, between marks and signs; changed once more."""
+"""The user's words in another form: Markdown lists and tables, CSV, YAML, marks and signs; and changed once more."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
         return some_word(draw) if draw.chance(0.4) else draw.whole(1, 300)
 
     if named:
-        heads = list(dict.fromkeys(draw.rng.sample(KEYS if draw.chance(0.4) else words.every_word(), draw.any((2, 2, 2, 3)))))
+        heads = list(dict.fromkeys(draw.rng.sample(draw.any((KEYS, words.every_word())), draw.any((2, 2, 2, 3)))))
         heads = [head.title() for head in heads] if draw.chance(0.5) else heads
         firsts = any_words(draw, 2, 5)
     else:
@@ -149,7 +149,8 @@ def _marks(draw: Draw) -> list[Exchange]:
     text = draw.any((word(draw), phrase(draw), some_text(draw)))
     if draw.chance(0.2):
         level = draw.whole(1, 4)
-        return [handed_back(draw, draw.ask(_WORDING["heading"], x=in_quotes(draw, text), k=level), f"{'#' * level} {text}")]
+        ask = draw.ask(_WORDING["heading"], x=in_quotes(draw, text), k=level)
+        return [handed_back(draw, ask, f"{'#' * level} {text}")]
     mark, name = draw.any(_MARKS)
     ask = draw.asked(_WORDING, "marks", x=text if name == "quotes" else in_quotes(draw, text), m=name)
     return [handed_back(draw, ask, mark.format(text))]
@@ -189,4 +190,5 @@ def _shaped(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    return draw.any((*[_objects] * 9, *[_list] * 6, *[_table] * 5, *[_commas] * 3, *[_shaped] * 6, _marks, _marks, _pairs))(draw)
+    ways = (*[_objects] * 9, *[_list, _shaped] * 6, *[_table] * 5, *[_commas] * 3, _marks, _marks, _pairs)
+    return draw.any(ways)(draw)

@@ -200,9 +200,12 @@ def _many(draw: Draw) -> Exchange:
     return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed), answer)
 
 
+_WAYS = (*[_spelled] * 7, *[_case] * 9, *[_changed, _looked_at] * 8, _sentence, *[_texts] * 3, *[_joined] * 5, _in_code,
+         _alphabet, _alphabet)  # fmt: skip
+
+
 def compose(draw: Draw) -> list[Exchange]:
     """One look at letters; in training now and then at those of several words."""
     if not draw.held_out and draw.chance(_PRACTICE_SHARE):
         return [_many(draw)]
-    return draw.any((*[_spelled] * 7, *[_case] * 9, *[_changed, _looked_at] * 8, _sentence, *[_texts] * 3, *[_joined] * 5,
-                     _in_code, _alphabet, _alphabet))(draw)  # fmt: skip
+    return draw.any(_WAYS)(draw)

@@ -34,6 +34,7 @@ _PAIRS = tuple(
 )
 _TENS = (10, 100, 1000)
 _METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
+_SPOKEN = tuple(pair for pair in _PAIRS if pair.big[1] not in ("tonnes", "dozens", "yards"))
 _LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
 _THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera")
 # Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
@@ -163,7 +164,8 @@ def _degrees(draw: Draw) -> list[Exchange]:
         line = f"{celsius} × 1.8 = {plain(more)}"
         if celsius and celsius % 5 == 0:
             line = chain((celsius, 5, "/"), (celsius // 5, 9, "×"))
-        return _told(draw, "to_fahrenheit", f"{line}. {plain(more)} + 32 = {plain(more + 32)}.", float(plain(more + 32)), x=celsius)
+        result = plain(more + 32)
+        return _told(draw, "to_fahrenheit", f"{line}. {plain(more)} + 32 = {result}.", float(result), x=celsius)
     celsius -= celsius % 5
     fifths = celsius // 5
     line = chain((9 * fifths + 32, 32, "-"), *(((9 * fifths, 9, "/"), (fifths, 5, "×")) if fifths else ()))
@@ -176,7 +178,8 @@ def _clock(draw: Draw) -> list[Exchange]:
     x, way = f"{hour}:{minute:02}", draw.any(("minutes_between", "hours_later", "minutes_later"))
     if way == "minutes_between":
         stop, whole = later % 60, hours * 60
-        line = f"{hour + hours} - {hour} = {hours}. {chain((hours, 60, '×'), (whole, stop, '+'), (whole + stop, minute, '-'))}"
+        steps = (hours, 60, "×"), (whole, stop, "+"), (whole + stop, minute, "-")
+        line = f"{hour + hours} - {hour} = {hours}. {chain(*steps)}"
         return _told(draw, way, f"{line} minutes.", whole + stop - minute, x=x, y=f"{hour + hours}:{stop:02}")
     if way == "hours_later":
         k, answer, line = hours, f"{hour + hours}:{minute:02}", chain((hour, hours, "+"))
@@ -207,8 +210,10 @@ def _decimal(draw: Draw) -> list[Exchange]:
     big, small, shown = pair.big[form], pair.small[form], plain(amount / pair.factor)
     known = f"1 {pair.big[0] if form == 1 else big} = {pair.factor} {small}."
     if draw.chance(0.5):
-        return _told(draw, "convert", f"{known} {amount} / {pair.factor} = {shown} {big}.", float(shown), x=f"{amount} {small}", to=big)
-    return _told(draw, "convert", f"{known} {shown} × {pair.factor} = {amount} {small}.", amount, x=f"{shown} {big}", to=small)
+        line = f"{known} {amount} / {pair.factor} = {shown} {big}."
+        return _told(draw, "convert", line, float(shown), x=f"{amount} {small}", to=big)
+    line = f"{known} {shown} × {pair.factor} = {amount} {small}."
+    return _told(draw, "convert", line, amount, x=f"{shown} {big}", to=small)
 
 
 def _half(draw: Draw) -> list[Exchange]:
@@ -216,7 +221,8 @@ def _half(draw: Draw) -> list[Exchange]:
     if draw.chance(0.3):
         halves = draw.whole(1, 9)
         line = f"1 hour = 60 minutes. {halves * 30} / 60 = {plain(halves / 2)} hours."
-        return _told(draw, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=draw.any(("hours", "hours, as a decimal")))
+        to = draw.any(("hours", "hours, as a decimal"))
+        return _told(draw, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
     pair = draw.any([pair for pair in _PAIRS if pair.factor % 4 == 0])
     part, parts = draw.any((("half", 2), ("half", 2), ("a quarter of", 4)))
     big, small = pair.big[0], pair.small[1]
@@ -248,18 +254,19 @@ def _coins(draw: Draw) -> list[Exchange]:
 
 def _both(draw: Draw) -> list[Exchange]:
     """A quantity of two units in the smaller one, or with more added to it; or two quantities compared."""
-    pair, form = draw.any([pair for pair in _PAIRS if pair.big[1] not in ("tonnes", "dozens", "yards")]), draw.any((1, 1, 2))
+    pair, form = draw.any(_SPOKEN), draw.any((1, 1, 2))
     factor, small = pair.factor, pair.small[form]
     a, b, c = draw.numbers((1, 5), (1, factor - 1), (1, factor - 1))
     b = 5 * max(1, b // 5) if factor > 20 else b
     big = pair.big[0] if a == 1 and form == 1 else pair.big[form]
-    steps, way = [(a, factor, "×"), (a * factor, b, "+")], draw.any(("both", "both", "added", "longer", "shorter", "is_more"))
+    way = draw.any(("both", "both", "added", "longer", "shorter", "is_more"))
+    steps, x = [(a, factor, "×"), (a * factor, b, "+")], f"{a} {big} {b} {small}"
     if way == "both":
-        x = f"{a} {big}{draw.any((' and ', ' '))}{b} {small}"
+        x = x.replace(f"{big} ", f"{big} and ") if draw.chance(0.5) else x
         return _told(draw, way, f"{chain(*steps)} {small}.", a * factor + b, x=x, y=small)
     if way == "added":
         line = chain(*steps, (a * factor + b, c, "+"))
-        return _told(draw, way, f"{line} {small}.", a * factor + b + c, x=f"{a} {big} {b} {small}", z=f"{c} {small}", y=small)
+        return _told(draw, way, f"{line} {small}.", a * factor + b + c, x=x, z=f"{c} {small}", y=small)
     amount = a * factor + draw.any((-1, 1)) * max(1, factor // draw.any((2, 4, 10)))
     first, second = f"{a} {big}", f"{amount} {small}"
     flipped, more = draw.chance(0.5), a * factor > amount
@@ -270,7 +277,10 @@ def _both(draw: Draw) -> list[Exchange]:
     return [worked(ask, f"{first} = {a * factor} {small}", answer)]
 
 
+_WAYS = (*[_conversion, _percentage] * 4, *[_degrees, _clock, _decimal, _both] * 3, _calendar, _half, _shape, _shape,
+         _coins)  # fmt: skip
+
+
 def compose(draw: Draw) -> list[Exchange]:
     """A conversion, a percentage, a time, a date, a shape, coins."""
-    return respelled(draw, draw.any((*[_conversion, _percentage] * 4, *[_degrees, _clock, _decimal, _both] * 3, _calendar, _half,
-                                     _shape, _shape, _coins))(draw))  # fmt: skip
+    return respelled(draw, draw.any(_WAYS)(draw))

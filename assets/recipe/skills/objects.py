@@ -27,7 +27,7 @@ _RECORDS = (
 # How a key stands beside its value, and one such pair beside the next.
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
             (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "))  # fmt: skip
-_MORE = ("looked_up", "number_array", "number_array", "empty", "under_key", "nested", "nested", "several", "json_changed")
+_MORE = (*["looked_up", "number_array", "nested"] * 2, "empty", "under_key", "several", "json_changed")
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
@@ -113,7 +113,7 @@ def _described(draw: Draw) -> Exchange:
 def _more(draw: Draw) -> Exchange:
     """A list, one in another, or what is in JSON that the user brings."""
     way, facts, key = draw.any(_MORE), _facts(draw), draw.any(words.every_word())
-    values, items = draw.rng.sample(range(0, 200), draw.whole(2, 6)), any_words(draw, 2, 4)
+    values, items = draw.rng.sample(range(200), draw.whole(2, 6)), any_words(draw, 2, 4)
     x = json.dumps(facts, ensure_ascii=False)
     if way in ("looked_up", "json_changed"):
         key = draw.any(list(facts))

@@ -220,15 +220,18 @@ def _program(draw: Draw) -> list[Exchange]:
     name, k = draw.any((*_KINDS, "count", "counter", "counter")), draw.whole(2, 12)
     attribute, method = draw.any(_ATTRIBUTES), draw.any(_METHODS)
     if name in ("doubled", "squared", "filtered"):
-        attribute, method = draw.any(("nums", "numbers", "xs", "values", "a")), draw.any(("result", "doubled", "new", "b", "out"))
-    elif name.startswith(("fix", "greet")):
-        method = draw.any(("f", "greet", "hello", "welcome") if name.startswith("greet") else ("f", "add", "calc", "check", "g"))
+        attribute, method = draw.any(("nums", "numbers", "xs", "a")), draw.any(("result", "doubled", "new", "b"))
+    elif name.startswith("fix"):
+        method = draw.any(("f", "add", "calc", "check", "g"))
+    elif name.startswith("greet"):
+        method = draw.any(("f", "greet", "hello", "welcome"))
     values = {
         "k": str(k), "k1": str(k + 1), "k2": str(2 * k), "k3": str(2 * k + 1), "w": draw.any(words.every_word()),
         "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(), "a": attribute, "m": method,
         "l": str([draw.whole(1, 20) for _ in range(draw.whole(2, 5))]),
     }  # fmt: skip
-    code, why, test = (_FIELD.sub(lambda found: values[found[1]], _PROGRAMS[f"{name} {part}"][0]) for part in ("code", "why", "test"))
+    parts = (_PROGRAMS[f"{name} {part}"][0] for part in ("code", "why", "test"))
+    code, why, test = (_FIELD.sub(lambda found: values[found[1]], part) for part in parts)
     ask = draw.ask([_FIELD.sub(r"{\1}", one) for one in _PROGRAMS[f"{name} ask"]], **values)
     reply = f"```python\n{code}\n```" + (f"\n\n{why}" if draw.chance(0.8) else "")
     check = (lambda reply: holds(code_block(reply) or "", (test,))) if test else parses
@@ -238,16 +241,13 @@ def _program(draw: Draw) -> list[Exchange]:
 def _printed(draw: Draw) -> list[Exchange]:
     """The value that a line of Python prints."""
     word, (a, b) = draw.any(words.WORDS), draw.numbers((1, 12), (1, 12))
-    spelled = f"{'-'.join(word)} has {len(word)} letters"
-    line, reply = draw.any(
-        (
-            (f'print(len("{word}"))', f"{spelled}."), (f'print(len("{word}") + {a})', f"{spelled}. {len(word)} + {a} = {len(word) + a}."),
-            (f"print({a} + {b})", f"{a} + {b} = {a + b}."), (f"print({a} * {b})", f"{a} × {b} = {a * b}."),
-        )
-    )  # fmt: skip
-    value = eval(line.removeprefix("print"))
-    if reply.endswith("letters."):
-        reply = f"{spelled}: {value}."
+    length, spelled = len(word), f"{'-'.join(word)} has {len(word)} letters"
+    line, value, reply = draw.any((
+        (f'print(len("{word}"))', length, f"{spelled}: {length}."),
+        (f"print({a} + {b})", a + b, f"{a} + {b} = {a + b}."),
+        (f'print(len("{word}") + {a})', length + a, f"{spelled}. {length} + {a} = {length + a}."),
+        (f"print({a} * {b})", a * b, f"{a} × {b} = {a * b}."),
+    ))  # fmt: skip
     return [Exchange(draw.ask(_PROGRAMS["prints"], x=line), reply, ends_with_numbers(value))]
 
 

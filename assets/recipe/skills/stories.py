@@ -20,6 +20,7 @@ _HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES = (
 )
 _TITLES = ("Sir", "Captain", "Mr.", "Mrs.", "Princess", "King", "Little", "Old", "Doctor", "Uncle", "Lady", "Brave")
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
+_GIVEN = ("words", "cast", "happened", "role")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
 
 
@@ -130,12 +131,13 @@ def _theme(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
 def _more(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """A hero somewhere, two of a kind, something lost, a beginning to go on from, somebody to tell it to."""
     (kind, name), friend = hero, draw.name()
-    way = draw.any(("place", "place", "lost", "both", "go_on", "begun", "told", "more", "more", "words", "words", "words", "cast",
-                    "happened", "role"))
+    way = draw.any(
+        ("place", "place", "lost", "both", "go_on", "begun", "told", "more", "more", *_GIVEN, "words", "words")
+    )
     if draw.chance(0.12):
         name = f"{draw.any(_TITLES)} {name}"
     fields = {"x": words.article(kind), "k": kind, "n": name, "m": friend, "ks": _plural(kind)}
-    if way in ("words", "cast", "happened", "role"):
+    if way in _GIVEN:
         return _given(draw, way, kind, name, friend)
     if way == "place":
         thing = draw.any(words.WORDS) if draw.chance(0.5) else draw.any(_SITES)
@@ -156,19 +158,23 @@ def _more(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
 def _given(draw: Draw, way: str, kind: str, name: str, friend: str) -> tuple[str, Plot, Check]:
     """Two or three things that have to come in, two persons at a place, what was lost, or somebody's work."""
     find, site = (draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS))) for _ in range(2))
-    kind = draw.any(words.JOBS) if way == "role" else draw.any((kind, draw.any(_SITES))) if way == "words" else kind
-    place = f"{draw.any(('near', 'in', 'not far from', 'at'))} {words.article(site)}"
-    fields = {"x": words.article(kind), "y": words.article(find), "k": kind, "f": find, "g": site, "n": name, "m": friend}
-    ask = draw.ask(_WORDING[f"asks_{way}"], **fields)
-    wish = (f"to find a lost {find}", "found it")
-    if way == "words":
-        third = (site,) if site in ask else ()
-        return ask, _plot(draw, (kind, name), wish=wish, place=place if third else ""), well_formed(kind, find, *third)
+    kind = {"role": draw.any(words.JOBS), "words": draw.any((kind, draw.any(_SITES)))}.get(way, kind)
+    x, y, near = words.article(kind), words.article(find), draw.any(("near", "in", "not far from", "at"))
+    ask = draw.ask(_WORDING[f"asks_{way}"], x=x, y=y, k=kind, f=find, g=site, n=name, m=friend)
+    lost = (f"to find a lost {find}", "found it")
     if way == "cast":
-        return ask, _plot(draw, (kind, name), f"{kind} named {friend}", place=f"near {words.article(find)}"), well_formed(name, friend, find)
+        return (
+            ask,
+            _plot(draw, (kind, name), f"{kind} named {friend}", place=f"{near} {y}"),
+            well_formed(name, friend, find),
+        )
     if way == "happened":
-        return ask, _plot(draw, (draw.any(("girl", "boy")), name), wish=(f"to find the lost {find}", "found it")), well_formed(name, find)
-    return ask, _plot(draw, (kind, name)), well_formed(kind, name)
+        return ask, _plot(draw, (draw.any(("girl", "boy")), name), wish=lost), well_formed(name, find)
+    if way == "role":
+        return ask, _plot(draw, (kind, name)), well_formed(kind, name)
+    third = [site] if site in ask else []
+    place = f"{near} {words.article(site)}" if third else ""
+    return ask, _plot(draw, (kind, name), wish=lost, place=place), well_formed(kind, find, *third)
 
 
 def _plural(kind: str) -> str:

@@ -147,14 +147,16 @@ def _several(draw: Draw) -> list[Exchange]:
     if way == "row":
         shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×"))
         a, b, c = draw.numbers(*[(2, 12) if "×" in shape else (2, 60)] * 3)
-        plan = "b×c, a+x" if shape == "+×" else f"a{shape[0]}b, x{shape[1]}c"
-        x = _typed(draw, [a, b, c], list(shape))
-        return _planned(draw, way, plan, {"a": a, "b": b, "c": c}, x=x) if worked(plan, {"a": a, "b": b, "c": c}) else _several(draw)
+        plan, values = "b×c, a+x" if shape == "+×" else f"a{shape[0]}b, x{shape[1]}c", {"a": a, "b": b, "c": c}
+        if not worked(plan, values):
+            return _several(draw)
+        return _planned(draw, way, plan, values, x=_typed(draw, [a, b, c], list(shape)))
     if way == "sum":
         some = [a, b, c, d][: draw.any((2, 3, 3, 4))]
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:])
         told = list(map(str, some))
-        return _planned(draw, way, plan, {"a": a, "b": b}, x=draw.any((" + ", ", ")).join(told) if draw.chance(0.5) else enumerated(told))
+        x = draw.any((" + ".join(told), ", ".join(told), enumerated(told), enumerated(told)))
+        return _planned(draw, way, plan, {"a": a, "b": b}, x=x)
     if way == "brackets":
         a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
         values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
@@ -170,14 +172,17 @@ def _several(draw: Draw) -> list[Exchange]:
         sign, c = draw.any("+-"), c % 12 + 2
         b = min(b, c * c - 1)
         return _planned(draw, way, f"a×a, x{sign}b", {"a": c, "b": b}, a=c, b=b, s="plus" if sign == "+" else "minus")
-    base, k = draw.any(((2, draw.whole(3, 8)), (3, draw.whole(3, 4)), (10, draw.whole(3, 4)), (5, 3), (4, 3), (c % 8 + 2, 3)))
+    base, k = draw.any(((2, draw.whole(3, 8)), (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
     return _planned(draw, way, "a×a" + ", x×a" * (k - 2), {"a": base}, a=base, b=k)
+
+
+_NAMED = (*["from", "part", "missing", "remainder"] * 2, "difference", "product", "quotient", "squared", "percent",
+          "double", "triple", "half", "divide", "modulo")  # fmt: skip
 
 
 def _named(draw: Draw) -> list[Exchange]:
     """A sum by its name: difference, product, half, a third, a percentage, what is missing, what remains."""
-    way = draw.any(("from", "from", "difference", "product", "quotient", "squared", "part", "part", "missing", "missing",
-                    "percent", "double", "triple", "half", "remainder", "remainder", "divide", "modulo"))  # fmt: skip
+    way = draw.any(_NAMED)
     a, b, k = draw.numbers((2, 99), (2, draw.any((20, 99))), (2, 12))
     if way in ("remainder", "divide", "modulo"):
         whole, left = draw.whole(1, draw.any((9, 9, 15))), draw.whole(1, k - 1)

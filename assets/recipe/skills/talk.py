@@ -129,9 +129,12 @@ def _beyond(draw: Draw) -> str:
     """A question of some family about one or two of its subjects."""
     if draw.chance(0.3):
         w, u, one, other = draw.rng.sample(words.every_word(), 4)
-        return draw.ask(_DECLINING["anything"], w=w, u=u, v=f"{one.title()} {other.title()}" if draw.chance(0.6) else one.title(),
-                        p=f"{one} {draw.any(('the', 'my', 'is', 'with', 'a'))} {w} {other}", c=draw.any(words.CITIES), n=draw.name(),
-                        t=draw.any(words.KINDS["countries"]), k=draw.whole(1950, 2030), j=draw.any(words.JOBS))
+        said = f"{one} {draw.any(('the', 'my', 'is', 'with', 'a'))} {w} {other}"
+        return draw.ask(
+            _DECLINING["anything"], w=w, u=u, v=draw.any((one, f"{one} {other}")).title(), p=said, n=draw.name(),
+            c=draw.any(words.CITIES), t=draw.any(words.KINDS["countries"]), k=draw.whole(1950, 2030),
+            j=draw.any(words.JOBS),
+        )  # fmt: skip
     family = draw.any(_FAMILIES)
     asks = _DECLINING["about" if family in _NAMED and draw.chance(0.35) else family]
     subject, other = draw.any(_SUBJECTS[family]), draw.any(_SUBJECTS[family])

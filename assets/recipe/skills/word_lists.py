@@ -139,7 +139,8 @@ def _filtered(draw: Draw) -> list[Exchange]:
     look, keep, asked = looks[way]
     told = draw.any((asked, spelled(asked))) if isinstance(asked, int) else in_quotes(draw, str(asked))
     ask = draw.asked(_WORDING, way, x=typed(draw, items), y=told, k=told)
-    return _kept(ask, items, [item for item in items if keep(item.lower())], lambda item: f"{item} {look(item.lower())}")
+    kept = [item for item in items if keep(item.lower())]
+    return _kept(ask, items, kept, lambda item: f"{item} {look(item.lower())}")
 
 
 def _of_a_kind(draw: Draw) -> list[Exchange]:
@@ -184,7 +185,8 @@ def _picked(draw: Draw) -> list[Exchange]:
 def _changed(draw: Draw) -> list[Exchange]:
     """A list with something more, less, or elsewhere; joined with another, or by a sign; without what is repeated."""
     items, new, (name, sign) = any_items(draw, 3, 7), word(draw), draw.any(_SIGNS)
-    gone, k, half, at = draw.any(items), draw.whole(1, len(items)), draw.whole(1, len(items) - 1), draw.whole(1, len(items) - 1)
+    gone, k, half = draw.any(items), draw.whole(1, len(items)), draw.whole(1, len(items) - 1)
+    at = draw.whole(1, len(items) - 1)
     swapped = [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]
     done = {
         "gone": [item for item in items if item != gone], "also": [*items, new], "front": [new, *items],
@@ -206,7 +208,8 @@ def _changed(draw: Draw) -> list[Exchange]:
     elif way == "join":
         x = draw.any((", ", ", ", " ") if " " not in "".join(items) else (", ",)).join(items)
     y = in_quotes(draw, new if way in ("also", "front") else gone)
-    ask = draw.asked(_WORDING, way, x=x, y=y, z=z, k=draw.any((k, spelled(k))), p=ORDINALS[at], q=ORDINALS[at + 1], s=name)
+    fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "s": name}
+    ask = draw.asked(_WORDING, way, x=x, y=y, z=z, **fields)
     exchange = handed_back(draw, ask, ", ".join(done[way]))
     return [exchange, *_then(draw, items, False)] if way in ("unique", "both") else [exchange]
 
