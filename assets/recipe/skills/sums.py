@@ -197,8 +197,8 @@ def _named(draw: Draw) -> list[Exchange]:
         line = f"{percent}% of {parts * b} is {work(parts * b, parts, '/')[0]}."
         return [Exchange(ask, line, ends_with_numbers(b))]
     if way == "part":
-        name, parts = draw.any(_FRACTIONS)
-        return _planned(draw, way, "a/b", {"a": int(parts) * b, "b": int(parts)}, x=name, a=int(parts) * b)
+        name, of = draw.any(_FRACTIONS)
+        return _planned(draw, way, "a/b", {"a": int(of) * b, "b": int(of)}, x=name, a=int(of) * b)
     plans = {
         "from": ("a-b", a + b, b), "difference": ("a-b", max(a, b) + 1, min(a, b)), "missing": ("b-a", a, a + b),
         "product": ("a×b", a, draw.whole(2, 12)), "quotient": ("a/b", a * k, k), "squared": ("a×a", a % 19 + 2, 0),
