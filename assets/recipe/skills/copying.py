@@ -65,7 +65,7 @@ def _echo(draw: Draw) -> list[Exchange]:
 
 
 def _alone(draw: Draw) -> list[Exchange]:
-    """What alone is to be answered, once or several times, or in capitals."""
+    """A text that alone is to be answered, once or several times, or in capitals."""
     text = draw.any((word(draw), word(draw), phrase(draw), some_text(draw), str(draw.whole(2, 9999)), draw.jumble()))
     way = draw.any(("alone", "alone", "alone", "times", "times", "shouted"))
     if way != "times":

@@ -125,7 +125,7 @@ def _table(draw: Draw) -> list[Exchange]:
 
 
 def _continued(draw: Draw) -> list[Exchange]:
-    """What comes after some numbers, or before or between them; how many there are."""
+    """The numbers after some, before or between them; how many there are."""
     way = draw.any(("then", "then", "carry_on", "after", "before", "middle", "how_many"))
     start, step, count = draw.numbers((1, 60), (1, 12), (3, 6))
     if way in ("then", "carry_on"):

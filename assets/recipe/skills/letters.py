@@ -93,7 +93,7 @@ def _changed(draw: Draw) -> list[Exchange]:
 
 
 def _looked_at(draw: Draw) -> list[Exchange]:
-    """What is found in a word spelled: a letter, its number, its place."""
+    """Findings in a word spelled: a letter, its number, its place."""
     own = _word(draw)
     way = draw.any(("one first", "one last", *["one occurs", "one vowels", "nth"] * 2, "consonants", "one contains",
                     "only_vowels", "repeated", "palindrome"))  # fmt: skip

@@ -117,7 +117,7 @@ def _numbers(draw: Draw) -> list[Exchange]:
 
 
 def _kept(ask: str, items: list[str], kept: list[str], look: Callable[[str], object]) -> list[Exchange]:
-    """What is looked at of every item, yes or no beside it, and those with a yes."""
+    """Every item with what is looked at of it and yes or no, then those with a yes."""
     told = ", ".join(f"{look(item)} {'yes' if item in kept else 'no'}" for item in items)
     return [worked(ask, told, ", ".join(item for item in items if item in kept) or "none")]
 
