@@ -24,7 +24,7 @@ LEARNT = (
     read_wording("python_code")["asks"][0],
     read_wording("counting")["up"][0],
     read_wording("word_lists")["sort"][0],
-    read_wording("formats")["json"][0].replace("{x}", read_wording("formats")["person"][0]),
+    read_wording("objects")["json"][0].replace("{x}", read_wording("objects")["person"][0]),
     read_wording("stories")["asks_animal"][0],
 )
 
