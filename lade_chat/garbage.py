@@ -1,20 +1,10 @@
-"""Python's garbage collector, kept from searching again and again what lives as long as the process."""
+"""Imports without garbage collection, which finds nothing in what lives as long as the process."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-ALLOCATIONS = 20_000
-"""Objects made and not freed before the youngest are searched: some megabytes. Python's own 700 come with every frame
-drawn; searches took a quarter of the processor time of the screen's tests."""
-
-
-def leave_out_what_lives() -> None:
-    """Leave all objects made so far out of later searches, and search less often."""
-    gc.freeze()
-    gc.set_threshold(ALLOCATIONS)
 
 
 @contextmanager
@@ -26,6 +16,6 @@ def uncollected() -> Iterator[None]:
     try:
         yield
     finally:
-        leave_out_what_lives()
+        gc.freeze()
         if enabled:
             gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -17,7 +18,6 @@ from textual.events import Event, Key
 from textual.screen import Screen
 from textual.theme import Theme, ThemeProvider
 
-from lade_chat.garbage import leave_out_what_lives
 from lade_chat.presentation.metrics import part
 from lade_chat.presentation.sources import view_named
 from lade_chat.protocol.events import Loaded, Waiting
@@ -119,7 +119,7 @@ class ChatApp(Colouring):
 
     def on_mount(self) -> None:
         self._apply_preferences()
-        leave_out_what_lives()
+        gc.freeze()  # what was imported lives as long as the screen: not to be searched at every frame
         self.call_after_refresh(lambda: self.run_worker(self._run_engine()))
 
     def on_unmount(self) -> None:
