@@ -45,7 +45,7 @@ SKILLS = (
     Skill("word problems", 34, word_problems.compose),
     Skill("two-step problems", 64, word_problems.compose_two_steps),
     Skill("measures", 60, measures.compose),
-    Skill("counting", 30, counting.compose),
+    Skill("counting", 60, counting.compose),
     Skill("word lists", 160, word_lists.compose),
     Skill("echo", 36, copying.echo),
     Skill("copying", 55, copying.compose),

@@ -90,8 +90,8 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     return list(numbers), said
 
 
-_ROWS = (*["up"] * 7, *["down", "to", "even", "next", "step", "from_by", "multiples"] * 2, "down_to_one", "below",
-         "up_to", "by_steps", "down_by", "first_odd", "starting_at", "negative", "row of code",
+_ROWS = (*["up"] * 14, *["down"] * 5, *["to", "even", "next", "step", "from_by", "multiples"] * 2, "down_to_one",
+         "below", "up_to", "by_steps", "down_by", "first_odd", "starting_at", "negative", "row of code",
          "row of code down")  # fmt: skip
 
 
