@@ -15,7 +15,6 @@ from transformers.generation.logits_process import LogitsProcessor
 
 from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind, eos_of
 from decoding.asynchronous import GenerationOptions, on_a_thread
-from decoding.llama.prefix import LlamaPrefix
 from decoding.model.capabilities import vocabulary_size, warn_of_dropout
 from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
@@ -232,11 +231,11 @@ def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
     session.sync(ids)
     if session.capabilities.one_prefill:
         return
-    chunk, prefix = PREFILL_CHUNK, session.prefix
+    chunk = PREFILL_CHUNK
     while len(ids) - session.cached > chunk:
         started = perf_counter()
         session.read(chunk)
-        if perf_counter() - started > CHUNK_SECONDS and isinstance(prefix, LlamaPrefix) and prefix.reads_alike:
+        if perf_counter() - started > CHUNK_SECONDS and session.prefix.reads_alike:
             chunk = max(chunk // 2, MIN_CHUNK)
         yield session.cached
 

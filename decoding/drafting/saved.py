@@ -8,6 +8,8 @@ import msgspec
 
 
 class SavedTables(msgspec.Struct, forbid_unknown_fields=True, tag="lade draft tables"):
+    """Every table's entries by its origin, for one vocabulary, and the weights of the acceptance model."""
+
     version: int
     vocabulary: int
     entries: dict[str, Any]

@@ -51,7 +51,7 @@ class LlamaPrefix(KVPrefix):
 
     @property
     def reads_alike(self) -> bool:
-        """True if a text is read the same, bit for bit, however it is divided into steps."""
+        """True where the step in C multiplies by matrix tiles, which treat every row alike."""
         forward = self._forward_in_c()
         return forward is not None and forward.kernels.tiles
 

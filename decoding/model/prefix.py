@@ -57,6 +57,11 @@ class KVPrefix:
         """The number of tokens read."""
         return self._cache.length
 
+    @property
+    def reads_alike(self) -> bool:
+        """True if a text is read the same, bit for bit, however it is divided into steps."""
+        return False
+
     def rewind(self, length: int) -> None:
         """Forget all but the first ``length`` tokens; a recurrent state forgets all."""
         self._cache.rewind(length)
@@ -135,6 +140,8 @@ class KVPrefix:
 
 class RecurrentPrefix:
     """The prefix in a recurrent state, with the methods of :class:`KVPrefix`; to rewind, the text is read again."""
+
+    reads_alike = False
 
     def __init__(self, model: PreTrainedModel, capabilities: ModelCapabilities) -> None:
         self._model, self._capabilities = model, capabilities

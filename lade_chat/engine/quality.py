@@ -1,4 +1,4 @@
-"""What quantising costs in quality: a model's replies and perplexity against those of the same one unquantised."""
+"""Quality after quantising: a model's replies and perplexity against those of the same one unquantised."""
 
 from __future__ import annotations
 

@@ -135,9 +135,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
     tokenizer = load_tokenizer(folder, config, trust_remote_code=options.trust_remote_code)
     report("tokenizer", 1, 1)
 
-    if _compiling.is_alive():
-        report("kernels", 0, 1)
-        _compiling.join()
+    _await_kernels(report)
     if options.quantize:
         check_quantize(options, config, device)
     asked = requested or (stored_dtype(weights, config) if options.quantize else None)
@@ -172,6 +170,13 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         notices=tuple(notice for notice in notices if notice),
     )
     return LoadedModel(model, tokenizer, info, _eos_token_ids(model, tokenizer))
+
+
+def _await_kernels(report: Report) -> None:
+    """Wait for the C kernels, where they are still being compiled."""
+    if _compiling.is_alive():
+        report("kernels", 0, 1)
+        _compiling.join()
 
 
 def checkpoint_folder(options: ModelOptions, report: Report) -> Path:

@@ -39,12 +39,10 @@ from lade_chat.tui.transcript.turn import Alternatives, Turn
 from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
-from lade_chat.tui.widgets.status_bar import StatusBar
+from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS, StatusBar
 
 TWICE_SECONDS = 1.0
 """Within so long a key counts as pressed twice in a row."""
-REFUSAL_SECONDS = 60.0
-"""Why a command was refused stands as long as the command does, but no longer than this."""
 
 
 class ChatScreen(Screen[None]):
@@ -127,13 +125,11 @@ class ChatScreen(Screen[None]):
         """Run a command; ask anything else, with the files that it mentions."""
         text = event.text
         if not text.strip():
-            nothing = "Nothing to send yet: type a message first."
-            self.status.hint(nothing, lambda: not self.prompt.text.strip())
+            self.status.hint("Nothing to send yet: type a message first.", lambda: not self.prompt.text.strip())
             return
         if is_command(text):
             self.prompt.clear_all()
-            problem = run(self.actions, text.lstrip())
-            if problem is None:
+            if (problem := run(self.actions, text.lstrip())) is None:
                 self.prompt.remember(text)
             else:
                 self.prompt.put(text)

@@ -16,6 +16,8 @@ from lade_chat.protocol.events import Loading
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import ExplainedLine
 
+REFUSAL_SECONDS = 60.0
+"""Why a command was refused stands as long as the command does, but no longer than this."""
 HINT_SECONDS = 4.0
 BESIDE = "  │  "
 """Between a hint and the state."""
