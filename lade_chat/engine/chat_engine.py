@@ -106,7 +106,7 @@ class ChatEngine:
     def _remember(self, command: Remember) -> None:
         if self._loaded is None or self._session is None or self._loaded.info.fingerprint != command.fingerprint:
             return
-        # An imported file may hold anything.
+        # A file that others wrote may hold anything.
         size = vocabulary_size(self._session.model)
         self._earlier = tuple(
             each for each in command.replies if each.ids and 0 <= min(each.ids) <= max(each.ids) < size

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from lade_chat.protocol.values import EarlierReply
 from lade_chat.store import search
 from lade_chat.store.cleanup import RESTORABLE_SECONDS, clean_up, purge
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.documents.jsonl import parse
 from lade_chat.store.errors import StoreError
 from lade_chat.store.sqlite import rows
 from lade_chat.store.sqlite.database import Database
@@ -133,16 +131,6 @@ class Store:
     def purge(self, kept_seconds: float = RESTORABLE_SECONDS) -> None:
         """Remove for good what was deleted longer ago than this. Raises StoreError."""
         self._database.run(lambda connection: purge(connection, kept_seconds, indexed=self._indexed))
-
-    def import_jsonl(self, lines: Iterable[str]) -> tuple[Conversation, ...]:
-        """Import the lines of ``to_jsonl`` as new conversations: all of them, or none.
-
-        Raises StoreError, also for a line that is not valid.
-        """
-        imported = parse(lines, _new_name)
-        self._database.add([each for stored in imported for each in rows.put(stored)])
-        self._database.run(search.index_new)
-        return tuple(Conversation(self._database, stored) for stored in imported)
 
     def save(self) -> None:
         """Try again to write what could not be written. Raises StoreError."""
