@@ -60,11 +60,6 @@ class Step:
         return self.table_sizes.get(Origin.TRAJECTORY, 0)
 
     @property
-    def context_size(self) -> int:
-        """The number of tokens of prompt, replies and earlier turns indexed."""
-        return self.table_sizes.get(Origin.CONTEXT, 0)
-
-    @property
     def accepted(self) -> int:
         """The number of tokens that a source had proposed: the accepted run's length."""
         return sum(origin is not Origin.PLAIN for origin in self.origins)

@@ -133,8 +133,7 @@ def hf_greedy(model: Any, prompt: Sequence[int], max_new_tokens: int, eos: list[
 
 def cached_layers(session: Any) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """The keys and values that the session holds, layer by layer."""
-    # No user of the library has a use for them: only tests look into the cache.
-    return [(layer.keys, layer.values) for layer in session.prefix._cache.layers]
+    return [(layer.keys, layer.values) for layer in session.prefix.cache.layers]
 
 
 def assert_cache_is_the_prefix(session: Session) -> None:

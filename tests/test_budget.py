@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from random import Random
 
@@ -13,11 +14,20 @@ from decoding.drafting import successors as successors_module
 from decoding.drafting.acceptance import Acceptance
 from decoding.drafting.context import MAX_MATCH, ContextIndex, count_class, match_class
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
-from decoding.drafting.registry import WEIGHTS, evidence_class, origin_of
+from decoding.drafting.registry import OFFSETS, ORIGINS, WEIGHTS, origin_of
 from decoding.drafting.source import EvidenceClass
-from decoding.drafting.successors import SuccessorTable, successor_class
+from decoding.drafting.successors import CLASSES_PER_RANK, GAPS, WIDTH, SuccessorTable
 from decoding.planning.budget import select
 from decoding.planning.step_cost import CostCurve
+
+
+def evidence_class(origin: Origin, number: int) -> EvidenceClass:
+    """The class that a source numbers so, in the numbering of all sources."""
+    return OFFSETS[ORIGINS.index(origin)] + number
+
+
+def successor_class(rank: int, gap: float, *, after_pair: bool = False) -> EvidenceClass:
+    return (WIDTH * after_pair + rank) * CLASSES_PER_RANK + bisect_right(GAPS, gap)
 
 
 def by_match(length: int) -> EvidenceClass:

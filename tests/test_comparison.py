@@ -74,12 +74,12 @@ def test_every_method_says_what_plain_decoding_says(engine: ChatEngine, name: st
 
 
 def test_two_methods_of_transformers_race_each_other_and_leave_its_settings_alone(engine: ChatEngine) -> None:
-    assert engine._loaded is not None
-    own = engine._loaded.model.generation_config
+    assert engine.loaded is not None
+    own = engine.loaded.model.generation_config
     events = raced(engine, "hf-prompt-lookup-10", "hf-generate")
     assert isinstance(events[-1], ComparisonFinished)
     assert events[-1].identical
-    assert engine._loaded.model.generation_config is own
+    assert engine.loaded.model.generation_config is own
 
 
 def test_a_race_with_transformers_can_be_stopped(engine: ChatEngine) -> None:

@@ -56,5 +56,5 @@ def test_the_engine_compiles_where_it_is_told_to(
     assert isinstance(last, Loaded)
     assert last.model.compiled is compiled
     assert ("compile" in {event.stage for event in stages if isinstance(event, Loading)}) is compiled
-    assert engine._session is not None
-    assert engine._session.compiled is compiled
+    assert engine.session is not None
+    assert engine.session.compiled is compiled

@@ -115,8 +115,8 @@ def run(engine: ChatEngine, command: JobCommand) -> list[Event]:
 
 
 def mark_of(engine: ChatEngine) -> str:
-    assert engine._loaded is not None
-    return engine._loaded.info.fingerprint
+    assert engine.loaded is not None
+    return engine.loaded.info.fingerprint
 
 
 def said(events: Sequence[Event], side: str = "left") -> tuple[int, ...]:

@@ -98,9 +98,9 @@ def test_fixed_sizes_say_the_same_and_tell_what_was_in_force(engine):
     automatic = events_of(engine, "Count to ten.", sizes=None)
     assert text_of(fixed) == text_of(automatic)
     statistics = fixed[-1].statistics
-    assert (statistics.window_size, statistics.ngram_size, statistics.automatic) == (4, 3, False)
+    assert (statistics.window_size, statistics.ngram_size, statistics.sizes) == (4, 3, Sizes(4, 3, 2))
     assert statistics.forward_tokens > 1 + statistics.candidates
-    assert automatic[-1].statistics.automatic
+    assert automatic[-1].statistics.sizes is None
 
 
 def test_a_window_in_a_short_context_is_refused_only_where_it_is_fixed(engine):

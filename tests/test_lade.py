@@ -25,7 +25,7 @@ CYCLE = [10, 11, 12, 13, 14, 15]
 @pytest.fixture(autouse=True)
 def _own_state(monkeypatch):
     """transformers and the configuration as they were, whatever a test did."""
-    monkeypatch.setattr(utils, "_warned", set())
+    monkeypatch.setattr(utils, "warned", set())
     for name in ("USE_LADE", "CHAT", "COLOR_PRINT", "NO_COLOR", "LOCAL_RANK"):
         monkeypatch.delenv(name, raising=False)
     CONFIG_MAP.clear()
@@ -353,7 +353,7 @@ def test_lookahead_decoding_needs_no_patch(llama):
     prompt = PROMPT[0].tolist()
     expected = [[*prompt, *hf_greedy(llama, prompt, 20)]]
     decoding = lade.LookaheadDecoding(llama)
-    assert decoding._decoder.config == LookaheadConfig(15, 5, 5)
+    assert decoding.decoder.config == LookaheadConfig(15, 5, 5)
     for input_ids in (PROMPT, PROMPT[0], prompt):
         said = decoding.generate(input_ids, max_new_tokens=20)
         assert said.tolist() == expected

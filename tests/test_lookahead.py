@@ -107,7 +107,7 @@ def test_steps_tell_what_the_forward_held():
         assert step.forward_tokens == 1 + step.candidates + 7 * rows
         assert (step.window_size, step.ngram_size) == (7, 5)
     assert steps[-1].pool_size > 0
-    assert steps[-1].context_size >= 55
+    assert steps[-1].table_sizes[Origin.CONTEXT] >= 55
     for step in steps:
         assert 0 < step.forward_seconds <= step.seconds
         assert len(step.tokens) == len(step.origins) == step.accepted + 1 or step.finish_reason

@@ -104,7 +104,7 @@ def test_auto_takes_the_dtype_whose_products_are_faster_and_measures_once(
     assert load(folder, dtype="auto").info.dtype in ("bfloat16", "float32")
     assert set(dtype_timing.remembered_times(load(folder).model)) == {"bfloat16", "float32"}
     monkeypatch.setattr(dtype_timing, "FILE", "other-times")
-    monkeypatch.setattr(dtype_timing, "_milliseconds", milliseconds)
+    monkeypatch.setattr(dtype_timing, "product_milliseconds", milliseconds)
     assert [load(folder, dtype=name).info.dtype for name in ("auto", None)] == ["float32", "float32"]
     assert measured == [(torch.bfloat16, torch.bfloat16), (torch.bfloat16, torch.float32)]
 

@@ -168,7 +168,7 @@ def test_the_models_own_config_and_what_goes_over_it(
 ) -> None:
     from transformers import GenerationConfig
 
-    monkeypatch.setattr(qwen2._loaded.model, "generation_config", GenerationConfig(**own))  # type: ignore[union-attr]
+    monkeypatch.setattr(qwen2.loaded.model, "generation_config", GenerationConfig(**own))  # type: ignore[union-attr]
     found = ask(qwen2, sampling=msgspec.structs.replace(asked, from_model=True), max_new_tokens=2).statistics.sampling
     assert found == in_force
 
@@ -176,7 +176,7 @@ def test_the_models_own_config_and_what_goes_over_it(
 def test_a_generation_config_of_nonsense_fails_in_one_line(qwen2: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     config = msgspec.structs.replace(OPTIONS, sampling=Sampling(from_model=True))
     own = type("Config", (), {"do_sample": True, "temperature": -1.0})()
-    monkeypatch.setattr(qwen2._loaded.model, "generation_config", own)  # type: ignore[union-attr]
+    monkeypatch.setattr(qwen2.loaded.model, "generation_config", own)  # type: ignore[union-attr]
     *_, last = qwen2.handle(Job(Reply(QUESTION, config)))
     assert isinstance(last, Failed)
     assert "generation config" in last.message

@@ -148,7 +148,7 @@ def test_a_text_outgrows_the_buffers() -> None:
     steps = LookaheadDecoder(model, LookaheadConfig(5, 4, 5)).generate(prompt, max_new_tokens=40, session=session)
     assert tokens_of(steps) == hf_greedy(model, prompt, 40)
     assert static_prefix_of(session).compiled
-    assert static_prefix_of(session)._static.capacity == 2 * MIN_CAPACITY
+    assert static_prefix_of(session).cache.capacity == 2 * MIN_CAPACITY
     assert_cache_is_the_prefix(session)
 
 
@@ -255,13 +255,12 @@ def test_a_model_that_raises_is_not_the_compilers_fault() -> None:
     def raise_broken(*_: object) -> None:
         raise BrokenError
 
-    model = model_of("llama")
+    # A compiled forward pass heeds no hook that was not there when it was compiled; this model has none yet.
+    model = small_model("llama")
     session = Session(model, compiled=EAGER)
     steps = AutoregressiveDecoder(model).generate(random_prompt(9), max_new_tokens=9, session=session)
     next(steps)
     prefix, cached = static_prefix_of(session), session.cached
-    # A compiled forward pass heeds no hook that was not there when it was compiled.
-    prefix._compiled._confirmed.clear()
     hook = model.model.layers[1].self_attn.register_forward_hook(raise_broken)
     with pytest.raises(BrokenError):
         next(steps)
@@ -331,9 +330,9 @@ def test_in_half_precision_too_padding_is_finite_and_changes_nothing() -> None:
         expected, found = usual.branch_logits(both_branches()), static.branch_logits(both_branches())
         assert found.isfinite().all()
         assert (found - expected).abs().max() <= 0.1 * expected.abs().max()
-        for layer in static._static.layers:
-            assert layer._key_buffer is not None
-            assert layer._key_buffer.isfinite().all()
+        for layer in static.cache.layers:
+            whole_keys, _ = layer.reserve(layer.length)
+            assert whole_keys.isfinite().all()
         for prefix in (usual, static):
             assert prefix.length == 29
             prefix.rewind(21)

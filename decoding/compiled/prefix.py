@@ -23,6 +23,8 @@ class StaticPrefix(KVPrefix):
     A step that cannot be compiled, or whose logits differ, runs uncompiled over the same cache.
     """
 
+    cache: StaticKVCache
+
     def __init__(
         self,
         model: PreTrainedModel,
@@ -31,8 +33,7 @@ class StaticPrefix(KVPrefix):
         kernels: Callable[[], LinearKernels],
         cache: StaticKVCache | None = None,
     ) -> None:
-        self._static = StaticKVCache() if cache is None else cache
-        super().__init__(model, capabilities, kernels, self._static)
+        super().__init__(model, capabilities, kernels, StaticKVCache() if cache is None else cache)
         self._compiled = forward
         self._buffers: dict[tuple[AttentionPattern, int], torch.Tensor] = {}
 
@@ -47,7 +48,7 @@ class StaticPrefix(KVPrefix):
         return self._compiled.runs_to_know if self.compiled else 0
 
     def copy(self) -> StaticPrefix:
-        return StaticPrefix(self._model, self._capabilities, self._compiled, self._kernels, self._static.copy())
+        return StaticPrefix(self._model, self._capabilities, self._compiled, self._kernels, self.cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         return self.branch_logits(single(token_ids[0]))[0] if len(token_ids) == 1 else super().next_logits(token_ids)
@@ -62,7 +63,7 @@ class StaticPrefix(KVPrefix):
     @torch.inference_mode()
     def _static_logits(self, inputs: StepInputs, size: int) -> torch.Tensor:
         length = self.length
-        self._static.make_room(length + size)
+        self.cache.make_room(length + size)
         step = padded(inputs, size)
         mask, expected = self._masks(step, self._static_mask), None
         if not self._compiled.knows(mask):
@@ -75,7 +76,7 @@ class StaticPrefix(KVPrefix):
             logits = super().branch_logits(inputs)
             self._compiled.give_up(f"its forward pass cannot be compiled ({type(error).__name__})")
             return logits
-        self._static.hold(length + len(inputs))
+        self.cache.hold(length + len(inputs))
         if expected is not None and not self._compiled.confirm(mask, logits, expected):
             self.rewind(length)
             return super().branch_logits(inputs)
@@ -87,13 +88,13 @@ class StaticPrefix(KVPrefix):
         slots = mark_varying(torch.arange(length, length + len(step), device=self._device), 0)
         token_ids = mark_varying(torch.tensor([step.token_ids], device=self._device), 1)
         positions = mark_varying(position_ids(length, step.depths, self._device), 1)
-        with self._static.writing_at(slots):
-            logits = self._compiled(self._model, token_ids, positions, mask, self._static)
+        with self.cache.writing_at(slots):
+            logits = self._compiled(self._model, token_ids, positions, mask, self.cache)
         return logits[torch.tensor(step.logit_rows, device=self._device)]
 
     def _static_mask(self, step: StepInputs, pattern: AttentionPattern) -> torch.Tensor:
         """Return the mask, written over that of an earlier step. Shape (1, 1, T, capacity)."""
-        buffer, capacity = self._buffers.get((pattern, len(step))), self._static.capacity
+        buffer, capacity = self._buffers.get((pattern, len(step))), self.cache.capacity
         if buffer is None or buffer.shape[-1] != capacity:
             buffer = torch.empty((1, 1, len(step), capacity), dtype=self._model.dtype, device=self._device)
             self._buffers[pattern, len(step)] = mark_varying(buffer, 2, 3)

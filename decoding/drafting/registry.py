@@ -45,11 +45,6 @@ WEIGHTS = tuple(weight for source in SOURCES for weight in source.weights)
 _ORIGIN_OF = tuple(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) for _ in source.weights)
 
 
-def evidence_class(origin: Origin, number: int) -> EvidenceClass:
-    """Return the class that a source numbers so, in the numbering of all sources."""
-    return OFFSETS[ORIGINS.index(origin)] + number
-
-
 def origin_of(evidence: EvidenceClass) -> Origin:
     """Return the source that an evidence class belongs to."""
     return _ORIGIN_OF[evidence]

@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 
 import torch
 
-from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, as_tokens
+from decoding.drafting.source import Evidence, Pair, Source, TokenTable, as_tokens
 from decoding.sampling.vocabulary import largest
 
 WIDTH = 4
 """Successors kept after a token."""
 GAPS = (0.7, 2.0, 4.0)
-"""Bounds between the evidence classes of successors of one rank, in nats."""
+"""Bounds between the evidence classes of successors of one rank, in nats: of the likeliest's lead over the second, of
+another's distance from the likeliest."""
 CLASSES_PER_RANK = len(GAPS) + 1
 MAX_ENTRIES = 65_536
 """Tokens and pairs that have an entry; the least recently seen goes (near 30 MB)."""
@@ -25,17 +26,6 @@ MAX_UNREAD_BYTES = 4_000_000
 Key: TypeAlias = int | Pair
 Entry: TypeAlias = dict[int, Evidence]
 """Successors, and how sure of each the model was."""
-
-
-def successor_class(rank: int, gap: float, *, after_pair: bool = False) -> EvidenceClass:
-    """Return the evidence class of a successor.
-
-    Args:
-        rank: 0 for the likeliest.
-        gap: in nats; for the likeliest its lead over the second, for another its distance from the likeliest.
-        after_pair: it followed the same two tokens, and not just the same one.
-    """
-    return (WIDTH * after_pair + rank) * CLASSES_PER_RANK + bisect_right(GAPS, gap)
 
 
 class _Row:

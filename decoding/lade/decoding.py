@@ -32,7 +32,11 @@ def lookahead_config() -> LookaheadConfig:
 
 
 class LookaheadDecoding:
-    """Lookahead decoding with W, N and G as in the paper, without patching anything."""
+    """Lookahead decoding with W, N and G as in the paper, without patching anything.
+
+    Attributes:
+        decoder: the decoder of these sizes.
+    """
 
     def __init__(self, model: PreTrainedModel, W: int = 15, N: int = 5, G: int = 5) -> None:  # noqa: N803
         """
@@ -40,7 +44,7 @@ class LookaheadDecoding:
             model: any causal language model of transformers.
             W, N, G: window size, n-gram size and guess set size.
         """
-        self._decoder = LookaheadDecoder(model, LookaheadConfig(W, N, G))
+        self.decoder = LookaheadDecoder(model, LookaheadConfig(W, N, G))
 
     def generate(self, input_ids: InputIds, max_new_tokens: int = 256) -> torch.LongTensor:
         """Return the likeliest continuation, up to one of the model's end-of-sequence ids.
@@ -51,10 +55,10 @@ class LookaheadDecoding:
         Returns:
             The ids, prompt included. Shape (1, n + new).
         """
-        model = self._decoder.model
+        model = self.decoder.model
         prompt = as_ids(input_ids, vocabulary_size(model))
         device = input_ids.device if isinstance(input_ids, torch.Tensor) else input_device(model)
-        steps = self._decoder.generate(prompt, max_new_tokens=max_new_tokens)
+        steps = self.decoder.generate(prompt, max_new_tokens=max_new_tokens)
         new = [token for step in steps for token in step.tokens]
         ids = torch.tensor([[*prompt, *new]], device=device)
         return cast(torch.LongTensor, ids)

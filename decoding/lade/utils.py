@@ -33,7 +33,8 @@ _IGNORED = {
     "backend": "a text is decoded by one process",
     "USE_FLASH": "the attention is the model's own; sdpa and eager take lookahead's masks",
 }
-_warned: set[str] = set()
+warned: set[str] = set()
+"""Arguments that a warning has been given for."""
 
 
 def config_lade(
@@ -154,6 +155,6 @@ def get_model(
 
 
 def _warn_once(flag: str, why: str) -> None:
-    if flag not in _warned:
-        _warned.add(flag)
+    if flag not in warned:
+        warned.add(flag)
         warnings.warn(f"{flag} has no meaning here: {why}", stacklevel=3)

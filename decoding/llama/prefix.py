@@ -46,7 +46,7 @@ class LlamaPrefix(KVPrefix):
 
     @property
     def length(self) -> int:
-        layers = self._cache.layers
+        layers = self.cache.layers
         return layers[0].length if layers else 0  # all layers are alike here
 
     @property
@@ -56,7 +56,7 @@ class LlamaPrefix(KVPrefix):
         return forward is not None and forward.kernels.tiles
 
     def copy(self) -> LlamaPrefix:
-        return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self._cache.copy())
+        return LlamaPrefix(self._model, self._capabilities, self._forward_in_c, self.cache.copy())
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         count, forward = len(token_ids), self._forward_in_c()
@@ -85,7 +85,7 @@ class LlamaPrefix(KVPrefix):
         # Rising offsets: no token is overwritten before it has been moved.
         places = base + np.asarray(offsets, dtype=np.int64)
         forward.kernels.move_tokens(self._bind(forward, self.length), places, base)
-        self._cache.rewind(base + len(offsets))
+        self.cache.rewind(base + len(offsets))
 
     def _ran_in_c(
         self,
@@ -99,24 +99,24 @@ class LlamaPrefix(KVPrefix):
         """Run a step, which writes its logits; return False where it has to be left to transformers."""
         if is_changed_globally():
             return False
-        if not self._cache.layers:
-            self._cache.begin(forward.empty_states(), forward.depth)
+        if not self.cache.layers:
+            self.cache.begin(forward.empty_states(), forward.depth)
         cached = self.length
         length = cached + len(token_ids)
         transformer, embedded = self._bind(forward, length), forward.embedded(token_ids)
         forward.prepare(transformer, length)
         forward.kernels.step(transformer, token_ids, embedded, cached, visible, depths, read, logits)
-        for layer in self._cache.layers:
+        for layer in self.cache.layers:
             layer.resize(length)
         return True
 
     def _bind(self, forward: LlamaForward, tokens: int) -> Transformer:
         """Return the model with the addresses of the cache, which then has room for so many tokens."""
-        first, _ = self._cache.layers[0].reserve(tokens)
+        first, _ = self.cache.layers[0].reserve(tokens)
         # All layers grow at once, so that the first tells of all.
         if self._bound is None or self._bound[0] is not forward or self._bound[1] is not first:
             layers = forward.layers()
-            for layer, buffers in zip(layers, self._cache.layers, strict=True):
+            for layer, buffers in zip(layers, self.cache.layers, strict=True):
                 keys, values = buffers.reserve(tokens)
                 layer.keys, layer.values = keys.data_ptr(), values.data_ptr()
             self._bound = forward, first, forward.transformer(layers, first.shape[-2])

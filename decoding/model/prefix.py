@@ -26,7 +26,11 @@ def input_device(model: PreTrainedModel) -> torch.device:
 
 
 class KVPrefix:
-    """The prefix in a KV cache, which is unchanged if a forward pass raises."""
+    """The prefix in a KV cache, which is unchanged if a forward pass raises.
+
+    Attributes:
+        cache: the keys and values of the tokens read.
+    """
 
     def __init__(
         self,
@@ -42,7 +46,7 @@ class KVPrefix:
         """
         self._model, self._capabilities, self._kernels = model, capabilities, kernels
         self._with_kernels = ModelWithKernels(model, kernels)
-        self._cache = KVCache() if cache is None else cache
+        self.cache = KVCache() if cache is None else cache
         self._read_lengths = ReadLengths(capabilities.lengths) if read_lengths is None else read_lengths
         self._rotary = None if capabilities.lengths is None else RotaryState(model)
         self._device = input_device(model)
@@ -55,7 +59,7 @@ class KVPrefix:
     @property
     def length(self) -> int:
         """The number of tokens read."""
-        return self._cache.length
+        return self.cache.length
 
     @property
     def reads_alike(self) -> bool:
@@ -64,22 +68,22 @@ class KVPrefix:
 
     def rewind(self, length: int) -> None:
         """Forget all but the first ``length`` tokens; a recurrent state forgets all."""
-        self._cache.rewind(length)
+        self.cache.rewind(length)
 
     def keep(self, base: int, offsets: Sequence[int]) -> None:
         """Keep the tokens at these offsets of those that the last step wrote from ``base`` on."""
-        self._cache.keep(base, offsets)
+        self.cache.keep(base, offsets)
 
     def matching_prefill(self, length: int) -> int:
         """Return the number of tokens read whose states are those of a prefill of a text of this length."""
         return 0 if self._capabilities.reads_ahead else self._read_lengths.matching_prefill(length, self.length)
 
     def copy(self) -> KVPrefix:
-        return KVPrefix(self._model, self._capabilities, self._kernels, self._cache.copy(), self._read_lengths.copy())
+        return KVPrefix(self._model, self._capabilities, self._kernels, self.cache.copy(), self._read_lengths.copy())
 
     def fill(self, empty: Cache) -> bool:
         """Write copies of keys and values into an empty cache of transformers; False if it cannot hold all of them."""
-        return self._cache.fill(empty)
+        return self.cache.fill(empty)
 
     def next_logits(self, token_ids: Sequence[int]) -> torch.Tensor:
         """Read the next tokens; returns the logits after the last of them, shape (vocabulary,)."""
@@ -125,7 +129,7 @@ class KVPrefix:
             with nullcontext() if self._rotary is None else self._rotary.original():
                 output = (module or self._model)(
                     input_ids=torch.tensor([list(token_ids)], device=self._device),
-                    past_key_values=self._cache,
+                    past_key_values=self.cache,
                     use_cache=True,
                     return_dict=True,
                     **arguments,

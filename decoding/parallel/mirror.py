@@ -127,7 +127,7 @@ class MirroredPrefix(KVPrefix):
             model,
             capabilities,
             runner_of(model).linear_kernels,
-            None if source is None else source._cache.copy(),
+            None if source is None else source.cache.copy(),
             None if source is None else source._read_lengths.copy(),
         )
         self._mirror, self._number = mirror, mirror.register(self)

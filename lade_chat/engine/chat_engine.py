@@ -45,11 +45,16 @@ Cached: TypeAlias = tuple[Session, SessionHistory]
 
 
 class ChatEngine:
-    """One model, one job at a time."""
+    """One model, one job at a time.
+
+    Attributes:
+        loaded: the model; None before the first is loaded.
+        session: the state of the conversation at hand; None without a model.
+    """
 
     def __init__(self) -> None:
-        self._loaded: LoadedModel | None = None
-        self._session: Session | None = None
+        self.loaded: LoadedModel | None = None
+        self.session: Session | None = None
         self._history = SessionHistory()
         self._race_record: RaceRecord | None = None
         """Of the last race, with the model that is loaded."""
@@ -64,10 +69,10 @@ class ChatEngine:
 
         Only between jobs, and only with state from the model that is loaded.
         """
-        if self._session is None:
+        if self.session is None:
             return None
-        present = (self._session, self._history)
-        self._session, self._history = cached or self._fresh(self._earlier)
+        present = (self.session, self._history)
+        self.session, self._history = cached or self._fresh(self._earlier)
         return present
 
     def handle(self, job: Job) -> Iterator[Event]:
@@ -90,7 +95,7 @@ class ChatEngine:
             if isinstance(job.command, Load):
                 raise
             if isinstance(error, RankLostError):
-                yield Failed(f"{error}{_remaining_ranks(self._loaded)}")
+                yield Failed(f"{error}{_remaining_ranks(self.loaded)}")
             elif isinstance(error, LadeChatError) or is_out_of_memory(error):
                 yield Failed(one_line(error))
             else:
@@ -98,24 +103,24 @@ class ChatEngine:
 
     def _fresh(self, earlier: Sequence[EarlierReply]) -> Cached:
         """A session that has seen nothing but these replies."""
-        assert self._session is not None
-        session = fresh(self._session)
+        assert self.session is not None
+        session = fresh(self.session)
         session.remember([reply.ids for reply in earlier])
         return session, SessionHistory()
 
     def _remember(self, command: Remember) -> None:
-        if self._loaded is None or self._session is None or self._loaded.info.fingerprint != command.fingerprint:
+        if self.loaded is None or self.session is None or self.loaded.info.fingerprint != command.fingerprint:
             return
         # A file that others wrote may hold anything.
-        size = vocabulary_size(self._session.model)
+        size = vocabulary_size(self.session.model)
         self._earlier = tuple(
             each for each in command.replies if each.ids and 0 <= min(each.ids) <= max(each.ids) < size
         )
         if command.forget:
-            self._session, self._history = self._fresh(self._earlier)
+            self.session, self._history = self._fresh(self._earlier)
         else:
             texts = [reply.ids for reply in self._earlier]
-            self._session.remember(texts)
+            self.session.remember(texts)
             self._history.remember(texts)
 
     def _prefill(self, command: Prefill, job: Job) -> None:
@@ -138,18 +143,18 @@ class ChatEngine:
         yield from run.progress()
         if isinstance(result := run.result, LoadedModel):
             self._forget_model()
-            self._loaded, self._session = result, Session(result.model, compiled=result.info.compiled)
+            self.loaded, self.session = result, Session(result.model, compiled=result.info.compiled)
             self._ranks.use_threads()
             yield Loaded(result.info)
         elif isinstance(result, LadeChatError):
-            yield LoadFailed(str(result), kept=self._loaded is not None)
+            yield LoadFailed(str(result), kept=self.loaded is not None)
         else:
             self._forget_model()
             raise result
 
     def _forget_model(self) -> None:
         self._remember_step_cost(after=0.0)
-        self._loaded = self._session = self._race_record = None
+        self.loaded = self.session = self._race_record = None
         self._history, self._earlier = SessionHistory(), ()
 
     def _reply(self, command: Reply, job: Job) -> Iterator[Event]:
@@ -162,7 +167,7 @@ class ChatEngine:
             if event is not None:
                 yield event
             if isinstance(event, ReplyFinished):
-                self._loaded = run.loaded
+                self.loaded = run.loaded
                 self._check_step_cost(event.statistics)
         self._remember_step_cost(after=REMEMBER_SECONDS)
 
@@ -173,15 +178,15 @@ class ChatEngine:
         reply has been sent.
         """
         guessed = reply.verified_tokens or reply.generated_tokens < LONG_REPLY or reply.sizes is not None
-        if self._loaded is None or self._loaded.step_cost is None or not reply.lookahead or guessed:
+        if self.loaded is None or self.loaded.step_cost is None or not reply.lookahead or guessed:
             return
         if monotonic() - self._checked >= CHECK_SECONDS:
-            self._loaded = with_checked_step_cost(self._loaded)
+            self.loaded = with_checked_step_cost(self.loaded)
             self._checked = monotonic()
 
     def _remember_step_cost(self, after: float) -> None:
         """Save the step cost, unless it was saved less than ``after`` seconds ago."""
-        loaded = self._loaded
+        loaded = self.loaded
         if loaded is not None and loaded.step_cost is not None and monotonic() - self._remembered >= after:
             remember(loaded, loaded.step_cost)
             self._remembered = monotonic()
@@ -200,24 +205,24 @@ class ChatEngine:
             start = self._history.start(prompt.ids, session)
         self._race_record = RaceRecord(command.messages, prompt)
         if loaded.step_cost is None and loaded.info.lookahead_supported and command.options.sizes is None:
-            self._loaded = loaded = with_step_cost(loaded)  # on nobody's clock
+            self.loaded = loaded = with_step_cost(loaded)  # on nobody's clock
         yield from compare(loaded, start, self._race_record, command, job)
 
     def _explain(self, command: Explain, job: Job) -> Iterator[Event]:
         if command.raced:
             race = self._race_record
-            if self._loaded is None or race is None or race.messages != command.messages:
+            if self.loaded is None or race is None or race.messages != command.messages:
                 raise LadeChatError("The steps of this race are not kept any more: race once more.")
-            yield from explain_race(self._loaded, race)
+            yield from explain_race(self.loaded, race)
             return
         options = DecodingOptions(max_new_tokens=MAX_NEW_TOKENS)
         loaded, _, prompt = self._prepare(Reply(command.messages, options))
         yield from explain(loaded, command.messages[-1].content, prompt, lambda: job.stopped)
 
     def _prepare(self, command: Reply | Compare) -> tuple[LoadedModel, Session, Prompt]:
-        if self._loaded is None or self._session is None:
+        if self.loaded is None or self.session is None:
             raise LadeChatError("no model is loaded yet")
-        options, context_window = command.options, self._loaded.info.context_window
+        options, context_window = command.options, self.loaded.info.context_window
         sizes = options.sizes
         if sizes is not None and (
             problem := beyond_context_message(sizes.window_size, sizes.ngram_size, context_window)
@@ -225,12 +230,12 @@ class ChatEngine:
             raise LadeChatError(problem)
         prompt = build_prompt(
             command.messages,
-            self._loaded.tokenizer,
+            self.loaded.tokenizer,
             raw=options.raw,
             context_window=context_window,
             max_new_tokens=options.max_new_tokens,
         )
-        return self._loaded, self._session, prompt
+        return self.loaded, self.session, prompt
 
 
 def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:

@@ -80,7 +80,6 @@ class Typeface:
                 yield font
 
 
-@lru_cache
 def _monospaced(size: int) -> Font:
     for name in (MONOSPACED[0], _of_matplotlib(), *MONOSPACED[1:]):
         if name and (font := _opened(name, size)) is not None:
@@ -91,7 +90,6 @@ def _monospaced(size: int) -> Font:
     return inside
 
 
-@lru_cache
 def _bold(size: int) -> Font | None:
     return _opened(BOLD, size) or _opened(_of_matplotlib(BOLD), size)
 

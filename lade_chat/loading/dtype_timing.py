@@ -29,7 +29,7 @@ def fastest_dtype(config: Any, stored: torch.dtype) -> torch.dtype:
     key, dtypes = _key(config, stored), (torch.bfloat16, torch.float32)
     known = read(FILE).get(key)
     if not isinstance(known, dict) or known.keys() != {_name(dtype) for dtype in dtypes}:
-        known = {_name(dtype): _milliseconds(config, stored, dtype) for dtype in dtypes}
+        known = {_name(dtype): product_milliseconds(config, stored, dtype) for dtype in dtypes}
         write(FILE, key, known)
     return min(dtypes, key=lambda dtype: float(known[_name(dtype)]))
 
@@ -42,7 +42,7 @@ def remembered_times(model: Any) -> dict[str, float]:
     return next((times for times in found if isinstance(times, dict)), {})
 
 
-def _milliseconds(config: Any, stored: torch.dtype, dtype: torch.dtype) -> float:
+def product_milliseconds(config: Any, stored: torch.dtype, dtype: torch.dtype) -> float:
     """Return the least time of products by some weights of the MLP's shape, on average over :data:`ROWS`."""
     import torch
     from torch.nn import functional

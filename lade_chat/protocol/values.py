@@ -195,11 +195,6 @@ class Statistics(msgspec.Struct, frozen=True):
     """The method of this side of a race, with the sizes in force; None outside of races."""
 
     @property
-    def automatic(self) -> bool:
-        """Each step's sizes follow from its cost."""
-        return self.sizes is None
-
-    @property
     def is_held_back(self) -> bool:
         """Automatic sizes found hardly anything worth verifying, and hardly any token came of it."""
         sizes = self.sizes if self.method is None else self.method.sizes

@@ -99,9 +99,5 @@ def test_characters_that_no_font_has_keep_their_cells(monkeypatch: pytest.Monkey
 
 def test_without_any_font_of_the_system_pillows_own_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fonts, "MONOSPACED", ("no-such-font.ttf",))
-    monkeypatch.setattr(fonts, "_of_matplotlib", lambda: "")
-    fonts._monospaced.cache_clear()
-    try:
-        assert opened(png(reply(), "auto", None)).width > 300
-    finally:
-        fonts._monospaced.cache_clear()
+    monkeypatch.setattr(fonts, "find_spec", lambda name: None)
+    assert opened(png(reply(), "auto", None)).width > 300

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,11 +103,17 @@ def test_a_disk_that_was_full_from_the_start(disk: Path) -> None:
     assert replies(store) == ["answer"]
 
 
-def test_a_running_reply_is_saved_when_there_is_room_again(store: Store) -> None:
+def test_a_running_reply_is_saved_when_there_is_room_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[sqlite3.Connection] = []
+
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        opened.append(sqlite3.Connection(*arguments, **options))
+        return opened[-1]
+
+    monkeypatch.setattr("lade_chat.store.sqlite.database.sqlite3.connect", connect)
     conversation = store.begin()
     conversation.ask("question", MODEL)
-    connection = store._database._connection
-    assert connection is not None
+    (connection,) = opened
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count = {pages}")
     conversation.grow(tokens(LONG))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NoReturn
 
 import pytest
 from textual.pilot import Pilot
@@ -18,7 +20,6 @@ from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Pi
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import load
 from lade_chat.store.conversation import Conversation
-from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
@@ -545,10 +546,10 @@ async def test_what_cannot_be_saved_is_told_once_and_then_saved(
     async with opened(engine, store=store) as (app, pilot):
         with monkeypatch.context() as patched:
 
-            def refuse(*_: object, **__: object) -> None:
-                raise StoreError("There is no room left on the disk.")
+            def refuse(_connection: object) -> NoReturn:
+                raise sqlite3.OperationalError("database or disk is full")
 
-            patched.setattr(store._database, "_attempt", refuse)
+            patched.setattr("lade_chat.store.sqlite.database.transaction", refuse)
             await talked(app, pilot, engine, "one", "two")
             assert screen_text(app).count("There is no room left") == 1
             assert store.unsaved

@@ -14,9 +14,8 @@ from lade_chat.protocol.values import DecodingOptions, ModelInfo, ModelOptions
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.conversations.list_screen import ConversationList
-from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.screens.model import ModelScreen
-from tests.tui.driving import burst, opened, say, wait_until
+from tests.tui.driving import burst, opened, say, sees, wait_until
 from tests.tui.explained import walks
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.terminal import Terminal
@@ -141,7 +140,7 @@ async def test_a_key_that_is_held_stops_at_the_screen_that_it_closed(
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/explain")
         engine.tell(*walks())
-        await wait_until(pilot, lambda: isinstance(app.screen, ExplainScreen) and app.screen._complete)
+        await sees(pilot, "1 / ")  # all pages are there
         burst(app, *["space"] * 60)
         await wait_until(pilot, lambda: app.screen is app.chat_screen and app.key_order.is_idle)
         burst(app, "space", "a", "space", "b")

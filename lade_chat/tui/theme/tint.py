@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from textual.app import App
-
 from lade_chat.export.theme import DARK, LIGHT
 from lade_chat.presentation.sources import MARKS, SOURCES, ColourView, Shown
 from lade_chat.protocol.inspection import Origin
@@ -59,8 +57,3 @@ def _tint(shown: Shown, view: ColourView, theme: Mapping[str, str], *, dark: boo
         return f"on {theme['success'][:7]}{_VERIFIED_STRENGTH}"
     tints, strength = (DARK.tints, _STRENGTH["dark"]) if dark else (LIGHT.tints, _STRENGTH["light"])
     return f"on {tints[shown]}{strength}"
-
-
-def verified_style(app: App[object]) -> str:
-    """The style of what is verified, in an application that knows no views."""
-    return MARKS["verified"] if app.no_color or app.native_ansi_color else "on $success 25%"
