@@ -17,7 +17,7 @@ this affects the text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from time import perf_counter
 
@@ -32,7 +32,7 @@ from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
 from decoding.planning.budgeted_plan import BudgetedPlan
 from decoding.planning.cost_probe import step_cost_of
-from decoding.planning.draft import Draft
+from decoding.planning.draft import Draft, Rest
 from decoding.planning.plan import FixedPlan, Plan
 from decoding.planning.step_cost import StepCost
 from decoding.request import Request
@@ -90,8 +90,8 @@ class LookaheadDecoder(Decoder):
         plan, reason = self._plan(session, request.observe), None
         while reason is None:
             draft = plan.draft(request.max_length - len(session.ids))
-            if draft is None:
-                step = self._plain_step(session, request)
+            if isinstance(draft, Rest):
+                step = yield from self._rest(session, request, draft.steps)
             elif draft.is_plain:
                 step = self._plain_step(session, request, partial(plan.settle_plain, draft))
             else:
@@ -99,6 +99,15 @@ class LookaheadDecoder(Decoder):
             plan.account(draft, step)
             reason = step.finish_reason
             yield step
+
+    def _rest(self, session: Session, request: Request, most: int) -> Generator[Step, None, Step]:
+        """Take plain steps, so many at most; yield them, but return the last."""
+        for _ in range(most - 1):
+            step = self._plain_step(session, request)
+            if step.finish_reason is not None:
+                return step
+            yield step
+        return self._plain_step(session, request)
 
     def _lookahead_step(self, session: Session, request: Request, plan: Plan, draft: Draft) -> Step:
         # Verify: both branches in one forward pass, and the model's own choice in each of its rows.

@@ -122,7 +122,7 @@ def test_any_run_of_steps_loses_no_more_than_balance_and_tax(seed: int) -> None:
     for _ in range(30):
         stake, luck, dear = Stake(ledger), draw.random(), 1 + 3 * draw.random()
         for _ in range(draw.randrange(10, 200)):
-            if stake.rests(has_window=draw.random() < 0.3):
+            if stake.rest_steps(has_window=draw.random() < 0.3):
                 tokens, cost = 1, 1.0
                 ledger.book(1, 1.0)
             else:
@@ -141,7 +141,7 @@ def test_where_guessing_only_loses_it_is_tried_less_and_less() -> None:
     ledger = Ledger()
     stake, lost = Stake(ledger), []
     for _ in range(4000):
-        resting = stake.rests(has_window=False)
+        resting = stake.rest_steps(has_window=False)
         gain = ledger.book(1, 1.0 if resting else 1.5)
         if not resting:
             stake.book(gain)

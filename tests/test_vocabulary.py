@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from decoding import SamplingConfig
+from decoding.native.kernels import native_kernels
+from decoding.sampling import vocabulary
 from decoding.sampling.gumbel import gumbel
 from decoding.sampling.sampler import ProcessorSampler
 from decoding.sampling.vocabulary import Truncation, argmax, largest, most_likely
@@ -24,10 +26,20 @@ SETTINGS: tuple[dict[str, Any], ...] = (
 )
 
 
+@pytest.fixture(params=["C", "torch"])
+def either(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the kernels in C, and without them."""
+    if request.param == "torch":
+        monkeypatch.setattr(vocabulary, "native_kernels", lambda: None)
+    elif native_kernels() is None:
+        pytest.skip("no C compiler here")
+
+
 def row_of(size: int, seed: int = 0) -> torch.Tensor:
     return 3 * torch.randn(size, generator=torch.Generator().manual_seed(seed))
 
 
+@pytest.mark.usefixtures("either")
 @pytest.mark.parametrize("size", SIZES)
 def test_the_largest_are_those_of_topk_and_the_first_of_equals_is_taken(size: int) -> None:
     rows = torch.stack([row_of(size, seed) for seed in range(3)])
@@ -40,6 +52,7 @@ def test_the_largest_are_those_of_topk_and_the_first_of_equals_is_taken(size: in
     assert argmax(rows).tolist() == [most_likely(row) for row in rows] == [size // 2, 1, 0]
 
 
+@pytest.mark.usefixtures("either")
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("size", SIZES)
 def test_a_draw_is_the_largest_sum_of_noise_and_what_the_processors_leave(size: int, settings: dict[str, Any]) -> None:
@@ -55,6 +68,24 @@ def test_a_draw_is_the_largest_sum_of_noise_and_what_the_processors_leave(size: 
             assert truncation.draw(row, position, seed) == int(noisy.argmax())
 
 
+@pytest.mark.parametrize("settings", [*SETTINGS, {"top_p": 1e-4}, {"top_k": 300, "top_p": 0.9}], ids=str)
+def test_the_kernel_in_c_draws_what_torch_draws(monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]) -> None:
+    """From sharp rows and flat ones, with equals and tokens that cannot be, in both dtypes, for any seed."""
+    if native_kernels() is None:
+        pytest.skip("no C compiler here")
+    _, truncation = Truncation.ending(SamplingConfig(**settings, seed=0).processors())
+    rows = list[torch.Tensor]()
+    for seed, size in enumerate((1, 5, 127, 129, 4096, 50_257)):
+        row = row_of(size, seed)
+        for each in (row, row / 100, (2 * row).round(), row.where(row > 0, -torch.inf), row * 10):
+            each[0] = 1.0
+            rows += [each, each.bfloat16()]
+    places = list(zip(rows, (-3, 0, 1 << 70) * len(rows), strict=False))
+    by_c = [truncation.draw(row, 5, seed) for row, seed in places]
+    monkeypatch.setattr(vocabulary, "native_kernels", lambda: None)
+    assert by_c == [truncation.draw(row, 5, seed) for row, seed in places]
+
+
 def test_processors_before_the_truncation_are_run_and_others_end_it() -> None:
     processors = SamplingConfig(temperature=0.5, typical_p=0.9, top_k=3, repetition_penalty=1.5, seed=0).processors()
     assert Truncation.ending(processors) == (len(processors), Truncation())
@@ -65,6 +96,7 @@ def test_processors_before_the_truncation_are_run_and_others_end_it() -> None:
     assert ProcessorSampler(processors, 1).sample(row, [1]) == 5
 
 
+@pytest.mark.usefixtures("either")
 def test_equal_scores_are_all_left_by_top_k_and_taken_in_order_by_top_p() -> None:
     row = torch.zeros(2000)
     row[[1500, 20]] = 1.0

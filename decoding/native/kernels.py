@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ctypes import CDLL, Array, byref, c_float, c_int, c_int64, c_long, c_void_p
+from ctypes import CDLL, Array, byref, c_double, c_float, c_int, c_int64, c_long, c_uint64, c_void_p
 from functools import lru_cache
 from math import prod
 
@@ -39,6 +39,9 @@ class NativeKernels:
         self._run_step.argtypes = [*[c_void_p] * 3, c_long, c_long, *[c_void_p] * 3, c_long, c_void_p]
         self._largest.argtypes = [c_void_p, c_int, c_long, c_long, c_long, c_void_p, c_void_p, c_int]
         self._round_weight.argtypes = [c_void_p, c_int, c_long, c_long, c_int, c_void_p, c_void_p, c_int]
+        self._draw = library.draw
+        self._draw.argtypes = [c_void_p, c_int, c_long, c_uint64, c_long, c_float, c_long, c_double, c_float]
+        self._draw.restype = c_long
         for function in (self._multiply, self._largest, self._move_tokens, self._round_weight):
             function.restype = None
 
@@ -126,6 +129,24 @@ class NativeKernels:
         places = _integers(prod(heights))()
         self._search(rows, (len(places), width), 1, None, places)
         return places[:]
+
+    def draw(
+        self, row: torch.Tensor, at: tuple[int, int], temperature: float, top_k: int, top_p: float, log_min_p: float
+    ) -> int:
+        """Draw a token from the softmax of a row of logits over a temperature, truncated.
+
+        Args:
+            row: shape (vocabulary,), contiguous.
+            at: the seed and the place in the text, of which the randomness is a function.
+            temperature: above 0.
+            top_k: 0 for all tokens.
+            top_p: 1 for all tokens.
+            log_min_p: -inf for all tokens.
+        """
+        seed, position = at
+        limits = temperature, top_k, top_p, log_min_p
+        drawn: int = self._draw(row.data_ptr(), DTYPES[row.dtype], len(row), seed % (1 << 64), position, *limits)
+        return drawn
 
     def _search(
         self, rows: torch.Tensor, shape: Sequence[int], count: int, values: object, places: Array[c_int64]

@@ -11,7 +11,7 @@ from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
 from decoding.drafting.tree import ROOT
 from decoding.drafting.window import JacobiWindow
 from decoding.planning.budget import select
-from decoding.planning.draft import Draft
+from decoding.planning.draft import Draft, Rest
 from decoding.planning.ledger import Stake
 from decoding.planning.plan import Plan, positions_ahead
 from decoding.planning.step_cost import StepCost
@@ -34,8 +34,8 @@ USUAL_CANDIDATES = 4
 """The candidates expected in a step before any was seen."""
 BATCH_STEPS = 8
 """The window's size is reconsidered only once in so many steps in which it has no part, to keep each of them short."""
-BOOKED_STEPS = 4
-"""Steps of a rest are booked so many at a time."""
+RESTING_STEPS = 8
+"""Steps of a rest are taken and booked so many at a time."""
 QUICK_SECONDS = 1.5e-3
 """Where a plain step takes less, learning from logits costs more time than it saves: guesses are looked up in texts
 alone, and only where the last tokens are known."""
@@ -58,17 +58,17 @@ class BudgetedPlan(Plan):
         self.row_width = 0 if self._is_quick else ROW_WIDTH
         self._stake = Stake(cost.ledger)
         self._usual_candidates = float(USUAL_CANDIDATES)
-        # Steps without a window that were not noted yet, their tokens and cost; and steps of a rest not booked yet.
-        self._steps, self._tokens_of_steps, self._spent, self._rested = 0, 0, 0.0, 0
+        # Steps without a window that were not noted yet, their tokens and cost.
+        self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
         # Steps since the time of a plain step was last measured, and whether the last step was plain.
         self._unmeasured, self._after_plain = 0, False
 
-    def _rests(self) -> bool:
-        if self._stake.rests(has_window=self._window.columns > 0):
-            return True
+    def _rest_steps(self) -> int:
+        if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=RESTING_STEPS):
+            return steps
         if self._is_quick and not self._has_branch and not self._tables.context.knows(self._session.ids):
-            return True
-        return self._cost.live and self._unmeasured >= REFERENCE_STEPS * (1 + self._stake.left)
+            return 1
+        return 2 if self._cost.live and self._unmeasured >= REFERENCE_STEPS * (1 + self._stake.left) else 0
 
     def _draft(self, max_depth: int) -> Draft:
         ids, window = self._session.ids, self._window
@@ -121,31 +121,16 @@ class BudgetedPlan(Plan):
             self._stake.count_idle()
         self._judge_window(draft, ())
 
-    def account(self, draft: Draft | None, step: Step) -> None:
-        if draft is None:
-            self._rested += 1
-            if self._observe is not None:
-                super().account(draft, step)
-            if self._stake.is_resting and self._rested < BOOKED_STEPS:
-                self._after_plain = True
-                return
+    def account(self, draft: Draft | Rest, step: Step) -> None:
+        if isinstance(draft, Rest):
+            super().account(draft, step)
+            self._account_rest(step, len(self._session.ids) - self._drafted_at)
+            return
         cost, ledger, count = self._cost, self._ledger, step.forward_tokens
-        if self._rested:
-            ledger.book(self._rested, float(self._rested))
-            self._unmeasured += self._rested - 1
-            self._rested = 0
-        if draft is None or draft.is_plain:
-            overhead = step.seconds - step.forward_seconds
-            if draft is None:
-                ledger.note_overhead(overhead)
-            else:
-                # Its forward pass is that of any plain step; only looking was dearer.
-                more = max(0.0, overhead - ledger.overhead) / cost.seconds(1) if cost.live else 0.0
-                self._stake.book(ledger.book(1, 1.0 + more))
-            if self._after_plain and count == 1:
-                cost.observe(1, step.forward_seconds + min(overhead, ledger.overhead))
-                self._unmeasured = -1
-            self._after_plain = True
+        if draft.is_plain:
+            # Its forward pass is that of any plain step; only looking was dearer.
+            self._stake.book(ledger.book(1, 1.0 + self._beyond_plain(step)))
+            self._observe_plain(step)
         else:
             expected = cost.in_plain_steps(count)
             taken = step.seconds / cost.seconds(1) if cost.live else expected
@@ -153,6 +138,31 @@ class BudgetedPlan(Plan):
             cost.observe(count, step.seconds)
             self._after_plain = False
         self._unmeasured += 1
+
+    def _account_rest(self, step: Step, steps: int) -> None:
+        if steps > 1:
+            # The last of several steps is as plain as any; what came before the first of them is divided by all.
+            self._ledger.note_overhead(step.seconds - step.forward_seconds)
+            self._ledger.book(steps, float(steps))
+            self._after_plain = True
+        else:
+            self._ledger.book(1, 1.0 + self._beyond_plain(step))
+        self._unmeasured += steps - 1
+        self._observe_plain(step)
+        self._unmeasured += 1
+
+    def _beyond_plain(self, step: Step) -> float:
+        """What the bookkeeping around a step over one token took beyond that of plain decoding, in plain steps."""
+        more = step.seconds - step.forward_seconds - self._ledger.overhead
+        return max(0.0, more) / self._cost.seconds(1) if self._cost.live else 0.0
+
+    def _observe_plain(self, step: Step) -> None:
+        """Let the time of a step over one token teach the cost, if the one before it was plain too."""
+        if self._after_plain and step.forward_tokens == 1:
+            overhead = step.seconds - step.forward_seconds
+            self._cost.observe(1, step.forward_seconds + min(overhead, self._ledger.overhead))
+            self._unmeasured = -1
+        self._after_plain = True
 
     def _judge_window(self, draft: Draft, accepted: Sequence[int]) -> None:
         """Change the window where another one is likely to pay."""

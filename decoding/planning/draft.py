@@ -1,4 +1,4 @@
-"""Draft: what one step verifies, decided before its forward pass."""
+"""Draft: what one step verifies, decided before its forward pass; and Rest, plain steps in which nothing is sought."""
 
 from __future__ import annotations
 
@@ -57,3 +57,14 @@ class Draft:
     def probabilities(self) -> tuple[float, ...]:
         """For each candidate, the estimate that it and all before it are accepted; empty with fixed sizes."""
         return tuple([node.probability for node in self.expander.taken]) if self.expander is not None else ()
+
+
+@dataclass(slots=True)
+class Rest:
+    """Plain steps in which nothing is looked for.
+
+    Attributes:
+        steps: their number at most; the text may end before.
+    """
+
+    steps: int

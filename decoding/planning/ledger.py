@@ -40,7 +40,7 @@ class Ledger:
 
     Attributes:
         balance: in plain steps.
-        overhead: seconds of a plain step outside the model, as seen in steps in which nothing was looked for.
+        overhead: seconds of a plain step outside the model, as seen in rests.
     """
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class Ledger:
         return gain
 
     def note_overhead(self, seconds: float) -> None:
-        """Follow the overhead of resting steps; one outlier hardly counts."""
+        """Follow the overhead of plain steps; one outlier hardly counts."""
         self.overhead += 0.1 * (min(seconds, 2 * self.overhead) - self.overhead)
 
 
@@ -97,13 +97,9 @@ class Stake:
         """The gain over a plain step that a step has to promise, as a share: the less was earned, the more."""
         return MAX_MARGIN * (1 - max(0.0, self.left) / MAX_BALANCE)
 
-    @property
-    def is_resting(self) -> bool:
-        """True if the rest under way goes on after the last step."""
-        return self._resting > 0
-
-    def rests(self, *, has_window: bool) -> bool:
-        """Return True if the next step belongs to a rest; idle sources beside a window begin none."""
+    def rest_steps(self, *, has_window: bool, most: int = 1) -> int:
+        """Return the number of the next steps, up to ``most``, that belong to a rest; idle sources beside a window
+        begin none."""
         if self._resting == 0:
             lost = self._ledger.balance <= 0 or self.left <= 0
             if lost or (self._idle >= IDLE_STEPS and not has_window):
@@ -111,10 +107,9 @@ class Stake:
                 self._idle, self._resting = IDLE_STEPS - 1, self._next_length
                 self._next_length = min(2 * self._next_length, MAX_REST_STEPS)
                 self._at_rest = self.left = max(self.left, RETRY_STAKE)
-        if self._resting == 0:
-            return False
-        self._resting -= 1
-        return True
+        steps = min(self._resting, most)
+        self._resting -= steps
+        return steps
 
     def book(self, gain: float) -> None:
         """Count the gain of a step awake, in plain steps; whoever has earned one rests but shortly next time."""

@@ -11,7 +11,7 @@ from decoding.config import Sizes
 from decoding.drafting.guess_set import guess_set
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.planning.draft import Draft
+from decoding.planning.draft import Draft, Rest
 from decoding.planning.step_cost import StepCost
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
@@ -22,8 +22,9 @@ from decoding.step_detail import Observe, StepDetail
 class Plan(ABC):
     """The branches of each step, and what is learnt from them.
 
-    ``draft`` begins a step. After the forward pass, once its tokens are committed, ``settle`` takes the same draft
-    back (``settle_plain`` where the step was plain), and ``account`` the step; then the next one can be drafted.
+    ``draft`` begins a step, or a rest of several. After the forward pass, once its tokens are committed, ``settle``
+    takes the same draft back (``settle_plain`` where the step was plain), and ``account`` the step, the last one of a
+    rest; then the next one can be drafted.
 
     Attributes:
         row_width: the number of each row's likeliest next tokens that the plan learns from; 0 for none.
@@ -35,21 +36,27 @@ class Plan(ABC):
         self, session: Session, window: JacobiWindow, observe: Observe | None, shown_cost: StepCost | None = None
     ) -> None:
         self._session, self._window, self._observe, self._shown_cost = session, window, observe, shown_cost
+        # The text's length when the step or rest under way was drafted.
+        self._drafted_at = len(session.ids)
 
-    def draft(self, remaining: int) -> Draft | None:
-        """Return what the next step verifies; None for a plain step in which nothing is looked for.
+    def draft(self, remaining: int) -> Draft | Rest:
+        """Return what the next step verifies, or a rest.
 
         Args:
             remaining: the tokens that may still be emitted.
         """
-        if remaining == 1 or self._rests():
-            return None
+        self._drafted_at = len(self._session.ids)
+        if remaining == 1:
+            return Rest(1)
+        if steps := self._rest_steps():
+            # Each step that is observed has a detail of its own.
+            return Rest(steps if self._observe is None else 1)
         depth, ahead, window = remaining - 1, positions_ahead(self._session), self._window
         if ahead is not None:
             # The last positions of a text that fills the model's context are left to plain steps.
             reach = window.columns + window.ngram_size - 2 if window.columns else 0
             if ahead < max(1, reach):
-                return None
+                return Rest(1)
             depth = min(depth, ahead)
         return self._draft(depth)
 
@@ -79,16 +86,16 @@ class Plan(ABC):
         if self._observe is not None and detail is not None:
             self._observe(detail)
 
-    def account(self, draft: Draft | None, step: Step) -> None:
+    def account(self, draft: Draft | Rest, step: Step) -> None:
         """Learn from the time that a step has taken; ``draft`` is what :meth:`draft` gave for it."""
-        if draft is None and self._observe is not None:
+        if isinstance(draft, Rest) and self._observe is not None:
             ids = self._session.ids
             bare = Draft(len(ids) - 2, ids[-2], self._window, (), CandidateTree(), cost=self._shown_cost)
             self._observe(StepDetail.of(bare, step.tokens, ()))
 
-    def _rests(self) -> bool:
-        """Return True if nothing is to be looked for in the next step."""
-        return False
+    def _rest_steps(self) -> int:
+        """Return the number of plain steps, from here on, in which nothing is to be looked for."""
+        return 0
 
     @abstractmethod
     def _draft(self, max_depth: int) -> Draft: ...

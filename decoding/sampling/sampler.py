@@ -134,6 +134,8 @@ class ProcessorSampler:
         )
 
     def sample(self, logits: torch.Tensor, ids: Sequence[int]) -> int:
+        if self._seed is not None and logits.is_cpu and not self._first:
+            return self._truncation.draw(logits, len(ids), self._seed)
         return int(self._choose(logits[None], [ids]))
 
     def sample_tree(self, logits: torch.Tensor, ids: Sequence[int], candidates: CandidateTree, width: int) -> Choices:

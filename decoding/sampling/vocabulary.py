@@ -30,6 +30,8 @@ _BINS, _DEEPEST = 1 << 12, 32.0
 _ROUNDING = 1e-9
 _LEAST = torch.tensor(torch.finfo(torch.float32).min)
 """Tokens of a score below this, such as -inf, are not drawn."""
+_MAX_TOP_K = 256
+"""The largest top-k for which the kernel in C sorts by insertion."""
 _DIRECT = 8
 """Where fewer than so many blocks would be left out for each one read, all are read."""
 
@@ -206,7 +208,10 @@ class Truncation:
 
     def draw(self, scores: torch.Tensor, position: int, seed: int) -> int:
         """Draw a token from the softmax of one row of scores, shape (vocabulary,), on the CPU."""
-        row, at = _Row(scores, self.temperature), torch.tensor(position)
+        if self.top_k <= _MAX_TOP_K and (kernels := _kernels_for(scores)) is not None:
+            log_min_p = log(self.min_p) if self.min_p else -inf
+            return kernels.draw(scores, (seed, position), self.temperature, self.top_k, self.top_p, log_min_p)
+        row, at = _Row(scores.float(), self.temperature), torch.tensor(position)
         if self.top_k:
             tokens, values = self._likeliest(row)
             return int(tokens[(values.double() + gumbel(seed, at, tokens)).argmax()])
@@ -218,7 +223,7 @@ class Truncation:
     def _likeliest(self, row: _Row) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the tokens that are left of the top k, the likeliest first, and their scores."""
         tokens, values = row.likeliest(self.top_k)
-        shares = values.softmax(0)
+        shares = values.double().softmax(0)
         kept = shares.cumsum(0) - shares < self.top_p if self.top_p < 1 else values >= values[-1]
         if self.min_p:
             kept &= values >= values[0] + log(self.min_p)

@@ -8,6 +8,7 @@
  * Compiled as one unit for the processor it runs on (see build.py): matrix tiles (AMX) where there are some, else vectors.
  */
 #include "attention.h"
+#include "draw.h"
 #include "largest.h"
 #include "products.h"
 
