@@ -91,7 +91,7 @@ class LookaheadDecoder(Decoder):
         while reason is None:
             draft = plan.draft(request.max_length - len(session.ids))
             if isinstance(draft, Rest):
-                step = yield from self._rest(session, request, draft.steps)
+                step = yield from self._rest(session, request, draft)
             elif draft.is_plain:
                 step = self._plain_step(session, request, partial(plan.settle_plain, draft))
             else:
@@ -100,11 +100,11 @@ class LookaheadDecoder(Decoder):
             reason = step.finish_reason
             yield step
 
-    def _rest(self, session: Session, request: Request, most: int) -> Generator[Step, None, Step]:
-        """Take plain steps, so many at most; yield them, but return the last."""
-        for _ in range(most - 1):
+    def _rest(self, session: Session, request: Request, rest: Rest) -> Generator[Step, None, Step]:
+        """Take the plain steps of a rest; yield them, but return the last."""
+        for _ in range(rest.steps - 1):
             step = self._plain_step(session, request)
-            if step.finish_reason is not None:
+            if step.finish_reason is not None or rest.is_over():
                 return step
             yield step
         return self._plain_step(session, request)

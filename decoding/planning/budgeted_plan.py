@@ -57,18 +57,25 @@ class BudgetedPlan(Plan):
         self._is_quick = cost.live and cost.seconds(1) < QUICK_SECONDS
         self.row_width = 0 if self._is_quick else ROW_WIDTH
         self._stake = Stake(cost.ledger)
+        # Each step that is observed has a detail of its own.
+        self._steps_at_once = RESTING_STEPS if observe is None else 1
         self._usual_candidates = float(USUAL_CANDIDATES)
         # Steps without a window that were not noted yet, their tokens and cost.
         self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
         # Steps since the time of a plain step was last measured, and whether the last step was plain.
         self._unmeasured, self._after_plain = 0, False
 
-    def _rest_steps(self) -> int:
-        if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=RESTING_STEPS):
-            return steps
-        if self._is_quick and not self._has_branch and not self._tables.context.knows(self._session.ids):
-            return 1
-        return 2 if self._cost.live and self._unmeasured >= REFERENCE_STEPS * (1 + self._stake.left) else 0
+    def _rest(self) -> Rest | None:
+        if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=self._steps_at_once):
+            return Rest(steps)
+        if self._is_quick and not self._has_branch and not self._knows_more():
+            return Rest(self._steps_at_once, self._knows_more)
+        if self._cost.live and self._unmeasured >= REFERENCE_STEPS * (1 + self._stake.left):
+            return Rest(min(2, self._steps_at_once))
+        return None
+
+    def _knows_more(self) -> bool:
+        return self._tables.context.knows(self._session.ids)
 
     def _draft(self, max_depth: int) -> Draft:
         ids, window = self._session.ids, self._window

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from decoding.drafting.expander import CandidateExpander
@@ -59,12 +59,18 @@ class Draft:
         return tuple([node.probability for node in self.expander.taken]) if self.expander is not None else ()
 
 
+def _never() -> bool:
+    return False
+
+
 @dataclass(slots=True)
 class Rest:
     """Plain steps in which nothing is looked for.
 
     Attributes:
-        steps: their number at most; the text may end before.
+        steps: their number at most.
+        is_over: asked after each of them but the last; True if the rest ends there.
     """
 
     steps: int
+    is_over: Callable[[], bool] = _never

@@ -48,9 +48,8 @@ class Plan(ABC):
         self._drafted_at = len(self._session.ids)
         if remaining == 1:
             return Rest(1)
-        if steps := self._rest_steps():
-            # Each step that is observed has a detail of its own.
-            return Rest(steps if self._observe is None else 1)
+        if (rest := self._rest()) is not None:
+            return rest
         depth, ahead, window = remaining - 1, positions_ahead(self._session), self._window
         if ahead is not None:
             # The last positions of a text that fills the model's context are left to plain steps.
@@ -93,9 +92,9 @@ class Plan(ABC):
             bare = Draft(len(ids) - 2, ids[-2], self._window, (), CandidateTree(), cost=self._shown_cost)
             self._observe(StepDetail.of(bare, step.tokens, ()))
 
-    def _rest_steps(self) -> int:
-        """Return the number of plain steps, from here on, in which nothing is to be looked for."""
-        return 0
+    def _rest(self) -> Rest | None:
+        """Return the rest that is due; None if something is to be looked for in the next step."""
+        return None
 
     @abstractmethod
     def _draft(self, max_depth: int) -> Draft: ...
