@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -257,21 +254,3 @@ def test_a_model_that_lookahead_cannot_serve_is_measured_all_the_same(
     assert main([*command, *SHORT]) == 0
     result = json.loads(capsys.readouterr().out)
     assert all(row["identical"] == row["replies"] for row in result["rows"])
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["--methods", "magic"], ["--fixed", "1"]])
-def test_help_and_mistakes_import_nothing_heavy(arguments: list[str]) -> None:
-    code = f"""
-import sys
-from lade_chat.cli.app import main
-from lade_chat.loading.model import load
-from lade_chat.protocol.values import ModelOptions
-main({["bench", *arguments]!r})
-heavy = {{"torch", "transformers", "matplotlib", "textual"}} & set(sys.modules)
-sys.exit(f"imported: {{heavy}}" if heavy else 0)
-"""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    finished = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
-    )
-    assert finished.returncode == 0, finished.stderr

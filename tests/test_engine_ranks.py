@@ -99,12 +99,6 @@ def engine_process() -> Iterator[EngineProcess]:
                 os.killpg(launcher, signal.SIGKILL)
 
 
-@pytest.fixture(scope="module")
-def engine() -> Iterator[EngineProcess]:
-    with engine_process() as engine:
-        yield engine
-
-
 def kill_workers(engine: EngineProcess) -> None:
     launcher = engine.launcher()
     assert launcher is not None
@@ -113,7 +107,15 @@ def kill_workers(engine: EngineProcess) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def test_a_lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(engine: EngineProcess) -> None:
+def test_processes_that_are_lost_are_told_of_and_none_outlives_the_engine(tmp_path: Path) -> None:
+    """One engine for all of it: every process that joins it takes seconds to start."""
+    with engine_process() as engine:
+        lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(engine)
+        lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine, make_qwen2(tmp_path))
+        nothing_outlives_an_engine_that_is_killed(engine)
+
+
+def lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(engine: EngineProcess) -> None:
     loaded = engine.events(Load(SHARED), Loaded, LoadFailed)[-1]
     assert isinstance(loaded, Loaded)
     assert loaded.model.lookahead_workers == 2
@@ -127,8 +129,8 @@ def test_a_lost_worker_ends_the_reply_and_the_chat_goes_on_with_the_same_text(en
     assert len(alone) > 40
 
 
-def test_a_lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine: EngineProcess, tmp_path: Path) -> None:
-    options = ModelOptions(str(make_qwen2(tmp_path)), device="cpu", tensor_parallel=2, step_cost=False)
+def lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine: EngineProcess, model: Path) -> None:
+    options = ModelOptions(str(model), device="cpu", tensor_parallel=2, step_cost=False)
     loaded = engine.events(Load(options), Loaded, LoadFailed)[-1]
     assert isinstance(loaded, Loaded)
     assert loaded.model.tensor_parallel == 2
@@ -140,14 +142,14 @@ def test_a_lost_part_of_a_model_ends_the_reply_and_says_what_to_do(engine: Engin
         assert ending.message.endswith("gone, and a part of the model with it: load the model again")
 
 
-def test_nothing_outlives_an_engine_that_is_killed() -> None:
-    with engine_process() as engine:
-        engine.send(Load(SHARED))
-        wait_for(lambda: engine.launcher() is not None and len(members(engine.launcher() or 0)) > 1, 100)
-        launcher = engine.launcher()
-        assert launcher is not None
-        engine.kill()
-        wait_for(lambda: not members(launcher))
+def nothing_outlives_an_engine_that_is_killed(engine: EngineProcess) -> None:
+    before = engine.launcher()
+    engine.send(Load(SHARED))
+    wait_for(lambda: engine.launcher() not in (None, before) and len(members(engine.launcher() or 0)) > 1, 100)
+    launcher = engine.launcher()
+    assert launcher is not None
+    engine.kill()
+    wait_for(lambda: not members(launcher))
 
 
 def test_what_cannot_be_split_is_reported() -> None:
