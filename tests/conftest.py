@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +26,12 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_collection_finish() -> None:
-    """Keep the collector from searching torch and Textual: a quarter of the processor time of the screen's tests."""
+    """Keep the collector from searching torch and Textual: a quarter of the processor time of the screen's tests.
+
+    And time kernels and steps once, not often: what a test proves depends on no figure that is measured.
+    """
     gc.freeze()
     gc.set_threshold(20_000)
+    repeats = {"decoding.planning.cost_probe": "MAX_REPEATS", "decoding.model.kernel_timing": "REPEATS"}
+    for module in repeats.keys() & sys.modules.keys():
+        setattr(sys.modules[module], repeats[module], 1)

@@ -11,7 +11,7 @@ import torch
 from lade_chat.bench.methods.method import Replier
 from lade_chat.bench.results.values import SuiteTasks, Task
 from lade_chat.engine.comparison.ties import logits_after
-from lade_chat.engine.prompt_builder import build_prompt
+from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.errors import PromptError
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.values import DecodingOptions, Message
@@ -57,13 +57,7 @@ def _tasks(
     tasks = []
     for turn in question.turns:
         messages.append(Message("user", turn))
-        prompt = build_prompt(
-            messages,
-            loaded.tokenizer,
-            raw=options.raw,
-            context_window=loaded.info.context_window,
-            max_new_tokens=options.max_new_tokens,
-        )
+        prompt = prompt_for(loaded, messages, options.max_new_tokens, raw=options.raw)
         reply = plain(seed)(prompt.ids, prompt.max_new_tokens)
         tasks.append(Task(prompt.ids, prompt.max_new_tokens, reply.ids, seed))
         messages.append(Message("assistant", loaded.tokenizer.decode(reply.ids, skip_special_tokens=True)))

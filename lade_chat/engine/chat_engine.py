@@ -22,7 +22,7 @@ from lade_chat.engine.explain.race import explain_race
 from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
 from lade_chat.engine.load_run import LoadRun
-from lade_chat.engine.prompt_builder import Prompt, build_prompt
+from lade_chat.engine.prompt_builder import Prompt, prompt_for
 from lade_chat.engine.ranks.group import Ranks
 from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
@@ -222,19 +222,10 @@ class ChatEngine:
     def _prepare(self, command: Reply | Compare) -> tuple[LoadedModel, Session, Prompt]:
         if self.loaded is None or self.session is None:
             raise LadeChatError("no model is loaded yet")
-        options, context_window = command.options, self.loaded.info.context_window
-        sizes = options.sizes
-        if sizes is not None and (
-            problem := beyond_context_message(sizes.window_size, sizes.ngram_size, context_window)
-        ):
+        options, room = command.options, self.loaded.info.context_window
+        if (sizes := options.sizes) and (problem := beyond_context_message(sizes.window_size, sizes.ngram_size, room)):
             raise LadeChatError(problem)
-        prompt = build_prompt(
-            command.messages,
-            self.loaded.tokenizer,
-            raw=options.raw,
-            context_window=context_window,
-            max_new_tokens=options.max_new_tokens,
-        )
+        prompt = prompt_for(self.loaded, command.messages, options.max_new_tokens, raw=options.raw)
         return self.loaded, self.session, prompt
 
 

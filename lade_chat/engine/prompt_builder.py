@@ -9,6 +9,7 @@ from typing import Any
 
 from lade_chat.engine.control_tokens import control_tokens, encode
 from lade_chat.errors import PromptError, summary
+from lade_chat.loading.model import LoadedModel
 from lade_chat.loading.templates import TemplateLimitError, TemplateRefusedError, render
 from lade_chat.loading.tokenization import has_chat_template
 from lade_chat.protocol.values import Message
@@ -29,6 +30,12 @@ class Prompt:
     """The limit requested, reduced to the room left in the context window."""
     stop_strings: tuple[str, ...] = ()
     """The reply ends before the first of these; without a chat template a model writes the next turn too."""
+
+
+def prompt_for(loaded: LoadedModel, messages: Sequence[Message], max_new_tokens: int, *, raw: bool = False) -> Prompt:
+    """Build the prompt for a loaded model, as :func:`build_prompt` does."""
+    window = loaded.info.context_window
+    return build_prompt(messages, loaded.tokenizer, raw=raw, context_window=window, max_new_tokens=max_new_tokens)
 
 
 def build_prompt(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 
 from decoding import AutoregressiveDecoder, Session
-from lade_chat.engine.prompt_builder import build_prompt
+from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.loading.model import LoadedModel
 from lade_chat.protocol.values import Message
 from lade_chat.suites.prompts import bundled_suites
@@ -70,12 +70,4 @@ def _prompts(loaded: LoadedModel) -> Iterator[tuple[int, ...]]:
     suites = bundled_suites()
     for place in range(2):
         for suite in suites:
-            message = Message("user", suite.questions[place].turns[0])
-            prompt = build_prompt(
-                (message,),
-                loaded.tokenizer,
-                raw=False,
-                context_window=loaded.info.context_window,
-                max_new_tokens=MAX_NEW_TOKENS,
-            )
-            yield tuple(prompt.ids)
+            yield prompt_for(loaded, (Message("user", suite.questions[place].turns[0]),), MAX_NEW_TOKENS).ids

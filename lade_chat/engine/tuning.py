@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from decoding import AutoregressiveDecoder, Decoder, Session, Step, StepCost, packed_weight_bytes
 from decoding.planning import budget
-from lade_chat.engine.prompt_builder import build_prompt
+from lade_chat.engine.prompt_builder import prompt_for
 from lade_chat.engine.reply import lookahead_config, lookahead_decoder
 from lade_chat.loading.dtype_timing import remembered_times
 from lade_chat.loading.model import LoadedModel
@@ -130,10 +130,7 @@ def sweep(loaded: LoadedModel, more: Sizes | None, report: Callable[[str, int, i
     steps: dict[str, list[Step]] = {name: [] for name in decoders}
     names, turns = list(decoders), ROUNDS * len(PROMPTS)
     for turn in range(turns):
-        message, window = Message("user", PROMPTS[turn % len(PROMPTS)]), loaded.info.context_window
-        prompt = build_prompt(
-            (message,), loaded.tokenizer, raw=False, context_window=window, max_new_tokens=MAX_NEW_TOKENS
-        )
+        prompt = prompt_for(loaded, (Message("user", PROMPTS[turn % len(PROMPTS)]),), MAX_NEW_TOKENS)
         warm_up = Session(loaded.model, compiled=loaded.info.compiled)
         most = min(WARM_UP_TOKENS, prompt.max_new_tokens)
         list(decoders["plain"].generate(prompt.ids, max_new_tokens=most, eos_token_ids=(), session=warm_up))
