@@ -12,6 +12,8 @@ from lade_chat.protocol.inspection import Origin
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Piece, Side, Statistics
 
 Answer = Callable[[Job], Iterator[Event]]
+MAKE_ENGINE = "lade_chat.cli.running.engine_run.make_engine"
+"""Where the command line takes its engine from."""
 MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, lookahead_supported=True)
 
 

@@ -166,9 +166,9 @@ def test_an_empty_host_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 ASK = """
 import sys
-import lade_chat.cli.ask, lade_chat.cli.running.batch
+from lade_chat.cli.running import engine_run
 from tests.test_pipes import echoing
-lade_chat.cli.ask.make_engine = lade_chat.cli.running.batch.make_engine = lambda options: echoing()
+engine_run.make_engine = lambda options: echoing()
 from lade_chat.cli.app import main
 sys.exit(main({arguments}))
 """

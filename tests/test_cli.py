@@ -23,7 +23,7 @@ from lade_chat.protocol.values import (
     Sampling,
     Sizes,
 )
-from tests.engines import ScriptedEngine
+from tests.engines import MAKE_ENGINE, ScriptedEngine
 
 MODEL_FLAGS = [
     "--model-path",
@@ -76,8 +76,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
         monkeypatch.delenv(name, raising=False)
     pipe_in(monkeypatch, b"")
     engine = ScriptedEngine()
-    monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda options: engine)
-    monkeypatch.setattr("lade_chat.cli.compare.make_engine", lambda options: engine)
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: engine)
     return engine
 
 
@@ -237,7 +236,7 @@ def test_a_redirected_stderr_is_told_as_that(
 
 
 def test_an_error_of_ours_is_its_own_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.cli.ask.make_engine", raising(LadeChatError("no such folder: x\x1b[2J")))
+    monkeypatch.setattr(MAKE_ENGINE, raising(LadeChatError("no such folder: x\x1b[2J")))
     assert main(["ask", "Hello"]) == 1
     assert capsys.readouterr().err == "error: no such folder: x␛[2J\n"
 
@@ -245,7 +244,7 @@ def test_an_error_of_ours_is_its_own_line(capsys: pytest.CaptureFixture[str], mo
 def test_any_other_error_is_one_line_and_says_how_to_see_more(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.cli.ask.make_engine", raising(ValueError("first\nsecond")))
+    monkeypatch.setattr(MAKE_ENGINE, raising(ValueError("first\nsecond")))
     assert main(["ask", "Hello"]) == 1
     assert capsys.readouterr().err == "error: ValueError: first (LADE_CHAT_TRACEBACK=1 shows where)\n"
     monkeypatch.setenv("LADE_CHAT_TRACEBACK", "1")
@@ -254,7 +253,7 @@ def test_any_other_error_is_one_line_and_says_how_to_see_more(
 
 
 def test_interrupted_before_the_reply(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lade_chat.cli.ask.make_engine", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(MAKE_ENGINE, raising(KeyboardInterrupt()))
     assert main(["ask", "Hello"]) == 130
 
 
@@ -345,9 +344,9 @@ def test_python_m_lade_chat() -> None:
 def test_a_reader_that_leaves_is_no_error() -> None:
     code = """
 import sys
-import lade_chat.cli.ask
+from lade_chat.cli.running import engine_run
 from tests.engines import ScriptedEngine
-lade_chat.cli.ask.make_engine = lambda options: ScriptedEngine()
+engine_run.make_engine = lambda options: ScriptedEngine()
 from lade_chat.cli.app import main
 sys.exit(main(["ask", "Hello"]))
 """

@@ -16,7 +16,7 @@ from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.events import ComparisonFinished, Event, ReplyFinished
 from lade_chat.protocol.values import Difference, Message, MethodSpec, Side, Sizes, Statistics
 from lade_chat.suites.prompts import bundled_suites
-from tests.engines import ScriptedEngine, say
+from tests.engines import MAKE_ENGINE, ScriptedEngine, say
 
 SECONDS: dict[Side, float] = {"left": 1.0, "right": 2.0}
 
@@ -44,8 +44,7 @@ class Races:
 def races(monkeypatch: pytest.MonkeyPatch) -> Races:
     races = Races()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
-    for module in ("compare", "running.suite_races"):
-        monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: ScriptedEngine(races))
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: ScriptedEngine(races))
     return races
 
 

@@ -22,7 +22,7 @@ from lade_chat.store.store import Store
 from lade_chat.store.values import Model
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import fixed_cost
-from tests.engines import ScriptedEngine
+from tests.engines import MAKE_ENGINE, ScriptedEngine
 from tests.store.replies import answer, tokens
 from tests.test_cli import pipe_in
 
@@ -274,7 +274,7 @@ def talking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedEngine:
     pipe_in(monkeypatch, b"")
     loaded = Loaded(ModelInfo("tiny", "cpu", "float32", 1, 512, True, fingerprint=MARK))
     engine = ScriptedEngine(answer, lambda _job: iter([loaded]))
-    monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda _options: engine)
+    monkeypatch.setattr(MAKE_ENGINE, lambda _options: engine)
     return engine
 
 
@@ -306,7 +306,7 @@ def test_the_setting_turns_it_off(talking: ScriptedEngine, monkeypatch: pytest.M
 def test_a_batch_passes_its_tables_from_line_to_line(
     engine: ChatEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lade_chat.cli.running.batch.make_engine", lambda _options: engine)
+    monkeypatch.setattr(MAKE_ENGINE, lambda _options: engine)
     monkeypatch.setattr(
         "lade_chat.cli.running.batch.load", lambda *_: ModelInfo("tiny", "cpu", "float64", 1, 512, True)
     )

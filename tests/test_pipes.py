@@ -19,7 +19,7 @@ from lade_chat.errors import LadeChatError
 from lade_chat.protocol.events import Event, Failed, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, Message, ModelOptions, Piece, Statistics
 from lade_chat.store.store import Store
-from tests.engines import ScriptedEngine, question
+from tests.engines import MAKE_ENGINE, ScriptedEngine, question
 from tests.test_cli import pipe_in, python
 
 STATISTICS = Statistics(generated_tokens=2, steps=1, seconds=0.5)
@@ -50,8 +50,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> ScriptedEngine:
     engine = echoing()
-    for module in ("ask", "running.batch", "compare"):
-        monkeypatch.setattr(f"lade_chat.cli.{module}.make_engine", lambda options: engine)
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: engine)
     return engine
 
 
@@ -371,10 +370,9 @@ def asking(*arguments: str) -> subprocess.Popen[bytes]:
     code = f"""
 import sys
 sys.path[:] = {sys.path!r}
-import lade_chat.cli.ask
-import lade_chat.cli.running.batch
+from lade_chat.cli.running import engine_run
 from tests.test_pipes import echoing
-lade_chat.cli.ask.make_engine = lade_chat.cli.running.batch.make_engine = lambda options: echoing()
+engine_run.make_engine = lambda options: echoing()
 from lade_chat.cli.app import main
 sys.exit(main({["ask", *arguments]!r}))
 """

@@ -13,6 +13,7 @@ from lade_chat.cli.running.output import Collected, status
 from lade_chat.presentation.metrics import sampling_forms
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Piece, Sampling, Statistics
+from tests.engines import MAKE_ENGINE
 
 FULL = Sampling(0.8, 0.9, 40, 0.05, 0.95, 1.1, 7)
 MODEL = ModelInfo("scripted", "cpu", "float32", 1, 512, True)
@@ -72,7 +73,7 @@ def test_stop_strings_come_in_the_order_given() -> None:
 def test_a_bad_value_is_one_line_that_names_its_flag(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, flag: str, value: str
 ) -> None:
-    monkeypatch.setattr(f"lade_chat.cli.{command}.make_engine", lambda options: pytest.fail("a model was asked for"))
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: pytest.fail("a model was asked for"))
     assert main([command, "Hello", flag, value]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""

@@ -15,7 +15,7 @@ from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import as_text
 from lade_chat.settings.models import completions, in_folder, recent, remember
 from lade_chat.settings.settings import load, parse
-from tests.engines import ScriptedEngine
+from tests.engines import MAKE_ENGINE, ScriptedEngine
 from tests.hub_server import running_hub
 from tests.test_cli import pipe_in
 
@@ -34,7 +34,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedEngine:
     monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
     pipe_in(monkeypatch, b"")
     engine = ScriptedEngine()
-    monkeypatch.setattr("lade_chat.cli.ask.make_engine", lambda options: engine)
+    monkeypatch.setattr(MAKE_ENGINE, lambda options: engine)
     return engine
 
 

@@ -94,7 +94,7 @@ SETTING_EDITS = {
 SETTING_SEEN = """
 import io, os, sys
 from contextlib import redirect_stdout, redirect_stderr
-import lade_chat.cli.ask
+import lade_chat.cli.running.engine_run
 from lade_chat.cli.app import main
 from tests.engines import ScriptedEngine
 
@@ -106,7 +106,7 @@ def said(*arguments):
 
 def used(*arguments):
     engine = ScriptedEngine()
-    lade_chat.cli.ask.make_engine = lambda options: engine
+    lade_chat.cli.running.engine_run.make_engine = lambda options: engine
     assert said("ask", "Hello", "--no-save", *arguments)[0] == 0
     return engine.asked[0].options.max_new_tokens
 

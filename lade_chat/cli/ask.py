@@ -26,7 +26,7 @@ from lade_chat.cli.flags.arguments import (
 from lade_chat.cli.flags.settings import is_given
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
-from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine, run
+from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.exports import check_exports, write_exports
 from lade_chat.cli.running.output import (
     Collected,
@@ -37,7 +37,6 @@ from lade_chat.cli.running.output import (
     print_json,
     spoken,
     status,
-    status_line,
 )
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import is_output_error, require_output
@@ -157,10 +156,7 @@ def run_ask(
     """
     check_exports(exports)
     require_output()
-    with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
-        line.show("starting …")
-        engine = engine or make_engine(model_options)
-        model = load(engine, model_options, line)
+    with loaded_engine(model_options, engine, plain=plain) as (engine, model, line, out):
         writer = None if as_json else LineWriter(out) if plain else TextWriter(out, view)
         reply = Collected()
         if stored is not None:

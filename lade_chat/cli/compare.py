@@ -23,9 +23,9 @@ from lade_chat.cli.flags.arguments import (
 )
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
-from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine
+from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.exports import check_exports, write_exports
-from lade_chat.cli.running.output import details, print_json, status_line
+from lade_chat.cli.running.output import details, print_json
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.race import SLOWER, Result, run_race
 from lade_chat.cli.running.streams import require_output
@@ -129,10 +129,7 @@ def run_compare(
 
     check_exports(exports)
     require_output()
-    with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
-        line.show("starting …")
-        engine = engine or make_engine(model_options)
-        model = load(engine, model_options, line)
+    with loaded_engine(model_options, engine, plain=plain) as (engine, model, line, out):
         live = out.isatty() and not as_json and not plain
         console = Console(file=out, force_terminal=True, highlight=False) if live else None
         result = run_race(engine, Compare(messages, options, *method_specs), line, console, view)

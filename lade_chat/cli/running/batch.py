@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED
-from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine, run
-from lade_chat.cli.running.output import Collected, PassingLine, status_line
+from lade_chat.cli.running.engine_run import loaded_engine, run
+from lade_chat.cli.running.output import Collected
 from lade_chat.cli.running.streams import require_output
 from lade_chat.errors import LadeChatError
 from lade_chat.presentation.metrics import SEPARATOR
@@ -83,12 +83,9 @@ def run_batch(
     if output is None:
         require_output()
     done = _count_done(items, output) if output is not None else 0
-    with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
-        if done == len(items):
-            return _ended(len(items), 0, line)
-        line.show("starting …")
-        engine = engine or make_engine(model_options)
-        model = load(engine, model_options, line)
+    if done == len(items):
+        return _ended(len(items), 0)
+    with loaded_engine(model_options, engine, plain=plain) as (engine, model, line, out):
         progress, failed = _Progress(len(items), done), 0
         with _writer(output, out) as write:
             for item in items[done:]:
@@ -100,7 +97,7 @@ def run_batch(
                 write(json.dumps({**item.about, **record}, allow_nan=False) + "\n")
                 progress.take(record)
                 failed += "error" in record
-        return _ended(len(items), failed, line)
+    return _ended(len(items), failed)
 
 
 def _answer(
@@ -213,8 +210,7 @@ def _writer(output: Path | None, out: TextIO) -> Iterator[Any]:
         raise LadeChatError(f"{output} cannot be written: {error.strerror or error}.") from None
 
 
-def _ended(total: int, failed: int, line: PassingLine) -> int:
-    line.clear()
+def _ended(total: int, failed: int) -> int:
     if failed:
         sys.stderr.write(f"{failed} of {total} prompts failed: their lines have an error instead of a text\n")
     elif sys.stderr.isatty():

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, TextIO
 
-from lade_chat.cli.running.output import PassingLine
+from lade_chat.cli.running.output import PassingLine, status_line
 from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.garbage import uncollected
@@ -50,6 +50,20 @@ def library_output_on_stderr() -> Iterator[TextIO]:
         yield out
     finally:
         sys.stdout = out
+
+
+@contextmanager
+def loaded_engine(
+    options: ModelOptions, engine: Engine | None = None, *, plain: bool = False
+) -> Iterator[tuple[Engine, ModelInfo, PassingLine, TextIO]]:
+    """Yield an engine, by default one of this process, with its model loaded, the status line, and stdout.
+
+    Raises LadeChatError: the model cannot be loaded.
+    """
+    with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
+        line.show("starting …")
+        engine = engine or make_engine(options)
+        yield engine, load(engine, options, line), line, out
 
 
 def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
 from lade_chat.cli.exit_codes import INTERRUPTED
-from lade_chat.cli.running.engine_run import library_output_on_stderr, load, make_engine
-from lade_chat.cli.running.output import print_json, status_line
+from lade_chat.cli.running.engine_run import loaded_engine
+from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.race import Result, run_race
 from lade_chat.cli.running.streams import require_output
 from lade_chat.presentation.comparison import Score, sameness
@@ -40,14 +39,11 @@ def compare_suites(
 
     Every race starts from empty tables. A line a race on stdout and the score below, or one object with ``as_json``.
     """
-    require_output()
     score, races = Score(), list[dict[str, Any]]()
     questions = [(suite.name, question.turns[0]) for suite in suites for question in suite.questions]
     result = None
-    with status_line(sys.stderr, plain=plain) as line, library_output_on_stderr() as out:
-        line.show("starting …")
-        engine = engine or make_engine(model_options)
-        model = load(engine, model_options, line)
+    require_output()
+    with loaded_engine(model_options, engine, plain=plain) as (engine, model, line, out):
         for number, (name, question) in enumerate(questions, start=1):
             line.show(f"race {number}/{len(questions)}" + (f" · {score.line()}" if score.races else ""))
             messages = (*system, Message("user", question))
