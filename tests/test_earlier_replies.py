@@ -308,7 +308,7 @@ def test_a_batch_passes_its_tables_from_line_to_line(
 ) -> None:
     monkeypatch.setattr(MAKE_ENGINE, lambda _options: engine)
     monkeypatch.setattr(
-        "lade_chat.cli.running.batch.load", lambda *_: ModelInfo("tiny", "cpu", "float64", 1, 512, True)
+        "lade_chat.cli.running.engine_run.load", lambda *_: ModelInfo("tiny", "cpu", "float64", 1, 512, True)
     )
     prompts, answers = tmp_path / "prompts.txt", tmp_path / "answers.jsonl"
     prompts.write_text("Tell me of the sea.\nTell me of the sea.\n")
