@@ -9,6 +9,7 @@ from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.control import Stop
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
+from lade_chat.tui.transcript.turn import Speaker
 from tests.tui.driving import opened, say, screen_text, sees, sees_no, wait_until
 from tests.tui.scripted import ScriptedEngine, finished, streamed
 
@@ -74,13 +75,46 @@ async def test_escape_twice_stops_the_reply_and_forgets_what_waits(engine: Scrip
         assert app.chat_screen.prompt.text == "one"  # nothing that was typed is lost
 
 
-async def test_what_is_typed_is_not_replaced_by_what_is_taken_back(engine: ScriptedEngine) -> None:
+async def test_escape_closes_what_is_open_before_it_takes_a_message_back(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(engine) as (app, pilot):
+        prompt = app.chat_screen.prompt
+        await busy(app, pilot, engine, "one")
+        await pilot.press(*"/he")
+        await sees(pilot, "the manual, or a page of it")
+        await pilot.press("escape")
+        await sees_no(pilot, "the manual, or a page of it")
+        await pilot.press("escape")  # a draft is neither replaced nor lost, and neither is what waits
+        await sees(pilot, "A message waits. Esc takes it back once the prompt is empty")
+        await pilot.press("ctrl+u", "f1")
+        await sees(pilot, "Manual")
+        await pilot.press("escape", "escape")  # once too often
+        await sees_no(pilot, "Manual")
+        await pilot.press("shift+tab")
+        assert not prompt.has_focus
+        await pilot.press("escape")
+        assert prompt.has_focus
+        app.chat_screen.query(Speaker).first().text_select_all()
+        await wait_until(pilot, lambda: app.chat_screen.selections)
+        await pilot.press("escape")
+        assert not app.chat_screen.selections
+        await sees(pilot, "Up takes it back")
+        assert not engine.sent_of(Stop)
+        assert not prompt.text
+        monkeypatch.setattr("lade_chat.tui.chat.escape.TWICE_SECONDS", 0.0)  # a while later
+        await pilot.press("escape")
+        await wait_until(pilot, lambda: prompt.text == "one")
+        await sees_no(pilot, "takes it back")
+
+
+async def test_stop_in_the_palette_stops_the_reply_and_leaves_what_waits(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await busy(app, pilot, engine, "one")
-        await pilot.press(*"draft", "escape")
-        await sees_no(pilot, "takes it back")
-        assert app.chat_screen.prompt.text == "draft"
-        assert not engine.sent_of(Stop)
+        await pilot.press("ctrl+p", *"stop the", "enter")
+        await wait_until(pilot, lambda: engine.sent_of(Stop))
+        engine.tell(finished(ONE, "cancelled"))
+        await wait_until(pilot, lambda: questions(engine) == ["zero", "one"])
 
 
 async def test_edit_takes_back_what_waits(engine: ScriptedEngine) -> None:

@@ -89,6 +89,34 @@ async def test_the_frame_of_the_winner_alone_stands_out_and_only_at_the_end(
         assert {side for side, colour in frames().items() if colour != before[side]} == ({winner} - {None})
 
 
+async def test_the_prompt_is_as_before_a_race_wherever_its_question_came_from(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        prompt = app.chat_screen.prompt
+
+        async def raced(question: str) -> str:
+            """Let the race over ``question`` end, leave it, and return what the prompt holds."""
+            await sees(pilot, f"Race: {question}", "waiting")
+            run_both(engine)
+            engine.tell(ComparisonFinished(2.94, identical=True))
+            await sees(pilot, "esc Close")
+            await pilot.press("escape")
+            return prompt.text
+
+        await say(app, pilot, "/compare Count from 3 to 9.")
+        assert await raced("Count from 3 to 9.") == ""
+        prompt.put("Why is that?")
+        await pilot.press("ctrl+p", *"race", "enter")
+        assert await raced("Why is that?") == "Why is that?"
+        app.chat_screen.query_one("Welcome OptionList").focus()
+        await pilot.press("end", "enter")
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.REPLYING)
+        assert prompt.text == "Why is that?"  # an example takes nothing from a draft
+        engine.tell(*streamed(FUNCTION), finished(FUNCTION))
+        await sees(pilot, "ready")
+        await pilot.press("ctrl+u", "ctrl+r")
+        assert await raced("Tell me a short story") == ""
+
+
 async def test_a_tiny_screen_shows_both_texts(engine: ScriptedEngine) -> None:
     async with opened(engine, size=(40, 10)) as (app, pilot):
         app.chat_screen.prompt.put("Write a function.")

@@ -275,7 +275,7 @@ class ChatApp(Colouring):
                 yield each
         if screen is not self.chat_screen:
             return
-        stop = ("Stop the reply", "What was said is kept ({stop})", self.chat_screen.action_stop)
+        stop = ("Stop the reply", "What was said is kept ({stop})", self.chat_screen.chat.controls.stop)
         for title, about, callback in (*palette_lines(self.chat_screen.actions), stop):
             yield SystemCommand(title, self.key_names.put_into(about), callback)
 

@@ -19,7 +19,7 @@ from lade_chat.tui.chat.saving import default_name, save_as
 from lade_chat.tui.control.controller import Chat
 from lade_chat.tui.conversations.store_worker import StoreWorker
 from lade_chat.tui.explain.screen import QUESTION
-from lade_chat.tui.prompt.completion import CompletableCommand, unescaped
+from lade_chat.tui.prompt.completion import CompletableCommand, is_command, unescaped
 from lade_chat.tui.prompt.external_editor import edit, editor_command
 from lade_chat.tui.screens.manual import HelpScreen
 from lade_chat.tui.screens.model import ModelScreen
@@ -76,8 +76,14 @@ class ChatActions:
                 return  # the focus stays on the turn, to go through its alternatives
         self.ui.prompt.focus()
 
-    def race(self, text: str) -> None:
-        """Race over a question as it would be asked, with its files; over the last one if ``text`` is blank."""
+    def race(self, text: str = "") -> None:
+        """Race over a question as it would be asked, with its files.
+
+        Without ``text`` that is what stands in the prompt, unless it is a command; else the last question.
+        """
+        draft = self.ui.prompt.message
+        if not text.strip() and not is_command(draft):
+            text = draft
         try:
             self.chat.races.begin(attach(unescaped(text)))
         except AttachmentError as error:

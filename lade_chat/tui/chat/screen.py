@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -23,6 +22,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.chat.commands import COMMANDS, run
 from lade_chat.tui.chat.display import ChatDisplay, ChatWidgets
+from lade_chat.tui.chat.escape import EscapeKey
 from lade_chat.tui.chat.keys import KEYS
 from lade_chat.tui.control.controller import Chat
 from lade_chat.tui.control.view import Phase, footer_actions
@@ -40,9 +40,6 @@ from lade_chat.tui.transcript.welcome import Welcome
 from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS, StatusBar
-
-TWICE_SECONDS = 1.0
-"""Within so long a key counts as pressed twice in a row."""
 
 
 class ChatScreen(Screen[None]):
@@ -82,7 +79,7 @@ class ChatScreen(Screen[None]):
         self.actions = ChatActions(self.ui, self.chat, self.store_worker, COMMANDS)
         self.side_bar = SideBar(self.store_worker, self.chat.conversation, self.actions.conversations.resume)
         self._start = start
-        self._escaped = -TWICE_SECONDS
+        self._escape = EscapeKey(self.ui, self.chat)
         self._pause: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -180,7 +177,10 @@ class ChatScreen(Screen[None]):
     def on_welcome_picked(self, event: Welcome.Picked) -> None:
         if not is_command(event.text):  # what a command opens leads back to the examples
             self.prompt.focus()
+        draft = self.prompt.text
         self.on_prompt_submitted(Prompt.Submitted(event.text))
+        if not self.prompt.text:
+            self.prompt.put(draft)
 
     def on_alternatives_wanted(self, event: Alternatives.Wanted) -> None:
         self.chat.navigation.switch(event.turn, event.direction)
@@ -211,29 +211,13 @@ class ChatScreen(Screen[None]):
     # --- keys --------------------------------------------------------------------------------------------------
 
     def action_stop(self) -> None:
-        """Close the completions, else cancel an edit, else take a waiting message back, else stop the reply.
-
-        Twice in a row it stops the reply and forgets all messages that wait.
-        """
-        if self.query_one(CompletionList).close():
-            return
-        if self.focused is self.prompt and self.prompt.editing is not None:
-            self.prompt.clear_all()
-            return
-        before, self._escaped = self._escaped, time.monotonic()
-        self.prompt.focus()
-        if self._escaped - before < TWICE_SECONDS:
-            self.chat.stop_all()
-        elif not self.chat.take_back():
-            self.chat.controls.stop()
+        self._escape.press()
 
     def action_toggle_lookahead(self) -> None:
         self.chat.controls.toggle_lookahead()
 
     def action_race(self) -> None:
-        """Race over the question that is being typed; a command is none."""
-        text = self.prompt.message
-        self.actions.race("" if is_command(text) else text)
+        self.actions.race()
 
     def action_restart(self) -> None:
         self.chat.restart()
@@ -291,7 +275,10 @@ class ChatScreen(Screen[None]):
         self.query_one(KeyFooter).visible = False
 
     def on_screen_resume(self) -> None:
-        self.query_one(KeyFooter).visible = True
+        footer = self.query_one(KeyFooter)
+        if not footer.visible:  # else this is the first time
+            self._escape.dialog_closed()
+        footer.visible = True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost, and another pace only during a slow reply."""

@@ -1,0 +1,57 @@
+"""The Esc key on the chat screen: it closes what is open first, then takes a message back, then stops the reply."""
+
+from __future__ import annotations
+
+import time
+
+from lade_chat.tui.chat.display import ChatWidgets
+from lade_chat.tui.control.controller import Chat
+from lade_chat.tui.prompt.completion_list import CompletionList
+
+TWICE_SECONDS = 1.0
+"""Within so long a key counts as pressed twice in a row."""
+DRAFT_FIRST = "A message waits. {stop} takes it back once the prompt is empty; {stop} twice stops everything."
+
+
+class EscapeKey:
+    """A message is taken back only from an empty prompt with nothing open above it: it returns there."""
+
+    def __init__(self, ui: ChatWidgets, chat: Chat) -> None:
+        self._ui, self._chat = ui, chat
+        self._pressed = self._closed = -TWICE_SECONDS
+
+    def press(self) -> None:
+        """Do the first of these that there is to do; twice in a row stops all, and forgets what waits."""
+        now = time.monotonic()
+        if self._close():
+            self._closed = now
+            return
+        before, self._pressed = self._pressed, now
+        waiting = self._chat.has_waiting
+        if now - before < TWICE_SECONDS:
+            self._chat.stop_all()
+        elif waiting and self._ui.prompt.text:
+            holds = lambda: self._chat.has_waiting and bool(self._ui.prompt.text)  # noqa: E731
+            self._ui.status.hint(self._ui.key_names.put_into(DRAFT_FIRST), holds)
+        elif waiting and now - self._closed < TWICE_SECONDS:  # pressed once too often to close something
+            self._pressed = before
+        elif not self._chat.take_back():
+            self._chat.controls.stop()
+
+    def dialog_closed(self) -> None:
+        self._closed = time.monotonic()
+
+    def _close(self) -> bool:
+        """Close or leave what stands between the key and the reply; False if nothing does."""
+        screen, prompt = self._ui.screen, self._ui.prompt
+        if screen.query_one(CompletionList).close():
+            return True
+        if screen.selections:
+            screen.clear_selection()
+            return True
+        if prompt.has_focus and prompt.editing is not None:
+            prompt.clear_all()
+            return True
+        had_focus = prompt.has_focus
+        prompt.focus()
+        return not had_focus and self._chat.has_waiting
