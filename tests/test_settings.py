@@ -297,6 +297,8 @@ def test_a_short_name_is_kept_used_and_removed(
     assert main(["ask", "-m", "qwen", "Hello", "--no-save"]) == 0
     assert engine.loaded.path == "Qwen/Qwen2.5-0.5B-Instruct"
     capsys.readouterr()
+    assert main(["ask", "-m", "qwne", "Hello", "--no-save"]) == 2
+    assert "no folder or short name qwne; did you mean qwen?" in capsys.readouterr().err
     assert main(["models"]) == 0
     assert "-m qwen" in capsys.readouterr().out
     assert main(["models", "qwen="]) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.filesize import decimal
 
 from lade_chat.atomic_write import atomic_write
+from lade_chat.settings.settings import nearest
 
 MAX_RECENT = 8
 _WEIGHTS = (".safetensors", ".bin", ".pt")
@@ -99,6 +100,13 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
     longer, shorter = sorted((one.about, other.about), key=len, reverse=True)
     about = longer if shorter in longer else f"{one.about}, {other.about}"
     return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)
+
+
+def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
+    """Return the short name that was perhaps meant by ``path``, which is neither one, nor a folder, nor a hub id."""
+    if not path or "/" in path or path in aliases or Path(path).expanduser().exists():
+        return None
+    return nearest(path, aliases)
 
 
 def completions(typed: str) -> tuple[KnownModel, ...]:

@@ -388,6 +388,10 @@ async def test_names_of_the_settings_stand_for_models_and_system_prompts(engine:
         await wait_until(pilot, lambda: system() == "You are a pirate.")
         await say(app, pilot, "/system save off")
         assert "off cannot be a name" in status(app)
+        await say(app, pilot, "/system priate")
+        assert "no system prompt named priate. Did you mean pirate?" in status(app)
+        await say(app, pilot, "/model qwne")
+        assert "no folder or short name qwne. Did you mean qwen?" in status(app)
         await pilot.press("ctrl+u", *"/model qw", "tab", "enter")
         await wait_until(pilot, lambda: len(engine.sent_of(Load)) == 2)
         command = engine.sent_of(Load)[1]

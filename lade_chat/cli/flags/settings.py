@@ -11,8 +11,10 @@ import typer
 
 from lade_chat.cli.flags.arguments import ColourChoice
 from lade_chat.cli.flags.sampling import Base
+from lade_chat.cli.flags.usage import usage
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.models import misspelt_alias
 from lade_chat.settings.settings import Origin, Settings, load
 
 _PATHS = ("model_path", "data_dir")
@@ -28,7 +30,10 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
         given = settings.get(name)
         if name in counted and setting.field in values and given is not None and not is_given(context, setting.field):
             values[setting.field] = _converted(name, given)
-    if (alias := settings.aliases.get(values.get("model_path") or "")) and not Path(values["model_path"]).exists():
+    path = values.get("model_path") or ""
+    if near := misspelt_alias(path, settings.aliases):
+        raise usage(f"there is no folder or short name {path}; did you mean {near}?")
+    if (alias := settings.aliases.get(path)) and not Path(path).exists():
         values["model_path"] = str(Path(alias).expanduser()) if alias.startswith("~") else alias
     if (prompt := settings.prompts.get(values.get("system") or "")) is not None:
         values["system"] = prompt

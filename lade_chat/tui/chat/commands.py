@@ -10,6 +10,7 @@ from functools import partial
 import msgspec
 
 from lade_chat.errors import LadeChatError
+from lade_chat.settings.models import misspelt_alias
 from lade_chat.settings.settings import nearest
 from lade_chat.tui.app.keeping import keeper_of
 from lade_chat.tui.chat.actions import ChatActions
@@ -62,8 +63,11 @@ def _system(actions: ChatActions, text: str) -> None:
         if keeper.keep_prompt(name, system):
             actions.ui.hint(f"Saved: /system {name}, or --system {name}, sets this prompt.")
         return
-    off = text.lower() == "off"
-    prompt = keeper.preferences.prompts.get(text, text)
+    prompts, off = keeper.preferences.prompts, text.lower() == "off"
+    is_name = len(text.split()) == 1 and not off
+    if is_name and text not in prompts and (near := nearest(text, prompts)):
+        raise ValueError(f"There is no system prompt named {text}. Did you mean {near}?")
+    prompt = prompts.get(text, text)
     session.instruct(None if off else prompt)
     actions.ui.transcript.note("No system prompt from here on." if off else f"System prompt: {prompt}")
 
@@ -89,9 +93,11 @@ def _lookahead(actions: ChatActions, argument: str) -> None:
 
 
 def _model(actions: ChatActions, path: str) -> None:
+    aliases = keeper_of(actions.ui.screen).preferences.aliases
+    if near := misspelt_alias(path, aliases):
+        raise ValueError(f"There is no folder or short name {path}. Did you mean {near}?")
     if path:
-        path = keeper_of(actions.ui.screen).preferences.aliases.get(path, path)
-        actions.chat.load(msgspec.structs.replace(actions.chat.model_options, path=path))
+        actions.chat.load(msgspec.structs.replace(actions.chat.model_options, path=aliases.get(path, path)))
     else:
         actions.open_model()
 
