@@ -41,7 +41,9 @@ from lade_chat.tui.explain.verification import verification_pages
 from lade_chat.tui.screens.manual import HelpScreen
 from tests.tui.driving import opened, say, screen_text, status, wait_until
 from tests.tui.explained import explaining, one_line, pages, raced_walks, said, sees, walks
-from tests.tui.scripted import MODEL, ScriptedEngine
+from tests.tui.scripted import MODEL, ScriptedEngine, finished, streamed
+
+ONE = (("1",),)
 
 SIZES = ((60, 18), (80, 24), (160, 50))
 MASK = Mask(7, (("input", 1), ("candidates", 2), ("window", 1)), ("x...", "xx..", "xxx.", "x..x"))
@@ -352,20 +354,50 @@ class TestFromTheChat:
             await sees(pilot, "The engine process ended")
             assert app.chat_screen.chat.phase is Phase.LOST
 
-    async def test_it_is_refused_while_a_reply_runs_and_where_lookahead_is_not_to_be_had(
+    async def test_asked_for_too_early_it_opens_once_the_model_is_free_and_interrupts_nobody(
         self, engine: ScriptedEngine
     ) -> None:
-        async with opened(engine) as (app, pilot):
-            await say(app, pilot, "Hello")
-            app.chat_screen.actions.explain()
-            await sees(pilot, "The model is still answering")
+        async with opened(engine, model=None) as (app, pilot):
+            app.screen.query_one("Welcome OptionList").focus()
+            await pilot.press("enter")
+            await sees(pilot, "How it works opens once the model is loaded.")
+            engine.load()
+            await self.explained(app, engine, pilot)
+            engine.tell(*walks())
+            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+            await pilot.press("escape")
+            app.chat_screen.prompt.focus()
+
+            async def ask_and_explain() -> None:
+                await say(app, pilot, "Hello")
+                await say(app, pilot, "/explain")
+                engine.tell(*streamed(ONE))
+                await sees(pilot, "How it works opens when this reply has ended.", "tok/s")
+
+            await ask_and_explain()
+            await pilot.press(*"a draft")
+            engine.tell(finished(ONE))
+            await sees(pilot, "Type /explain now")
+            await pilot.press("ctrl+u")
+            await ask_and_explain()
+            await pilot.press("escape", "escape")  # forgets it
+            engine.tell(finished(ONE, "cancelled"))
+            await sees(pilot, "ready")
+            assert len(engine.sent_of(Explain)) == 1
+            await ask_and_explain()
+            await say(app, pilot, "Later")
+            engine.tell(finished(ONE))
+            await wait_until(pilot, lambda: isinstance(app.screen, ExplainScreen))
+            engine.tell(*walks())
+            await sees(pilot, "1 / ")
+            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.REPLYING)  # what was queued
+
+    async def test_it_is_refused_where_lookahead_is_not_to_be_had(self, engine: ScriptedEngine) -> None:
         plain = ModelInfo("mamba", "cpu", "float32", 1, 512, lookahead_supported=False)
-        other = ScriptedEngine()
-        async with opened(other, model=plain) as (app, pilot):
+        async with opened(engine, model=plain) as (app, pilot):
             await say(app, pilot, "/explain")
             await sees(pilot, "so there is nothing to show.")
         assert not engine.sent_of(Explain)
-        assert not other.sent_of(Explain)
 
 
 class TestMask:

@@ -20,12 +20,11 @@ from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.inspector.panel import DebugPanel
 from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.race.queue import Races
-from lade_chat.tui.reply.candidate_tree import Stage
 from lade_chat.tui.terminal.key_names import KeyNames, keys_of
 from lade_chat.tui.transcript.column import Transcript
 from lade_chat.tui.transcript.notice import Notice, NoticeKind
 from lade_chat.tui.widgets.header_bar import HeaderBar
-from lade_chat.tui.widgets.status_bar import StatusBar
+from lade_chat.tui.widgets.status_bar import HINT_SECONDS, REFUSAL_SECONDS, StatusBar
 
 PAUSED = (
     "paused: {pause} goes on, {step_once} takes one step, {faster} goes on slowly",
@@ -85,7 +84,7 @@ class ChatDisplay:
         self._stop = stop
         self._open_model = open_model
         self._read_ahead = read_ahead
-        self._slow_motion = SlowMotion(ui.screen, self._show_step, self._grow, step)
+        self._slow_motion = SlowMotion(ui.screen, lambda *shown: ui.transcript.show_step(*shown), self._grow, step)
         self._race = RaceView(ui.screen, stop, race_again, explain)
         self._explanation: ExplainScreen | None = None
         self._statistics: Statistics | None = None
@@ -124,8 +123,12 @@ class ChatDisplay:
         before = self.state.situation
         self._ui.status.hint(self._ui.key_names.put_into(text), lambda: self.state.situation == before)
 
-    def hint(self, text: str) -> None:
-        self._ui.hint(text)
+    def hint(self, text: str, holds: Callable[[], bool] | None = None) -> None:
+        self._ui.status.hint(text, holds or (lambda: True), REFUSAL_SECONDS if holds else HINT_SECONDS)
+
+    @property
+    def is_free(self) -> bool:
+        return not self._ui.prompt.text and self._ui.screen.app.screen is self._ui.screen
 
     def loading_began(self) -> None:
         self._ui.screen.query_one(HeaderBar).show_model(None, "loading the model")
@@ -148,7 +151,7 @@ class ChatDisplay:
         self._ui.screen.query_one(HeaderBar).show_model(None, "no model")
         self._ui.status.show([part(0, f"no model is loaded: {key} opens one")])
         self._ui.transcript.fail_model(message, f"{key} opens another model.")
-        if not self._ui.prompt.text and self._ui.screen.app.screen is self._ui.screen:
+        if self.is_free:
             self._open_model(message)
 
     def engine_lost(self, message: str) -> None:
@@ -181,9 +184,6 @@ class ChatDisplay:
             self._slow_motion.take(tokens)
         else:
             self._grow(tokens)
-
-    def _show_step(self, inspection: Inspection, stage: Stage) -> None:
-        self._ui.transcript.show_step(inspection, stage)
 
     def _grow(self, tokens: Tokens) -> None:
         self._ui.transcript.grow_reply(tokens)

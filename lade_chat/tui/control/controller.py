@@ -177,7 +177,8 @@ class Chat:
         return text is not None
 
     def stop_all(self) -> None:
-        """End what is running, and forget the questions that wait."""
+        """End what is running, and forget what waits."""
+        self.explanations.forget()
         while self._queue.take_back() is not None:
             self._view.taken_back("")
         self.controls.stop()
@@ -247,6 +248,7 @@ class Chat:
         call, self._when_ready = self._when_ready, None
         if call is not None:
             call()
+        self.explanations.begin_waiting()
         self._ask_next()
 
     def _ask_next(self) -> None:

@@ -116,9 +116,10 @@ class ChatState:
         return "" if self.model.lookahead_supported else f"{NO_LOOKAHEAD[:-1]}, so there is nothing to race."
 
     def refusal_to_explain(self) -> str:
-        if self.phase is Phase.READY and self.model is not None and not self.model.lookahead_supported:
+        """Empty also while a model loads or answers: the explanation then waits."""
+        if self.model is not None and not self.model.lookahead_supported:
             return f"{NO_LOOKAHEAD[:-1]}, so there is nothing to show."
-        return self.refusal_to_change()
+        return "" if self.phase in (Phase.LOADING, Phase.REPLYING) else self.refusal_to_change()
 
 
 class StatePublisher:
@@ -138,6 +139,10 @@ class StatePublisher:
 
 class ChatView(Protocol):
     """One call for each thing that happens; the view never queries the controller."""
+
+    @property
+    def is_free(self) -> bool:
+        """True while nothing is typed and nothing is open above the chat."""
 
     def update(self, state: ChatState) -> None:
         """Render a new state."""
@@ -206,5 +211,5 @@ class ChatView(Protocol):
         ``{action}`` in the text stands for that action's key.
         """
 
-    def hint(self, text: str) -> None:
-        """Show a line for a moment."""
+    def hint(self, text: str, holds: Callable[[], bool] | None = None) -> None:
+        """Show a line for a moment, or as long as it ``holds``."""
