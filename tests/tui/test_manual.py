@@ -19,7 +19,7 @@ from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.chat.commands import COMMANDS
 from lade_chat.tui.chat.screen import ChatScreen
-from lade_chat.tui.screens.manual import HelpScreen
+from lade_chat.tui.screens.manual import HelpScreen, PageList
 from lade_chat.tui.screens.manual_pages import NAMES, manual_pages
 from lade_chat.tui.terminal.key_names import KeyNames, default_keys
 from tests.tui.driving import driven, opened, say, sees, status, wait_until
@@ -116,8 +116,7 @@ async def test_typing_searches_all_pages(engine: ScriptedEngine) -> None:
         await pilot.press(*"xyz")
         await wait_until(pilot, lambda: "Nothing found." in shown_page(app))
         await pilot.press(*["backspace"] * 6)
-        await wait_until(pilot, lambda: "In a browser" in shown_page(app))
-        assert len(app.screen.query_one("PageList").options) == len(NAMES)  # type: ignore[attr-defined]
+        await wait_until(pilot, lambda: len(app.screen.query_one(PageList).options) == len(NAMES))
 
 
 @pytest.mark.parametrize(
@@ -129,6 +128,27 @@ async def test_a_term_is_found_where_it_is_defined(engine: ScriptedEngine, term:
         await pilot.press("f1", *term)
         await wait_until(pilot, lambda: shown_page(app).startswith(heading))
         await sees(pilot, term)
+
+
+async def test_pages_about_a_topic_come_before_those_that_mention_it(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+
+        async def listed(topic: str) -> list[str]:
+            await say(app, pilot, f"/help {topic}")
+            await wait_until(pilot, lambda: isinstance(app.screen, HelpScreen) and app.screen.query("PageList"))
+            await wait_until(pilot, lambda: topic in shown_page(app).lower())
+            options = app.screen.query_one(PageList).options
+            return [str(option.prompt) for option in options]
+
+        themes = await listed("themes")  # a heading of one page, a word of others
+        place = themes.index("mentioned in")
+        assert themes[:place] == ["Settings"]
+        assert "Keys" in themes[place:]
+        assert shown_page(app).startswith("Settings")
+        await pilot.press("down")
+        await wait_until(pilot, lambda: not shown_page(app).startswith("Settings"))
+        await pilot.press("up", "escape")
+        assert (await listed("near tie"))[0] == "mentioned in"
 
 
 async def test_enter_goes_to_the_next_place_and_then_to_the_next_page(engine: ScriptedEngine) -> None:

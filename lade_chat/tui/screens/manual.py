@@ -23,6 +23,7 @@ from lade_chat.tui.theme.colouring import follow_view, legend
 from lade_chat.tui.widgets.dialog import Dialog
 
 FOUND = "reverse"
+MENTIONED = "mentioned in"
 
 
 def _parser() -> MarkdownIt:
@@ -31,6 +32,9 @@ def _parser() -> MarkdownIt:
 
 class PageList(OptionList, can_focus=False):
     """List of pages that leaves the focus in the search field."""
+
+    def highlight(self, name: str | None) -> None:
+        self.highlighted = self.get_option_index(name) if name is not None else None
 
 
 class HelpScreen(Dialog[None]):
@@ -85,14 +89,15 @@ class HelpScreen(Dialog[None]):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
-        matching = tuple(page for page in self._pages if page.holds(self._words))
-        shown = self._shown
+        words, shown = self._words, self._shown
+        matching = sorted((page for page in self._pages if page.holds(words)), key=lambda page: -page.relevance(words))
+        best = [page for page in matching if page.relevance(words) == matching[0].relevance(words)]
         defining = next((page for page in matching if page.defines(self._typed)), None)
-        self._list(matching, defining or (shown if shown in matching else next(iter(matching), None)))
+        self._list(matching, defining or (shown if shown in best else next(iter(matching), None)))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
         event.stop()
-        self._show(self._listed[event.option_index])
+        self._show(self._shown)
 
     async def action_explain(self) -> None:
         """Shown is better than told: the method, on steps of the model."""
@@ -101,10 +106,10 @@ class HelpScreen(Dialog[None]):
 
     def action_turn(self, direction: int) -> None:
         """The page before or after."""
-        pages = self.query_one(PageList)
-        place = (pages.highlighted or 0) + direction
+        shown = self._shown
+        place = self._listed.index(shown) + direction if shown is not None else -1
         if 0 <= place < len(self._listed):
-            pages.highlighted = place
+            self.query_one(PageList).highlight(self._listed[place].name)
 
     def action_scroll(self, direction: int) -> None:
         page = self.query_one(".page", VerticalScroll)
@@ -131,16 +136,21 @@ class HelpScreen(Dialog[None]):
 
     @property
     def _shown(self) -> ManualPage | None:
-        place = self.query_one(PageList).highlighted
-        return self._listed[place] if place is not None and place < len(self._listed) else None
+        option = self.query_one(PageList).highlighted_option
+        return next((page for page in self._listed if option is not None and page.name == option.id), None)
 
-    def _list(self, pages: tuple[ManualPage, ...], chosen: ManualPage | None) -> None:
-        listed = self.query_one(PageList)
-        self._listed = pages
+    def _list(self, pages: Sequence[ManualPage], chosen: ManualPage | None) -> None:
+        """List the pages, those that only mention what is searched for below a line that says so."""
+        listed, words = self.query_one(PageList), self._words
+        self._listed = tuple(pages)
+        rows = [Option(Content(page.name.capitalize()), page.name) for page in pages]
+        about = sum(page.relevance(words) > 0 for page in pages)
+        if words and about < len(rows):
+            rows.insert(about, Option(Content.styled(MENTIONED, "$text-muted"), disabled=True))
         with self.prevent(OptionList.OptionHighlighted):
             listed.clear_options()
-            listed.add_options(Option(Content(page.name.capitalize()), page.name) for page in pages)
-            listed.highlighted = pages.index(chosen) if chosen is not None else None
+            listed.add_options(rows)
+            listed.highlight(chosen.name if chosen is not None else None)
         self._show(chosen)
 
     def _show(self, page: ManualPage | None) -> None:
@@ -171,17 +181,18 @@ class HelpScreen(Dialog[None]):
             self.query_one(".page").scroll_home(animate=False)
 
     def _mark(self) -> None:
-        """Show where the words stand that are searched for; where they are defined is the first place."""
-        self._found, defining = [], list[Widget]()
+        """Show where the words stand that are searched for: first where they are defined, then in headings."""
+        found, headings = list[tuple[int, Widget]](), set(self.query("MarkdownHeader"))
         words = re.compile("|".join(map(re.escape, self._words)) or r"(?!)", re.IGNORECASE)
         for widget in self.query_one(Markdown).walk_children(Static):
             if isinstance(widget.content, Content) and widget.content.plain:
                 bare = Content(widget.content.plain, [span for span in widget.content.spans if span.style != FOUND])
                 if words.search(bare.plain):
-                    (defining if bare.plain.strip().lower() == self._typed else self._found).append(widget)
+                    defines = bare.plain.strip().lower() == self._typed
+                    found.append((0 if defines else 1 if widget in headings else 2, widget))
                 if words.search(bare.plain) or bare.spans != widget.content.spans:
                     widget.update(bare.highlight_regex(words, style=FOUND))
-        self._found = [*defining, *self._found]
+        self._found = [widget for _, widget in sorted(found, key=lambda each: each[0])]
 
     def _bring_up(self, widget: Widget) -> None:
         self.call_after_refresh(self.query_one(".page").scroll_to_widget, widget, animate=False, top=True)

@@ -45,8 +45,26 @@ class ManualPage(NamedTuple):
 
     def defines(self, term: str) -> bool:
         """Return whether the term (lower case) is a heading or a table row of the page."""
-        text = self.text.lower()
-        return f"| **{term}** |" in text or re.search(rf"^#+ {re.escape(term)}$", text, re.MULTILINE) is not None
+        return term in self._headings or term in self._terms
+
+    def relevance(self, words: Sequence[str]) -> int:
+        """Return 3 if all of the words (lower case) stand in the title, 2 in a heading, 1 at the head of a table's row.
+
+        Where they stand elsewhere, or not at all, it is 0.
+        """
+        title, *headings = [f"{self.name} {self._headings[0]}", *self._headings[1:]]
+        for relevance, places in ((3, [title]), (2, headings), (1, self._terms)):
+            if words and any(all(word in place for word in words) for place in places):
+                return relevance
+        return 0
+
+    @property
+    def _headings(self) -> list[str]:
+        return re.findall(r"^#+ (.*)$", self.text.lower(), re.MULTILINE)
+
+    @property
+    def _terms(self) -> list[str]:
+        return re.findall(r"^\| \*\*(.*?)\*\* \|", self.text.lower(), re.MULTILINE)
 
 
 def manual_pages(
