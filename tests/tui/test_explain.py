@@ -61,12 +61,13 @@ async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matter
     whole = " ".join(told)
     for words in (
         "words, or pieces of words",
-        "An n-gram is a run of n tokens",
-        "A guess is verified if it is the very token that the model says there",
-        "This is why the text cannot change",
-        "The guess “↵” was right, so the place behind it settles, too: two at once.",
-        "Here three in a row are, so they are accepted. The rest is dropped.",
-        "in the pool and in the chat so far",
+        "runs of n tokens, called n-grams",
+        "Look at “largest”: the model said it in step 1 already, but one place too early.",
+        "A guess is right if it is the token that the model says at its place",
+        "This is why guesses cannot change the text",
+        "The guess “↵” was right. So what the model says after it is settled, too: two places at once.",
+        "Here three in a row are: they are verified. The others are dropped.",
+        "in the pool of collected runs and in the chat so far",
         "Plain decoding took 60 steps for this text, lookahead decoding 42",
     ):
         assert words in whole
@@ -87,7 +88,7 @@ async def test_a_second_ctrl_c_quits(engine: ScriptedEngine, monkeypatch: pytest
 async def test_what_settles_is_what_the_model_chose(engine: ScriptedEngine) -> None:
     async with explaining(engine) as (_, pilot):
         told = await pages(pilot)
-    page = next(page for page in told if "Six tokens in five steps" in " ".join(page.split()))
+    page = next(page for page in told if "So six tokens took five steps" in " ".join(page.split()))
     rows = {line.split()[1]: line.split()[2:] for line in page.splitlines() if line.split()[:1] == ["step"]}
     convergence = walk_of(Convergence)
     assert isinstance(convergence, Convergence)
@@ -136,7 +137,7 @@ async def test_backspace_goes_back_and_the_arrows_go_both_ways(engine: ScriptedE
         await pilot.press("backspace")
         await sees(pilot, "1 / ", "words, or pieces of words")
         await pilot.press("space", "right", "backspace")
-        await sees(pilot, "2 / ", "several guesses checked")
+        await sees(pilot, "2 / ", "checks several guesses")
         await pilot.press("left")
         await sees(pilot, "words, or pieces of words")
 
@@ -220,7 +221,7 @@ class TestOtherReplies:
     def test_a_race_in_which_nothing_was_guessed(self) -> None:
         steps = ((ReplyToken("a", "plain"),), (ReplyToken("b", "plain"),))
         told = self.told(raced_pages(Raced(steps, "lookahead auto", "plain decoding", 2, best=1)))
-        assert "Plain decoding took two steps, lookahead auto 2. Nothing could be guessed" in told
+        assert "Plain decoding took two runs of the model, lookahead auto 2. No guess here was worth a check" in told
 
     def test_nothing_accepted(self) -> None:
         verification = walk_of(Verification)
@@ -232,7 +233,7 @@ class TestOtherReplies:
         other = msgspec.structs.replace(step, inspection=inspection, chosen=("no",) * len(step.chosen))
         told = self.told(verification_pages(Verification("", other)))
         assert "all guesses are dropped" in told
-        assert "Behind the last accepted guess" not in told
+        assert "After the last verified token" not in told
 
     def test_a_reply_that_is_too_short_for_n_grams(self) -> None:
         collection = walk_of(Collection)
@@ -244,7 +245,7 @@ class TestOtherReplies:
         candidate = Candidate("on", 0, "trajectory", True)
         step = LookaheadStep(Inspection(9, "and", ("on", "and"), (candidate,)), ("on", "and"), MASK)
         told = self.told(verification_pages(Verification("and", step)))
-        assert "Here one is, so it is accepted. Behind the last accepted guess" in told
+        assert "Here one is: it is verified. After the last verified token" in told
 
     def test_no_block_to_settle(self) -> None:
         assert jacobi_pages(Convergence("", 1, False, ())) == []
@@ -252,8 +253,11 @@ class TestOtherReplies:
     @pytest.mark.parametrize(
         ("chosen", "words"),
         [
-            (("a", "b", "z", "z", "z"), "“a” and “b” were right, so the place behind them settles, too: three"),
-            (("a", "b", "c", "z", "z"), "“a” to “c” were right. Now all five places are settled."),
+            (
+                ("a", "b", "z", "z", "z"),
+                "“a” and “b” were right. So what the model says after them is settled, too: three",
+            ),
+            (("a", "b", "c", "z", "z"), "“a” to “c” were right. All five places are settled now."),
         ],
     )
     def test_several_guesses_that_were_right_are_named(self, chosen: tuple[str, ...], words: str) -> None:
@@ -265,7 +269,8 @@ class TestOtherReplies:
         assert words in self.told(jacobi_pages(Convergence("o", 4, True, iterations)))
 
     @pytest.mark.parametrize(
-        ("template", "words"), [(True, "17 tokens, those of the question and of the chat template"), (False, "User:")]
+        ("template", "words"),
+        [(True, "17 tokens, the question and what the chat template"), (False, "User:")],
     )
     def test_what_else_than_the_question_stands_before_the_reply(self, template: bool, words: str) -> None:
         walk = walk_of(Convergence)
@@ -278,10 +283,10 @@ class TestOtherReplies:
     @pytest.mark.parametrize(
         ("origins", "steps", "ended", "words"),
         [
-            ("ppp", 3, False, "0 of the 3 tokens were | added 3: one a step."),
-            ("pgp", 2, True, "1 of the 3 tokens was | added 2: one a step. The last one ends the reply"),
-            ("pgg", 2, True, "2 of the 3 tokens were | one a step, but in the last a guess was already the unseen"),
-            ("pgg", 2, False, "2 of the 3 tokens were | one a step, but in the last a guess was already the last"),
+            ("ppp", 3, False, "0 of the 3 tokens were | The other 3 are the model's own, one from each step."),
+            ("pgp", 2, True, "1 of the 3 tokens was | one from each step. The very last one is invisible"),
+            ("pgg", 2, True, "2 of the 3 tokens were | but the last: there a right guess was the invisible token"),
+            ("pgg", 2, False, "2 of the 3 tokens were | but the last: there a right guess was the last token of all"),
         ],
     )
     def test_the_metrics_of_the_whole_reply_add_up(self, origins: str, steps: int, ended: bool, words: str) -> None:

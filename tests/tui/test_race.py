@@ -166,9 +166,9 @@ async def test_a_step_tells_its_tokens_and_the_steps_just_raced_are_explained(en
         await pilot.press("ctrl+e")
         assert engine.sent_of(Explain) == [Explain((Message("user", "Write a function."),), raced=True)]
         engine.tell(*raced_walks())
-        await sees(pilot, "The race, step by step", "2 ▸", "The longest: 4 tokens.")
+        await sees(pilot, "The race, step by step", "2 ▸", "The longest step")
         await pilot.press("space")
-        await sees(pilot, "Step 2 of the race", "Before this step the last token is")
+        await sees(pilot, "Step 2 of the race", "Before this step the reply ends with")
         await pilot.press("escape")
         assert isinstance(app.screen, RaceScreen)
         assert app.chat_screen.chat.phase is Phase.READY

@@ -126,7 +126,7 @@ async def test_the_screen_looks_as_it_did(
 async def test_the_explanation_looks_as_it_did(engine: ScriptedEngine) -> None:
     async with explaining(engine, size=(80, 24), theme="textual-dark") as (_app, pilot):
         await pilot.press(*["space"] * 24)
-        await explained(pilot, "One step has written four tokens")
+        await explained(pilot, "So this one step has written four tokens")
         await compare("explain_verifying", pilot, "dark")
 
 

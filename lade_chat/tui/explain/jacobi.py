@@ -36,32 +36,32 @@ def jacobi_pages(walk: Convergence) -> list[Page]:
     pages = [
         Page(
             TITLE,
-            f"Reading the prompt gave the reply's first token. Here are guesses for the next {in_words(size)}."
-            " They can be anything at first: these were drawn at random from the prompt.",
+            f"The model has read the question and written one token. Here are guesses for the next {in_words(size)}."
+            " At first any guess will do: these are tokens of the question, drawn at random.",
             block.beginning,
             first.mask,
             unseen=True,
         ),
         Page(
             TITLE,
-            "One step reads them all. At every place the model says what it would write there"
-            " if the guesses before that place were right.",
+            "One step reads all the guesses. At every place the model says which token it would write there,"
+            " supposing that the guesses before that place are right.",
+            partial(block.draw, 1),
+            first.mask,
+            unseen=True,
+        ),
+        Page(
+            TITLE,
+            "The drawing shows which tokens each token sees: a row for each, filled where it sees another."
+            " A guess sees the text before (cache), the last token, and the guesses up to its own place.",
             partial(block.draw, 1),
             first.mask,
             LIT,
         ),
         Page(
             TITLE,
-            "On the right, the step's attention mask: a row for each token read, filled where that sees another."
-            " A guess sees the text (cache) and the guesses before it.",
-            partial(block.draw, 1),
-            first.mask,
-            LIT,
-        ),
-        Page(
-            TITLE,
-            "The first place has nothing but true text before it."
-            " So what the model says there is exactly what plain decoding would write: it is settled.",
+            "Before the first place there are no guesses, only the text itself. So what the model says there"
+            " is what plain decoding would write. That token is settled: it stays.",
             partial(block.draw, 1, settling=True),
             first.mask,
             LIT,
@@ -94,8 +94,8 @@ class _Block:
 
     def beginning(self, room: Room) -> list[Content]:
         """The first guesses, and what stands before them."""
-        others = "of the chat template" if self._walk.template else "of the names (User:, Assistant:)"
-        prompt = f"Before the reply: {self._walk.prompt_tokens} tokens, those of the question and {others} around it."
+        others = "what the chat template puts" if self._walk.template else "the names (User:, Assistant:)"
+        prompt = f"Read so far: {self._walk.prompt_tokens} tokens, the question and {others} around it."
         return [*self.draw(0, room), Content(""), Content.styled(prompt, MUTED)]
 
     def draw(self, rows: int, room: Room, *, settling: bool = False, mark: _Stray | None = None) -> list[Content]:
@@ -116,8 +116,10 @@ class _Block:
                 last = number == rows
                 style = f"{NEW} {VERIFIED}" if place < new else NEW if last else MUTED
                 cells.append((token, style))
-            if mark is not None and mark.iteration == number:
-                cells[mark.column] = (cells[mark.column][0], POINTED_OUT)
+            if mark is not None:
+                places = {mark.iteration: mark.column, len(self._iterations): mark.belongs}
+                if (place := places.get(number)) is not None:
+                    cells[place] = (cells[place][0], POINTED_OUT)
             lines.append(grid.row(f"step {number}", cells[: self.size]))
             settled += iteration.settled
         return lines
@@ -126,39 +128,37 @@ class _Block:
         """The sentence for an iteration after the first."""
         settled = sum(each.settled for each in self._iterations[:number])
         iteration = self._iterations[number - 1]
-        if number == 2:
-            begin = "Now what the model said are the guesses, and it speaks again."
-        else:
-            begin = f"Step {number}: its tokens are the guesses again."
+        begin = f"Step {number}: now the tokens that the model said in step {number - 1} are the guesses."
         right = _right(iteration)
         if settled >= self.size:
-            return f"{begin}{right and f' {right}.'} Now all {in_words(self.size)} places are settled."
+            return f"{begin}{right and f' {right}.'} All {in_words(self.size)} places are settled now."
         if right:
-            behind = "it" if iteration.settled == 2 else "them"
-            return f"{begin} {right}, so the place behind {behind} settles, too: {in_words(iteration.settled)} at once."
-        return f"{begin} One place more is settled: it now has true text before it."
+            after, places = "it" if iteration.settled == 2 else "them", f"{in_words(iteration.settled)} places at once"
+            return f"{begin} {right}. So what the model says after {after} is settled, too: {places}."
+        return f"{begin} The first one was wrong. The model's own token takes its place, and is settled."
 
     def ending(self, title: str) -> list[Page]:
         """Return the result of the iteration, and its leftover n-grams."""
         count, plainly = len(self._iterations), in_words(len(self._final))
         than = "as many as plain decoding takes" if count >= len(self._final) else f"plain decoding takes {plainly}"
-        outcome = f"{plainly.capitalize()} tokens in {counted(count, 'step')}; {than}."
+        outcome = f"So {plainly} tokens took {counted(count, 'step')}; {than}."
         stray, last = self._stray(), self._iterations[-1].mask
         pages = [
             Page(
                 title,
-                f"{outcome} The guesses decided nothing: at every place stands the model's own choice.",
+                f"{outcome} The guesses have changed nothing: every token is the model's own choice.",
                 partial(self.draw, count, settling=True),
                 last,
                 unseen=True,
             )
         ]
         if stray is not None:
-            where = "too early" if stray.column < stray.belongs else "too late"
-            said = f"In step {stray.iteration} “{stray.text}” was right, but it stood {where}, and was lost again."
+            places = counted(abs(stray.column - stray.belongs), "place")
+            where = f"{places} {'too early' if stray.column < stray.belongs else 'too late'}"
+            said = f"Look at “{stray.text}”: the model said it in step {stray.iteration} already, but {where}."
         else:
-            said = "On its way the model says tokens that would be right a little later, and they are lost again."
-        says = f"{said} Lookahead decoding keeps such finds, as n-grams."
+            said = "Often the model says a token of the reply too early, at a place where it is wrong."
+        says = f"{said} There it was wrong, and it was dropped. Lookahead decoding keeps such tokens as later guesses."
         draw = partial(self.draw, count, settling=True, mark=stray)
         return [*pages, Page(title, says, draw, last, unseen=True)]
 

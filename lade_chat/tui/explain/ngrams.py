@@ -27,16 +27,16 @@ def ngram_pages(walk: Collection) -> list[Page]:
     size, columns = steps[full].inspection.ngram_size, len(steps[0].inspection.window[0])
     window, mask = _Window(steps), steps[full].mask
     idea = (
-        f"An n-gram is a run of n tokens; here n is {in_words(size)}."
-        " Lookahead decoding collects n-grams while it answers, and tries them later as guesses."
+        f"Such tokens are kept in runs of n tokens, called n-grams; here n is {in_words(size)}."
+        " Lookahead decoding collects them while it answers, and tries them later as guesses."
     )
     means = (
-        f"For that it keeps a window of guesses, here {in_words(columns)} side by side."
-        " The first are drawn at random again; from then on the model's own answers are the guesses."
+        f"It collects them in a window: guesses for places further on, here {in_words(columns)} side by side."
+        " The first row is drawn at random, as before. Every further row is said by the model."
     )
     end = (
-        "None of these steps was extra."
-        " Beside the work on its window, each one also wrote on at the reply, as a step of plain decoding does."
+        "The window took no steps of its own."
+        " Each of these steps also wrote the reply's next token, as a step of plain decoding does."
     )
     return [
         Page(TITLE, idea, partial(_example, steps[full]), mask, unseen=True),
@@ -56,21 +56,27 @@ class _Window:
 
     def filling(self, full: int) -> list[Page]:
         """The steps before the one in which it is full."""
-        first = "With every step the model says, under each token, what it would write behind it."
-        other = "The next step does the same with the new row. Each column grows into a run of tokens."
+        first = (
+            "Each step reads the window, too. Below each token stands what the model would write after it: a new row."
+        )
+        other = (
+            "The next step does the same with the new row. So each column, read downwards, grows into a run of tokens."
+        )
         return [self._page(first if number == 0 else other, number) for number in range(full)]
 
     def yielding(self, full: int, size: int, columns: int) -> list[Page]:
         """The steps that yield n-grams: that in which it is full, and the one behind it if there is one."""
         ngrams = (
-            f"Now each column, read downwards, is an n-gram: {counted(size, 'token')}, each said behind those above it."
-            " All of them go into a pool."
+            f"Now each column is an n-gram: {counted(size, 'token')}, each said by the model after those above it."
+            " All n-grams go into a pool, from which guesses are taken later."
         )
         mask = (
-            "The mask: a window token sees the text, the first row up to its column, and its column above it."
-            " Nothing else sees the window, so it cannot disturb the text."
+            "In the drawing: a window token sees the text, the first row up to its own column, and the tokens above it."
+            " The text does not see the window, so the window cannot change the text."
         )
-        more = f"From now on every step brings {in_words(columns)} more: the oldest row goes, a new one comes."
+        more = (
+            f"From now on every step adds {in_words(columns)} n-grams: the window's oldest row goes, a new one comes."
+        )
         pages = [self._page(ngrams, full, pool=True), self._page(mask, full, pool=True)]
         if full + 1 < len(self._steps):
             pages.append(self._page(more, full + 1, pool=True))

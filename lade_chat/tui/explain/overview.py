@@ -36,14 +36,14 @@ def beginning_pages(walk: Beginning, model: str) -> list[Page]:
     return [
         Page(
             TITLE,
-            "A language model writes tokens: words, or pieces of words."
-            " Plain decoding takes a step for every token, and a step is a run of the whole model.",
+            "A language model writes tokens: words, or pieces of words. A step is one run of the whole model."
+            " Plain decoding, the usual way, writes one token in each step.",
             question,
         ),
         Page(
             TITLE,
-            "A step over ten tokens takes a large model little longer than a step over one."
-            " So lookahead decoding guesses tokens to come, and has several guesses checked in each step.",
+            "A large model reads ten tokens in one step in little more time than one token."
+            " So lookahead decoding guesses the tokens to come, and checks several guesses in each step.",
             answerer,
         ),
     ]
@@ -69,7 +69,7 @@ def comparison_pages(walk: Comparison) -> list[Page]:
     else:
         same = "Where the two part, two tokens were so near a tie that rounding decided."
     count, verified = len(walk.lookahead), _verified(walk)
-    share = f"{verified} of the {count} tokens {'was' if verified == 1 else 'were'} guessed and verified."
+    share = f"{verified} of the {count} tokens {'was a guess' if verified == 1 else 'were guesses'} that proved right."
     return [
         Page("The whole reply", f"{steps} {same} {share}", partial(_tinted, walk)),
         Page(
@@ -87,12 +87,12 @@ def _verified(walk: Comparison) -> int:
 def _others(walk: Comparison) -> str:
     """Explain the tokens that were not candidates: one per step, unless a candidate ended the reply."""
     own = len(walk.lookahead) - _verified(walk)
-    begin = f"The model itself added {own}: one a step"
+    begin = f"The other {own} are the model's own, one from each step"
     if own == walk.lookahead_steps:
-        return f"{begin}." + (" The last one ends the reply and is not seen." if walk.ended else "")
+        return f"{begin}." + (" The very last one is invisible: it ends the reply." if walk.ended else "")
     if walk.ended:
-        return f"{begin}, but in the last a guess was already the unseen token that ends the reply."
-    return f"{begin}, but in the last a guess was already the last token looked at."
+        return f"{begin} but the last: there a right guess was the invisible token that ends the reply."
+    return f"{begin} but the last: there a right guess was the last token of all."
 
 
 def _tinted(walk: Comparison, room: Room) -> list[Content]:

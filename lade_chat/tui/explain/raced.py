@@ -16,14 +16,16 @@ TITLE = "The race, step by step"
 
 def raced_pages(walk: Raced) -> list[Page]:
     """The page; it leads to the step that the next pages look at."""
-    took = f"{walk.other.capitalize()} took {counted(walk.other_steps, 'step')}, {walk.method} {len(walk.steps)}."
+    other = f"{walk.other.capitalize()} took {counted(walk.other_steps, 'run')} of the model"
+    took = f"{other}, {walk.method} {len(walk.steps)}."
     if walk.stopped:
         took = f"The race was stopped; over what both had written: {took[:1].lower()}{took[1:]}"
     most = max(map(len, walk.steps), default=0)
     if most > 1:
-        says = f"{took} Each line is what one step wrote; tinted tokens had been guessed. The longest: {most} tokens."
+        says = f"{took} Each line is one run, called a step, and what it wrote; tinted tokens were guesses."
+        says += f" The longest step (▸) wrote {most} tokens."
     else:
-        says = f"{took} Nothing could be guessed here that was worth a check, so each step wrote one token."
+        says = f"{took} No guess here was worth a check, so each run wrote one token."
     return [Page(TITLE, says, partial(_steps, walk))]
 
 

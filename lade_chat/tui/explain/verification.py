@@ -30,9 +30,9 @@ def verification_pages(walk: Verification) -> list[Page]:
         return [Page(TITLE, says, lambda room: [])]
     tree = _Tree(walk.before, step)
     last = shown(step.inspection.last)
-    title, reads, begins = TITLE, "The next step", "A little later the last token is"
+    title, reads, begins = TITLE, "The next step", "A little later the reply ends with"
     if walk.number:
-        title, reads, begins = f"Step {walk.number} of the race", "The step", "Before this step the last token is"
+        title, reads, begins = f"Step {walk.number} of the race", "The step", "Before this step the reply ends with"
     mask = step.mask if len(step.mask.rows) <= MAX_MASK else None
 
     def page(says: str, draw: Draw, *, unseen: bool = False) -> Page:
@@ -41,28 +41,29 @@ def verification_pages(walk: Verification) -> list[Page]:
     pages = [
         page(f"{begins} “{last}”. {tree.sources()}", partial(tree.draw, models=False), unseen=True),
         page(
-            f"{reads} reads all these candidates at once."
-            " At every place the model says which token it would write there itself.",
+            f"{reads} reads all these candidates at once. At every place the model says which token it would write"
+            " there itself: the rows named “model”.",
             tree.draw,
+            unseen=True,
         ),
     ]
     if mask is not None:
         says = (
-            "The mask: a candidate sees the text and what stands before it in its own n-gram."
-            " So the model answers as if that n-gram were the text."
+            "The drawing shows which tokens each token sees: a candidate sees the text and its own row up to its place."
+            " So the model answers as if only that row had been written."
         )
         pages.append(page(says, tree.draw))
     pages.append(page(tree.verdict(), partial(tree.draw, judged=True)))
     written = partial(tree.draw, judged=True, written=True)
     if tree.accepted:
         says = (
-            "Behind the last accepted guess stands one more token, the model's own, and it is written too."
-            f" One step has written {in_words(len(step.inspection.settled))} tokens."
+            "After the last verified token the model has said one more token, its own. It is written, too."
+            f" So this one step has written {in_words(len(step.inspection.settled))} tokens."
         )
         pages.append(page(says, written))
     says = (
-        "This is why the text cannot change: at every place the model's own choice is written."
-        " A guess that agrees saves a step; a guess that does not is dropped."
+        "This is why guesses cannot change the text: every token written is the one that the model chose itself."
+        " A right guess saves a step. A wrong one is dropped."
     )
     return [*pages, page(says, written)]
 
@@ -96,23 +97,24 @@ class _Tree:
         """Return the sentence that names the candidates' sources."""
         origins = {candidate.origin for candidate in self._candidates}
         known = (
-            ("trajectory", "the pool"),
+            ("trajectory", "the pool of collected runs"),
             ("context", "the chat so far"),
-            ("successor", "what was likely at earlier steps"),
+            ("successor", "what earlier steps found likely"),
         )
         places = [place for origin, place in known if origin in origins]
-        return f"What has followed it, in {' and in '.join(places)}, may follow again: these are the candidates."
+        known_in = " and in ".join(places)
+        return f"Tokens that followed it before, in {known_in}, may follow again: these guesses are the candidates."
 
     def verdict(self) -> str:
         """Return the sentence that tells the accepted candidates from the rejected ones."""
         if not self.accepted:
             return (
-                "A guess is verified if it is what the model says there. Here the model wanted another token at once:"
-                " all guesses are dropped, and its own token is written."
+                "A guess is right if it is the token that the model says at its place. Here the first ones are wrong:"
+                " all guesses are dropped, and the model's own token is written."
             )
-        rest = " The rest is dropped." if self.accepted < len(self._candidates) else ""
-        here = "one is, so it is" if self.accepted == 1 else f"{in_words(self.accepted)} in a row are, so they are"
-        return f"A guess is verified if it is the very token that the model says there. Here {here} accepted.{rest}"
+        rest = " The others are dropped." if self.accepted < len(self._candidates) else ""
+        here = "one is: it is" if self.accepted == 1 else f"{in_words(self.accepted)} in a row are: they are"
+        return f"A guess is right if it is the token that the model says at its place. Here {here} verified.{rest}"
 
     def draw(self, room: Room, *, models: bool = True, judged: bool = False, written: bool = False) -> list[Content]:
         """The text and the branches; with ``models`` what the model says beneath, with ``judged`` what came of it."""
