@@ -92,7 +92,7 @@ async def test_what_the_speed_up_follows_from_stands_below_it(engine: ScriptedEn
         assert rows["steps that guessed"] == "3 of 4"
         speedup, later, plain, step = (
             float(re.sub("[^0-9.]", "", rows[name]))
-            for name in ("speed-up over plain", "tokens/later step", "a plain step takes", "a step takes")
+            for name in ("speed-up over plain", "is tokens/later step", "times a plain step", "divided by a step")
         )
         assert later == round(10 / 3, 2)
         assert speedup == pytest.approx(later * plain / step, abs=0.01)

@@ -41,6 +41,8 @@ METRICS = (
     "n-grams in the pool",
     "verified from",
 )
+SUM = ("is tokens/later step", "times a plain step", "divided by a step")
+"""Names of the rows below the speed-up, where they tell what it follows from."""
 PAGES = ("metrics", "window", "candidates", "sources", "cost")
 _VIEWS: tuple[type[InspectorView], ...] = (WindowView, TreeView, SourcesView, CostView)
 
@@ -185,12 +187,12 @@ def _metrics(s: Statistics, step: Inspection | None, *, measuring: bool) -> Cont
     unknown = "measuring…" if measuring else "not measured"
     speedup = speedup_words(s, unknown)
     plain = unknown if s.plain_step_seconds is None else f"{1000 * s.plain_step_seconds:.1f} ms"
-    equals, times, by = ("= ", "× ", "÷ ") if speedup.endswith("x") else ("", "", "")
+    names = SUM if speedup.endswith("x") else METRICS[1:4]
     rows = [
         ("speed-up over plain", speedup),
-        ("tokens/later step", f"{equals}{s.tokens_per_later_step:.2f}"),
-        ("a plain step takes", f"{times}{plain}"),
-        ("a step takes", f"{by}{s.step_milliseconds:.1f} ms"),
+        (names[0], f"{s.tokens_per_later_step:.2f}"),
+        (names[1], plain),
+        (names[2], f"{s.step_milliseconds:.1f} ms"),
         ("steps that guessed", f"{s.guessing_steps} of {s.guessing_steps + s.resting_steps}"),
         ("tokens per forward", str(s.forward_tokens)),
         ("candidates", str(s.candidates)),
