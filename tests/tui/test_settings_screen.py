@@ -117,7 +117,7 @@ async def test_an_emptied_field_is_forgotten(engine: ScriptedEngine, path: Path)
 
 async def test_a_flag_stays_in_force(engine: ScriptedEngine, path: Path) -> None:
     options = DecodingOptions(max_new_tokens=7)
-    async with settled(engine, path, options=options, origins={"max_new_tokens": "flag"}, size=(130, 40)) as (
+    async with settled(engine, path, options=options, origins={"max_new_tokens": "flag"}, size=(150, 40)) as (
         app,
         pilot,
     ):
@@ -174,12 +174,33 @@ async def test_every_description_stands_there_whole(engine: ScriptedEngine, path
             rows = screen_text(app).splitlines()[area.y : area.bottom]
             described = " ".join(" ".join(row[area.x : area.right] for row in rows).split())
             assert meaning[1:] in described
-            assert ("Now false, from this file." in described) is (field.id == "read_ahead")
+            assert ("Now off, from this file." in described) is (field.id == "read_ahead")
             assert field.region.bottom <= area.y
         screen.query_one("#more").focus()
         await pilot.press("space")
         await wait_until(pilot, lambda: not screen.query_one("#top_k").region)
         assert screen.query_one("#repetition_penalty").region
+
+
+async def test_values_are_told_in_words_with_their_source(engine: ScriptedEngine, path: Path) -> None:
+    path.write_text("read_ahead = false\n")
+    sampled = Sampling(temperature=0.7, from_model=True)
+    options = DecodingOptions(max_new_tokens=7, sampling=sampled)
+    origins: dict[str, Origin] = {"max_new_tokens": "flag", "sampling": "flag"}
+    async with settled(engine, path, options=options, origins=origins, size=(80, 30)) as (app, pilot):
+        await say(app, pilot, "/lookahead off")
+        await opened_settings(app, pilot)
+        rows = {row.split()[1]: " ".join(row.strip(" │▼").split()[1:]) for row in screen_text(app).splitlines()[4:18]}
+        assert rows["read_ahead"] == "off"
+        assert rows["max_new_tokens"] == "7 · from a flag"
+        assert rows["sampling"] == "as the model says · from a flag"
+        assert rows["temperature"] == "0.7 · as the model says"
+        assert rows["top_p"] == "as the model says"
+        assert rows["lookahead"] == "off · set in this chat"
+        assert rows["remember"] == "on · by default"
+        assert rows["system"] == "none"
+        app.screen.query_one("#seed").focus()
+        await sees(pilot, "Now drawn anew.")
 
 
 async def test_a_theme_is_shown_while_the_cursor_is_on_it(engine: ScriptedEngine, path: Path) -> None:

@@ -17,6 +17,7 @@ from lade_chat.settings.catalogue import MODEL_SETTINGS, SETTINGS
 from lade_chat.settings.kinds import Switch, Text, Value, as_text
 from lade_chat.settings.preferences import Preferences
 from lade_chat.settings.settings import parse
+from lade_chat.tui.screens.setting_words import SettingWords, choice_words
 from lade_chat.tui.terminal.textual_private import TextCheckbox
 from lade_chat.tui.widgets.dialog import Dialog
 
@@ -24,6 +25,8 @@ RARE = ("top_k", "min_p", "typical_p", "repetition_penalty", "stop")
 """Settings that stand behind ``more``, unless the file has them."""
 _FIRST = ("theme", "colours", "system", "max_new_tokens")
 _SIZES = ("window_size", "ngram_size", "guess_set_size")
+FORGET = "the default again"
+"""The choice that has the file forget a setting."""
 _NOT_SHOWN = (*MODEL_SETTINGS, *_SIZES, "raw", "plain", "save", "data_dir")
 """Settings that the command line needs before there is a screen, or that an open chat cannot change."""
 Changes: TypeAlias = Mapping[str, Value | None]
@@ -33,6 +36,7 @@ Changes: TypeAlias = Mapping[str, Value | None]
 class SettingsScreen(Dialog[Changes | None]):
     """Enter in any field, or Ctrl+S, keeps them; Esc leaves everything as it was."""
 
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-roomy")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel", priority=True),
         Binding("ctrl+s", "save", "Save", priority=True),
@@ -43,7 +47,7 @@ class SettingsScreen(Dialog[Changes | None]):
         super().__init__()
         self._preferences = preferences
         self._themes = themes
-        self._in_force = in_force
+        self._words = SettingWords(preferences, in_force)
         self._theme = ""
 
     def compose(self) -> ComposeResult:
@@ -122,14 +126,13 @@ class SettingsScreen(Dialog[Changes | None]):
         choices = _choices(name, self._themes)
         before = self._before(name)
         if not choices:
-            return Input(before, placeholder=self._in_force.get(name) or "default", compact=True, id=name)
+            return Input(before, placeholder=self._words.now(name), compact=True, id=name)
         if before and before not in choices:
             choices = [before, *choices]
-        options = [(choice, choice) for choice in choices]
-        prompt = f"({self._in_force.get(name) or 'default'})"
+        options = [(choice_words(name, choice), choice) for choice in choices]
         if before:
-            return Select(options, prompt=prompt, value=before, compact=True, id=name)
-        return Select(options, prompt=prompt, compact=True, id=name)
+            return Select(options, prompt=FORGET, value=before, compact=True, id=name)
+        return Select(options, prompt=self._words.now(name), compact=True, id=name)
 
     def _before(self, name: str) -> str:
         value = self._preferences.file_values.get(name)
@@ -151,10 +154,8 @@ class SettingsScreen(Dialog[Changes | None]):
 
     def _whole(self, name: str) -> Content:
         """Return the description, with the value in force and its source."""
-        source = {"flag": "a flag", "environment": SETTINGS[name].variable, "file": "this file"}
-        origin = source.get(self._preferences.origins.get(name, ""), "the default")
-        value = self._in_force.get(name)
-        now = f" Now {printable(value)}, from {origin}." if value else ""
+        source = self._words.source(name)
+        now = f" Now {printable(self._words.value(name))}{source and f', {source}'}."
         return Content.assemble((_meaning(name), "$foreground-muted"), now)
 
     def _complain(self, name: str, line: str) -> None:
