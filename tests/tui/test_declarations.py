@@ -66,7 +66,7 @@ async def test_a_setting_of_the_chat_is_declared_in_two_places(
     assert load(file, {"LADE_CHAT_TOY": "off"}).get("toy") is False
     preferences = Preferences.of(settings, {}, None)
     app = ChatApp(engine, ModelOptions(), DecodingOptions(), store=Store(tmp_path), preferences=preferences)
-    async with driven(app, (120, 60), MODEL, engine) as pilot:
+    async with driven(app, (150, 60), MODEL, engine) as pilot:
         assert played == {"toy": True}
         await pilot.press("ctrl+s")
         await sees(pilot, "A thing to play with.")

@@ -34,6 +34,8 @@ async def test_messages_sent_during_a_reply_are_asked_in_order_once_it_has_ended
         assert questions(engine) == ["zero"]
         assert app.chat_screen.prompt.text == ""
         await sees(pilot, "one", "two", "Up takes it back")
+        assert screen_text(app).count("waits for the model") == 2
+        assert screen_text(app).count("takes it back") == 1
         for count in (2, 3):
             engine.tell(finished(ONE))
             await wait_until(pilot, lambda count=count: len(questions(engine)) == count)  # type: ignore[misc]

@@ -54,6 +54,7 @@ class Transcript(FollowScroll):
         self._waiting.append(turn)
         if turn is not None:
             self.column.add(turn)
+        self._tell_waiting()
         self.follow()
 
     def unsay(self) -> None:
@@ -61,7 +62,13 @@ class Transcript(FollowScroll):
         turn = self._waiting.pop() if self._waiting else None
         if turn is not None:
             self.column.discard(turn)
+        self._tell_waiting()
         self.welcome.display = not any(isinstance(each, Turn) and each is not turn for each in self.column.children)
+
+    def _tell_waiting(self) -> None:
+        waiting = [turn for turn in self._waiting if turn is not None]
+        for turn in waiting:
+            turn.wait(is_last=turn is waiting[-1])
 
     def begin_reply(self) -> None:
         turn = self._waiting.popleft()

@@ -133,9 +133,14 @@ class UserTurn(Turn):
         self._waiting: Static | None = None
         self._alternatives: Alternatives | None = None
         if waiting:
-            words = Content.styled("waits for the model · Up takes it back", "$foreground-muted italic")
-            self._waiting = Static(words, markup=False)
+            self._waiting = Static(markup=False)
             self._stack.add(self._waiting)
+
+    def wait(self, *, is_last: bool) -> None:
+        """Tell that it waits; the last of those that do can be taken back."""
+        if self._waiting is not None:
+            words = "waits for the model · Up takes it back" if is_last else "waits for the model"
+            self._waiting.update(Content.styled(words, "$foreground-muted italic"))
 
     def answered(self) -> None:
         """It waits no longer."""

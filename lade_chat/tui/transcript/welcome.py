@@ -19,10 +19,10 @@ from lade_chat.tui.theme.tint import VERIFIED
 EXAMPLES = {
     "Count from 3 to 30.": "text with a pattern is guessed best",
     "Write a Python function that returns the sum of a list.": "code",
-    "Tell me a short story about a fox.": "in prose fewer guesses come true",
+    "Tell me a short story about a fox.": "prose: fewer guesses come true",
 }
 """Questions that the bundled model can answer, worded as it has learnt them, and what each shows."""
-EXPLAIN, EXPLAINED = "How does this work?", "on steps of this very model"
+ROWS = {"How does this work?": "on steps of this very model", **EXAMPLES}
 
 ABOUT = "Chat with a language model that guesses several tokens ahead and keeps those it would have written anyway."
 
@@ -40,11 +40,7 @@ class Welcome(Vertical):
         yield Static(ABOUT, markup=False, classes="about")
         yield Static(markup=False, classes="legend")
         yield Static("Try one (click, or Shift+Tab):", markup=False, classes="try")
-        rows = {EXPLAIN: EXPLAINED, **EXAMPLES}
-        yield OptionList(
-            *(Option(Content.assemble(text, (f"  {shows}", "$foreground-muted"))) for text, shows in rows.items()),
-            compact=True,
-        )
+        yield OptionList(*map(Option, ROWS), compact=True)
         yield Static(
             keys_of(self).put_into("{toggle_lookahead} lookahead on or off, any time · {race} race · {help} help"),
             markup=False,
@@ -53,6 +49,14 @@ class Welcome(Vertical):
 
     def on_mount(self) -> None:
         follow_view(self, lambda view: self.query_one(".legend", Static).update(_legend(view)))
+
+    def on_resize(self) -> None:
+        """Tell beside each example what it shows, where that fits whole."""
+        examples = self.query_one(OptionList)
+        room = examples.scrollable_content_region.width
+        for number, (text, shows) in enumerate(ROWS.items()):
+            noted = Content.assemble(text, (f"  {shows}", "$foreground-muted"))
+            examples.replace_option_prompt_at_index(number, noted if noted.cell_length <= room else Content(text))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
