@@ -271,14 +271,14 @@ class ChatScreen(Screen[None]):
         self.actions.page(direction)
 
     def on_screen_suspend(self) -> None:
-        """A dialog tells its own keys."""
-        self.query_one(KeyFooter).visible = False
+        """A dialog tells its own keys, and has the only cursor."""
+        self.query_one(KeyFooter).visible = self.prompt.show_cursor = False
 
     def on_screen_resume(self) -> None:
         footer = self.query_one(KeyFooter)
         if not footer.visible:  # else this is the first time
             self._escape.dialog_closed()
-        footer.visible = True
+        footer.visible = self.prompt.show_cursor = True
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost, and another pace only during a slow reply."""

@@ -55,13 +55,13 @@ class ModelScreen(Dialog[ModelOptions | None]):
             dialog.border_subtitle = "Enter loads it · Esc cancels"
             if self._error:
                 yield Static(Content(printable(self._error)), markup=False, classes="error")
-            yield Static("Folder, hub id or search words (empty: bundled)", markup=False)
-            yield Input(o.path or "", id="path", compact=True)
+            yield Static("Folder, hub id or search words", markup=False)
+            yield Input(o.path or "", placeholder="the bundled model", id="path", compact=True)
             yield ModelList(self._data_folder, self._aliases)
-            yield Static("Device, as cpu or cuda (empty: the best)", markup=False)
-            yield Input(o.device or "", id="device", compact=True)
-            yield Static("Precision, as float32 (empty: chosen for you)", markup=False)
-            yield Input(o.dtype or "", id="dtype", compact=True)
+            yield Static("Device, as cpu or cuda", markup=False)
+            yield Input(o.device or "", placeholder="the best there is", id="device", compact=True)
+            yield Static("Precision, as float32", markup=False)
+            yield Input(o.dtype or "", placeholder="what suits the device", id="dtype", compact=True)
             yield TextCheckbox(
                 "Run Python code that comes with the model", o.trust_remote_code, id="code", compact=True
             )
