@@ -118,8 +118,8 @@ class _Block:
                 cells.append((token, style))
             if mark is not None:
                 places = {mark.iteration: mark.column, len(self._iterations): mark.belongs}
-                if (place := places.get(number)) is not None:
-                    cells[place] = (cells[place][0], POINTED_OUT)
+                if (marked := places.get(number)) is not None:
+                    cells[marked] = (cells[marked][0], POINTED_OUT)
             lines.append(grid.row(f"step {number}", cells[: self.size]))
             settled += iteration.settled
         return lines
