@@ -88,6 +88,7 @@ async def test_every_page_can_be_read_to_its_end(engine: ScriptedEngine, size: t
             heading = page.text.partition("\n")[0].removeprefix("# ")
             await sees(pilot, heading, name.capitalize())
             view = app.screen.query_one(".page")
+            await wait_until(pilot, lambda: shown_page(app).startswith(heading) and view.scroll_y == 0)  # noqa: B023
             while view.scroll_y < view.max_scroll_y:
                 before = view.scroll_y
                 await pilot.press("pagedown")

@@ -272,13 +272,15 @@ class ChatScreen(Screen[None]):
 
     def on_screen_suspend(self) -> None:
         """A dialog tells its own keys, and has the only cursor."""
-        self.query_one(KeyFooter).visible = self.prompt.show_cursor = False
+        self.query_one(KeyFooter).visible = False
+        self.prompt.add_class("-covered")
 
     def on_screen_resume(self) -> None:
         footer = self.query_one(KeyFooter)
         if not footer.visible:  # else this is the first time
             self._escape.dialog_closed()
-        footer.visible = self.prompt.show_cursor = True
+        footer.visible = True
+        self.prompt.remove_class("-covered")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer Restart only when the engine is lost, and another pace only during a slow reply."""

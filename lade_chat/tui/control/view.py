@@ -37,6 +37,7 @@ FOOTERS: Mapping[Phase, Sequence[str]] = {
         *("stop", "pause", "step_once", "toggle_lookahead", "command_palette"),
         *("help", "quit", "slower", "faster"),
     ),
+    Phase.LOADING: _NO_MODEL_FOOTER,
     Phase.UNLOADED: _NO_MODEL_FOOTER,
     Phase.LOST: ("restart", *_NO_MODEL_FOOTER),
 }

@@ -110,6 +110,10 @@ class ConversationList(Dialog[str | None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("give_up", "keep_title"):
             return self._renaming is not None
+        if action in ("resume", "rename", "delete") and not self._waiting and not self._shown:
+            return False
+        if action == "undo" and not self._deleted:
+            return False
         return self._renaming is None or action not in ("leave", "resume", "rename", "delete", "undo", "move")
 
     def action_leave(self) -> None:
@@ -177,9 +181,6 @@ class ConversationList(Dialog[str | None]):
         self._say(f"“{printable(chosen.title)}” is deleted. Ctrl+Z brings it back.")
 
     def action_undo(self) -> None:
-        if not self._deleted:
-            self._say("There is nothing to bring back.")
-            return
         back = self._deleted.pop()
         self._worker.change(lambda: self._worker.store.restore(back), self._look_again)
         self._say("Restored.")
@@ -237,6 +238,7 @@ class ConversationList(Dialog[str | None]):
         self._shown = [*self._shown, *found] if after is not None else list(found)
         self._complete = len(found) < PAGE
         self._draw(place)
+        self.refresh_bindings()
         if not self._shown and not self._reported:
             self._say("Nothing found." if self._search.strip() else NOTHING)
         self._waiting = False

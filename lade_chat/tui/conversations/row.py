@@ -12,7 +12,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.store.search import pattern
 from lade_chat.store.values import Summary
 
-ROOMY = 50
+ROOMY = 60
 """From this width on a wide row names the model and counts the turns."""
 MAX_MODEL_CELLS = 18
 DATED_SECONDS = 7 * 86400

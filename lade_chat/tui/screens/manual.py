@@ -90,9 +90,10 @@ class HelpScreen(Dialog[None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         words, shown = self._words, self._shown
-        matching = sorted((page for page in self._pages if page.holds(words)), key=lambda page: -page.relevance(words))
+        matching = [page for page in self._pages if page.holds(words)]
+        matching.sort(key=lambda page: (-page.relevance(words), -page.mentions(words)))
         best = [page for page in matching if page.relevance(words) == matching[0].relevance(words)]
-        defining = next((page for page in matching if page.defines(self._typed)), None)
+        defining = next((page for page in self._pages if page in matching and page.defines(self._typed)), None)
         self._list(matching, defining or (shown if shown in best else next(iter(matching), None)))
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:

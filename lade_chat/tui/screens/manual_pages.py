@@ -47,6 +47,10 @@ class ManualPage(NamedTuple):
         """Return whether the term (lower case) is a heading or a table row of the page."""
         return term in self._headings or term in self._terms
 
+    def mentions(self, words: Sequence[str]) -> int:
+        """Return how often the words (lower case) occur."""
+        return sum(map(self.text.lower().count, words))
+
     def relevance(self, words: Sequence[str]) -> int:
         """Return 3 if all of the words (lower case) stand in the title, 2 in a heading, 1 at the head of a table's row.
 
