@@ -16,13 +16,25 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    cache = tmp_path_factory.mktemp("cache")
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the kernels in C, at least, are compiled but once
+        (cache / "lade-chat").mkdir()
+        shared = tmp_path_factory.getbasetemp().parent / "native"
+        shared.mkdir(exist_ok=True)
+        (cache / "lade-chat" / "native").symlink_to(shared)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("XDG_CACHE_HOME", str(cache))
         data = str(tmp_path_factory.mktemp("data"))
         patch.setenv("XDG_DATA_HOME", data)
         patch.setenv("LADE_CHAT_DATA_DIR", data)
         patch.setenv("LADE_CHAT_SETTINGS", str(tmp_path_factory.mktemp("config") / "settings.toml"))
         yield
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Start a worker more than there are processors: tests that wait for a screen or a process leave them idle."""
+    return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 
 
 def pytest_collection_finish() -> None:

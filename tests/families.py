@@ -28,7 +28,7 @@ PAGE = Path(__file__).resolve().parents[1] / "assets" / "docs" / "models.md"
 BEGIN, END = "<!-- families -->", "<!-- /families -->"
 MODEL_TYPES = tuple(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
 ATTENTIONS = ("sdpa", "eager")
-LENGTH = 24
+LENGTH = 16
 """Tokens of a text, and as many are read before."""
 FLOAT32 = frozenset({"inkling2_text", "xglm", "xlnet"})
 """Families whose own code fails in float64."""
@@ -84,9 +84,9 @@ def small_model(model_type: str, attention: str | None = None) -> Any:
     return model
 
 
-def prompt() -> list[int]:
+def prompt(length: int = LENGTH) -> list[int]:
     """Half of it is said twice, so that there is something to look up from the first step on."""
-    return random_prompt(LENGTH // 2) * 2
+    return random_prompt(length // 2) * 2
 
 
 def mistaken(model: Any, *, fixed: bool = True) -> str | None:

@@ -12,7 +12,6 @@ from tests.costs import NEARLY_FREE, budgeted
 from tests.families import (
     BEGIN,
     END,
-    LENGTH,
     MODEL_TYPES,
     PAGE,
     UNBUILT,
@@ -94,11 +93,11 @@ def test_an_encoder_that_is_not_told_to_be_a_decoder_is_found_out(model_type):
 def test_sparse_attention_is_looked_ahead_only_while_it_sees_everything(model_type):
     """Past that, scores may be equal, and which tokens are picked may depend on where they stand in the cache."""
     model = small_model(model_type)
-    expected = hf_greedy(model, prompt(), 2 * LENGTH)
-    steps = list(budgeted(model, NEARLY_FREE).generate(prompt(), max_new_tokens=2 * LENGTH))
+    expected = hf_greedy(model, prompt(24), 48)
+    steps = list(budgeted(model, NEARLY_FREE).generate(prompt(24), max_new_tokens=48))
     assert tokens_of(steps) == expected
     # The small configuration sees 64 tokens.
-    at, ahead = LENGTH, []
+    at, ahead = 24, []
     for step in steps:
         ahead += [at] if step.forward_tokens > 1 and not step.prefill else []
         at += len(step.tokens)
@@ -107,13 +106,13 @@ def test_sparse_attention_is_looked_ahead_only_while_it_sees_everything(model_ty
 
 
 def test_a_copy_of_a_session_keeps_the_index_of_sparse_attention():
-    model, text = small_model("deepseek_v32"), prompt()
-    expected = hf_greedy(model, text, 2 * LENGTH)
+    model, text = small_model("deepseek_v32"), prompt(24)
+    expected = hf_greedy(model, text, 48)
     decoder, session = budgeted(model, NEARLY_FREE), Session(model)
-    said = tokens_of(decoder.generate(text, max_new_tokens=LENGTH, session=session))
+    said = tokens_of(decoder.generate(text, max_new_tokens=24, session=session))
     copy = session.copy()
     for own in (session, copy):
-        rest = decoder.generate([*text, *said], max_new_tokens=LENGTH, session=own)
+        rest = decoder.generate([*text, *said], max_new_tokens=24, session=own)
         assert said + tokens_of(rest) == expected
 
 

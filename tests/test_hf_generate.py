@@ -217,7 +217,7 @@ def test_a_streamer_gets_the_prompt_and_then_every_token_once(llama, sampled):
 
 def test_text_streamers_say_exactly_the_final_text(bundled, capsys):
     model, tokenizer, inputs = bundled
-    arguments = {**inputs, "max_new_tokens": 60, "do_sample": False, "custom_generate": decoding.generate}
+    arguments = {**inputs, "max_new_tokens": 40, "do_sample": False, "custom_generate": decoding.generate}
     arguments["lookahead_config"] = SIZES
     said = model.generate(**arguments)
     text = tokenizer.decode(said[0, inputs["input_ids"].shape[1] :])
@@ -253,10 +253,10 @@ def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_pr
             assert "".join(streamer) == tokenizer.decode(ids[length:] if skip_prompt else ids)
 
 
-@pytest.mark.parametrize("stops", [["\n    re", "urn"], "return", ["never said"]])
-def test_stop_strings_end_the_text_where_generate_ends_it(bundled, stops):
+@pytest.mark.parametrize(("stops", "most"), [(["\n    re", "urn"], 40), ("return", 40), (["never said"], 12)])
+def test_stop_strings_end_the_text_where_generate_ends_it(bundled, stops, most):
     model, tokenizer, inputs = bundled
-    arguments = {**inputs, "max_new_tokens": 40, "do_sample": False, "stop_strings": stops}
+    arguments = {**inputs, "max_new_tokens": most, "do_sample": False, "stop_strings": stops}
     expected = model.generate(**arguments, tokenizer=tokenizer)
     said = model.generate(**arguments, tokenizer=tokenizer, custom_generate=decoding.generate, lookahead_config=SIZES)
     assert torch.equal(said, expected)

@@ -1,7 +1,7 @@
 """One seed, one text: over decoders, sizes, processors and architectures, and toggled in the middle of a reply.
 
-One family meets every pair of a decoder and a setting. In each of the others every setting is decoded by two
-decoders, in turn, so that all of them meet every family and every setting, and once by all of them taking turns.
+One family meets every pair of a decoder and a setting. Each of the others meets every other setting, decoded by two
+decoders, in turn, so that all of them meet every family, and once by all of them taking turns.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FEWER = {
     "all at once": ALL_AT_ONCE,
     "greedy, all at once": {**ALL_AT_ONCE, "temperature": 0},
 }
-"""Settings for the families."""
+"""Settings for the families, every other one for each."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -80,7 +80,7 @@ def test_in_every_family_too_and_toggled_in_mid_reply(family):
     names = cycle(decoders)
     for _ in range(FAMILIES.index(family)):
         next(names)
-    for settings, values in FEWER.items():
+    for settings, values in [*FEWER.items()][FAMILIES.index(family) % 2 :: 2]:
         config = config_of(values)
         expected = tokens_of(decoded(plain, config))
         assert taking_turns([plain, *decoders.values()], model, config) == expected, settings

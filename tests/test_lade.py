@@ -74,20 +74,20 @@ def test_three_lines_speed_up_the_bundled_model(bundled, capsys):
     model, tokenizer = bundled
     question = [{"role": "user", "content": "Write a Python function that returns the sum of a list."}]
     inputs = tokenizer.apply_chat_template(question, add_generation_prompt=True, return_tensors="pt", return_dict=True)
-    expected = model.generate(**inputs, max_new_tokens=40)
+    expected = model.generate(**inputs, max_new_tokens=30)
 
     lade.augment_all()
     lade.config_lade(LEVEL=5, WINDOW_SIZE=7, GUESS_SET_SIZE=7, DEBUG=1)
-    assert torch.equal(model.generate(**inputs, max_new_tokens=40), expected)
+    assert torch.equal(model.generate(**inputs, max_new_tokens=30), expected)
     torch.manual_seed(7)
-    sampled = model.generate(**inputs, max_new_tokens=40, do_sample=True, temperature=0.7)
+    sampled = model.generate(**inputs, max_new_tokens=30, do_sample=True, temperature=0.7)
     assert [generated for generated, *_ in log()] == [
         output.shape[1] - inputs["input_ids"].shape[1] for output in (expected, sampled)
     ]
     assert all(1 < ratio == round(generated / steps, 2) for generated, steps, ratio in log())
     assert capsys.readouterr().out == "".join(summary(generated, steps) for generated, steps, _ in log())
     torch.manual_seed(7)
-    again = model.generate(**inputs, max_new_tokens=40, do_sample=True, temperature=0.7)
+    again = model.generate(**inputs, max_new_tokens=30, do_sample=True, temperature=0.7)
     assert torch.equal(again, sampled)
 
 
@@ -303,15 +303,22 @@ def test_get_model_loads_the_model_with_its_tokenizer():
 QUESTION = "<|user|>\nWrite a Python function that adds two numbers.<|end|>\n<|assistant|>\n"
 
 
+@pytest.fixture(scope="module")
+def answer(bundled):
+    """The first tokens of the bundled model's answer to the question."""
+    model, tokenizer = bundled
+    inputs = {**tokenizer(QUESTION, return_tensors="pt"), "max_new_tokens": 30, "do_sample": False}
+    said = model.generate(**inputs)[0, inputs["input_ids"].shape[1] :]
+    return inputs, tokenizer.decode(said).removesuffix("<|end|>")
+
+
 @pytest.fixture
-def chatting(bundled, monkeypatch):
+def chatting(bundled, answer, monkeypatch):
     """The bundled model with its tokenizer at hand, and replies that are printed as they come."""
     model, tokenizer = bundled
     monkeypatch.setattr(model, "tokenizer", tokenizer, raising=False)
     monkeypatch.setenv("CHAT", "1")
-    inputs = tokenizer(QUESTION, return_tensors="pt")
-    text = tokenizer.decode(model.generate(**inputs, max_new_tokens=40)[0, inputs["input_ids"].shape[1] :])
-    return model, {**inputs, "max_new_tokens": 40, "do_sample": False}, text.removesuffix("<|end|>")
+    return model, *answer
 
 
 @pytest.mark.parametrize("use", ["1", "0"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -93,27 +93,24 @@ def test_the_largest_come_first_and_of_equal_ones_the_first(
     assert [kernels.first_of_the_largest(row) for row in rows] == [[place] for place in first]
 
 
-def test_what_was_compiled_is_kept(build_folder: Path, kernels: NativeKernels) -> None:
-    library = compiled_library()
-    assert library is not None
-    stamp = library.stat().st_mtime_ns
-    assert compiled_library() == library
-    assert library.stat().st_mtime_ns == stamp
-    assert os.listdir(build_folder) == [library.name]
-
-
-def test_two_that_need_it_at_once_compile_once(
-    build_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: NativeKernels
-) -> None:
+@pytest.fixture
+def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernels: NativeKernels) -> Callable[[], int]:
+    """How often a compiler was run that writes an empty library."""
     log, compiler = tmp_path / "log", tmp_path / "gcc"
     compiler.write_text(f'#!/bin/sh\necho run >> {log}\nsleep 0.2\nwhile [ "$1" != -o ]; do shift; done\ntouch "$2"\n')
     compiler.chmod(0o755)
     monkeypatch.setenv("CC", str(compiler))
+    return lambda: log.read_text().count("run")
+
+
+def test_what_was_compiled_is_kept_and_two_that_need_it_at_once_compile_once(
+    compilations: Callable[[], int], build_folder: Path
+) -> None:
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: compiled_library(), range(2))
-    assert first == second
     assert first is not None
-    assert log.read_text() == "run\n"
+    assert first == second == compiled_library()
+    assert compilations() == 1
     assert os.listdir(build_folder) == [first.name]
 
 

@@ -46,16 +46,16 @@ def said(decoder: Decoder, prompt: list[int], count: int, session: Session | Non
 def edits() -> list[list[int]]:
     """Prompts of which each begins like some before, longer and shorter, across the switch in both directions."""
     text = random_prompt(70)
-    lengths = (25, 60, 36, 20, 50, 38, 31, 33, 33, 45, 34)
+    lengths = (25, 60, 36, 20, 33, 33, 45)
     return [[*text[: length * 9 // 10], *random_prompt(length - length * 9 // 10, seed=length)] for length in lengths]
 
 
 @pytest.mark.parametrize("length", [7, SWITCH - 1, SWITCH, SWITCH + 1, SWITCH + 9])
 def test_every_decoder_says_what_generate_says_over_the_switch(model: Any, length: int) -> None:
-    prompt = (random_prompt(6) * 9)[:length]
-    expected = hf_greedy(model, prompt, 40)
+    prompt, count = (random_prompt(6) * 9)[:length], max(12, SWITCH + 9 - length)
+    expected = hf_greedy(model, prompt, count)
     for decoder in DECODERS.values():
-        assert said(decoder(model), prompt, 40) == expected
+        assert said(decoder(model), prompt, count) == expected
 
 
 def test_a_session_keeps_nothing_across_the_switch_in_either_direction(model: Any) -> None:
@@ -66,11 +66,11 @@ def test_a_session_keeps_nothing_across_the_switch_in_either_direction(model: An
 
 
 def test_an_edited_prompt_is_read_as_by_a_model_just_loaded(pristine: Any) -> None:
-    expected = [hf_greedy(deepcopy(pristine), prompt, 10) for prompt in edits()]
+    expected = [hf_greedy(deepcopy(pristine), prompt, 6) for prompt in edits()]
     model = deepcopy(pristine)
     for name, decoder in DECODERS.items():
         session = Session(model)
-        found = [said(decoder(model), prompt, 10, session) for prompt in edits()]
+        found = [said(decoder(model), prompt, 6, session) for prompt in edits()]
         assert [a == b for a, b in zip(found, expected, strict=True)] == [True] * len(expected), name
 
 
@@ -176,7 +176,7 @@ def test_padding_on_the_left_over_the_switch(kind: str, padding: int) -> None:
     model = built(LENGTHS[kind]())
     for length in (SWITCH - 10, SWITCH - padding, SWITCH, SWITCH + 1):
         inputs = _padded((random_prompt(6) * 9)[:length], padding)
-        settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": 24, "pad_token_id": 0}
+        settings: dict[str, Any] = {"do_sample": False, "max_new_tokens": 15, "pad_token_id": 0}
         expected = deepcopy(model).generate(**inputs, **settings)
         settings["lookahead_config"] = LookaheadConfig(5, 4, 5)
         assert torch.equal(model.generate(**inputs, **settings, custom_generate=decoding.generate), expected)

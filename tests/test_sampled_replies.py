@@ -67,7 +67,6 @@ def ask(engine: ChatEngine, **changes: Any) -> Answer:
 # --- sampling -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(
     "sampling",
     [
@@ -76,11 +75,12 @@ def ask(engine: ChatEngine, **changes: Any) -> Answer:
         Sampling(top_k=5, min_p=0.02, typical_p=0.9, repetition_penalty=1.2),
     ],
 )
-def test_with_one_seed_the_text_is_the_same_on_and_off(engine: ChatEngine, sampling: Sampling, seed: int) -> None:
-    sampling = msgspec.structs.replace(sampling, seed=seed)
-    on, off = ask(engine, sampling=sampling), ask(engine, sampling=sampling, lookahead=False)
-    assert (on.text, on.ids) == (off.text, off.ids)
-    assert on.text == ask(engine, sampling=sampling).text, "asked again, it is the same"
+def test_with_one_seed_the_text_is_the_same_on_and_off(engine: ChatEngine, sampling: Sampling) -> None:
+    for seed in (1, 2):
+        seeded = msgspec.structs.replace(sampling, seed=seed)
+        on, off = ask(engine, sampling=seeded), ask(engine, sampling=seeded, lookahead=False)
+        assert (on.text, on.ids) == (off.text, off.ids)
+    assert on.text == ask(engine, sampling=seeded).text, "asked again, it is the same"
     assert on.text != ask(engine).text, "and it was drawn"
 
 
@@ -194,8 +194,8 @@ def test_sampling_travels() -> None:
 
 def stops_in(text: str) -> Iterator[str]:
     """Parts of a text: of one to five characters, from everywhere in it, so that most straddle tokens."""
-    for length in (1, 2, 3, 5):
-        for start in range(0, len(text) - length, 1 + len(text) // 8):
+    for length in (1, 2, 5):
+        for start in range(0, len(text) - length, 1 + len(text) // 6):
             # Half a character, as a random model writes it, is only settled at the end of the text.
             if "\N{REPLACEMENT CHARACTER}" not in (stop := text[start : start + length]):
                 yield stop

@@ -349,13 +349,13 @@ async def test_a_long_conversation_shows_its_end_and_more_when_wanted(engine: Sc
 
     store = Store(folder)
     conversation = store.begin()
-    for number in range(70):
+    for number in range(35):
         said(conversation, f"question {number}", f"answer {number}")
     async with opened(engine, store=store, start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "question 69", "answer 69")
-        for count in (10, 30, 50, 70):
+        await sees(pilot, "question 34", "answer 34")
+        for count in (10, 30, 35):
             await wait_until(pilot, lambda count=count: len(app.screen.query(UserTurn)) == count)  # type: ignore[misc]
-            while len(app.screen.query(UserTurn)) == count < 70:
+            while len(app.screen.query(UserTurn)) == count < 35:
                 await pilot.press("pageup")
         assert "earlier turns" not in screen_text(app)
 
@@ -476,14 +476,14 @@ async def test_an_earlier_turn_keeps_the_focus_through_its_alternatives(engine: 
     said(conversation, "first", "one")
     conversation.edit(conversation.path[0].id, "first!")
     conversation.finish(finished(SHORT))
-    for number in range(15):
+    for number in range(11):
         said(conversation, f"question {number}", f"answer {number}")
     conversation.switch(conversation.turns[0].id)
-    for number in range(15):
+    for number in range(11):
         said(conversation, f"other {number}", f"answer {number}")
     async with opened(engine, store=store, start=Start(latest=True)) as (app, pilot):
-        await sees(pilot, "other 14")
-        while len(app.screen.query(UserTurn)) < 16:
+        await sees(pilot, "other 10")
+        while len(app.screen.query(UserTurn)) < 12:
             await pilot.press("pageup")
         app.screen.query(UserTurn).first().focus()
         await pilot.press("right")
