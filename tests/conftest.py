@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
+SLOWEST = ("test_recipe", "test_torchrun", "test_engine_ranks", "test_packaging", "test_parallel", "test_ending")
+
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -35,6 +37,11 @@ def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def pytest_xdist_auto_num_workers() -> int:
     """Start a worker more than there are processors: tests that wait for a screen or a process leave them idle."""
     return 1 + (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, such as processes that import torch, so that nobody waits for it alone."""
+    items.sort(key=lambda item: item.path.stem not in SLOWEST)
 
 
 def pytest_collection_finish() -> None:

@@ -83,7 +83,7 @@ def _difference(result: Result, difference: dict[str, Any]) -> dict[str, Any]:
 
 
 def prompt_and_seed(result: Result, name: str, task: int) -> tuple[int, int | None]:
-    """Which of a suite's prompts a task is, counted from 0, and its seed."""
+    """A task's prompt, counted from 0 within its suite, and its seed."""
     suite = next(suite for suite in result.suites if suite.name == name)
     return task % suite.prompts, suite.tasks[task].seed
 

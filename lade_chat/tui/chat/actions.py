@@ -12,7 +12,7 @@ from lade_chat.presentation.attachments import AttachmentError, attach, parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.store.documents.markdown import to_markdown
-from lade_chat.tui.app.keeping import keeper_of
+from lade_chat.tui.app.preferences_owner import preferences_owner
 from lade_chat.tui.chat.conversation_actions import ConversationActions
 from lade_chat.tui.chat.display import ChatWidgets
 from lade_chat.tui.chat.saving import default_name, save_as
@@ -161,7 +161,7 @@ class ChatActions:
             if options is not None:
                 self.chat.load(options)
 
-        aliases = keeper_of(self.ui.screen).preferences.aliases
+        aliases = preferences_owner(self.ui.screen).preferences.aliases
         self.ui.screen.app.push_screen(ModelScreen(self.chat.model_options, self._data_folder, error, aliases), chosen)
 
     def toggle_debug(self) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.models import misspelt_alias
 from lade_chat.settings.settings import nearest
-from lade_chat.tui.app.keeping import keeper_of
+from lade_chat.tui.app.preferences_owner import preferences_owner
 from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.control.sampling import NAMES as OPTIONS
 from lade_chat.tui.control.sampling import current_options, with_option
@@ -52,7 +52,7 @@ def _rename(actions: ChatActions, title: str) -> None:
 
 
 def _system(actions: ChatActions, text: str) -> None:
-    session, keeper = actions.chat.conversation, keeper_of(actions.ui.screen)
+    session, owner = actions.chat.conversation, preferences_owner(actions.ui.screen)
     system = session.current.about.system
     word, _, name = text.partition(" ")
     if not text:
@@ -60,10 +60,10 @@ def _system(actions: ChatActions, text: str) -> None:
     if word == "save" and len(name.split()) == 1:
         if not system or name in SYSTEM_WORDS:
             raise ValueError(f"{name} cannot be a name." if system else "There is no system prompt to save.")
-        if keeper.keep_prompt(name, system):
+        if owner.keep_prompt(name, system):
             actions.ui.hint(f"Saved: /system {name}, or --system {name}, sets this prompt.")
         return
-    prompts, off = keeper.preferences.prompts, text.lower() == "off"
+    prompts, off = owner.preferences.prompts, text.lower() == "off"
     is_name = len(text.split()) == 1 and not off
     if is_name and text not in prompts and (near := nearest(text, prompts)):
         raise ValueError(f"There is no system prompt named {text}. Did you mean {near}?")
@@ -93,7 +93,7 @@ def _lookahead(actions: ChatActions, argument: str) -> None:
 
 
 def _model(actions: ChatActions, path: str) -> None:
-    aliases = keeper_of(actions.ui.screen).preferences.aliases
+    aliases = preferences_owner(actions.ui.screen).preferences.aliases
     if near := misspelt_alias(path, aliases):
         raise ValueError(f"There is no folder or short name {path}. Did you mean {near}?")
     if path:

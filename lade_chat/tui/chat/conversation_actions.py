@@ -5,7 +5,7 @@ from __future__ import annotations
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
-from lade_chat.tui.app.keeping import keeper_of
+from lade_chat.tui.app.preferences_owner import preferences_owner
 from lade_chat.tui.chat.display import ChatWidgets
 from lade_chat.tui.control.controller import Chat
 from lade_chat.tui.conversations.list_screen import ConversationList
@@ -59,7 +59,7 @@ class ConversationActions:
         """Show the conversations beside the chat, or no longer; kept for next time."""
         wanted = not self._ui.side_bar.wanted
         self.show_side_bar(wanted)
-        keeper_of(self._ui.screen).keep({"sidebar": wanted})
+        preferences_owner(self._ui.screen).keep({"sidebar": wanted})
 
     def show_side_bar(self, wanted: bool) -> None:
         """Show the conversations beside the chat where there is room, or no longer."""

@@ -47,25 +47,25 @@ class TurnMenu(Dialog[TurnAction | None]):
             unfit.add("before")
         if shown.place == shown.count:
             unfit.add("after")
-        self._deeds = [deed for deed in get_args(TurnAction) if deed not in unfit]
+        self._offered = [action for action in get_args(TurnAction) if action not in unfit]
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "This turn"
             dialog.border_subtitle = "Esc closes"
-            yield OptionList(*(Option(self._row(deed), deed) for deed in self._deeds), compact=True)
+            yield OptionList(*(Option(self._row(action), action) for action in self._offered), compact=True)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self.dismiss(cast(TurnAction, event.option_id))
 
     def on_key(self, event: Key) -> None:
-        for deed in self._deeds:
-            if event.character == _WORDS[deed][0]:
+        for action in self._offered:
+            if event.character == _WORDS[action][0]:
                 event.stop()
-                self.dismiss(deed)
+                self.dismiss(action)
 
     @staticmethod
-    def _row(deed: TurnAction) -> Content:
-        letter, words = _WORDS[deed]
+    def _row(action: TurnAction) -> Content:
+        letter, words = _WORDS[action]
         return Content.assemble((f" {letter}  ", "bold"), words)

@@ -11,7 +11,7 @@ from lade_chat.settings.kinds import Value
 from lade_chat.settings.preferences import Preferences
 
 
-class Keeper(Protocol):
+class PreferencesOwner(Protocol):
     """Keeps settings: where one cannot be saved, the screen says so and False is returned."""
 
     preferences: Preferences
@@ -21,6 +21,6 @@ class Keeper(Protocol):
     def keep_prompt(self, name: str, text: str) -> bool: ...
 
 
-def keeper_of(screen: Screen[None]) -> Keeper:
+def preferences_owner(screen: Screen[None]) -> PreferencesOwner:
     """Return the application of a screen."""
-    return cast(Keeper, screen.app)
+    return cast(PreferencesOwner, screen.app)
