@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -32,37 +32,24 @@ def prepare(
     All questions are asked with each seed; ``answered`` is called after every task. Raises PromptError, with the
     suite's name, if a prompt does not fit the model's context.
     """
-    tasks: list[Task] = []
-    for seed, question in product(seeds, suite.questions):
-        try:
-            tasks += _tasks(question, seed, loaded, options, system, plain, answered)
-        except PromptError as error:
-            raise PromptError(f"Suite {suite.name}: {error}") from None
-    nats = [
-        sum(values) for values in zip(*(negative_log_likelihood(loaded.model, task) for task in tasks), strict=True)
-    ]
-    return SuiteTasks(suite.name, tuple(tasks), nats[0] / nats[1])
 
+    def ask(question: Question, seed: int | None) -> Iterator[Task]:
+        messages = [Message("system", system)] if system else []
+        for turn in question.turns:
+            messages.append(Message("user", turn))
+            prompt = prompt_for(loaded, messages, options.max_new_tokens, raw=options.raw)
+            reply = plain(seed)(prompt.ids, prompt.max_new_tokens)
+            yield Task(prompt.ids, prompt.max_new_tokens, reply.ids, seed)
+            messages.append(Message("assistant", loaded.tokenizer.decode(reply.ids, skip_special_tokens=True)))
+            answered()
 
-def _tasks(
-    question: Question,
-    seed: int | None,
-    loaded: LoadedModel,
-    options: DecodingOptions,
-    system: str | None,
-    plain: Callable[[int | None], Replier],
-    answered: Callable[[], None],
-) -> list[Task]:
-    messages = [Message("system", system)] if system else []
-    tasks = []
-    for turn in question.turns:
-        messages.append(Message("user", turn))
-        prompt = prompt_for(loaded, messages, options.max_new_tokens, raw=options.raw)
-        reply = plain(seed)(prompt.ids, prompt.max_new_tokens)
-        tasks.append(Task(prompt.ids, prompt.max_new_tokens, reply.ids, seed))
-        messages.append(Message("assistant", loaded.tokenizer.decode(reply.ids, skip_special_tokens=True)))
-        answered()
-    return tasks
+    try:
+        tasks = [task for seed, question in product(seeds, suite.questions) for task in ask(question, seed)]
+    except PromptError as error:
+        raise PromptError(f"Suite {suite.name}: {error}") from None
+    scored = [negative_log_likelihood(loaded.model, task) for task in tasks]
+    nats, tokens = (sum(values) for values in zip(*scored, strict=True))
+    return SuiteTasks(suite.name, tuple(tasks), nats / tokens)
 
 
 def negative_log_likelihood(model: Any, task: Task) -> tuple[float, int]:
