@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -67,23 +68,36 @@ class EngineProcess:
 
     def launcher(self) -> int | None:
         """The process that has started the workers, the leader of their group."""
-        children = (pid for pid, parent, group in processes() if parent == self._process.pid and group == pid)
-        return next(children, None)
+        return next((each.pid for each in processes() if each.parent == self._process.pid and each.launches), None)
 
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
 
 
-def processes() -> list[tuple[int, int, int]]:
-    """Every process with its parent and its group."""
-    told = subprocess.run(["ps", "-eo", "pid,ppid,pgid,stat"], capture_output=True, text=True, check=True).stdout
-    rows = [line.split() for line in told.splitlines()[1:]]
-    return [(int(pid), int(parent), int(group)) for pid, parent, group, state in rows if not state.startswith("Z")]
+class Process(NamedTuple):
+    """``launches``: it is one that starts workers."""
+
+    pid: int
+    parent: int
+    group: int
+    launches: bool
+
+
+def processes() -> list[Process]:
+    """Every process that lives."""
+    command = ["ps", "-ww", "-eo", "pid,ppid,pgid,stat,args"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 4) for line in told.splitlines()[1:]]
+    return [
+        Process(int(pid), int(parent), int(group), "ranks.launcher" in arguments)
+        for pid, parent, group, state, arguments in rows
+        if not state.startswith("Z")
+    ]
 
 
 def members(group: int) -> list[int]:
-    return [pid for pid, _, its_group in processes() if its_group == group]
+    return [each.pid for each in processes() if each.group == group]
 
 
 @contextmanager

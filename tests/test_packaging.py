@@ -88,11 +88,16 @@ def _name_of(dependency: str) -> str:
     return Requirement(dependency).name
 
 
-def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "built"
+def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path) -> None:
+    # A tree of one such module: to compile it means to import, and to check, all that it belongs to.
+    tree, folder = tmp_path / "tree", tmp_path / "built"
+    for package in (tree / "decoding", tree / "decoding" / "planning"):
+        package.mkdir(parents=True)
+        (package / "__init__.py").touch()
     folder.mkdir()
     if shutil.which("gcc") is not None:
-        names = compiled(ROOT, ["decoding/planning/ledger.py"], folder).values()
+        shutil.copy(ROOT / "decoding" / "planning" / "ledger.py", tree / "decoding" / "planning")
+        names = compiled(tree, ["decoding/planning/ledger.py"], folder).values()
         assert {name.split(".")[0] for name in names} == {"decoding/planning/ledger", "decoding__mypyc"}
         code = "from decoding.planning import ledger; print(ledger.__file__, ledger.Ledger().book(3, 1.5))"
         command = [sys.executable, "-c", code]
@@ -100,6 +105,6 @@ def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path, monkeypatch: p
         library, gain = finished.stdout.split()
         assert not library.endswith(".py")
         assert float(gain) == 1.5
-    monkeypatch.setenv("CC", "false")
+    (tree / "decoding" / "planning" / "broken.py").write_text("x: int =\n")
     with pytest.raises(subprocess.SubprocessError):
-        compiled(ROOT, ["decoding/planning/ledger.py"], tmp_path / "not")
+        compiled(tree, ["decoding/planning/broken.py"], tmp_path / "not")
