@@ -22,8 +22,8 @@ def test_every_family_says_what_generate_says_at_several_sizes(family):
     assert tokens_of(AutoregressiveDecoder(model).generate(prompt, max_new_tokens=LENGTH)) == expected
     proposed = accepted = 0
     number = list(CONFIGS).index(family)
-    # The first family meets all sizes, each other one three in turn, so that each size meets several families.
-    for sizes in [*SIZES, *SIZES][3 * number % len(SIZES) :][: 3 if number else len(SIZES)]:
+    # The first family meets all sizes, each other one four in turn, so that each size meets several families.
+    for sizes in [*SIZES, *SIZES][4 * number % len(SIZES) :][: 4 if number else len(SIZES)]:
         steps = list(LookaheadDecoder(model, LookaheadConfig(*sizes)).generate(prompt, max_new_tokens=LENGTH))
         assert tokens_of(steps) == expected, sizes
         assert any(step.accepted for step in steps) == any(step.candidates for step in steps) == bool(sizes[2]), sizes
