@@ -11,7 +11,7 @@ from tests.costs import DEAR, NEARLY_FREE, budgeted
 from tests.models import CONFIGS, PLAIN_ONLY, hf_greedy, random_model, random_prompt, tokens_of
 
 SIZES = [(0, 2, 0), (3, 2, 3), (7, 5, 7), (4, 3, 2), (0, 4, 5), (5, 4, 0), (1, 2, 1), (15, 5, 15), (2, 7, 3)]
-LENGTH = 32
+LENGTH = 40
 
 
 @pytest.mark.parametrize("family", CONFIGS)

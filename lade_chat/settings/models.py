@@ -104,7 +104,7 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
 
 def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
     """Return the short name that was perhaps meant by ``path``, which is neither one, nor a folder, nor a hub id."""
-    if not path or "/" in path or path in aliases or Path(path).expanduser().exists():
+    if not path or "/" in path or path in aliases or os.path.exists(os.path.expanduser(path)):
         return None
     return nearest(path, aliases)
 
