@@ -98,7 +98,9 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
     if one is None:
         return other
     longer, shorter = sorted((one.about, other.about), key=len, reverse=True)
-    about = longer if shorter in longer else f"{one.about}, {other.about}"
+    size = one.about.partition(", ")[0]  # told once
+    more = other.about[len(size) :] if other.about.startswith(size) else f", {other.about}"
+    about = longer if shorter in longer else f"{one.about}{more}"
     return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)
 
 

@@ -275,8 +275,7 @@ class ChatApp(Colouring):
                 yield each
         if screen is not self.chat_screen:
             return
-        stop = ("Stop the reply", "What was said is kept ({stop})", self.chat_screen.chat.controls.stop)
-        for title, about, callback in (*palette_lines(self.chat_screen.actions), stop):
+        for title, about, callback in palette_lines(self.chat_screen.actions):
             yield SystemCommand(title, self.key_names.put_into(about), callback)
 
     async def _run_engine(self) -> None:

@@ -224,6 +224,8 @@ def palette_lines(actions: ChatActions) -> Iterator[tuple[str, str, Callable[[],
             shortcut = f"{{{command.key}}}" if command.key else f"/{command.name}"
             about = f"{command.does[0].upper()}{command.does[1:]} ({shortcut})"
             yield command.title, about, partial(_run_or_hint, actions, f"/{command.name}")
+    if actions.chat.state.is_running:
+        yield "Stop the reply", "What was said is kept ({stop})", actions.chat.controls.stop
 
 
 def parse(text: str) -> tuple[SlashCommand, str]:
