@@ -17,8 +17,8 @@ from decoding.native.structures import Linear, Transformer
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1}
 """The dtypes of activations, as they are numbered in C."""
-INT8_WIDTH, INT8_OUTPUTS = 64, 32
-"""An int8 weight's in-features are a multiple of the first, and its out-features at least the second."""
+INT8_WIDTH = 64
+"""An int8 weight's in-features are a multiple of this."""
 
 
 class NativeKernels:
@@ -28,10 +28,11 @@ class NativeKernels:
 
     Attributes:
         tiles: True if the processor multiplies matrix tiles (AMX), and has granted their use.
+        int8: True if weights in int8 are multiplied faster than by PyTorch.
     """
 
     def __init__(self, library: CDLL) -> None:
-        self.tiles = bool(library.can_use_tiles())
+        self.tiles, self.int8 = bool(library.can_use_tiles()), bool(library.multiplies_int8())
         self._multiply, self._run_step, self._largest = library.multiply, library.run_step, library.largest
         self._move_tokens, self._round_weight = library.move_tokens, library.round_weight
         self._move_tokens.argtypes = [c_void_p, c_void_p, c_long, c_long]
@@ -162,10 +163,6 @@ class NativeKernels:
             torch.get_num_threads(),
         )  # fmt: skip
         return integers, scales
-
-    def multiplies_int8(self, outputs: int, width: int) -> bool:
-        """Return True if there is a kernel for an int8 weight of this shape."""
-        return self.tiles and outputs >= INT8_OUTPUTS and width % INT8_WIDTH == 0
 
 
 @lru_cache(maxsize=64)

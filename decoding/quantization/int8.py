@@ -1,8 +1,8 @@
 """Int8: linear layers with eight-bit weights and activations, multiplied as integers.
 
-Weights have a scale for each output channel, activations one for each row or, in C (:mod:`decoding.native`), for each
-64 numbers of a row. Sums of integers are exact in any order, so a row's product is the same bit for bit however many
-rows stand beside it.
+Weights have a scale for each output channel, activations one for each row or, in C (:mod:`decoding.native`),
+for each 64 numbers of a row. Sums of integers are exact in any order, so a row's product is the same bit for bit
+however many rows stand beside it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from decoding.model.torch_private import int8_product, pack_int8
-from decoding.native.kernels import DTYPES, native_kernels
+from decoding.native.kernels import DTYPES, INT8_WIDTH, native_kernels
 
 METHODS = ("int8",)
 MAX_INT8 = 127
@@ -47,7 +47,8 @@ class Int8Linear(nn.Module):
         self.scales: torch.Tensor
         self.out_features, self.in_features = weight.shape
         native = native_kernels()
-        self._native = native if native is not None and native.multiplies_int8(*weight.shape) else None
+        known = native is not None and native.int8 and self.in_features % INT8_WIDTH == 0
+        self._native = native if known else None
         integers, scales = _rounded(weight.detach(), MAX_INT8 if self._native else max_weight())
         self._packed, self._shared = None if self._native else pack_int8(integers, scales), shared
         self.register_buffer("weight", integers if self._native else None)

@@ -1,9 +1,7 @@
 /* Products by matrix tiles (AMX): the weight is the left factor as it lies, the rows, packed, are the right one. */
 #pragma once
 
-#include "vectors.h"
-
-#define INT8_BLOCK 64 /* elements of an int8 row with one scale: the bytes of a tile's row */
+#include "int8.h"
 
 #if defined(__AMX_BF16__) && defined(__AMX_INT8__) && defined(__linux__)
 #include <sys/syscall.h>

@@ -1,7 +1,7 @@
 /* Products by vectors: any processor, any size. */
 #pragma once
 
-#include "vectors.h"
+#include "int8.h"
 
 /* Rows t … t + count by outputs n … n + outputs. Both numbers are constants where this is called: the loops unroll. */
 inlined void block(const linear *by, const activations *a, const float *rows, void *out, long t, long n, int count,
@@ -31,20 +31,29 @@ inlined void block(const linear *by, const activations *a, const float *rows, vo
     }
 }
 
-inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, void *out, long n,
-                                enum dtype dtype) {
+/* The outputs n … n + 4, of `rows` in float32 or, by a weight in int8, of `whole`. */
+inlined void outputs_by_vectors(const linear *by, const activations *a, const float *rows, int8_rows whole, void *out,
+                                long n, enum dtype dtype) {
     const long T = a->T;
     long t = 0;
+#define OUTPUTS(n, count, outputs)                                     \
+    do {                                                               \
+        if (dtype == INT8)                                             \
+            int8_outputs(by, a, whole, out, t, n, count, outputs);     \
+        else                                                           \
+            block(by, a, rows, out, t, n, count, outputs, dtype);      \
+    } while (0)
     if (n + 4 > by->N) {
         for (; n < by->N; n++)
-            for (t = 0; t < T; t++) block(by, a, rows, out, t, n, 1, 1, dtype);
+            for (t = 0; t < T; t++) OUTPUTS(n, 1, 1);
         return;
     }
     for (; t + ROWS_AT_ONCE <= T; t += ROWS_AT_ONCE) {
-        block(by, a, rows, out, t, n, ROWS_AT_ONCE, 2, dtype);
-        block(by, a, rows, out, t, n + 2, ROWS_AT_ONCE, 2, dtype);
+        OUTPUTS(n, ROWS_AT_ONCE, 2);
+        OUTPUTS(n + 2, ROWS_AT_ONCE, 2);
     }
-    for (; ROWS_AT_ONCE > 4 && t + 4 <= T; t += 4) block(by, a, rows, out, t, n, 4, 4, dtype);
-    for (; t + 2 <= T; t += 2) block(by, a, rows, out, t, n, 2, 4, dtype);
-    if (t < T) block(by, a, rows, out, t, n, 1, 4, dtype);
+    for (; ROWS_AT_ONCE > 4 && t + 4 <= T; t += 4) OUTPUTS(n, 4, 4);
+    for (; t + 2 <= T; t += 2) OUTPUTS(n, 2, 4);
+    if (t < T) OUTPUTS(n, 1, 4);
+#undef OUTPUTS
 }

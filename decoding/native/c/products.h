@@ -6,8 +6,8 @@
 
 #define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a usual second-level cache */
 
-/* Round a row to int8, block by block; an outlier spoils its own block alone. scales: TILE elements apart. */
-inlined void quantize(const void *row, int8_t *whole, float *scales, long K, enum dtype dtype) {
+/* Round a row to int8, block by block; an outlier spoils its own block alone. scales: so many elements apart. */
+inlined void quantize(const void *row, int8_t *whole, float *scales, long apart, long K, enum dtype dtype) {
     for (long at = 0; at < K; at += INT8_BLOCK) {
         float largest = 1e-30f;
 #pragma omp simd reduction(max : largest)
@@ -17,7 +17,7 @@ inlined void quantize(const void *row, int8_t *whole, float *scales, long K, enu
         }
         const float inverse = 127 / largest;
         for (long k = at; k < at + INT8_BLOCK; k++) whole[k] = (int8_t)rintf(read_from(row, k, dtype) * inverse);
-        scales[at / INT8_BLOCK * TILE] = largest / 127;
+        scales[at / INT8_BLOCK * apart] = largest / 127;
     }
 }
 
@@ -41,15 +41,25 @@ void round_weight(const void *weight, int dtype, long N, long K, int most, int8_
         WITH_DTYPE(dtype, scales[n] = round_row(offset(weight, n * K, is), K, most, whole + n * K, is));
 }
 
-/* Returns the rows; writes the scales as int8_tiles takes them. */
-static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales) {
+/* Returns the rows; writes the scales as int8_tiles takes them or, row by row, as int8_outputs does. */
+static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales, int tiled) {
     int8_t *whole = scratch(WHOLE, a->T * K);
+    const long blocks = K / INT8_BLOCK;
 #pragma omp parallel for schedule(static) num_threads(a->threads) if (a->T * K > SMALL)
     for (long t = 0; t < a->T; t++) {
-        float *of_row = scales + t / TILE * TILE * (K / INT8_BLOCK) + t % TILE;
-        WITH_DTYPE(a->dtype, quantize(offset(rows, t * K, is), whole + t * K, of_row, K, is));
+        float *of_row = scales + (tiled ? t / TILE * TILE * blocks + t % TILE : t * blocks);
+        WITH_DTYPE(a->dtype, quantize(offset(rows, t * K, is), whole + t * K, of_row, tiled ? TILE : 1, K, is));
     }
     return whole;
+}
+
+/* The rows as int8_outputs takes them. */
+static int8_rows int8_rows_of(const void *rows, const activations *a, long K) {
+    float *scales = scratch(WIDE, 4 * a->T * (K / INT8_BLOCK));
+    row_element *elements = scratch(PACKED, a->T * K * sizeof *elements);
+    const int8_t *whole = quantize_all(rows, a, K, scales, 0);
+    for (long at = 0; at < a->T * K; at++) elements[at] = (row_element)(whole[at] + RAISED);
+    return (int8_rows){elements, scales};
 }
 
 /* Split float32 into the sum of three bfloat16, whose products with bfloat16 are exact; `apart` elements apart. */
@@ -71,7 +81,7 @@ static const char *packed_rows(const linear *by, const void *rows, const activat
     const void *narrow = rows;
     if (by->scales) {
         *scales = scratch(WIDE, 4 * groups * TILE * (K / INT8_BLOCK));
-        narrow = quantize_all(rows, a, K, *scales);
+        narrow = quantize_all(rows, a, K, *scales, 1);
     } else if (terms > 1) {
         narrow = scratch(WHOLE, 2 * terms * T * K);
         split(rows, (bfloat16 *)narrow, T * K, T * K);
@@ -89,14 +99,17 @@ static const char *packed_rows(const linear *by, const void *rows, const activat
 static void multiply_all(const linear *const *by, void *const *outs, int count, const void *rows,
                          const activations *a) {
     const long K = by[0]->K, T = a->T;
-    const enum dtype weight_dtype = by[0]->narrow ? BFLOAT16 : a->dtype;
+    const enum dtype weight_dtype = by[0]->scales ? INT8 : by[0]->narrow ? BFLOAT16 : a->dtype;
     const int terms = by[0]->narrow ? 3 : 1;
-    int tiled = a->tiles && (by[0]->scales || (weight_dtype == BFLOAT16 && K % 32 == 0));
+    int tiled = a->tiles && (weight_dtype == INT8 || (weight_dtype == BFLOAT16 && K % 32 == 0));
     for (int i = 0; i < count; i++) tiled &= by[i]->N >= 2 * TILE;
     float *scales = 0;
     const char *packed = tiled ? packed_rows(by[0], rows, a, &scales, terms) : 0;
     const float *wide = rows;
-    if (!tiled && a->dtype == BFLOAT16) {
+    int8_rows whole = {0};
+    if (!tiled && weight_dtype == INT8) {
+        whole = int8_rows_of(rows, a, K);
+    } else if (!tiled && a->dtype == BFLOAT16) {
         float *copy = scratch(WIDE, 4 * T * K);
         for (long at = 0; at < T * K; at++) copy[at] = widened(((const bfloat16 *)rows)[at]);
         wide = copy;
@@ -128,10 +141,12 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
                     outputs_by_tiles(by[i], a, packed, 0, 3, apart, outs[i], n, first, last);
                 else if (tiled)
                     outputs_by_tiles(by[i], a, packed, 0, 1, 0, outs[i], n, first, last);
+                else if (weight_dtype == INT8)
+                    outputs_by_vectors(by[i], a, 0, whole, outs[i], n, INT8);
                 else if (weight_dtype == BFLOAT16)
-                    outputs_by_vectors(by[i], a, wide, outs[i], n, BFLOAT16);
+                    outputs_by_vectors(by[i], a, wide, whole, outs[i], n, BFLOAT16);
                 else
-                    outputs_by_vectors(by[i], a, wide, outs[i], n, FLOAT32);
+                    outputs_by_vectors(by[i], a, wide, whole, outs[i], n, FLOAT32);
             }
         }
         if (tiled) restore_layout(&before);
@@ -142,7 +157,7 @@ static void multiply_one(const linear *by, void *out, const void *rows, const ac
     multiply_all(&by, &out, 1, rows, a);
 }
 
-/* The product of a linear layer. With scales, K is a multiple of 64, N at least 32, and the processor has tiles. */
+/* The product of a linear layer. With scales, K is a multiple of 64. */
 void multiply(const linear *by, const void *rows, void *out, int dtype, long T, int threads, int tiles) {
     const activations a = {dtype, T, threads, tiles};
     multiply_one(by, out, rows, &a);

@@ -9,7 +9,7 @@
 #define inlined static inline __attribute__((always_inline))
 
 typedef uint16_t bfloat16;
-enum dtype { FLOAT32 = 0, BFLOAT16 = 1 };
+enum dtype { FLOAT32 = 0, BFLOAT16 = 1, INT8 = 2 /* of weights alone */ };
 
 /* The structures that native/structures.py describes to ctypes. */
 typedef struct {
