@@ -19,7 +19,7 @@ from tests.grid import PROMPT, with_few_tokens
 from tests.loads import load, refusal
 from tests.models import CONFIGS, random_model, random_prompt
 
-LENGTH = 40
+LENGTH = 28
 
 
 def layer_of(model: Any) -> Int8Linear:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 from collections import deque
+from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
@@ -93,6 +94,11 @@ class Channel:
             block += self._received(missing)
         kind, content = pickle.loads(block[_LENGTH_BYTES : _LENGTH_BYTES + length])
         return Kind(kind), content
+
+    def messages(self) -> Iterator[tuple[Kind, Any]]:
+        """Yield messages as they come until the peer says END. Raises RankLostError if the peer has gone."""
+        while (message := self.receive())[0] is not Kind.END:
+            yield message
 
     def wait_until_sent(self) -> None:
         """Wait until the peer has received everything sent."""

@@ -168,11 +168,7 @@ def serve_part(model: PreTrainedModel, channel: Channel) -> None:
     """
     runner, prefixes = runner_of(model), dict[int, KVPrefix]()
     runner.current_support()
-    while True:
-        kind, content = channel.receive()
-        if kind is Kind.END:
-            return
-        action, number, dropped, arguments = content
+    for _, (action, number, dropped, arguments) in channel.messages():
         for each in dropped:
             prefixes.pop(each, None)
         _do(action, number, arguments, prefixes, runner)

@@ -72,10 +72,7 @@ def serve(model: PreTrainedModel, channel: Channel, *, compiled: bool | str = Fa
         RankLostError: rank 0 is gone.
     """
     server = _Server(model, compiled)
-    while True:
-        kind, content = channel.receive()
-        if kind is Kind.END:
-            return
+    for kind, content in channel.messages():
         try:
             answer = server.answer(kind, content)
         except Exception as error:  # rank 0 reports it

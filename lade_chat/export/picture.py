@@ -62,8 +62,12 @@ def write_picture(path: Path, content: Content, *, theme: Theme = "auto", width:
     The suffix tells the format: .html, .svg, .cast, .gif or .png, these two with Pillow. Raises LadeChatError.
     """
     check_picture(path)
-    picture = WRITERS[path.suffix.lower()](content, theme, width)
+    write_file(path, WRITERS[path.suffix.lower()](content, theme, width))
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all. Raises LadeChatError."""
     try:
-        atomic_write(path, picture, private=False)
+        atomic_write(path, data, private=False)
     except OSError as error:
         raise LadeChatError(f"{path} cannot be written: {error.strerror or error}.") from None

@@ -123,10 +123,7 @@ def _serve(store: torchrun.Store, rank: int, ranks: int) -> None:
 
     channel = Channel(0)
     with suppress(RankLostError):
-        while True:
-            kind, content = channel.receive()
-            if kind is Kind.END:
-                return
+        for kind, content in channel.messages():
             if kind is Kind.NOTE:
                 _carry_out(msgspec.json.decode(content, type=Assignment), channel, rank)
 

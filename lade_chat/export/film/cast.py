@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 
+from lade_chat.export.cast import cast_file
 from lade_chat.export.film.film import Film, Row, Run
 from lade_chat.export.theme import rgb
 
@@ -12,20 +13,15 @@ _NO_CURSOR = "\x1b[?25l"
 
 
 def film_cast(film: Film) -> bytes:
-    """The cast: a header, then what is written when, a line of JSON each."""
-    header = {
-        "version": 2,
-        "width": film.columns,
-        "height": film.rows,
-        "title": film.title,
-        "env": {"TERM": "xterm-256color"},
-    }
-    lines: list[object] = [header]
+    """The cast, whose frames hold the rows that are new in them."""
+    return cast_file((film.columns, film.rows), film.title, _written(film))
+
+
+def _written(film: Film) -> Iterator[tuple[float, str]]:
     for number, frame in enumerate(film.frames):
         written = "".join(f"\x1b[{place + 1};1H{_inked(row)}" for place, row in sorted(frame.rows.items()))
-        lines.append([round(frame.seconds, 3), "o", ("" if number else _NO_CURSOR) + written])
-    lines.append([round(film.seconds, 3), "o", ""])
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+        yield frame.seconds, ("" if number else _NO_CURSOR) + written
+    yield film.seconds, ""
 
 
 def _inked(row: Row) -> str:

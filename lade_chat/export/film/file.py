@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from lade_chat.atomic_write import atomic_write
-from lade_chat.errors import LadeChatError
 from lade_chat.export.film.cast import film_cast
 from lade_chat.export.film.film import Film
-from lade_chat.export.picture import PictureFormatError, check_picture
+from lade_chat.export.picture import PictureFormatError, check_picture, write_file
 
 
 def _gif(film: Film) -> bytes:
@@ -31,7 +29,4 @@ def check_film(path: Path) -> None:
 def write_film(path: Path, film: Film) -> None:
     """Write the film in the format of the file's suffix, whole or not at all. Raises LadeChatError."""
     check_film(path)
-    try:
-        atomic_write(path, WRITERS[path.suffix.lower()](film), private=False)
-    except OSError as error:
-        raise LadeChatError(f"{path} cannot be written: {error.strerror or error}.") from None
+    write_file(path, WRITERS[path.suffix.lower()](film))
