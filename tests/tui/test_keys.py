@@ -286,3 +286,15 @@ async def test_running_foreign_code_has_to_be_chosen(engine: ScriptedEngine) -> 
         command = engine.sent[-1]
         assert isinstance(command, Load)
         assert (command.options.trust_remote_code, command.options.allow_pickle) == (True, False)
+
+
+async def test_keys_that_can_do_nothing_are_not_in_the_footer(engine: ScriptedEngine) -> None:
+    async with opened(engine, model=None) as (app, pilot):
+        await sees(pilot, "^o Model")
+        assert "Race" not in screen_text(app).splitlines()[-1]
+        engine.load()
+        await sees(pilot, "^r Race")
+        await pilot.press("ctrl+t")
+        await sees(pilot, "No conversations yet", "esc Close")
+        assert "Resume" not in screen_text(app)
+        assert not {"Stop the reply"} & {each.title for each in app.get_system_commands(app.chat_screen)}

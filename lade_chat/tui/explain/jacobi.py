@@ -156,9 +156,10 @@ class _Block:
             places = counted(abs(stray.column - stray.belongs), "place")
             where = f"{places} {'too early' if stray.column < stray.belongs else 'too late'}"
             said = f"Look at “{stray.text}”: the model said it in step {stray.iteration} already, but {where}."
+            lost = "There it was wrong, and it was dropped."
         else:
-            said = "Often the model says a token of the reply too early, at a place where it is wrong."
-        says = f"{said} There it was wrong, and it was dropped. Lookahead decoding keeps such tokens as later guesses."
+            said, lost = "A token of the reply is often said at the wrong place first.", "There it is dropped."
+        says = f"{said} {lost} Lookahead decoding keeps such tokens as later guesses."
         draw = partial(self.draw, count, settling=True, mark=stray)
         return [*pages, Page(title, says, draw, last, unseen=True)]
 
