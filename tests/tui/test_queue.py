@@ -80,6 +80,7 @@ async def test_escape_twice_stops_the_reply_and_forgets_what_waits(engine: Scrip
 async def test_escape_closes_what_is_open_before_it_takes_a_message_back(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("lade_chat.tui.chat.escape.TWICE_SECONDS", 3600.0)
     async with opened(engine) as (app, pilot):
         prompt = app.chat_screen.prompt
         await busy(app, pilot, engine, "one")

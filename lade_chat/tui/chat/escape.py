@@ -24,7 +24,7 @@ class EscapeKey:
         """Do the first of these that there is to do; twice in a row stops all, and forgets what waits."""
         now = time.monotonic()
         if self._close():
-            self._closed = now
+            self.closed()
             return
         before, self._pressed = self._pressed, now
         waiting = self._chat.has_waiting
@@ -38,8 +38,9 @@ class EscapeKey:
         elif not self._chat.take_back():
             self._chat.controls.stop()
 
-    def dialog_closed(self) -> None:
-        self._closed = time.monotonic()
+    def closed(self) -> None:
+        """Begin anew: the key, or a dialog of its own, has just closed something."""
+        self._closed, self._pressed = time.monotonic(), -TWICE_SECONDS
 
     def _close(self) -> bool:
         """Close or leave what stands between the key and the reply; False if nothing does."""

@@ -278,7 +278,7 @@ class ChatScreen(Screen[None]):
     def on_screen_resume(self) -> None:
         footer = self.query_one(KeyFooter)
         if not footer.visible:  # else this is the first time
-            self._escape.dialog_closed()
+            self._escape.closed()
         footer.visible = True
         self.prompt.remove_class("-covered")
 
