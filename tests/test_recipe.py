@@ -20,9 +20,9 @@ from assets.recipe.draw import plain, rephrased, roughened, set_aside
 from assets.recipe.evaluation import QUESTIONS
 from assets.recipe.loss import Point, read_curve
 from assets.recipe.model import LOG, QUICK
-from assets.recipe.python_task import fill, holds, parses, passes
 from assets.recipe.skills import python_code, sums
 from assets.recipe.skills.poems import rhymes
+from assets.recipe.skills.python_task import fill, holds, parses, passes
 from assets.recipe.skills.stories import well_formed
 from assets.recipe.training import Plan, Schedule, Trainer, load_trained
 

@@ -6,12 +6,14 @@ What needs torch and transformers is imported in the steps: loading them takes s
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from assets.recipe import corpus, grow, tokenizer
+from assets.recipe import corpus, tokenizer
 
 _ASSETS = Path(__file__).resolve().parents[1]
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -124,12 +126,32 @@ def card(out: Out = _OUT, note: Annotated[str, typer.Option(help="A remark on ho
     write_card(out, note)
 
 
-@app.command("grow", add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
-def grow_step(context: typer.Context) -> None:
-    """Write a checkpoint of a larger model's shape that computes the same logits."""
-    parser = argparse.ArgumentParser(prog="python -m assets.recipe grow", description=grow.__doc__)
-    grow.add_options(parser)
-    grow.run(parser.parse_args(context.args))
+@app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def grow(context: typer.Context) -> None:
+    """Write a checkpoint of a larger model's shape that computes the same logits; exit with a line if that fails."""
+    from transformers import AutoConfig
+    from transformers.utils import logging
+
+    from lade_chat.bench.grown.checkpoint import grow as written
+    from lade_chat.bench.grown.shapes import SHAPES, Shape, shape_named, shape_of
+    from lade_chat.errors import LadeChatError
+
+    step = argparse.ArgumentParser(prog="python -m assets.recipe grow", description=grow.__doc__)
+    step.add_argument("--like", help=f"a published shape: {', '.join(SHAPES)}; default the source's own")
+    step.add_argument("--from", dest="source", type=Path, default=_OUT, help="a checkpoint's folder")
+    step.add_argument("--to", type=Path, required=True, help="a new folder for the grown checkpoint")
+    step.add_argument("--dtype", default="bfloat16", help="bfloat16, float32 or float16")
+    for field in fields(Shape):
+        kind = str if field.name == "architecture" else int
+        step.add_argument(f"--{field.name.replace('_', '-')}", type=kind, help="in place of the shape's")
+    options = step.parse_args(context.args)
+    logging.disable_progress_bar()
+    try:
+        given = {field.name: value for field in fields(Shape) if (value := getattr(options, field.name)) is not None}
+        shape = shape_named(options.like) if options.like else shape_of(AutoConfig.from_pretrained(options.source))
+        print(f"{options.to}: {written(options.source, replace(shape, **given), options.to, options.dtype)}")
+    except (LadeChatError, OSError) as error:
+        sys.exit(f"{error}")
 
 
 if __name__ == "__main__":

@@ -195,7 +195,7 @@ def rephrased(rng: Random, template: str, new: bool, expand: Callable[[str], str
         return expand(rng.choice(_RULES[("new " if new else "") + rule]))
 
     task, colon, rest = template.partition(": ")
-    moved = colon and rest == "{x}" and "{" not in task and rng.random() < 0.3
+    moved = colon and rest == "{x}" and "{" not in task and rng.random() < 0.4
     if _WISH.match(template) is not None and rng.random() < 0.25:
         said = (task if moved else template)[template.lower().startswith("please ") and 7 :]
         said = drawn("wish").replace("{do}", _lower_first(said.rstrip(".?!")))

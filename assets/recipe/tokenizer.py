@@ -18,6 +18,7 @@ from assets.recipe.conversation import Message
 BOS, EOS, END = "<s>", "</s>", "<|end|>"
 ROLES = {"system": "<|system|>", "user": "<|user|>", "assistant": "<|assistant|>"}
 BOS_ID, EOS_ID = 1, 2
+_SIGNS = ("_", "_", "-", ",", "/", "", "", ".", '"', "*", "=", "|")
 _BY_LETTER = re.compile("([A-Z]{2,}|(?<=-[a-z]: )[a-z]+)")
 CHAT_TEMPLATE = (
     "{{ '<s>' }}"
@@ -112,7 +113,7 @@ class ChatTokenizer:
     def drill(self, rng: Random) -> tuple[list[int], list[bool]]:
         """Pieces at random to be copied, or words made of such to be copied or reversed, as `chat` has it."""
         style, count = rng.random(), rng.choice((3, 4, 6, 8, 12, 20))
-        if style < 0.25:
+        if style < 0.4:
             return self._letters(rng)
         if style < 0.65:
             drawn = rng.sample(self._plain, 3 * count)
@@ -129,16 +130,20 @@ class ChatTokenizer:
         return ids, [False] * (len(ids) - len(reply)) + [True] * len(reply)
 
     def _letters(self, rng: Random) -> tuple[list[int], list[bool]]:
-        """Words of one piece, or of two, to be spelled, or to be written in the other case."""
-        spelling, some = rng.random() < 0.6, []
-        for _ in range(rng.randint(2, 9)):
+        """Words of one piece, or of two: to be spelled, numbered, written in another case, or joined by a sign."""
+        way, some = rng.choice((*["Spell:"] * 4, "Number:", "Upper case:", "Lower case:", "Join", "Join")), []
+        for _ in range(rng.randint(2, 5 if way == "Number:" else 9)):
             some.append([rng.choice(self._lettered), *([rng.choice(self._within)] if rng.random() < 0.4 else [])])
-        texts = [self.pieces.decode(one).strip() for one in some]
-        asked = "Spell:" if spelling else "Upper case:" if rng.random() < 0.5 else "Lower case:"
-        told = ["-".join(text) if spelling else text.upper() if asked[0] == "U" else text.lower() for text in texts]
+        texts, sign = [self.pieces.decode(one).strip() for one in some], rng.choice(_SIGNS)
+        told = {
+            "Spell:": lambda: ", ".join(map("-".join, texts)), "Upper case:": lambda: " ".join(texts).upper(),
+            "Number:": lambda: "; ".join(", ".join(f"{n} {one}" for n, one in enumerate(text, 1)) for text in texts),
+            "Lower case:": lambda: " ".join(texts).lower(), "Join": lambda: sign.join(texts),
+        }[way]()  # fmt: skip
+        asked = f"Join by {sign}:" if way == "Join" else way
         if asked[0] == "L":
             some = [list(map(int, self.pieces.encode(" " + text.upper()))) for text in texts]
-        reply = [*self.written("Here you go: " + (", " if spelling else " ").join(told)), self.end_id]
+        reply = [*self.written("Here you go: " + told), self.end_id]
         ask = [*map(int, self.pieces.encode(asked)), *chain.from_iterable(some), self.end_id]
         ids = [BOS_ID, self._roles["user"], *ask, self._roles["assistant"], *reply]
         return ids, [False] * (len(ids) - len(reply)) + [True] * len(reply)

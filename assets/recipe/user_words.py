@@ -26,6 +26,8 @@ def word(draw: Draw) -> str:
         return draw.name()
     if style < 0.7:
         return draw.any(words.WORDS) + draw.any(words.WORDS)
+    if style < 0.73:
+        return "".join(draw.any((one, one.upper())) for one in some_word(draw))
     return draw.nonsense() if style < 0.9 else draw.jumble()
 
 
@@ -134,7 +136,7 @@ def typed(draw: Draw, items: list[str]) -> str:
     if style < 0.86:
         return enumerated(items)
     if style < 0.92:
-        return draw.any(("; ", ",", " / ", " , ", " - ")).join(items)
+        return draw.any(("; ", ",", " / ", " , ", " - ", ", then ")).join(items)
     return quoted(items) if style < 0.97 else f'"{", ".join(items)}"'
 
 
@@ -151,6 +153,24 @@ def marked(items: list[str], mark: str = "- ") -> str:
 def in_lines(draw: Draw, items: list[str]) -> str:
     """The items on lines of their own, with bullets or without."""
     return marked(items, draw.any(("- ", "- ", "* ", "")))
+
+
+def numbered(items: list[str], first: int = 1) -> str:
+    """The items in one line, each after its number."""
+    return ", ".join(f"{at} {item}" for at, item in enumerate(items, first))
+
+
+def put_in_order(draw: Draw, ask: str, items: list[str], from_z: bool = False, follow_up: bool = False) -> Exchange:
+    """An exchange that sorts words: each behind its first letters, as many as tell them apart; so in order; then alone.
+
+    The letters in front turn looking for the next word into looking for the next letter.
+    """
+    done = sorted(items, key=str.lower, reverse=from_z)
+    most = max(map(len, items))
+    apart = next((n for n in range(1, most) if len({item[:n].lower() for item in items}) == len(items)), most)
+    told, ordered = (", ".join(f"{spaced(item[:apart].lower())} {item}" for item in some) for some in (items, done))
+    reply = f"{draw.any(('From z', 'Backwards')) if from_z else 'In order'}: {told}. {ordered}. So {', '.join(done)}"
+    return Exchange(ask, reply, exactly_in(", ".join(done)), follow_up)
 
 
 def worked(ask: str, before: str, answer: str) -> Exchange:

@@ -41,6 +41,7 @@ KINDS = {name: _POOLS[name] for name in (
     "countries", "months", "days", "seasons", "planets",
 )}  # fmt: skip
 NUMBERS, ORDINALS = _POOLS["numbers"], _POOLS["ordinals"]
+_TENS = ("", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _RARE = "éèüöäñçåøßłšžıðþáíóúαβγδλπωжшдюя東京水山한글🙂🚀"
 
@@ -94,8 +95,11 @@ def jumble(rng: Random) -> str:
 
 
 def spelled(number: int) -> str:
-    """The number in words up to twenty, in digits from there."""
-    return NUMBERS[number] if 0 <= number < len(NUMBERS) else str(number)
+    """The number in words below a hundred, in digits from there."""
+    if not 0 <= number < 100:
+        return str(number)
+    ten, one = _TENS[number // 10], number % 10
+    return NUMBERS[number] if number < len(NUMBERS) else f"{ten}-{NUMBERS[one]}" if one else ten
 
 
 def article(noun: str) -> str:

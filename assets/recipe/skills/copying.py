@@ -5,15 +5,18 @@ A model this small learns names and words by heart unless most of what it copies
 
 from __future__ import annotations
 
+import re
+
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import any_words, handed_back, in_quotes, phrase, some_text, word
+from assets.recipe.user_words import any_words, handed_back, in_quotes, phrase, some_text, some_word, word
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
 _SMALL = tuple(_WORDING["small"][0].split())
 _OWNED, _GREETINGS = (tuple(_WORDING[name][0].split(" / ")) for name in ("owned", "greetings"))
+_CODES = ("ip", "time", "date", "path", "day", "name", "sum")
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
@@ -64,9 +67,15 @@ def _echo(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
+def _digits(draw: Draw) -> str:
+    """Some digits, or numbers of several, side by side or apart."""
+    top, between = draw.any((9, 9, 99, 9999)), draw.any(("", " ", " ", "-", ", "))
+    return between.join(str(draw.whole(0, top)) for _ in range(draw.whole(2, 9)))
+
+
 def _alone(draw: Draw) -> list[Exchange]:
     """A text that alone is to be answered, once or several times, or in capitals."""
-    text = draw.any((word(draw), word(draw), phrase(draw), some_text(draw), str(draw.whole(2, 9999)), draw.jumble()))
+    text = draw.any((word(draw), phrase(draw), some_text(draw), str(draw.whole(2, 9999)), draw.jumble(), _digits(draw)))
     way = draw.any(("alone", "alone", "alone", "times", "times", "shouted"))
     if way != "times":
         done = text.upper() if way == "shouted" else text
@@ -121,12 +130,24 @@ def _jumbled(draw: Draw) -> list[Exchange]:
 
 def _part(draw: Draw) -> list[Exchange]:
     """One part of a text: what stands in quotes or brackets, an address, a sentence, a number."""
-    way = draw.any(("in_quotes", "in_brackets", "email", "last_sentence", "first_sentence", "number_in"))
+    way = draw.any(
+        (*["in_quotes", "in_brackets", *_CODES] * 2, "email", "last_sentence", "first_sentence", "number_in")
+    )
     some, part = [some_text(draw) for _ in range(3)], draw.any((phrase(draw), some_text(draw), word(draw)))
     if way == "email":
         end = draw.any(("com", "org", "example", "net"))
         part = f"{draw.name().lower()}@{draw.any(words.every_word())}.{end}"
         x = draw.any((f"Write to {part} {some[0]}.", f"{some[0]} {part} {some[1]}", f"Mail {part}, {some[0]}"))
+    elif way in _CODES:
+        n, (month, day) = draw.rng.randrange, (draw.any(words.KINDS[kind]) for kind in ("months", "days"))
+        part = draw.any({
+            "ip": (f"{n(256)}.{n(256)}.{n(256)}.{n(256)}",), "time": (f"{n(24)}:{n(60):02}", f"{n(1, 12)} o'clock"),
+            "date": (f"{n(1, 31)} {month}", f"{month} {n(1, 31)}", f"{n(1990, 2030)}-{n(1, 13):02}-{n(1, 29):02}"),
+            "path": (f"/{some_word(draw)}/{some_word(draw)}.{draw.any(('py', 'log', 'txt', 'gz', 'sh'))}",),
+            "day": (day,), "name": (draw.name(),),
+            "sum": (f"${n(2, 900)}", f"{n(2, 900)} euros", f"{n(2, 99)}.50 dollars"),
+        }[way])  # fmt: skip
+        x = draw.any(_WORDING["around"]).format(p=part, w=some[0], v=some[1])
     elif way == "number_in":
         part = str(draw.whole(2, 9999))
         x = f"{some[0]} {part} {some[1]}"
@@ -141,12 +162,23 @@ def _part(draw: Draw) -> list[Exchange]:
 
 
 def _swapped(draw: Draw) -> list[Exchange]:
-    """One word of a text for another."""
+    """One word of a text for another, or left out; or a gap filled."""
     items = [*any_words(draw, 2, 6), *([draw.any(_SMALL)] if draw.chance(0.5) else [])]
     items += draw.rng.sample(items, draw.whole(0, 2))
-    gone, new, between = draw.any(items), word(draw), draw.any((" ", ", "))
-    done = between.join(new if item == gone else item for item in items)
-    return _asked(draw, "swap", done, x=between.join(items), y=gone, z=new)
+    gone, new, between = draw.any(items), word(draw), draw.any((" ", " ", ", "))
+    if draw.chance(0.3):
+        items = draw.own(lambda: _line(draw)).split()
+        gone = draw.any([bare for item in items if (bare := item.strip(",.!?:;\"'"))])
+    way = draw.any(("swap", "swap", "swap", "omit", "gap"))
+    text, whole = between.join(items), re.compile(rf"(?<!\w){re.escape(gone)}(?!\w)")
+    if way == "omit":
+        done = between.join(item for item in items if item.strip(",.!?:;\"'") != gone)
+        return _asked(draw, way, done, x=text, y=in_quotes(draw, gone)) if done else _swapped(draw)
+    if way == "gap":
+        blank = draw.any(("____", "___", "...", "(gap)"))
+        x, done = (whole.sub(lambda _, one=one: one, text, count=1) for one in (blank, new))
+        return _asked(draw, way, done, x=x, z=in_quotes(draw, new))
+    return _asked(draw, way, whole.sub(lambda _: new, text), x=text, y=in_quotes(draw, gone), z=in_quotes(draw, new))
 
 
 def _remembered(draw: Draw) -> list[Exchange]:
@@ -162,4 +194,4 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    return draw.any((*[_long] * 5, *[_jumbled, _part] * 3, *[_swapped, _remembered] * 2))(draw)
+    return draw.any((*[_long] * 5, *[_jumbled, _part, _swapped] * 3, *[_remembered] * 2))(draw)

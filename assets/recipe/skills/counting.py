@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assets.recipe.conversation import Exchange, ends_with_numbers, number_list
 from assets.recipe.draw import Draw
 from assets.recipe.words import ORDINALS, read_wording, spelled
@@ -12,6 +14,7 @@ _PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "seve
             25: "twenty-fives", 100: "hundreds"}  # fmt: skip
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
 def _listing(draw: Draw, values: list[int], ask: str, follow_up: bool = False) -> Exchange:
@@ -60,14 +63,14 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
 def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     """The numbers asked for in this way, and what the question tells."""
     s = draw.any((*_PLURALS, 2, 5, 10))
-    a, length, k = draw.numbers((0, draw.any((3, 30, 100, 300))), (3, draw.any((8, 20, 60))), (3, 12))
+    a, length, k = draw.numbers((0, draw.any((3, 30, 100, 300, 3000))), (3, draw.any((8, 20, 60))), (3, 12))
     b, odd, told = a + length, draw.whole(0, 1), draw.any((k, spelled(k)))
     if way in ("up_to", "multiples", "step"):
         s = draw.whole(2, 12)
     start = s * (k + odd) if way == "down_by" else draw.any((s, a, 0))
     kind, top, w = ("even", "odd")[odd], k + 8 * odd, _PLURALS.get(s)
     up, down = start + s * k, start - s * k
-    rows: dict[str, tuple[range, dict[str, object]]] = {
+    rows: dict[str, tuple[Sequence[int], dict[str, object]]] = {
         "up": (range(a, b + 1), {"a": _told(draw, a), "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
         "to": (range(1, k * 3 + 1), {"b": _told(draw, k * 3)}),
         "down_to_one": (range(top, 0, -1), {"a": top, "b": top}),
@@ -83,6 +86,12 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "next": (range(a + 1, a + k + 1), {"a": _told(draw, a), "k": told}),
         "starting_at": (range(a, a + k), {"d": told, "a": a}),
         "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
+        "ending": (range(a - a % 10 + k % 10 + 10, b + 11, 10), {"a": a, "b": b + 10, "d": k % 10}),
+        "primes": ([n for n in _PRIMES if n < b + 3], {"b": b + 3}),
+        "first_primes": (_PRIMES[:k], {"k": told}),
+        "powers": ([2**n for n in range(k)], {"k": told, "b": 2 ** (k - 1)}),
+        "till": (range(start + 3 * s, up + 5 * s, s), {"x": f"{start}, {start + s}, {start + 2 * s}", "b": up + 4 * s}),
+        "steps_of": (range(start, start + s * k, s), {"a": start, "s": s, "k": told}),
         "row of code": (range(a, b, s), {"x": f"range({a}, {b}, {s})"}),
         "row of code down": (range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})"}),
     }  # fmt: skip
@@ -90,9 +99,9 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     return list(numbers), said
 
 
-_ROWS = (*["up"] * 14, *["down"] * 5, *["to", "even", "next", "step", "from_by", "multiples"] * 2, "down_to_one",
-         "below", "up_to", "by_steps", "down_by", "first_odd", "starting_at", "negative", "row of code",
-         "row of code down")  # fmt: skip
+_ROWS = (*["up"] * 18, *["down"] * 12, *["to", "even", "next", "step", "from_by", "multiples", "down_to_one"] * 2,
+         *["down_by"] * 2, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative", "row of code",
+         "ending", "primes", "first_primes", "powers", "till", "steps_of", "row of code down")  # fmt: skip
 
 
 def _rows(draw: Draw) -> list[Exchange]:

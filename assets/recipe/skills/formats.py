@@ -28,10 +28,11 @@ from assets.recipe.words import read_wording
 _WORDING = read_wording("formats")
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
 _HEADS = ("Item Price", "Item Price", "Name Age", "Name City", "Name Age City")
+_JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - ", " from ", " has a ", " gets ", " at ")
 _GOODS = (*words.FOODS, *words.OBJECTS)
 _MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "quotes"), ("_{}_", "underscores"),
           ("**{}**", "bold type"), ("**{}**", "bold"), ("~~{}~~", "strikethrough"), ("({})", "brackets"),
-          ("({})", "parentheses"))  # fmt: skip
+          ("({})", "parentheses"), ("[{}]", "square brackets"), ("`{}`", "backticks"), ("*{}*", "italic"))  # fmt: skip
 
 
 def in_table(heads: list[str], rows: list[list[str]]) -> str:
@@ -62,7 +63,8 @@ def _list(draw: Draw) -> list[Exchange]:
     *items, spare, last_spare = words_in_order(draw, draw.whole(4, 8)) if ordered else any_items(draw, 4, 8)
     spares = [spare, last_spare]
     form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
-    exchanges = [_in_form(draw.asked(_WORDING, form, x=typed(draw, items)), form, items)]
+    x = draw.say(_WORDING["said"], x=enumerated(items)) if draw.chance(0.1) else typed(draw, items)
+    exchanges = [_in_form(draw.asked(_WORDING, form, x=x), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
         fields: dict[str, object] = {}
@@ -114,7 +116,7 @@ def _table(draw: Draw) -> list[Exchange]:
         asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
         ask = draw.ask(asks, x=x, h=enumerated(heads))
     else:
-        x = _told(draw, rows, (" ", " ", " ", " has ", " is ", " costs ", ": ") if named else (" ",))
+        x = _told(draw, rows, _JOINTS if named else (" ",))
         h = draw.any((" and ", ", ", " | ")).join(heads)
         ask = draw.asked(_WORDING, "heads" if named else "table", x=x, h=h)
     exchanges = [exact(ask, in_table(heads, rows))]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import enumerated, handed_back, in_quotes, some_text, some_word, spaced
+from assets.recipe.user_words import enumerated, handed_back, in_quotes, numbered, some_text, some_word, spaced, worked
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("letters")
@@ -39,17 +39,20 @@ def _word(draw: Draw) -> str:
 def _spelled(draw: Draw) -> list[Exchange]:
     """A word spelled or its letters counted, perhaps another one's after it."""
     word = _word(draw)
-    counted = f"{spaced(word)} has {len(word)} letters."
     if draw.chance(0.33):
-        return [exact(draw.asked(_WORDING, "letters", x=in_quotes(draw, word)), counted)]
+        return [_counted(draw.asked(_WORDING, "letters", x=in_quotes(draw, word)), word)]
     exchanges = [exact(draw.asked(_WORDING, "spell", x=in_quotes(draw, word)), spaced(word))]
     if draw.chance(0.2):
         word = _word(draw)
         exchanges.append(exact(draw.asked(_WORDING, "then_spell", x=word), spaced(word), True))
     if draw.chance(0.3):
-        counted = f"{spaced(word)} has {len(word)} letters."
-        exchanges.append(exact(draw.asked(_WORDING, "then_letters"), counted, True))
+        exchanges.append(_counted(draw.asked(_WORDING, "then_letters"), word, True))
     return exchanges
+
+
+def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
+    """An exchange that counts a word's letters one by one."""
+    return Exchange(ask, f"{numbered([*word])}: {len(word)} letters.", ends_with_numbers(len(word)), follow_up)
 
 
 def _case(draw: Draw) -> list[Exchange]:
@@ -99,27 +102,34 @@ def _looked_at(draw: Draw) -> list[Exchange]:
                     "only_vowels", "repeated", "palindrome"))  # fmt: skip
     if way == "palindrome":
         own = draw.any(_PALINDROMES) if draw.chance(0.45) else own
+        # Letter beside letter as far as the first two that differ.
+        apart = next((at for at, one in enumerate(own) if one != own[-1 - at]), len(own) - 1)
+        pairs = ", ".join(f"{own[at]} {own[-1 - at]}" for at in range(apart + 1))
         answer = "yes, the same" if own == own[::-1] else "no, not the same"
-        told = f"{spaced(own)}, {spaced(own[::-1])}: {answer}."
+        told = f"{spaced(own)}, {spaced(own[::-1])}. {pairs}: {answer}."
         return [Exchange(draw.asked(_WORDING, way, x=in_quotes(draw, own)), told, mentions(answer))]
     letter = draw.any(own) if draw.chance(0.7) else draw.any("aeiourstlnmpd")
     at = draw.whole(1, min(7, len(own)))
     place = draw.any((f"{at}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(at, 'th') }", words.ORDINALS[at]))
     ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place)
     if way in ("one first", "one last"):
-        return [exact(ask, f"The {way[4:]} letter of {own} is {own[0 if way == 'one first' else -1]}.")]
+        return [exact(ask, f"{spaced(own)}: the {way[4:]} letter is {own[0 if way == 'one first' else -1]}.")]
     if way == "nth":
-        told = ", ".join(f"{n} {one}" for n, one in enumerate(own, 1))
-        return [Exchange(ask, f"{told}. So {own[at - 1]}.", exactly_in(own[at - 1]))]
+        return [Exchange(ask, f"{numbered([*own])}. So {own[at - 1]}.", exactly_in(own[at - 1]))]
     if way == "one contains":
-        answer = "Yes:" if letter in own else "No:"
-        return [Exchange(ask, f"{answer} {spaced(own)}.", mentions(answer))]
+        answer = f"yes, it has {letter}" if letter in own else f"no, it has no {letter}"
+        return [Exchange(ask, f"{spaced(own)}: {answer}.", mentions(answer))]
     if way in ("only_vowels", "repeated"):
         picked = [one for at, one in enumerate(own) if (one in "aeiou" if way == "only_vowels" else one in own[:at])]
-        return [exact(ask, f"{spaced(own)}: {', '.join(picked) or 'none'}")]
-    found = [one for one in own if one in _SETS.get(way, letter)]
-    told = f"{spaced(own)}: {', '.join(found) or 'none'}. That makes {len(found)}."
-    return [Exchange(ask, told, ends_with_numbers(len(found)))]
+        told = ", ".join(f"{one} {own[: at + 1].count(one)}" for at, one in enumerate(own))
+        told = told if way == "repeated" else spaced(own)
+        return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
+    # Every letter is passed; those that count are numbered on the way.
+    counts, told = _SETS.get(way, letter), []
+    for one in own:
+        told.append(f"{one} {sum(entry[-1].isdigit() for entry in told) + 1}" if one in counts else one)
+    found = sum(one in counts for one in own)
+    return [Exchange(ask, f"{spaced(own)}. {', '.join(told)}. That makes {found}.", ends_with_numbers(found))]
 
 
 def _texts(draw: Draw) -> list[Exchange]:
@@ -128,13 +138,13 @@ def _texts(draw: Draw) -> list[Exchange]:
     if way == "initials":
         some = draw.names(draw.whole(2, 3)) if draw.chance(0.6) else [some_word(draw) for _ in range(draw.whole(2, 5))]
         first = [one[0].upper() for one in some]
-        return [exact(draw.asked(_WORDING, way, x=" ".join(some)), f"{', '.join(first)}: {''.join(first)}")]
+        told = ", ".join(f"{one} {letter}" for one, letter in zip(some, first, strict=True))
+        return [exact(draw.asked(_WORDING, way, x=" ".join(some)), f"Initials: {told}. So {''.join(first)}")]
     some = [*some_text(draw).split(), *draw.rng.sample(words.every_word(), draw.whole(1, 4))]
     ask = draw.asked(_WORDING, way, x=" ".join(some))
     if way == "turned_words":
         return [handed_back(draw, ask, " ".join(some[::-1]))]
-    told = ", ".join(f"{at} {one}" for at, one in enumerate(some, 1))
-    return [Exchange(ask, f"{told}: {len(some)} words.", ends_with_numbers(len(some)))]
+    return [Exchange(ask, f"{numbered(some)}: {len(some)} words.", ends_with_numbers(len(some)))]
 
 
 def _joined(draw: Draw) -> list[Exchange]:
@@ -158,7 +168,8 @@ def _in_code(draw: Draw) -> list[Exchange]:
     """The value of an expression."""
     own = some_word(draw)
     ask, reply = draw.any((
-        (f'len("{own}")', f"{spaced(own)} has {len(own)} letters."), (f'upper("{own}")', f"Here you go: {own.upper()}"),
+        (f'len("{own}")', f"{numbered([*own])}: {len(own)} letters."),
+        (f'upper("{own}")', f"Here you go: {own.upper()}"),
         (f'"{own}"[::-1]', f"{spaced(own)}, {spaced(own[::-1])}: {own[::-1]}"),
         (f'"{own}".upper()', f"Here you go: {own.upper()}"), (f'lower("{own.upper()}")', f"Sure: {own}"),
     ))  # fmt: skip
@@ -174,7 +185,8 @@ def _alphabet(draw: Draw) -> list[Exchange]:
         ask = draw.asked(_WORDING, way, x=_ALPHABET[at], y=_ALPHABET[end])
         return [handed_back(draw, ask, ", ".join(_ALPHABET[at : end + 1]))]
     answer = case(_ALPHABET[at + (1 if way == "follows" else -1)])
-    return [exact(draw.asked(_WORDING, way, x=case(_ALPHABET[at])), f"The answer is {answer}.")]
+    ask = draw.asked(_WORDING, way, x=case(_ALPHABET[at]))
+    return [worked(ask, f"In order: {', '.join(map(case, _ALPHABET[at - 1 : at + 2]))}", f"{answer}.")]
 
 
 def _many(draw: Draw) -> Exchange:

@@ -26,8 +26,9 @@ _RECORDS = (
 )  # fmt: skip
 # How a key stands beside its value, and one such pair beside the next.
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
-            (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "))  # fmt: skip
-_MORE = (*["looked_up", "number_array", "nested"] * 2, "empty", "under_key", "several", "json_changed")
+            (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
+            (" to ", " and "), (" -> ", ", "))  # fmt: skip
+_MORE = (*["looked_up", "number_array", "nested"] * 2, "empty", "under_key", "with_list", "several", "json_changed")
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
@@ -74,8 +75,9 @@ def _fields(draw: Draw, facts: dict[str, Any]) -> str:
     between, join = draw.any(_WRITTEN)
     quote = '"' if draw.chance(0.25) else ""
     shown = {key: f"{quote}{told}{quote}" if isinstance(told, str) else json.dumps(told) for key, told in facts.items()}
-    if draw.chance(0.1):
-        return f"keys {enumerated(list(shown))}, values {enumerated(list(shown.values()))}"
+    if draw.chance(0.22):
+        keys, values = (draw.any((enumerated, ", ".join))(list(some)) for some in (shown, shown.values()))
+        return draw.say(_WORDING["listed"], k=keys, v=values)
     before = draw.any(("", "", "", "the key ", "key ", "my ")) if between in (" set to ", " with ", " is ") else ""
     told = [f"{before}{in_quotes(draw, key) if quote else key}{between}{value}" for key, value in shown.items()]
     return enumerated(told) if between == " " and draw.chance(0.6) else join.join(told)
@@ -123,12 +125,17 @@ def _more(draw: Draw) -> Exchange:
             return handed_back(draw, ask, value if isinstance(value, str) else json.dumps(value))
         new = draw.any((word(draw), draw.whole(0, 99), draw.any((True, False))))
         told = new if isinstance(new, str) else json.dumps(new)
+        if draw.chance(0.4):
+            way, key = "json_more", next(one for one in draw.rng.sample(words.every_word(), 9) if one not in facts)
+        elif len(facts) > 1 and draw.chance(0.3):
+            return json_of(draw.ask(_WORDING["json_less"], x=x, y=key), {k: v for k, v in facts.items() if k != key})
         return json_of(draw.ask(_WORDING[way], x=x, y=key, z=told), {**facts, key: new})
     told = draw.any((", ", ", ", " ")).join(map(str, values))
     ordered = draw.chance(0.2)
     fact, x = {
         "number_array": (sorted(values) if ordered else values, f"{told}, sorted" if ordered else told),
         "empty": ({key: []}, ""), "under_key": ({key: items}, ", ".join(items)),
+        "with_list": ({"name": x, key: items}, f"{x}, {key} {enumerated(items)}"),
         "nested": ({key: facts}, _fields(draw, facts)),
         "several": ([{key: one} for one in values[:3]], ", ".join(map(str, values[:3]))),
     }[way]  # fmt: skip

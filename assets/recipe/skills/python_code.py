@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, code_block, ends_with_numbers, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.python_task import Case, Task, fill, holds, parses, read_tasks, solves
+from assets.recipe.skills.python_task import Case, Task, fill, holds, parses, read_tasks, solves
 from assets.recipe.words import ORDINALS, read_wording
 
 _WORDING = read_wording("python_code")
@@ -36,6 +36,11 @@ _KINDS = tuple(dict.fromkeys(key.split()[0] for key in _PROGRAMS if key != "prin
 _FIELD = re.compile(r"\$(k[123]|\w)")
 _CLASSES = ("Counter", "Tally", "Clicker", "Score", "Meter", "Dog", "Person", "Cat", "Robot", "Player", "Car")
 _ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
+_OWN = {"fix": ("f", "add", "calc", "check", "g"), "greet": ("f", "greet", "hello", "welcome"),
+        "speaks": ("speak", "bark", "sound", "talk", "say", "answer", "call"), "roll": ("roll", "dice", "pick", "f"),
+        "grade": ("grade", "level", "rate", "size", "check", "f"), "sign": ("check", "label", "kind", "f", "test"),
+        "squares": ("squares", "result", "nums", "s"), "constant": ("f", "answer", "word", "get", "greet"),
+        "apply": ("scale", "f", "times", "grow")}  # fmt: skip
 _METHODS = ("up", "add", "increase", "increment", "step", "click", "plus", "count_up")
 
 
@@ -221,12 +226,13 @@ def _program(draw: Draw) -> list[Exchange]:
     attribute, method = draw.any(_ATTRIBUTES), draw.any(_METHODS)
     if name in ("doubled", "squared", "filtered"):
         attribute, method = draw.any(("nums", "numbers", "xs", "a")), draw.any(("result", "doubled", "new", "b"))
-    elif name.startswith("fix"):
-        method = draw.any(("f", "add", "calc", "check", "g"))
-    elif name.startswith("greet"):
-        method = draw.any(("f", "greet", "hello", "welcome"))
+    elif own := next((own for kind, own in _OWN.items() if name.startswith(kind)), ()):
+        method = draw.any(own)
+    w, u, v = draw.rng.sample(words.every_word(), 3)
+    if name == "grade" and draw.chance(0.5):
+        w, v, u = "ABC"
     values = {
-        "k": str(k), "k1": str(k + 1), "k2": str(2 * k), "k3": str(2 * k + 1), "w": draw.any(words.every_word()),
+        "k": str(k), "k1": str(k + 1), "k2": str(2 * k), "k3": str(2 * k + 1), "w": w, "u": u, "v": v,
         "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(), "a": attribute, "m": method,
         "l": str([draw.whole(1, 20) for _ in range(draw.whole(2, 5))]),
     }  # fmt: skip
@@ -253,7 +259,7 @@ def _printed(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
-    if draw.chance(0.17):
+    if draw.chance(0.25):
         return _program(draw)
     task = draw.any(_FAMOUS if draw.chance(0.35) else TASKS)
     names = _names(draw, task)

@@ -20,7 +20,7 @@ _HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES = (
 )
 _TITLES = ("Sir", "Captain", "Mr.", "Mrs.", "Princess", "King", "Little", "Old", "Doctor", "Uncle", "Lady", "Brave")
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
-_GIVEN = ("words", "cast", "happened", "role")
+_GIVEN = ("words", "cast", "happened", "role", "friends", "friend")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
 
 
@@ -168,6 +168,11 @@ def _given(draw: Draw, way: str, kind: str, name: str, friend: str) -> tuple[str
             _plot(draw, (kind, name), f"{kind} named {friend}", place=f"{near} {y}"),
             well_formed(name, friend, find),
         )
+    if way == "friends":
+        plot = _plot(draw, (draw.any(("girl", "boy")), name), f"{draw.any(('girl', 'boy'))} named {friend}")
+        return ask, plot, well_formed(name, friend)
+    if way == "friend":
+        return ask, _plot(draw, (kind, name), f"friend named {friend}"), well_formed(kind, name, friend)
     if way == "happened":
         return ask, _plot(draw, (draw.any(("girl", "boy")), name), wish=lost), well_formed(name, find)
     if way == "role":

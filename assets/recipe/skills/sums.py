@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.user_words import enumerated
+from assets.recipe.user_words import worked as worked_out
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
 _TENS = (10, 100, 1000)
+_PARTS = {3: "thirds", 4: "quarters", 5: "fifths", 8: "eighths", 10: "tenths"}
 _FRACTIONS = tuple(line.split("=") for line in _WORDING["fractions"][0].split(" / "))
 
 
@@ -37,7 +39,10 @@ def worked_sum(a: int, b: int, sign: str) -> str:
 
 def worked_product(a: int, b: int) -> str:
     """Multiplication, the factor of more digits split into its decimal parts."""
-    if b > 12 and len(places(a)) == 1:
+    if b > 12 and len(places(b)) > 1 and len(places(a)) > 1:
+        pairs = [(one, other) for one in places(a) for other in places(b)]
+        split, products = [f"{one} × {other}" for one, other in pairs], [one * other for one, other in pairs]
+    elif b > 12 and len(places(a)) == 1:
         split, products = [f"{a} × {part}" for part in places(b)], [a * part for part in places(b)]
     else:
         split, products = [f"{part} × {b}" for part in places(a)], [part * b for part in places(a)]
@@ -89,18 +94,20 @@ def work(a: int, b: int, sign: str) -> tuple[str, int]:
 def operands(draw: Draw, sign: str) -> tuple[int, int]:
     """Two numbers that suit the sign: few negative results, nothing left in divisions."""
     if sign == "+":
-        top = draw.any((20, 99, 99, 99, 999))
+        top = draw.any((20, 99, 99, 99, 999, 999, 9999))
         a, b = draw.numbers((1, top), (1, top))
         return a, b
     if sign == "-":
-        top = draw.any((20, 99, 99, 999))
+        top = draw.any((20, 99, 99, 999, 999, 9999))
         a, b = draw.numbers((1, top), (1, top))
+        a = draw.any((a, a, a, 10 ** len(str(max(a, b)))))
         return (max(a, b), min(a, b)) if a + b > 60 or draw.chance(0.8) else (min(a, b), max(a, b))
     if sign == "×":
-        a, b = draw.numbers((2, draw.any((12, 12, 99))), (2, 12))
+        a, b = draw.numbers((2, draw.any((12, 12, 99, 99, 999))), (2, draw.any((12, 12, 12, 40))))
+        a = a if b < 13 else a % 90 + 2
         return (a, b) if a >= b or draw.chance(0.5) or b > 10 else (b, a)
     quotients = draw.any((12, 12, 25, 60))
-    b, quotient = draw.numbers((2, 12 if quotients < 60 else 9), (2, quotients))
+    b, quotient = draw.numbers((2, 16 if quotients < 25 else 12 if quotients < 60 else 9), (2, quotients))
     return b * quotient, b
 
 
@@ -109,11 +116,16 @@ def _answer(a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exc
     return Exchange(ask, f"{line}.", ends_with_numbers(result), follow_up)
 
 
+def _shown(draw: Draw, number: int) -> str:
+    """The number as people type it: from a thousand on perhaps with a comma."""
+    return f"{number:,}" if draw.chance(0.5) else str(number)
+
+
 def _typed(draw: Draw, numbers: list[int], signs: list[str], in_words: bool = False) -> str:
     """The numbers and signs as people type them: with signs or words, with or without spaces."""
     way = draw.whole(0, 1)
     names = [_TYPED[sign][-1] if way or in_words else draw.any(_TYPED[sign][:-1]) for sign in signs]
-    shown = [spelled(number) if in_words else str(number) for number in numbers]
+    shown = [spelled(number) if in_words else _shown(draw, number) for number in numbers]
     space = "" if not (way or in_words) and draw.chance(0.25) else " "
     return shown[0] + "".join(f"{space}{name}{space}{number}" for name, number in zip(names, shown[1:], strict=True))
 
@@ -142,7 +154,8 @@ def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: 
 
 def _several(draw: Draw) -> list[Exchange]:
     """A sum of several steps: a row of numbers, brackets, a power, three numbers added."""
-    way = draw.any(("row", "row", "sum", "brackets", "brackets", "pair", "squared_plus", "power"))
+    way = draw.any(("row", "row", "sum", "sum", "brackets", "brackets", "pair", "squared_plus", "power", "mean",
+                    "product_of"))  # fmt: skip
     a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
     if way == "row":
         shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×"))
@@ -152,11 +165,31 @@ def _several(draw: Draw) -> list[Exchange]:
             return _several(draw)
         return _planned(draw, way, plan, values, x=_typed(draw, [a, b, c], list(shape)))
     if way == "sum":
-        some = [a, b, c, d][: draw.any((2, 3, 3, 4))]
+        some = [a, b, c, d, a + c, b + d][: draw.any((2, 3, 3, 4, 5, 6))]
+        if draw.chance(0.3):
+            some = [draw.any((n, 10 * n, 100 * n, 17 * n)) for n in some]
+        a, b = some[:2]
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:])
-        told = list(map(str, some))
+        told = [_shown(draw, n) for n in some]
         x = draw.any((" + ".join(told), ", ".join(told), enumerated(told), enumerated(told)))
         return _planned(draw, way, plan, {"a": a, "b": b}, x=x)
+    if way == "mean":
+        k, mean = draw.whole(2, 5), draw.whole(3, draw.any((12, 60, 99)))
+        some = [mean + draw.whole(-min(mean - 1, 9), 9) for _ in range(k - 1)]
+        some.append(k * mean - sum(some))
+        if some[-1] < 1:
+            return _several(draw)
+        plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + f", x/{k}"
+        told = list(map(str, some))
+        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=draw.any((", ".join(told), enumerated(told))))
+    if way == "product_of":
+        some = draw.rng.sample(range(2, 12), 3)
+        x = draw.any((enumerated(list(map(str, some))), ", ".join(map(str, some))))
+        if draw.chance(0.4):
+            return _planned(
+                draw, "row", "a×b, x×c", dict(zip("abc", some, strict=True)), x=_typed(draw, some, ["×", "×"])
+            )
+        return _planned(draw, way, "a×b, x×c", dict(zip("abc", some, strict=True)), x=x)
     if way == "brackets":
         a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
         values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
@@ -177,7 +210,7 @@ def _several(draw: Draw) -> list[Exchange]:
 
 
 _NAMED = (*["from", "part", "missing", "remainder"] * 2, "difference", "product", "quotient", "squared", "percent",
-          "double", "triple", "half", "divide", "modulo")  # fmt: skip
+          "double", "triple", "half", "divide", "modulo", "parts", "parts", "root", "cubed")  # fmt: skip
 
 
 def _named(draw: Draw) -> list[Exchange]:
@@ -196,13 +229,22 @@ def _named(draw: Draw) -> list[Exchange]:
         ask = draw.ask(_WORDING[way], p=f"{percent}{draw.any(('%', ' percent', ' per cent', ' %'))}", a=parts * b)
         line = f"{percent}% of {parts * b} is {work(parts * b, parts, '/')[0]}."
         return [Exchange(ask, line, ends_with_numbers(b))]
+    if way == "parts":
+        of = draw.any((3, 4, 5, 8, 10))
+        k = draw.whole(2, of - 1)
+        name = draw.any((f"{k}/{of}", f"{k}/{of}", f"{spelled(k)} {_PARTS[of]}"))
+        return _planned(draw, "part", f"a/b, x×{k}", {"a": of * b, "b": of}, x=name, a=_shown(draw, of * b))
+    if way == "root":
+        return [worked_out(draw.asked(_WORDING, way, a=k * k), f"{k} × {k} = {k * k}", str(k))]
     if way == "part":
         name, of = draw.any(_FRACTIONS)
         return _planned(draw, way, "a/b", {"a": int(of) * b, "b": int(of)}, x=name, a=int(of) * b)
+    large = draw.any((a % 50 + 2, a + b, a * k))
     plans = {
         "from": ("a-b", a + b, b), "difference": ("a-b", max(a, b) + 1, min(a, b)), "missing": ("b-a", a, a + b),
         "product": ("a×b", a, draw.whole(2, 12)), "quotient": ("a/b", a * k, k), "squared": ("a×a", a % 19 + 2, 0),
-        "double": ("a×2", a % 50 + 2, 0), "triple": ("a×3", a % 50 + 2, 0), "half": ("a/2", 2 * (a % 50 + 1), 0),
+        "double": ("a×2", large, 0), "triple": ("a×3", a % 50 + 2, 0), "half": ("a/2", 2 * large, 0),
+        "cubed": ("a×a, x×a", a % 9 + 2, 0),
     }  # fmt: skip
     plan, first, second = plans[way]
     return _planned(draw, way, plan, {"a": first, "b": second})
@@ -210,22 +252,30 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum in words, below zero, or with a point."""
-    way, (a, b) = draw.any(("words", "below", "negative", "point")), draw.numbers((2, 60), (2, 30))
+    way, (a, b) = draw.any(("words", "below", "negative", "point", "point")), draw.numbers((2, 60), (2, 30))
+    k, n = draw.whole(2, 12), draw.whole(2, 12)
     if way == "words":
         sign = draw.any(("+", "-", "×"))
-        a, b = (max(a % 20, b % 13), min(a % 20, b % 13)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
+        a, b = (max(a, b), min(a, b)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
         return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
     small, large = min(a, b), max(a, b) + 1
     if way == "below":
         return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=f"{small} - {large}"))]
     if way == "negative":
-        x, result = f"-{small} + {large}", str(large - small)
-        line = f"{x} = {large} - {small} = {result}."
+        x, line, result = draw.any((
+            (f"-{small} + {large}", f"{large} - {small}", large - small),
+            (f"-{large} + {small}", f"-({large} - {small})", small - large),
+            (f"-{k} {draw.any('*×x')} {n}", f"-({k} × {n})", -k * n), (f"-{k} * -{n}", f"{k} × {n}", k * n),
+        ))  # fmt: skip
+        line, result = f"{x} = {line} = {result}.", str(result)
     else:
-        one, other = draw.whole(1, 4000) / draw.any((10, 100, 4, 2)), draw.whole(1, 99) / draw.any((2, 10, 10))
-        one, other = round(one, 2), round(other, 1)
-        x, result = f"{plain(one)} + {plain(other)}", plain(one + other)
-        line = f"{x} = {result}."
+        # In tenths or hundredths, which are whole numbers.
+        scale, (a, b) = draw.any(((10, (a, b)), (100, (a * n + k, 5 * b)), (100, (25 * k, 10 * n)), (10, (10 * a, b))))
+        sign = "-" if a > b and draw.chance(0.4) else "+"
+        x = f"{plain(a / scale)} {sign} {plain(b / scale)}"
+        x = f"{a / 100:.2f} {sign} {b / 100:.2f}" if scale == 100 and draw.chance(0.4) else x
+        result = plain((a + b if sign == "+" else a - b) / scale)
+        line = f"In {'tenths' if scale == 10 else 'hundredths'}: {work(a, b, sign)[0]}. So {result}."
     return [Exchange(draw.asked(_WORDING, "row", x=x), line, ends_with_numbers(float(result)))]
 
 
@@ -252,7 +302,12 @@ def compose(draw: Draw) -> list[Exchange]:
         ask = draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign]))
     else:
         name = _NAMES[sign]
-        ask = draw.asked(_WORDING, name, a=a, b=b)
+        in_words = a < 100 and b < 100 and draw.chance(0.08)
+        ask = draw.asked(
+            _WORDING,
+            name,
+            **{k: spelled(n) if in_words else _shown(draw, n) for k, n in zip("ab", (a, b), strict=True)},
+        )
     exchanges, result = [_answer(a, b, sign, ask)], work(a, b, sign)[1]
     turn = draw.rng.random()
     if turn < 0.3 and result > 1:

@@ -15,6 +15,8 @@ from assets.recipe.user_words import (
     in_lines,
     in_quotes,
     marked,
+    numbered,
+    put_in_order,
     spaced,
     typed,
     word,
@@ -29,6 +31,7 @@ _SIGNS = tuple(line.split("=") for line in _WORDING["signs"][0].split(" / "))
 _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
+_BY_PLACE = ("middle", "drop_nth", "swap_two", "first_k", "last_k", "every_other", "every_second")
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
 _SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "colour": words.COLOURS,
           "fruit": KINDS["fruits"], "vegetable": KINDS["vegetables"], "tool": KINDS["tools"],
@@ -38,7 +41,7 @@ _SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "col
 
 
 def _counted(items: list[str]) -> str:
-    return ", ".join(f"{at} {item}" for at, item in enumerate(items, 1)) + f": {len(items)} words."
+    return f"{numbered(items)}: {len(items)} words."
 
 
 def _placed(draw: Draw, items: list[str]) -> tuple[str, str]:
@@ -67,9 +70,10 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
         place, answer = _placed(draw, items) if way == "then_nth" else ("", _counted(items))
         return exact(draw.ask(_WORDING[way], p=place), answer, True), items
     gone, new = draw.any(items), next(one for one in draw.words(words.WORDS, len(items) + 1) if one not in items)
-    done = {"without": [item for item in items if item != gone], "with_more": [*items, new], "back": items[::-1],
-            "then_sort": sorted(items, key=str.lower)}[way]  # fmt: skip
     ask = draw.ask(_WORDING[way], y=gone if way == "without" else new)
+    if way == "then_sort":
+        return put_in_order(draw, ask, items, follow_up=True), sorted(items, key=str.lower)
+    done = {"without": [item for item in items if item != gone], "with_more": [*items, new], "back": items[::-1]}[way]
     return handed_back(draw, ask, ", ".join(done), True), done
 
 
@@ -83,20 +87,25 @@ def _ordered(draw: Draw) -> list[Exchange]:
         ask = draw.ask(_WORDING[f"{way}_lines"], x=in_lines(draw, items))
     else:
         ask = draw.asked(_WORDING, way, x=typed(draw, items))
-    return [handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered and way == "reverse")]
+    first = (
+        handed_back(draw, ask, ", ".join(done)) if way == "reverse" else put_in_order(draw, ask, items, way != "sort")
+    )
+    return [first, *_then(draw, done, ordered and way == "reverse")]
 
 
 def _by_length(draw: Draw) -> list[Exchange]:
-    """The lengths side by side, then the words by length, or the longest or shortest alone, of which there is one."""
+    """The words spelled, each behind its length, then by length; or the longest or shortest, of which there is one."""
     way = draw.any(("by_length", "long_first", "longest", "longest", "shortest"))
-    items = words_in_order(draw, draw.whole(3, 6))
+    items = words_in_order(draw, draw.whole(3, 5))
     lengths = sorted(map(len, items), reverse=way in ("longest", "long_first"))
     if way in ("longest", "shortest") and lengths[0] == lengths[1]:
         return _by_length(draw)
     done = sorted(items, key=len, reverse=way in ("longest", "long_first"))
-    answer = f"the {way} is {done[0]}." if way in ("longest", "shortest") else ", ".join(done)
-    told = "Letters: " + ", ".join(f"{item} {len(item)}" for item in items)
-    return [worked(draw.asked(_WORDING, way, x=typed(draw, items)), told, answer)]
+    told = "Letters: " + ", ".join(f"{item} {spaced(item.lower())} {len(item)} {item}" for item in items)
+    ask = draw.asked(_WORDING, way, x=typed(draw, items))
+    if way in ("longest", "shortest"):
+        return [worked(ask, f"{told}. {'Most' if way == 'longest' else 'Fewest'}: {len(done[0])} {done[0]}", done[0])]
+    return [worked(ask, f"{told}. In order: {', '.join(f'{len(item)} {item}' for item in done)}", ", ".join(done))]
 
 
 def _numbers(draw: Draw) -> list[Exchange]:
@@ -107,8 +116,11 @@ def _numbers(draw: Draw) -> list[Exchange]:
     if way in ("below", "above"):
         k = draw.any(values)
         kept = {value for value in values if (value < k if way == "below" else value > k)}
-        ask = draw.asked(_WORDING, way, x=shown, k=k)
-        return _kept(ask, [str(value) for value in values], [str(value) for value in kept], str)
+        out = draw.chance(0.25)
+        sign = {"below": "<>", "above": "><"}[way][out] + "=" * out
+        ask = draw.ask(_WORDING["out"], x=shown, k=k, p=way) if out else draw.asked(_WORDING, way, x=shown, k=k)
+        kept = set(values) - kept if out else kept
+        return _kept(ask, [*map(str, values)], [*map(str, kept)], lambda value: f"{value} {sign} {k}")
     if way in ("largest", "smallest"):
         return [handed_back(draw, draw.asked(_WORDING, way, x=shown), str((max if way == "largest" else min)(values)))]
     done = [str(value) for value in sorted(values, reverse=way == "falling")]
@@ -124,17 +136,23 @@ def _kept(ask: str, items: list[str], kept: list[str], look: Callable[[str], obj
 
 def _filtered(draw: Draw) -> list[Exchange]:
     """The words that pass: by a letter or by their length."""
-    items = any_words(draw, 3, 7)
+    items = any_words(draw, 3, 6)
     some = draw.any(items).lower()
-    letter, k = draw.any(some), len(some)
+    k, n, at = len(some), draw.any((1, 1, 1, 2, 3)), draw.whole(0, len(some) - 1)
+    letter, upper = some[at : at + min(n, 2)], draw.chance(0.5)
     looks: dict[str, tuple[Callable[[str], object], Callable[[str], bool], object]] = {
-        "starting": (lambda item: item[0], lambda item: item[0] == some[0], some[0]),
-        "ending": (lambda item: item[-1], lambda item: item[-1] == some[-1], some[-1]),
+        "starting": (lambda item: item[:n], lambda item: item[:n] == some[:n], some[:n]),
+        "ending": (lambda item: item[-n:], lambda item: item[-n:] == some[-n:], some[-n:]),
         "containing": (spaced, lambda item: letter in item, letter),
-        "exactly": (len, lambda item: len(item) == k, k),
-        "longer": (len, lambda item: len(item) >= k, k - 1),
-        "shorter": (len, lambda item: len(item) <= k, k + 1),
+        "exactly": (lambda item: f"{spaced(item)} {len(item)} = {k}", lambda item: len(item) == k, k),
+        "longer": (lambda item: f"{spaced(item)} {len(item)} > {k - 1}", lambda item: len(item) >= k, k - 1),
+        "shorter": (lambda item: f"{spaced(item)} {len(item)} < {k + 1}", lambda item: len(item) <= k, k + 1),
     }
+    if draw.chance(0.06):
+        items = [draw.any((item.lower(), item.title())) for item in items]
+        kept = [item for item in items if item[0].isupper() == upper]
+        ask = draw.ask(_WORDING["capitals"], x=typed(draw, items), c="capital" if upper else "small")
+        return _kept(ask, items, kept, lambda item: f"{item} {item[0]}")
     way = draw.any((*looks, "starting", "starting", "ending", "exactly"))
     look, keep, asked = looks[way]
     told = draw.any((asked, spelled(asked))) if isinstance(asked, int) else in_quotes(draw, str(asked))
@@ -153,7 +171,8 @@ def _of_a_kind(draw: Draw) -> list[Exchange]:
     if draw.chance(0.5):
         way, items, answer = "of_kind", [spare, *draw.rng.sample(_SORTS[other], 2)], spare
     draw.rng.shuffle(items)
-    return _kept(draw.asked(_WORDING, way, x=typed(draw, items), k=sort, a=words.article(sort)), items, [answer], str)
+    ask = draw.asked(_WORDING, way, x=typed(draw, items), k=sort, a=words.article(sort))
+    return _kept(ask, items, [answer], lambda item: f"{item} {sort if item in _SORTS[sort] else other}")
 
 
 def _picked(draw: Draw) -> list[Exchange]:
@@ -166,7 +185,7 @@ def _picked(draw: Draw) -> list[Exchange]:
         told = exact(draw.asked(_WORDING, way, x=x, p=place), answer)
         return [told, _followed(draw, "then_nth", items)[0]] if draw.chance(0.25) else [told]
     if way in ("at_place", "at_index"):
-        told_ = ", ".join(f"{n} {item}" for n, item in enumerate(items, int(way == "at_place")))
+        told_ = numbered(items, int(way == "at_place"))
         place = ORDINALS[at + 1] if way == "at_place" else str(at)
         return [worked(draw.asked(_WORDING, way, x=x, p=place), told_, items[at])]
     if way == "twice":
@@ -185,6 +204,8 @@ def _picked(draw: Draw) -> list[Exchange]:
 def _changed(draw: Draw) -> list[Exchange]:
     """A list with something more, less, or elsewhere; joined with another, or by a sign; without what is repeated."""
     items, new, (name, sign) = any_items(draw, 3, 7), word(draw), draw.any(_SIGNS)
+    if draw.chance(0.05):
+        return _shared(draw, any_words(draw, 3, 5))
     gone, k, half = draw.any(items), draw.whole(1, len(items)), draw.whole(1, len(items) - 1)
     at = draw.whole(1, len(items) - 1)
     swapped = [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]
@@ -194,11 +215,15 @@ def _changed(draw: Draw) -> list[Exchange]:
         "ends": [items[-1], *items[1:-1], items[0]], "no_first": items[1:], "no_last": items[:-1],
         "first_k": items[:k], "last_k": items[-k:], "both": items, "every_other": items[::2],
         "every_second": items[1::2], "move_front": [gone, *(item for item in items if item != gone)],
-        "join": [sign.join(items)], "unique": items,
+        "join": [sign.join(items)], "unique": items, "middle": items[len(items) // 2 :][:1],
+        "drop_nth": [*items[: at - 1], *items[at:]],
     }  # fmt: skip
     way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "join", "join", "unique"))
     x, z = typed(draw, items), in_quotes(draw, new)
-    if way == "both":
+    if way == "middle":
+        x = typed(draw, items := items[: len(items) - 1 + len(items) % 2])
+        done[way] = [items[len(items) // 2]]
+    elif way == "both":
         x, z = typed(draw, items[:half]), typed(draw, items[half:])
     elif way == "unique":
         told = [*items]
@@ -210,8 +235,24 @@ def _changed(draw: Draw) -> list[Exchange]:
     y = in_quotes(draw, new if way in ("also", "front") else gone)
     fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "s": name}
     ask = draw.asked(_WORDING, way, x=x, y=y, z=z, **fields)
-    exchange = handed_back(draw, ask, ", ".join(done[way]))
+    if way == "unique":
+        first = [item not in told[:n] for n, item in enumerate(told)]
+        seen = ", ".join(f"{item} {'yes' if new else 'no'}" for item, new in zip(told, first, strict=True))
+        exchange = worked(ask, f"New: {seen}", ", ".join(items))
+    elif way in _BY_PLACE:
+        exchange = worked(ask, numbered(items), ", ".join(done[way]))
+    else:
+        exchange = handed_back(draw, ask, ", ".join(done[way]))
     return [exchange, *_then(draw, items, False)] if way in ("unique", "both") else [exchange]
+
+
+def _shared(draw: Draw, items: list[str]) -> list[Exchange]:
+    """The words of one list that stand in another too, or those that do not."""
+    both, out = draw.rng.sample(items, draw.whole(1, len(items) - 1)), draw.chance(0.3)
+    other = [*both, *(one for one in any_words(draw, 1, 2) if one not in items)]
+    draw.rng.shuffle(other)
+    ask = draw.ask(_WORDING["only_in" if out else "in_both"], x=typed(draw, items), y=", ".join(other))
+    return _kept(ask, items, [item for item in items if (item in both) != out], str)
 
 
 def _asked_about(draw: Draw) -> list[Exchange]:
@@ -222,11 +263,13 @@ def _asked_about(draw: Draw) -> list[Exchange]:
         return [Exchange(draw.asked(_WORDING, "how_many", x=typed(draw, items)), told, exactly_in(told))]
     asked = draw.any(items) if draw.chance(0.5) else word(draw)
     ask = draw.asked(_WORDING, "is_in", x=typed(draw, items), y=in_quotes(draw, asked))
+    told = ", ".join(f"{item} {'yes' if item == asked else 'no'}" for item in items)
     if draw.chance(0.5):
-        answer = "yes." if asked in items else "no."
-        return [worked(ask + draw.say(_WORDING["yes or no"]), ", ".join(items), answer)]
-    answer = f"{'Yes' if asked in items else 'No'}, {asked} is {'' if asked in items else 'not '}in the list."
-    return [exact(ask, answer)]
+        return [
+            worked(ask + draw.say(_WORDING["yes or no"]), f"Is it {asked}? {told}", "yes." if asked in items else "no.")
+        ]
+    answer = f"{'yes' if asked in items else 'no'}, {asked} is {'' if asked in items else 'not '}in the list."
+    return [worked(ask, f"Is it {asked}? {told}", answer)]
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -145,6 +145,8 @@ def _planned(draw: Draw, plans: tuple[str, ...]) -> list[Exchange]:
     """A problem whose steps are no chain, or one of one step, of the stories that training alone has."""
     plan = draw.any(plans)
     story, _, answer = draw.expand(draw.any(draw.side(_STEPS[plan]))).partition(" => ")
+    if any(name in plan and f"{{{name}}}" not in story for name in "abcd"):
+        return _planned(draw, plans)
     while True:
         a, b, c, d = draw.numbers((2, draw.any((12, 40, 99))), (2, 12), (2, draw.any((12, 12, 60))), (2, 9))
         first = plan.split(", ")[0]
@@ -154,12 +156,25 @@ def _planned(draw: Draw, plans: tuple[str, ...]) -> list[Exchange]:
             break
     given = fields(draw, story)
     verb, _, what = answer.format(**given).partition(" ")
-    in_words = draw.chance(0.1)
-    told = {name: spelled(n) if in_words and n < 13 else str(n) for name, n in zip("abcd", (a, b, c, d), strict=True)}
+    numbers = dict(zip("abcd", (a, b, c, d), strict=True))
+    told = _in_words(draw, numbers)
     if story.startswith("{a}"):
         told["a"] = told["a"].capitalize()
     ask = draw.ask([story], **given, **told)
-    return [Exchange(ask, f"{done[0]}. That {verb} {done[1]} {what}.", ends_with_numbers(done[1]))]
+    reply = f"{_listed(story, numbers)}{done[0]}. That {verb} {done[1]} {what}."
+    return [Exchange(ask, reply, ends_with_numbers(done[1]))]
+
+
+def _listed(story: str, numbers: dict[str, int]) -> str:
+    """Begin a reply with the story's numbers in its own order: what is read first is copied safely later."""
+    told = sorted((story.find(f"{{{name}}}"), number) for name, number in numbers.items() if f"{{{name}}}" in story)
+    return f"Numbers: {', '.join(str(number) for _, number in told)}. " if told else ""
+
+
+def _in_words(draw: Draw, numbers: dict[str, int]) -> dict[str, str]:
+    """The numbers as the story tells them: in digits, or now and then the small ones or all of them in letters."""
+    top = draw.any((0, 0, 0, 0, 0, 13, 100))
+    return {name: spelled(number) if number < top else str(number) for name, number in numbers.items()}
 
 
 def respelled(draw: Draw, exchanges: list[Exchange]) -> list[Exchange]:
@@ -194,9 +209,10 @@ def _compose(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, .
     problem = _problem(draw, problems, varied)
     given = fields(draw, problem.story)
     drawn = _numbers(draw, problem)
-    in_words = draw.chance(0.06)
-    shown = [spelled(drawn[at]) if in_words and drawn[at] < 13 else str(drawn[at]) for at in _told(problem)]
-    ask = draw.ask([problem.story], **given, **dict(zip("abc", shown, strict=False)))
+    shown = _in_words(draw, _by_letter(problem, drawn))
+    if problem.story.startswith("{a}"):
+        shown["a"] = shown["a"].capitalize()
+    ask = draw.ask([problem.story], **given, **shown)
     exchanges = [_exchange(problem, drawn, given, ask)]
     turn = draw.rng.random()
     if turn < 0.2:
@@ -209,7 +225,12 @@ def _compose(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, .
 def _exchange(problem: Problem, drawn: list[int], fields: dict[str, object], ask: str, later: bool = False) -> Exchange:
     worked, result = _worked(drawn, problem.signs) or ("", 0)
     verb, _, what = problem.answer.format(**fields).partition(" ")
-    return Exchange(ask, f"{worked}. That {verb} {result} {what}.", ends_with_numbers(result), later)
+    told = _listed(problem.story, _by_letter(problem, drawn))
+    return Exchange(ask, f"{told}{worked}. That {verb} {result} {what}.", ends_with_numbers(result), later)
+
+
+def _by_letter(problem: Problem, drawn: list[int]) -> dict[str, int]:
+    return dict(zip("abc", (drawn[at] for at in _told(problem)), strict=False))
 
 
 def _with_another(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object]) -> list[Exchange]:
