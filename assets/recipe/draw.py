@@ -32,8 +32,6 @@ _FIELDS = re.compile(r"(\{[^{}]*\})")
 _SAME = {first: others for first, *others in (line.split(" / ") for line in _RULES["same"])}
 _SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b", re.IGNORECASE)
 _WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b")
-_KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
-_NEIGHBOURS = {row[at]: row[max(0, at - 1) : at] + row[at + 1 : at + 2] for row in _KEYBOARD for at in range(len(row))}
 
 
 def set_aside(text: str, one_in: int = 6) -> bool:
@@ -232,14 +230,13 @@ def _outside_fields(template: str, change: Callable[[str], str]) -> str:
 
 
 def _typo(rng: Random, text: str) -> str:
-    """Two neighbouring letters swapped, one left out, one twice, or a key beside the right one."""
+    """Two neighbouring letters swapped, one left out, or one twice."""
     places = [i for i in range(1, len(text) - 2) if text[i : i + 2].isalpha()]
     if not places:
         return text
     at = rng.choice(places)
     one, two = text[at], text[at + 1]
-    wrong = rng.choice((two + one, one, one + one + two, rng.choice(_NEIGHBOURS.get(one.lower(), one)) + two))
-    return text[:at] + wrong + text[at + 2 :]
+    return text[:at] + rng.choice((two + one, one, one + one + two)) + text[at + 2 :]
 
 
 def _lower_first(text: str) -> str:

@@ -6,6 +6,7 @@ A model this small learns names and words by heart unless most of what it copies
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, mentions
@@ -113,19 +114,15 @@ def _asked(draw: Draw, way: str, done: str, **fields: object) -> list[Exchange]:
 
 def _long(draw: Draw) -> list[Exchange]:
     """Many words of all sorts, some of them several times."""
-    items = [draw.any(_SMALL) if draw.chance(0.25) else word(draw) for _ in range(draw.any((6, 8, 10, 12, 16, 20, 26)))]
-    between = draw.any((_GAPS, (" ",), (", ",), ("\n",)))
+    most = draw.any((26, 12, 8))
+    make = [draw.jumble if most == 8 else partial(word, draw)] * 4 + [partial(draw.any, _SMALL)]
+    items = [draw.any(make)() for _ in range(draw.whole(2, most))]
+    between = draw.any((_GAPS, (" ",), (", ",), ("\n",)) if most > 8 else ((" ",), ("",), (": ",)))
     text = items[0] + "".join(draw.any(between) + item for item in items[1:]) + draw.any(("", "", "", "!", "?"))
     exchanges = _asked(draw, "repeat", text, x=text)
     if len(text) < 120 and draw.chance(0.3):
         exchanges.append(handed_back(draw, draw.ask(_WORDING["again"]), text, True))
     return exchanges
-
-
-def _jumbled(draw: Draw) -> list[Exchange]:
-    """Letters, digits and signs without any sense."""
-    text = draw.any((" ", "", ", ", ": ")).join(draw.jumble() for _ in range(draw.whole(1, 8)))
-    return _asked(draw, "repeat", text, x=text)
 
 
 def _part(draw: Draw) -> list[Exchange]:
@@ -176,9 +173,9 @@ def _swapped(draw: Draw) -> list[Exchange]:
         return _asked(draw, way, done, x=text, y=in_quotes(draw, gone)) if done else _swapped(draw)
     if way == "gap":
         blank = draw.any(("____", "___", "...", "(gap)"))
-        x, done = (whole.sub(lambda _, one=one: one, text, count=1) for one in (blank, new))
+        x, done = (whole.sub(one, text, count=1) for one in (blank, new))
         return _asked(draw, way, done, x=x, z=in_quotes(draw, new))
-    return _asked(draw, way, whole.sub(lambda _: new, text), x=text, y=in_quotes(draw, gone), z=in_quotes(draw, new))
+    return _asked(draw, way, whole.sub(new, text), x=text, y=in_quotes(draw, gone), z=in_quotes(draw, new))
 
 
 def _remembered(draw: Draw) -> list[Exchange]:
@@ -194,4 +191,4 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    return draw.any((*[_long] * 5, *[_jumbled, _part, _swapped] * 3, *[_remembered] * 2))(draw)
+    return draw.any((*[_long] * 8, *[_part, _swapped] * 3, *[_remembered] * 2))(draw)

@@ -63,7 +63,7 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
 def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     """The numbers asked for in this way, and what the question tells."""
     s = draw.any((*_PLURALS, 2, 5, 10))
-    a, length, k = draw.numbers((0, draw.any((3, 30, 100, 300, 3000))), (3, draw.any((8, 20, 60))), (3, 12))
+    a, length, k = draw.numbers((0, draw.any((3, 30, 100, 300, 3000))), (3, draw.any((8, 8, 12, 20, 60))), (3, 12))
     b, odd, told = a + length, draw.whole(0, 1), draw.any((k, spelled(k)))
     if way in ("up_to", "multiples", "step"):
         s = draw.whole(2, 12)
@@ -88,6 +88,7 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
         "ending": (range(a - a % 10 + k % 10 + 10, b + 11, 10), {"a": a, "b": b + 10, "d": k % 10}),
         "primes": ([n for n in _PRIMES if n < b + 3], {"b": b + 3}),
+        "squares": ([n * n for n in range(1, k + 1)], {"k": told}),
         "first_primes": (_PRIMES[:k], {"k": told}),
         "powers": ([2**n for n in range(k)], {"k": told, "b": 2 ** (k - 1)}),
         "till": (range(start + 3 * s, up + 5 * s, s), {"x": f"{start}, {start + s}, {start + 2 * s}", "b": up + 4 * s}),
@@ -101,7 +102,7 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
 
 _ROWS = (*["up"] * 18, *["down"] * 12, *["to", "even", "next", "step", "from_by", "multiples", "down_to_one"] * 2,
          *["down_by"] * 2, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative", "row of code",
-         "ending", "primes", "first_primes", "powers", "till", "steps_of", "row of code down")  # fmt: skip
+         "ending", "squares", "primes", "first_primes", "powers", "till", "steps_of", "row of code down")  # fmt: skip
 
 
 def _rows(draw: Draw) -> list[Exchange]:
@@ -117,12 +118,6 @@ def _rows(draw: Draw) -> list[Exchange]:
         exchange, values, step = _followed(draw, draw.any(ways), values, step)
         exchanges.append(exchange)
     return exchanges
-
-
-def _squares(draw: Draw) -> list[Exchange]:
-    count = draw.whole(3, 12)
-    values = [at * at for at in range(1, count + 1)]
-    return [_listing(draw, values, draw.asked(_WORDING, "squares", k=draw.any((spelled(count), count))))]
 
 
 def _table(draw: Draw) -> list[Exchange]:
@@ -155,4 +150,4 @@ def _continued(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One way of counting, perhaps turned round or carried on."""
-    return draw.any((*[_rows] * 12, _table, _table, _squares, *[_continued] * 4))(draw)
+    return draw.any((*[_rows] * 12, _table, _table, *[_continued] * 4))(draw)

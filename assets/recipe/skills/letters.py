@@ -11,13 +11,12 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import enumerated, handed_back, in_quotes, numbered, some_text, some_word, spaced, worked
+from assets.recipe.user_words import handed_back, in_quotes, numbered, some_text, some_word, spaced, typed, worked
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("letters")
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 _EVERYDAY = words.WORDS[:420]
-_SHORT_WORDS = tuple(word for word in _EVERYDAY if len(word) <= 5)
 _OTHERS = tuple(dict.fromkeys((*words.ANIMALS, *words.FOODS, *words.OBJECTS, *words.JOBS)))
 _PRACTICE_SHARE = 0.2
 _CASES: dict[str, Callable[[str], str]] = {
@@ -125,11 +124,11 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         told = told if way == "repeated" else spaced(own)
         return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
     # Every letter is passed; those that count are numbered on the way.
-    counts, told = _SETS.get(way, letter), []
+    counts, found, passed = _SETS.get(way, letter), 0, ""
     for one in own:
-        told.append(f"{one} {sum(entry[-1].isdigit() for entry in told) + 1}" if one in counts else one)
-    found = sum(one in counts for one in own)
-    return [Exchange(ask, f"{spaced(own)}. {', '.join(told)}. That makes {found}.", ends_with_numbers(found))]
+        found += one in counts
+        passed += f", {one} {found}" if one in counts else f", {one}"
+    return [Exchange(ask, f"{spaced(own)}. {passed[2:]}. That makes {found}.", ends_with_numbers(found))]
 
 
 def _texts(draw: Draw) -> list[Exchange]:
@@ -158,22 +157,10 @@ def _joined(draw: Draw) -> list[Exchange]:
     if way == "spaced":
         own, (between, sign) = _word(draw), draw.any(_BETWEEN)
         return [handed_back(draw, draw.asked(_WORDING, way, x=in_quotes(draw, own), s=between), sign.join(own))]
-    typed = draw.any((" ", " ", ", ") if way == "glue" else (" ",)).join(items)
-    typed = typed.title() if way != "glue" and draw.chance(0.3) else typed
-    typed = done["camel"] if way in ("snake", "kebab") and draw.chance(0.25) else typed
-    return [handed_back(draw, draw.asked(_WORDING, way, x=typed), done[way])]
-
-
-def _in_code(draw: Draw) -> list[Exchange]:
-    """The value of an expression."""
-    own = some_word(draw)
-    ask, reply = draw.any((
-        (f'len("{own}")', f"{numbered([*own])}: {len(own)} letters."),
-        (f'upper("{own}")', f"Here you go: {own.upper()}"),
-        (f'"{own}"[::-1]', f"{spaced(own)}, {spaced(own[::-1])}: {own[::-1]}"),
-        (f'"{own}".upper()', f"Here you go: {own.upper()}"), (f'lower("{own.upper()}")', f"Sure: {own}"),
-    ))  # fmt: skip
-    return [exact(ask + draw.any(("", " = ?", "?", " ->")), reply)]
+    given = draw.any((" ", " ", ", ") if way == "glue" else (" ",)).join(items)
+    given = given.title() if way != "glue" and draw.chance(0.3) else given
+    given = done["camel"] if way in ("snake", "kebab") and draw.chance(0.25) else given
+    return [handed_back(draw, draw.asked(_WORDING, way, x=given), done[way])]
 
 
 def _alphabet(draw: Draw) -> list[Exchange]:
@@ -191,28 +178,20 @@ def _alphabet(draw: Draw) -> list[Exchange]:
 
 def _many(draw: Draw) -> Exchange:
     """The letters of several words at once, or their cases, side by side."""
-    way = draw.any((*["spell"] * 8, *["upper"] * 4, *["lower"] * 2, "title", "beside", "count", "backwards", "first",
-                    "last"))  # fmt: skip
     told: dict[str, Callable[[str], str]] = {
         "spell": spaced, "first": lambda word: word[0], "last": lambda word: word[-1], "beside": str.upper,
         "count": lambda word: f"{spaced(word)} {len(word)}",
         "backwards": lambda word: f"{spaced(word)} {spaced(word[::-1])}",
     }  # fmt: skip
-    pool = draw.any((_EVERYDAY, words.every_word(), words.every_word(), _OTHERS))
-    pool = _SHORT_WORDS if way not in told and draw.chance(0.4) else pool
-    most = {"backwards": 3, "count": 5}.get(way, 7)
-    items = draw.words(pool, draw.whole(1 if way == "backwards" else 2, most))
+    way = draw.any((*told, "spell", "spell", "upper", "upper", "lower", "title"))
+    items = draw.words(words.every_word(), draw.whole(2, {"backwards": 3, "count": 4}.get(way, 6)))
     items = [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
-    if way in told:
-        answer = ", ".join(f"{item} {told[way](item)}" for item in items)
-    else:
-        answer = ", ".join(map(_CASES[way], items))
-    shown = [item.upper() for item in items] if way == "lower" else items
-    typed = draw.any((", ".join(shown), " ".join(shown), enumerated(shown)) if way in told else (", ".join(shown),))
-    return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed), answer)
+    answer = ", ".join(f"{item} {told[way](item)}" if way in told else _CASES[way](item) for item in items)
+    shown = [item.upper() if way == "lower" else item for item in items]
+    return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed(draw, shown)), answer)
 
 
-_WAYS = (*[_spelled] * 7, *[_case] * 9, *[_changed, _looked_at] * 8, _sentence, *[_texts] * 3, *[_joined] * 5, _in_code,
+_WAYS = (*[_spelled] * 7, *[_case] * 9, *[_changed, _looked_at] * 8, _sentence, *[_texts] * 3, *[_joined] * 5,
          _alphabet, _alphabet)  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.sums import plain, work, worked_product, worked_quotient, worked_sum
-from assets.recipe.skills.word_problems import respelled
+from assets.recipe.skills.word_problems import compose_shapes, respelled
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
 
@@ -35,7 +35,6 @@ _PAIRS = tuple(
 _TENS = (10, 100, 1000)
 _METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
 _SPOKEN = tuple(pair for pair in _PAIRS if pair.big[1] not in ("tonnes", "dozens", "yards"))
-_LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
 _THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera")
 # Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
 _PERCENTS = (
@@ -230,28 +229,6 @@ def _half(draw: Draw) -> list[Exchange]:
     return _told(draw, "half", line, pair.factor // parts, x=f"{part} {'an' if big == 'hour' else 'a'} {big}", y=small)
 
 
-def _shape(draw: Draw) -> list[Exchange]:
-    """The perimeter or the area of a rectangle or a square."""
-    way, unit = draw.any(("perimeter", "area", "square_around", "square_area")), draw.any(_LENGTHS)
-    a, b = draw.numbers((2, 30), (2, 12))
-    steps, end = {
-        "perimeter": (((a, b, "+"), (2, a + b, "×")), unit), "area": (((a, b, "×"),), f"square {unit}"),
-        "square_around": (((4, a, "×"),), unit), "square_area": (((a, a, "×"),), f"square {unit}"),
-    }[way]  # fmt: skip
-    return _told(draw, way, f"{chain(*steps)} {end}.", work(*steps[-1])[1], a=a, b=b, u=unit)
-
-
-def _coins(draw: Draw) -> list[Exchange]:
-    """The worth of coins of one sort, or of two."""
-    (one, n), (other, m) = draw.rng.sample((("quarters", 25), ("dimes", 10), ("nickels", 5)), 2)
-    a, b = draw.numbers((2, 9), (2, 9))
-    x = f"{draw.any((a, spelled(a)))} {one}"
-    if draw.chance(0.5):
-        return _told(draw, "coins", f"{chain((a, n, '×'))} cents.", a * n, x=x)
-    line = chain((a, n, "×"), (b, m, "×"), (a * n, b * m, "+"))
-    return _told(draw, "coins", f"{line} cents.", a * n + b * m, x=f"{x} and {draw.any((b, spelled(b)))} {other}")
-
-
 def _both(draw: Draw) -> list[Exchange]:
     """A quantity of two units in the smaller one, or with more added to it; or two quantities compared."""
     pair, form = draw.any(_SPOKEN), draw.any((1, 1, 2))
@@ -277,8 +254,7 @@ def _both(draw: Draw) -> list[Exchange]:
     return [worked(ask, f"{first} = {a * factor} {small}", answer)]
 
 
-_WAYS = (*[_conversion, _percentage] * 4, *[_degrees, _clock, _decimal, _both] * 3, _calendar, _half, _shape, _shape,
-         _coins)  # fmt: skip
+_WAYS = (*[_conversion, _percentage] * 4, *[_degrees, _clock, _decimal, _both, compose_shapes] * 3, _calendar, _half)
 
 
 def compose(draw: Draw) -> list[Exchange]:

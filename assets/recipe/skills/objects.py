@@ -19,11 +19,6 @@ _USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price
 _POOLS = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "product": (*words.FOODS, *words.OBJECTS),
           "event": tuple(_WORDING["events"][0].split()), "day": words.KINDS["days"]}  # fmt: skip
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
-_RECORDS = (
-    *[("person", "n name,a age,c city")] * 2, ("aged", "n name,a age"), ("living", "n name,c city"),
-    ("working", "n name,j job"), ("aged", "n name,a age"), *[("worker", "n name,a age,c city,j job")] * 2,
-    ("pet", "n name,p animal,a age"), ("product", "o product,a price"), ("event", "e event,d day,a time"),
-)  # fmt: skip
 # How a key stands beside its value, and one such pair beside the next.
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
             (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
@@ -83,26 +78,23 @@ def _fields(draw: Draw, facts: dict[str, Any]) -> str:
     return enumerated(told) if between == " " and draw.chance(0.6) else join.join(told)
 
 
-def _sentence(draw: Draw) -> tuple[str, dict[str, Any]]:
-    """A sentence and the facts in it."""
-    kind, keys = draw.any(_RECORDS)
-    facts: dict[str, Any] = {}
-    fields: dict[str, Any] = {}
-    for field, key in (pair.split() for pair in keys.split(",")):
-        facts[key] = fields[field] = some_value(draw, "years" if kind == "pet" and key == "age" else key)
-    return draw.say(_WORDING[kind], **fields), facts
+def _sentence(draw: Draw, way: str) -> tuple[str, dict[str, Any]]:
+    """A sentence and the facts in it, in the order of its fields."""
+    story, _, keys = draw.any(_WORDING[way]).partition(" => ")
+    values: dict[str, Any] = {
+        "n": draw.name(), "a": draw.whole(1, 99), "p": draw.any(words.ANIMALS), "y": draw.whole(1900, 2030),
+        "w": draw.any((word(draw), phrase(draw))), "c": draw.any(words.CITIES), "j": draw.any(words.JOBS),
+        "o": draw.any(_POOLS["product"]), "e": draw.any(_POOLS["event"]), "d": draw.any(_POOLS["day"]),
+        "h": some_value(draw, "time"),
+    }  # fmt: skip
+    story = draw.expand(story)
+    facts = dict(zip(keys.split(","), (values[key] for key in re.findall(r"\{(\w)\}", story)), strict=True))
+    return story.format(**values), facts
 
 
 def _described(draw: Draw) -> Exchange:
     """An object for somebody or something that is described."""
-    story, _, keys = draw.any(_WORDING["described"]).partition(" => ")
-    values: dict[str, object] = {
-        "n": draw.name(), "a": draw.whole(1, 99), "p": draw.any(words.ANIMALS), "y": draw.whole(1900, 2030),
-        "w": draw.any((word(draw), phrase(draw))), "c": draw.any(words.CITIES), "j": draw.any(words.JOBS),
-    }  # fmt: skip
-    story = draw.expand(story)
-    facts = dict(zip(keys.split(","), (values[key] for key in re.findall(r"\{(\w)\}", story)), strict=True))
-    told = story.format(**values)
+    told, facts = _sentence(draw, "described")
     if draw.chance(0.3):
         key, value = draw.say(_WORDING["keys"]), draw.any((True, False, draw.whole(1, 500), word(draw)))
         facts[key] = value
@@ -147,7 +139,7 @@ def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
     style = draw.rng.random()
     if style < 0.5:
         return [_described(draw) if style < 0.2 else _more(draw)], {}
-    sentence, facts = _sentence(draw) if style < 0.7 else ("", _facts(draw))
+    sentence, facts = _sentence(draw, "sentence") if style < 0.7 else ("", _facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or _fields(draw, facts)), facts)]
     while draw.chance(0.3) and len(exchanges) < 3:
         key = draw.any(list(facts))

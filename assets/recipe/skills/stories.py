@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
@@ -20,7 +21,10 @@ _HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES = (
 )
 _TITLES = ("Sir", "Captain", "Mr.", "Mrs.", "Princess", "King", "Little", "Old", "Doctor", "Uncle", "Lady", "Brave")
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
-_GIVEN = ("words", "cast", "happened", "role", "friends", "friend")
+_ASKED = (*["animal", "named"] * 8, *["two", "person"] * 5, *["pair", "theme", "words"] * 3, *["any", "place"] * 2,
+          *["more"] * 2, "lost", "both", "go_on", "begun", "told", "cast", "happened", "role", "friends",
+          "friend")  # fmt: skip
+_NEAR = ("near", "near", "not far from", "next to", "in", "at", "under", "behind", "on", "beside", "above")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
 
 
@@ -98,90 +102,6 @@ def _sentences(text: str) -> list[str]:
     return [part for part in re.split(r"[.!?\"]\s+|\n+", text) if len(part) > 20]
 
 
-def _two(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
-    """A hero and a second thing: a helper, a place, or something to find."""
-    (kind, name), style = hero, draw.rng.random()
-    if style < 0.3:
-        other = draw.any([animal for animal in words.ANIMALS if animal != kind])
-        friend = next(one for one in draw.names(2) if one != name)
-        fields = {"x": words.article(kind), "n": name, "y": words.article(other), "m": friend}
-        ask, plot = draw.ask(_WORDING["asks_pair"], **fields), _plot(draw, hero, f"{other} named {friend}")
-        return ask, plot, well_formed(kind, name, other, friend)
-    if style < 0.5:
-        second = draw.any([animal for animal in words.ANIMALS if animal != kind])
-        plot = _plot(draw, hero, helper=second)
-    elif style < 0.75:
-        second = draw.any(_SITES)
-        plot = _plot(draw, hero, place=draw.any(("near", "not far from", "next to")) + f" {words.article(second)}")
-    else:
-        second = draw.any(_FINDS)
-        plot = _plot(draw, hero, wish=(f"to find a lost {second}", "found it"))
-    ask = draw.ask(_WORDING["asks_two"], x=words.article(kind), y=words.article(second))
-    return ask, plot, well_formed(kind, second)
-
-
-def _theme(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
-    """A theme: what the hero wants has to do with it."""
-    theme = draw.any(_THEMES)
-    to, done = _wish(draw, "theme_wants")
-    plot = _plot(draw, hero, wish=(to.format(t=theme), done))
-    return draw.ask(_WORDING["asks_theme"], t=theme), plot, well_formed(theme)
-
-
-def _more(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
-    """A hero somewhere, two of a kind, something lost, a beginning to go on from, somebody to tell it to."""
-    (kind, name), friend = hero, draw.name()
-    way = draw.any(
-        ("place", "place", "lost", "both", "go_on", "begun", "told", "more", "more", *_GIVEN, "words", "words")
-    )
-    if draw.chance(0.12):
-        name = f"{draw.any(_TITLES)} {name}"
-    fields = {"x": words.article(kind), "k": kind, "n": name, "m": friend, "ks": _plural(kind)}
-    if way in _GIVEN:
-        return _given(draw, way, kind, name, friend)
-    if way == "place":
-        thing = draw.any(words.WORDS) if draw.chance(0.5) else draw.any(_SITES)
-        where = draw.any((f"the {thing}", f"the old {thing}", words.article(thing), words.article(thing)))
-        place = f"{draw.any(('in', 'under', 'behind', 'near', 'on', 'beside', 'above'))} {where}"
-        ask = draw.ask(_WORDING["asks_place"], **fields, p=place)
-        return ask, _plot(draw, (kind, draw.name()), place=place), well_formed(kind, thing)
-    if way == "lost":
-        find = draw.any(_FINDS)
-        plot = _plot(draw, (kind, name), wish=(f"to find the lost {find}", "found it"))
-        return draw.ask(_WORDING["asks_lost"], **fields, f=find), plot, well_formed(kind, name, find)
-    if way == "both":
-        plot = _plot(draw, (kind, name), f"{kind} named {friend}")
-        return draw.ask(_WORDING["asks_both"], **fields), plot, well_formed(kind, name, friend)
-    return draw.ask(_WORDING[f"asks_{way}"], **fields), _plot(draw, (kind, name)), well_formed(kind)
-
-
-def _given(draw: Draw, way: str, kind: str, name: str, friend: str) -> tuple[str, Plot, Check]:
-    """Two or three things that have to come in, two persons at a place, what was lost, or somebody's work."""
-    find, site = (draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS))) for _ in range(2))
-    kind = {"role": draw.any(words.JOBS), "words": draw.any((kind, draw.any(_SITES)))}.get(way, kind)
-    x, y, near = words.article(kind), words.article(find), draw.any(("near", "in", "not far from", "at"))
-    ask = draw.ask(_WORDING[f"asks_{way}"], x=x, y=y, k=kind, f=find, g=site, n=name, m=friend)
-    lost = (f"to find a lost {find}", "found it")
-    if way == "cast":
-        return (
-            ask,
-            _plot(draw, (kind, name), f"{kind} named {friend}", place=f"{near} {y}"),
-            well_formed(name, friend, find),
-        )
-    if way == "friends":
-        plot = _plot(draw, (draw.any(("girl", "boy")), name), f"{draw.any(('girl', 'boy'))} named {friend}")
-        return ask, plot, well_formed(name, friend)
-    if way == "friend":
-        return ask, _plot(draw, (kind, name), f"friend named {friend}"), well_formed(kind, name, friend)
-    if way == "happened":
-        return ask, _plot(draw, (draw.any(("girl", "boy")), name), wish=lost), well_formed(name, find)
-    if way == "role":
-        return ask, _plot(draw, (kind, name)), well_formed(kind, name)
-    third = [site] if site in ask else []
-    place = f"{near} {words.article(site)}" if third else ""
-    return ask, _plot(draw, (kind, name), wish=lost, place=place), well_formed(kind, find, *third)
-
-
 def _plural(kind: str) -> str:
     if kind.endswith(("mouse", "goose")):
         return kind.replace("mouse", "mice").replace("goose", "geese")
@@ -189,21 +109,45 @@ def _plural(kind: str) -> str:
 
 
 def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
-    """Draw a request for the story, and what the story has to be."""
-    style, (kind, name) = draw.rng.random(), hero
-    if draw.chance(0.35):
-        return _more(draw, hero)
-    if style < 0.34:
-        return _two(draw, hero) if style < 0.25 else _theme(draw, hero)
-    plot = _plot(draw, hero)
-    if style < 0.39:
-        return draw.ask(_WORDING["asks_any"]), plot, well_formed()
-    if style < 0.66:
-        return draw.ask(_WORDING["asks_animal"], x=words.article(kind)), plot, well_formed(kind)
-    if style < 0.84:
-        return draw.ask(_WORDING["asks_named"], x=words.article(kind), k=kind, n=name), plot, well_formed(kind, name)
-    plot = replace(plot, kind=draw.any(("girl", "boy", *words.JOBS)))
-    return draw.ask(_WORDING["asks_person"], n=name), plot, well_formed(name)
+    """Draw a request for the story, and what the story has to be: whom and what it has to speak of."""
+    (kind, name), (friend, way), child = hero, (draw.name(), draw.any(_ASKED)), draw.any(("girl", "boy"))
+    other = draw.any([animal for animal in words.ANIMALS if animal != kind])
+    find, site = (draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS))) for _ in range(2))
+    spot, theme, (to, done) = (
+        draw.any((draw.any(words.WORDS), draw.any(_SITES))),
+        draw.any(_THEMES),
+        _wish(draw, "theme_wants"),
+    )
+    name = f"{draw.any(_TITLES)} {name}" if draw.chance(0.05) else name
+    kind = {"role": draw.any(words.JOBS), "words": draw.any((kind, spot)), "friends": child, "happened": child,
+            "person": draw.any((child, *words.JOBS))}.get(way, kind)  # fmt: skip
+    near, lost = (
+        f"{draw.any(_NEAR)} {draw.any((f'the {spot}', words.article(spot)))}",
+        (f"to find a lost {find}", "found it"),
+    )
+    seconds: tuple[tuple[str, dict[str, Any]], ...]
+    seconds = ((other, {"helper": other}), (spot, {"place": near}), (find, {"wish": lost}))
+    second, two = draw.any(seconds)
+    ask = draw.ask(
+        _WORDING[f"asks_{way}"], x=words.article(kind), k=kind, ks=_plural(kind), n=name, m=friend, f=find, g=site,
+        y=words.article({"pair": other, "two": second}.get(way, find)), p=near, t=theme,
+    )  # fmt: skip
+    third = (site,) if site in ask and way == "words" else ()
+    ways: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+        "any": ({}, ()), "named": ({}, (kind, name)), "role": ({}, (kind, name)), "person": ({}, (name,)),
+        "two": (two, (kind, second)), "theme": ({"wish": (to.format(t=theme), done)}, (theme,)),
+        "pair": ({"helper": f"{other} named {friend}"}, (kind, name, other, friend)),
+        "both": ({"helper": f"{kind} named {friend}"}, (kind, name, friend)),
+        "friends": ({"helper": f"{child} named {friend}"}, (name, friend)),
+        "friend": ({"helper": f"friend named {friend}"}, (kind, name, friend)),
+        "cast": ({"helper": f"{kind} named {friend}", "place": f"{draw.any(_NEAR)} {words.article(find)}"},
+                 (name, friend, find)),
+        "place": ({"place": near}, (kind, spot)), "lost": ({"wish": lost}, (kind, name, find)),
+        "happened": ({"wish": lost}, (name, find)),
+        "words": ({"wish": lost, "place": f"near {words.article(site)}" if third else ""}, (kind, find, *third)),
+    }  # fmt: skip
+    given, needed = ways.get(way, ({}, (kind,)))
+    return ask, _plot(draw, (kind, name), **given), well_formed(*needed)
 
 
 def _retold(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:

@@ -14,7 +14,7 @@ _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
 _TENS = (10, 100, 1000)
-_PARTS = {3: "thirds", 4: "quarters", 5: "fifths", 8: "eighths", 10: "tenths"}
+_PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
 _FRACTIONS = tuple(line.split("=") for line in _WORDING["fractions"][0].split(" / "))
 
 
@@ -153,64 +153,41 @@ def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: 
 
 
 def _several(draw: Draw) -> list[Exchange]:
-    """A sum of several steps: a row of numbers, brackets, a power, three numbers added."""
-    way = draw.any(("row", "row", "sum", "sum", "brackets", "brackets", "pair", "squared_plus", "power", "mean",
-                    "product_of"))  # fmt: skip
+    """A sum of several steps: a row of numbers, their sum, product or mean, brackets, a power."""
+    way = draw.any(("row", "row", "product_of", "sum", "sum", "mean", "brackets", "brackets", "brackets", "power"))
     a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
-    if way == "row":
-        shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×"))
-        a, b, c = draw.numbers(*[(2, 12) if "×" in shape else (2, 60)] * 3)
-        plan, values = "b×c, a+x" if shape == "+×" else f"a{shape[0]}b, x{shape[1]}c", {"a": a, "b": b, "c": c}
+    if way in ("row", "product_of"):
+        shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×", "××")) if way == "row" else "××"
+        some = draw.numbers(*[(2, 12) if "×" in shape else (2, 60)] * 3)
+        plan, values = (
+            "b×c, a+x" if shape == "+×" else f"a{shape[0]}b, x{shape[1]}c",
+            dict(zip("abc", some, strict=True)),
+        )
         if not worked(plan, values):
             return _several(draw)
-        return _planned(draw, way, plan, values, x=_typed(draw, [a, b, c], list(shape)))
-    if way == "sum":
+        told = draw.any((", ".join, enumerated))([*map(str, some)]) if way != "row" else _typed(draw, some, list(shape))
+        return _planned(draw, way, plan, values, x=told)
+    if way in ("sum", "mean"):
         some = [a, b, c, d, a + c, b + d][: draw.any((2, 3, 3, 4, 5, 6))]
         if draw.chance(0.3):
             some = [draw.any((n, 10 * n, 100 * n, 17 * n)) for n in some]
-        a, b = some[:2]
-        plan = "a+b" + "".join(f", x+{more}" for more in some[2:])
-        told = [_shown(draw, n) for n in some]
-        x = draw.any((" + ".join(told), ", ".join(told), enumerated(told), enumerated(told)))
-        return _planned(draw, way, plan, {"a": a, "b": b}, x=x)
-    if way == "mean":
-        k, mean = draw.whole(2, 5), draw.whole(3, draw.any((12, 60, 99)))
-        some = [mean + draw.whole(-min(mean - 1, 9), 9) for _ in range(k - 1)]
-        some.append(k * mean - sum(some))
-        if some[-1] < 1:
-            return _several(draw)
-        plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + f", x/{k}"
-        told = list(map(str, some))
-        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=draw.any((", ".join(told), enumerated(told))))
-    if way == "product_of":
-        some = draw.rng.sample(range(2, 12), 3)
-        x = draw.any((enumerated(list(map(str, some))), ", ".join(map(str, some))))
-        if draw.chance(0.4):
-            return _planned(
-                draw, "row", "a×b, x×c", dict(zip("abc", some, strict=True)), x=_typed(draw, some, ["×", "×"])
-            )
-        return _planned(draw, way, "a×b, x×c", dict(zip("abc", some, strict=True)), x=x)
+        some[-1] += -sum(some) % len(some) if way == "mean" else 0
+        plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + (f", x/{len(some)}" if way == "mean" else "")
+        joined = draw.any((" + ".join if way == "sum" else ", ".join, ", ".join, enumerated, enumerated))
+        told = joined([_shown(draw, n) for n in some])
+        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told)
     if way == "brackets":
         a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
         values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
         typed, _, plan = draw.any(_WORDING["brackets"]).partition(": ")
         x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
         return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.2) else x)
-    if way == "pair":
-        one, other = draw.any("+-"), draw.any("+-")
-        values = {"a": b + c, "b": c, "c": c + d, "d": d}
-        x = f"({b + c} {one} {c}){draw.any((' * ', '*', ' × ', ' x '))}({c + d} {other} {d})"
-        return _planned(draw, "paren", f"a{one}b, c{other}d, y×x", values, x=x)
-    if way == "squared_plus":
-        sign, c = draw.any("+-"), c % 12 + 2
-        b = min(b, c * c - 1)
-        return _planned(draw, way, f"a×a, x{sign}b", {"a": c, "b": b}, a=c, b=b, s="plus" if sign == "+" else "minus")
     base, k = draw.any(((2, draw.whole(3, 8)), (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
     return _planned(draw, way, "a×a" + ", x×a" * (k - 2), {"a": base}, a=base, b=k)
 
 
-_NAMED = (*["from", "part", "missing", "remainder"] * 2, "difference", "product", "quotient", "squared", "percent",
-          "double", "triple", "half", "divide", "modulo", "parts", "parts", "root", "cubed")  # fmt: skip
+_NAMED = (*["from", "part", "missing", "remainder"] * 2, "difference", "product", "quotient", "squared", "double",
+          "triple", "half", "divide", "modulo", "part", "part", "root", "cubed")  # fmt: skip
 
 
 def _named(draw: Draw) -> list[Exchange]:
@@ -224,21 +201,16 @@ def _named(draw: Draw) -> list[Exchange]:
             return [Exchange(ask, worked_division(k * whole + left, k) + ".", ends_with_numbers(whole, left))]
         line = f"{work(whole, k, '×')[0]}. {work(whole * k + left, whole * k, '-')[0]}."
         return [Exchange(ask, line, ends_with_numbers(left))]
-    if way == "percent":
-        percent, parts = draw.any(((10, 10), (20, 5), (50, 2), (25, 4)))
-        ask = draw.ask(_WORDING[way], p=f"{percent}{draw.any(('%', ' percent', ' per cent', ' %'))}", a=parts * b)
-        line = f"{percent}% of {parts * b} is {work(parts * b, parts, '/')[0]}."
-        return [Exchange(ask, line, ends_with_numbers(b))]
-    if way == "parts":
-        of = draw.any((3, 4, 5, 8, 10))
-        k = draw.whole(2, of - 1)
-        name = draw.any((f"{k}/{of}", f"{k}/{of}", f"{spelled(k)} {_PARTS[of]}"))
-        return _planned(draw, "part", f"a/b, x×{k}", {"a": of * b, "b": of}, x=name, a=_shown(draw, of * b))
     if way == "root":
         return [worked_out(draw.asked(_WORDING, way, a=k * k), f"{k} × {k} = {k * k}", str(k))]
     if way == "part":
-        name, of = draw.any(_FRACTIONS)
-        return _planned(draw, way, "a/b", {"a": int(of) * b, "b": int(of)}, x=name, a=int(of) * b)
+        (name, told), plan = draw.any(_FRACTIONS), "a/b"
+        if draw.chance(0.5):
+            told = draw.any(tuple(_PARTS))
+            times = draw.whole(2, int(told) - 1)
+            name, plan = draw.any((f"{times}/{told}", f"{spelled(times)} {_PARTS[told]}")), f"a/b, x×{times}"
+        of = int(told)
+        return _planned(draw, way, plan, {"a": of * b, "b": of}, x=name, a=_shown(draw, of * b))
     large = draw.any((a % 50 + 2, a + b, a * k))
     plans = {
         "from": ("a-b", a + b, b), "difference": ("a-b", max(a, b) + 1, min(a, b)), "missing": ("b-a", a, a + b),
@@ -263,11 +235,11 @@ def _beyond(draw: Draw) -> list[Exchange]:
         return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=f"{small} - {large}"))]
     if way == "negative":
         x, line, result = draw.any((
-            (f"-{small} + {large}", f"{large} - {small}", large - small),
-            (f"-{large} + {small}", f"-({large} - {small})", small - large),
-            (f"-{k} {draw.any('*×x')} {n}", f"-({k} × {n})", -k * n), (f"-{k} * -{n}", f"{k} × {n}", k * n),
+            (f"-{small} + {large}", f"{large} - {small}", str(large - small)),
+            (f"-{large} + {small}", f"-({large} - {small})", str(small - large)),
+            (f"-{k} {draw.any('*×x')} {n}", f"-({k} × {n})", str(-k * n)), (f"-{k} * -{n}", f"{k} × {n}", str(k * n)),
         ))  # fmt: skip
-        line, result = f"{x} = {line} = {result}.", str(result)
+        line = f"{x} = {line} = {result}."
     else:
         # In tenths or hundredths, which are whole numbers.
         scale, (a, b) = draw.any(((10, (a, b)), (100, (a * n + k, 5 * b)), (100, (25 * k, 10 * n)), (10, (10 * a, b))))
@@ -301,13 +273,8 @@ def compose(draw: Draw) -> list[Exchange]:
     if draw.chance(0.12):
         ask = draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign]))
     else:
-        name = _NAMES[sign]
-        in_words = a < 100 and b < 100 and draw.chance(0.08)
-        ask = draw.asked(
-            _WORDING,
-            name,
-            **{k: spelled(n) if in_words else _shown(draw, n) for k, n in zip("ab", (a, b), strict=True)},
-        )
+        told = [spelled(n) if a < 100 and b < 100 and draw.chance(0.08) else _shown(draw, n) for n in (a, b)]
+        ask = draw.asked(_WORDING, _NAMES[sign], a=told[0], b=told[1])
     exchanges, result = [_answer(a, b, sign, ask)], work(a, b, sign)[1]
     turn = draw.rng.random()
     if turn < 0.3 and result > 1:

@@ -1,8 +1,9 @@
-"""Sums told in words, of one or two steps, with somebody's own things.
+"""Sums told in words, of one step or several, with somebody's own things.
 
-The stories are text: `sign: story => what the result is`. The story's fields are the numbers {a}, {b} and {c} in
+The stories are text: `signs: story => what the result is`. The story's fields are the numbers {a}, {b} and {c} in
 the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, and a town {t}. A number
-written after a sign is the story's own ("a week" is ×7), and `to 30` in front of the colon keeps numbers small.
+written after a sign is the story's own ("a week" is ×7), and `to 30` in front of the colon keeps numbers small. In
+place of the signs a plan such as `a×b, c-x` may stand, as sums.worked has it.
 
 Beside the stories that are split between training and evaluation there are varied ones for training alone, of which
 each line stands for hundreds: a model this small learns a sum's words, not its sense, unless they keep changing.
@@ -11,17 +12,17 @@ each line stands for hundreds: a model this small learns a sum's words, not its 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.clauses import ONE_STEP, TWO_STEPS, composed
-from assets.recipe.skills.sums import work, worked
+from assets.recipe.skills.sums import worked
 from assets.recipe.words import read_wording, spelled
 
-_WORDING, _STEPS = read_wording("follow_ups"), read_wording("steps")
-_ONE, _TWO = (tuple(plan for plan in _STEPS if ("," in plan) == long) for long in (False, True))
+_WORDING = read_wording("follow_ups")
 _STEP = re.compile(r"([-+×/])(\d*)")
 _TOPS = (20, 60, 99)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
@@ -33,13 +34,21 @@ _WOMEN = {"Ruth", "Grace", "Ines", "Iris", "Kate", "Lily", "Lucy", "Zoe"} | {
 
 @dataclass(frozen=True)
 class Problem:
-    """A story, the signs between its numbers (and its own number after a sign), and what the result is."""
+    """A story, the plan of its sum, what the result is, and the largest number it may have (0: any)."""
 
     story: str
-    signs: str
+    plan: str
     answer: str
-    own: tuple[int | None, ...] = ()
-    top: int | None = None
+    top: int = 0
+
+
+def _plan(signs: str) -> str:
+    """The plan of a chain of signs: of `×7-` it is `a×7, x-b`."""
+    if signs[0].isalpha():
+        return signs
+    letters = iter("bcd")
+    steps = [f"{sign}{own or next(letters)}" for sign, own in _STEP.findall(signs)]
+    return ", ".join(f"{'x' if at else 'a'}{step}" for at, step in enumerate(steps))
 
 
 def _read(name: str) -> tuple[Problem, ...]:
@@ -47,21 +56,20 @@ def _read(name: str) -> tuple[Problem, ...]:
     found = []
     for key, phrases in read_wording(name).items():
         signs, _, top = key.partition(" to ")
-        steps = _STEP.findall(signs)
-        own = tuple(int(number) if number else None for _, number in steps)
-        for phrase in phrases:
-            story, _, answer = phrase.partition(" => ")
-            joined = "".join(sign for sign, _ in steps)
-            found.append(Problem(story, joined, answer, own, int(top) if top else None))
+        for story, _, answer in (phrase.partition(" => ") for phrase in phrases):
+            found.append(Problem(story, _plan(signs), answer, int(top or 0)))
     return tuple(found)
 
 
-_PROBLEMS = _read("word_problems")
-_TWO_STEPS = _read("two_steps")
-_PROBLEMS_VARIED = _read("word_problems_varied")
-_TWO_STEPS_VARIED = _read("two_steps_varied")
-_COMPOSED_SHARE = 0.55
-_VARIED_SHARE = 0.5
+_STEPS = _read("steps")
+# By the number of steps that are meant: one, or two and more. Split stories, varied ones, those that are no chain.
+_POOLS = (
+    (_read("word_problems"), _read("word_problems_varied"), tuple(one for one in _STEPS if "," not in one.plan)),
+    (_read("two_steps"), _read("two_steps_varied"), tuple(one for one in _STEPS if "," in one.plan)),
+    ((), (), _read("shapes")),
+)
+_STEPS_SHARES, _COMPOSED_SHARE, _VARIED_SHARE = (0.4, 0.5, 1), 0.55, 0.5
+_LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
 
 
 def one_of(things: str) -> str:
@@ -69,51 +77,31 @@ def one_of(things: str) -> str:
     return things[:-2] if things.endswith(("ches", "xes", "toes")) else things[:-1]
 
 
-def _told(problem: Problem) -> list[int]:
-    """Locate the numbers of the sum that the story is told with, not its own."""
-    return [0, *(at for at, own in enumerate(problem.own, 1) if own is None)]
-
-
-def _ranges(draw: Draw, problem: Problem) -> list[tuple[int, int]]:
-    """The range of each number: times and parts stay small."""
-    signs = problem.signs
+def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
+    """Numbers for which the sum comes out: times and parts stay small, what is shared comes of its parts."""
+    plan, steps = problem.plan, problem.plan.split(", ")
+    factors = {part for step in steps if step[1] in "×/" for part in (step[0], step[2])}
     top = problem.top or draw.any(_TOPS)
-    if len(signs) > 1 and any(sign in signs for sign in "×/"):
-        top = problem.top or 20
-    small = 6 if signs == "××" else 12
-    ranges = [(2, top if signs[0] in "+-" else small if signs[0] == "×" else 99)]
-    for sign, own in zip(signs, problem.own, strict=True):
-        ranges.append((own, own) if own else (2, top if sign in "+-" else small))
-    if signs == "×" and not problem.own[0] and draw.chance(0.3):
-        ranges[1] = (2, 40)
-    if signs == "×" and problem.own[0]:
-        ranges[0] = (2, 20)
-    return ranges
-
-
-def _numbers(draw: Draw, problem: Problem) -> list[int]:
-    """Numbers for which the sum comes out."""
-    ranges = _ranges(draw, problem)
     while True:
-        drawn = draw.numbers(*ranges)
-        if problem.signs[0] == "/":
-            # Drawn the other way round, from what each part is.
-            drawn[0] = drawn[1] * (2 + drawn[0] % (19 if len(drawn) == 2 and drawn[1] < 10 else 11))
-        if _worked(drawn, problem.signs):
-            return drawn
+        letters = sorted(set("abcd") & set(plan))
+        drawn = draw.numbers(*((2, (problem.top or 12) if letter in factors else top) for letter in letters))
+        numbers = dict(zip(letters, drawn, strict=True))
+        if draw.chance(0.4) and steps[0][1] == "×":
+            numbers[steps[0][0]] = draw.whole(2, problem.top or 40)
+        if steps[0][1] == "/":
+            by = steps[0][2:]
+            numbers[steps[0][0]] = (numbers[by] if by in numbers else int(by)) * draw.whole(2, 20)
+        if steps[-1][0] == "c":
+            numbers["c"] = draw.whole(20, 200)
+        done = worked(plan, numbers)
+        if done and done[1] > 1:
+            return numbers
 
 
-def _worked(drawn: list[int], signs: str) -> tuple[str, int] | None:
-    """The steps and what they come to; None if one does not stay whole or comes to less than two."""
-    lines, so_far = [], drawn[0]
-    for sign, number in zip(signs, drawn[1:], strict=True):
-        if sign == "/" and so_far % number:
-            return None
-        line, so_far = work(so_far, number, sign)
-        if so_far < 2:
-            return None
-        lines.append(line)
-    return ". Then ".join(lines), so_far
+def _listed(story: str, numbers: Mapping[str, int]) -> str:
+    """Begin a reply with the story's numbers in its own order: what is read first is copied safely later."""
+    told = sorted((story.find(f"{{{name}}}"), number) for name, number in numbers.items() if f"{{{name}}}" in story)
+    return f"Numbers: {', '.join(str(number) for _, number in told)}. " if told else ""
 
 
 def fields(draw: Draw, story: str) -> dict[str, object]:
@@ -127,54 +115,59 @@ def fields(draw: Draw, story: str) -> dict[str, object]:
     her = name in _WOMEN or (name not in words.NAMES[:100] and draw.chance(0.5))
     return {
         "n": name, "h": "she" if her else "he", "H": "She" if her else "He", "him": "her" if her else "him",
-        "m": other, "o": thing, "p": second, "s": one_of(thing), "t": draw.any(words.CITIES),
+        "m": other, "o": thing, "p": second, "s": one_of(thing), "t": draw.any(words.CITIES), "u": draw.any(_LENGTHS),
     }  # fmt: skip
+
+
+def _problem(draw: Draw, steps: int) -> Problem:
+    """A problem of one of the pools, its choices settled; where it is new each time, no two are alike."""
+    split, varied, planned = _POOLS[steps]
+    pool = planned
+    if not draw.chance(_STEPS_SHARES[steps]):
+        if not draw.held_out and draw.chance(_COMPOSED_SHARE):
+            signs = draw.any(TWO_STEPS if steps else ONE_STEP)
+            story, answer = composed(draw, signs)
+            return Problem(story, _plan(signs), answer)
+        pool = varied if not draw.held_out and draw.chance(_VARIED_SHARE) else split
+    plan = draw.any(sorted({one.plan for one in pool}))
+    some = [one for one in pool if one.plan == plan] if pool is not split else pool
+    stories = set(draw.side([one.story for one in some]))
+    problem = draw.any([one for one in some if one.story in stories])
+    told = " ".join(draw.expand(problem.story).split()) if pool is not split else problem.story
+    if all(f"{{{name}}}" in told for name in "abcd" if name in problem.plan):
+        return replace(problem, story=told)
+    return _problem(draw, steps)
+
+
+def _compose(draw: Draw, steps: int) -> list[Exchange]:
+    problem = _problem(draw, steps)
+    given, numbers = fields(draw, problem.story), _numbers(draw, problem)
+    top = draw.any((0, 0, 0, 0, 0, 13, 100))
+    shown = {name: spelled(number) if number < top else str(number) for name, number in numbers.items()}
+    if problem.story.startswith("{a}"):
+        shown["a"] = shown["a"].capitalize()
+    exchanges = [_exchange(problem, numbers, given, draw.ask([problem.story], **given, **shown))]
+    turn = draw.rng.random()
+    if turn < 0.2:
+        exchanges += _with_another(draw, problem, numbers, given)
+    elif turn < 0.27 and problem.answer.startswith(("makes {o}", "leaves {o}")):
+        exchanges += _after_that(draw, problem, numbers, given)
+    return exchanges
+
+
+def compose_shapes(draw: Draw) -> list[Exchange]:
+    """The way around a shape, or its area; the worth of coins."""
+    return _compose(draw, 2)
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """A problem of one step, and perhaps the same one with another number or something after it."""
-    return respelled(draw, _planned(draw, _ONE) if draw.chance(0.4) else _compose(draw, _PROBLEMS, _PROBLEMS_VARIED))
+    return respelled(draw, _compose(draw, 0))
 
 
 def compose_two_steps(draw: Draw) -> list[Exchange]:
     """A problem of two steps or three, and perhaps the same one with another number or something after it."""
-    return respelled(draw, _planned(draw, _TWO) if draw.chance(0.5) else _compose(draw, _TWO_STEPS, _TWO_STEPS_VARIED))
-
-
-def _planned(draw: Draw, plans: tuple[str, ...]) -> list[Exchange]:
-    """A problem whose steps are no chain, or one of one step, of the stories that training alone has."""
-    plan = draw.any(plans)
-    story, _, answer = draw.expand(draw.any(draw.side(_STEPS[plan]))).partition(" => ")
-    if any(name in plan and f"{{{name}}}" not in story for name in "abcd"):
-        return _planned(draw, plans)
-    while True:
-        a, b, c, d = draw.numbers((2, draw.any((12, 40, 99))), (2, 12), (2, draw.any((12, 12, 60))), (2, 9))
-        first = plan.split(", ")[0]
-        a = draw.whole(2, 20) if first[1] == "×" else b * draw.whole(2, 20) if first == "a/b" else a
-        c = draw.whole(20, 150) if plan.split(", ")[-1][0] == "c" else c
-        if done := worked(plan, {"a": a, "b": b, "c": c, "d": d}):
-            break
-    given = fields(draw, story)
-    verb, _, what = answer.format(**given).partition(" ")
-    numbers = dict(zip("abcd", (a, b, c, d), strict=True))
-    told = _in_words(draw, numbers)
-    if story.startswith("{a}"):
-        told["a"] = told["a"].capitalize()
-    ask = draw.ask([story], **given, **told)
-    reply = f"{_listed(story, numbers)}{done[0]}. That {verb} {done[1]} {what}."
-    return [Exchange(ask, reply, ends_with_numbers(done[1]))]
-
-
-def _listed(story: str, numbers: dict[str, int]) -> str:
-    """Begin a reply with the story's numbers in its own order: what is read first is copied safely later."""
-    told = sorted((story.find(f"{{{name}}}"), number) for name, number in numbers.items() if f"{{{name}}}" in story)
-    return f"Numbers: {', '.join(str(number) for _, number in told)}. " if told else ""
-
-
-def _in_words(draw: Draw, numbers: dict[str, int]) -> dict[str, str]:
-    """The numbers as the story tells them: in digits, or now and then the small ones or all of them in letters."""
-    top = draw.any((0, 0, 0, 0, 0, 13, 100))
-    return {name: spelled(number) if number < top else str(number) for name, number in numbers.items()}
+    return respelled(draw, _compose(draw, 1))
 
 
 def respelled(draw: Draw, exchanges: list[Exchange]) -> list[Exchange]:
@@ -192,63 +185,34 @@ def respelled(draw: Draw, exchanges: list[Exchange]) -> list[Exchange]:
     return [new if new.check and new.check(new.reply) else one for one, new in zip(exchanges, others, strict=True)]
 
 
-def _problem(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, ...]) -> Problem:
-    if not draw.held_out and draw.chance(_COMPOSED_SHARE):
-        signs = draw.any(ONE_STEP if problems is _PROBLEMS else TWO_STEPS)
-        story, answer = composed(draw, signs)
-        return Problem(story, signs, answer, (None,) * len(signs))
-    if not draw.held_out and draw.chance(_VARIED_SHARE):
-        signs = draw.any(sorted({problem.signs for problem in varied}))
-        problem = draw.any([problem for problem in varied if problem.signs == signs])
-        return replace(problem, story=" ".join(draw.expand(problem.story).split()))
-    stories = set(draw.side([problem.story for problem in problems]))
-    return draw.any([problem for problem in problems if problem.story in stories])
-
-
-def _compose(draw: Draw, problems: tuple[Problem, ...], varied: tuple[Problem, ...]) -> list[Exchange]:
-    problem = _problem(draw, problems, varied)
-    given = fields(draw, problem.story)
-    drawn = _numbers(draw, problem)
-    shown = _in_words(draw, _by_letter(problem, drawn))
-    if problem.story.startswith("{a}"):
-        shown["a"] = shown["a"].capitalize()
-    ask = draw.ask([problem.story], **given, **shown)
-    exchanges = [_exchange(problem, drawn, given, ask)]
-    turn = draw.rng.random()
-    if turn < 0.2:
-        exchanges += _with_another(draw, problem, drawn, given)
-    elif turn < 0.27 and problem.answer.startswith(("makes {o}", "leaves {o}")):
-        exchanges += _after_that(draw, problem, drawn, given)
-    return exchanges
-
-
-def _exchange(problem: Problem, drawn: list[int], fields: dict[str, object], ask: str, later: bool = False) -> Exchange:
-    worked, result = _worked(drawn, problem.signs) or ("", 0)
+def _exchange(
+    problem: Problem, numbers: Mapping[str, int], fields: Mapping[str, object], ask: str, later: bool = False
+) -> Exchange:
+    line, result = worked(problem.plan, numbers) or ("", 0)
     verb, _, what = problem.answer.format(**fields).partition(" ")
-    told = _listed(problem.story, _by_letter(problem, drawn))
-    return Exchange(ask, f"{told}{worked}. That {verb} {result} {what}.", ends_with_numbers(result), later)
+    reply = f"{_listed(problem.story, numbers)}{line}. That {verb} {result} {what}."
+    return Exchange(ask, reply, ends_with_numbers(result), later)
 
 
-def _by_letter(problem: Problem, drawn: list[int]) -> dict[str, int]:
-    return dict(zip("abc", (drawn[at] for at in _told(problem)), strict=False))
-
-
-def _with_another(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object]) -> list[Exchange]:
+def _with_another(
+    draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object]
+) -> list[Exchange]:
     """The same story, one of its numbers changed, if the sum comes out."""
-    at = draw.any(_told(problem))
-    other = _numbers(draw, problem)[at]
-    changed = [*drawn[:at], other, *drawn[at + 1 :]]
-    if not _worked(changed, problem.signs) or other == drawn[at] or drawn.count(drawn[at]) > 1:
+    name = draw.any(sorted(numbers))
+    changed = {**numbers, name: _numbers(draw, problem)[name]}
+    done, before = worked(problem.plan, changed), list(numbers.values())
+    if not done or done[1] < 2 or changed == numbers or before.count(numbers[name]) > 1:
         return []
-    return [_exchange(problem, changed, fields, draw.ask(_WORDING["with"], x=other, a=drawn[at]), True)]
+    ask = draw.ask(_WORDING["with"], x=changed[name], a=numbers[name])
+    return [_exchange(problem, changed, fields, ask, True)]
 
 
-def _after_that(draw: Draw, problem: Problem, drawn: list[int], fields: dict[str, object]) -> list[Exchange]:
+def _after_that(draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object]) -> list[Exchange]:
     """A few more, or fewer, than the story came to."""
-    result = (_worked(drawn, problem.signs) or ("", 0))[1]
+    result = (worked(problem.plan, numbers) or ("", 0))[1]
     sign, name, verb = draw.any((("+", "more", "makes"), ("-", "fewer", "leaves")))
-    _, x = draw.numbers((result, result), (2, 20))
-    after = Problem("", sign, f"{verb} {problem.answer.partition(' ')[2]}")
-    if not _worked([result, x], sign):
+    found = {"a": result, "b": draw.numbers((result, result), (2, 20))[1]}
+    after = Problem("", f"a{sign}b", f"{verb} {problem.answer.partition(' ')[2]}")
+    if result - found["b"] < 2 and sign == "-":
         return []
-    return [_exchange(after, [result, x], fields, draw.ask(_WORDING[name], x=x), True)]
+    return [_exchange(after, found, fields, draw.ask(_WORDING[name], x=found["b"]), True)]
