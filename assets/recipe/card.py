@@ -11,22 +11,8 @@ from typing import Any
 
 from transformers import AutoConfig
 
-from assets.recipe import corpus, loss, speed
-from assets.recipe.evaluation import (
-    ANSWERS,
-    COLUMNS,
-    COPIES,
-    ENDS,
-    GENERAL,
-    LONG,
-    NEW,
-    PARSES,
-    RESULTS,
-    UNSEEN,
-    Score,
-    Scores,
-    read_scores,
-)  # fmt: skip
+from assets.recipe import corpus, evaluation, loss, speed
+from assets.recipe.evaluation import Score, Scores, read_scores
 from assets.recipe.loss import Point
 from assets.recipe.model import TRAINING
 from assets.recipe.words import TEXTS
@@ -35,11 +21,11 @@ PICTURE = "training.svg"
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Talk", ("greetings", "application")),
     ("Arithmetic", ("sums", "word problems", "two-step problems", "measures")),
-    ("Python", ("Python", PARSES)),
+    ("Python", ("Python", evaluation.PARSES)),
     ("Lists and text", ("counting", "word lists", "echo", "copying", "letters and case", "formats", "examples")),
     ("Stories and poems", ("stories", "poems")),
-    ("What it cannot do, and what it can", ("declining", GENERAL, ANSWERS)),
-    ("Any skill", (LONG, COPIES, ENDS)),
+    ("What it cannot do, and what it can", ("declining", evaluation.GENERAL, evaluation.ANSWERS)),
+    ("Any skill", (evaluation.LONG, evaluation.COPIES, evaluation.ENDS)),
 )
 """The rows of the evaluation in the order in which they are shown."""
 
@@ -56,7 +42,7 @@ class Target:
 
     def reached(self, scores: Scores) -> tuple[int, int]:
         """Say how many replies were right, and how many were asked for."""
-        found = [scores[row][UNSEEN] for row in self.rows if row in scores]
+        found = [scores[row][evaluation.UNSEEN] for row in self.rows if row in scores]
         return sum(score.right for score in found), sum(score.asked for score in found)
 
 
@@ -67,10 +53,10 @@ def met(target: Target, right: int, asked: int) -> bool:
 
 TARGETS = (
     Target("all skills together", 92, _SKILLS),
-    Target("copies the user's own words exactly", 95, (COPIES,)),
+    Target("copies the user's own words exactly", 95, (evaluation.COPIES,)),
     Target("declines what it cannot do", 95, ("declining",)),
-    Target("does not decline what it can do", 98, (ANSWERS,)),
-    Target("ends by itself within 300 tokens", 99.5, (ENDS,)),
+    Target("does not decline what it can do", 98, (evaluation.ANSWERS,)),
+    Target("ends by itself within 300 tokens", 99.5, (evaluation.ENDS,)),
 )
 
 
@@ -81,7 +67,7 @@ def write_card(folder: Path, note: str = "") -> None:
         FileNotFoundError: the evaluation has not been run.
         ValueError: it was run on another checkpoint than the folder's.
     """
-    results_file = folder / RESULTS
+    results_file = folder / evaluation.RESULTS
     if not results_file.exists():
         raise FileNotFoundError(f"{results_file} is missing: run the evaluate step first")
     results, trained = _json(results_file), _json(folder / TRAINING)
@@ -91,9 +77,9 @@ def write_card(folder: Path, note: str = "") -> None:
     scores, paces = read_scores(results), results["speed"]
     fields = _model_fields(folder) | _training_fields(trained, curve, note) | _speed_fields(paces)
     fields |= {
-        "targets": "\n".join(_target_lines(scores)), "questions": scores[GENERAL][NEW].asked,
-        "unseen": "\n".join(f"| {name} | {_cell(scores[name][UNSEEN])} |" for name in _SKILLS),
-        "rows": "\n".join(_rows(lambda row: " | ".join(_cell(scores[row][name]) for name in COLUMNS[1:]))),
+        "targets": "\n".join(_target_lines(scores)), "questions": scores[evaluation.GENERAL][evaluation.NEW].asked,
+        "unseen": "\n".join(f"| {name} | {_cell(scores[name][evaluation.UNSEEN])} |" for name in _SKILLS),
+        "rows": "\n".join(_rows(lambda row: " | ".join(_cell(scores[row][name]) for name in evaluation.COLUMNS[1:]))),
     }  # fmt: skip
     (folder / PICTURE).write_text(loss.draw(curve), encoding="utf-8")
     card = Template((TEXTS / "card.md").read_text(encoding="utf-8"))

@@ -4,25 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
 from assets.recipe.skills.objects import KEYS, json_of, record, some_value
-from assets.recipe.user_words import (
-    any_items,
-    any_words,
-    enumerated,
-    handed_back,
-    in_lines,
-    in_quotes,
-    marked,
-    phrase,
-    some_text,
-    some_word,
-    typed,
-    word,
-    words_in_order,
-)
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats")
@@ -54,16 +40,16 @@ def _in_form(ask: str, form: str, items: list[str], follow_up: bool = False) -> 
         return json_of(ask, items, follow_up)
     if form == "column":
         return exact(ask, in_table(["Item"], [[item] for item in items]), follow_up)
-    return exact(ask, marked(items, "1." if form == "numbered" else "- "), follow_up)
+    return exact(ask, given.marked(items, "1." if form == "numbered" else "- "), follow_up)
 
 
 def _list(draw: Draw) -> list[Exchange]:
     """A list in one form, then longer, shorter, sorted, or in another form."""
     ordered = draw.chance(0.5)
-    *items, spare, last_spare = words_in_order(draw, draw.whole(4, 8)) if ordered else any_items(draw, 4, 8)
+    *items, spare, last_spare = given.words_in_order(draw, draw.whole(4, 8)) if ordered else given.any_items(draw, 4, 8)
     spares = [spare, last_spare]
     form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
-    x = draw.say(_WORDING["said"], x=enumerated(items)) if draw.chance(0.1) else typed(draw, items)
+    x = draw.say(_WORDING["said"], x=given.enumerated(items)) if draw.chance(0.1) else given.typed(draw, items)
     exchanges = [_in_form(draw.asked(_WORDING, form, x=x), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
@@ -89,12 +75,12 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
     def cell(head: str) -> Any:
         if not named:
             return some_value(draw, head.lower())
-        return some_word(draw) if draw.chance(0.4) else draw.whole(1, 300)
+        return given.some_word(draw) if draw.chance(0.4) else draw.whole(1, 300)
 
     if named:
         heads = list(dict.fromkeys(draw.rng.sample(draw.any((KEYS, words.every_word())), draw.any((2, 2, 2, 3)))))
         heads = [head.title() for head in heads] if draw.chance(0.5) else heads
-        firsts = any_words(draw, 2, 5)
+        firsts = given.any_words(draw, 2, 5)
     else:
         heads, count = draw.any(_HEADS).split(), draw.whole(3, 5)
         firsts = draw.names(count) if heads[0] == "Name" else draw.words(_GOODS, count)
@@ -104,17 +90,19 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
 def _told(draw: Draw, rows: list[list[str]], joints: tuple[str, ...] = (" ",)) -> str:
     """The rows as users type them in one line."""
     told = [draw.any(joints).join(row) for row in rows]
-    return draw.any((enumerated(told), *(between.join(told) for between in (", ", ", ", "; ", " and ", ", then "))))
+    return draw.any(
+        (given.enumerated(told), *(between.join(told) for between in (", ", ", ", "; ", " and ", ", then ")))
+    )
 
 
 def _table(draw: Draw) -> list[Exchange]:
     """A table in Markdown, perhaps changed afterwards."""
     heads, (spare, *rows) = _rows(draw, named := draw.chance(0.6))
     if draw.chance(0.12):
-        x = in_lines(draw, [" ".join(row) for row in rows])
+        x = given.in_lines(draw, [" ".join(row) for row in rows])
         asks = _WORDING["heads" if named else "table"]
         asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
-        ask = draw.ask(asks, x=x, h=enumerated(heads))
+        ask = draw.ask(asks, x=x, h=given.enumerated(heads))
     else:
         x = _told(draw, rows, _JOINTS if named else (" ",))
         h = draw.any((" and ", ", ", " | ")).join(heads)
@@ -135,9 +123,11 @@ def _commas(draw: Draw) -> list[Exchange]:
     rows = rows[: draw.any((1, 2, 2, 3))]
     way = draw.any(("csv", "csv", "csv", "csv_row", "csv_to_table"))
     if way == "csv_row":
-        row = [draw.any((word(draw), draw.name(), str(draw.whole(1, 300)))) for _ in range(draw.any((2, 3, 3, 4)))]
-        told = draw.any((", ".join(row), ", ".join(row), enumerated(row)))
-        return [handed_back(draw, draw.asked(_WORDING, way, x=told), ",".join(row))]
+        row = [
+            draw.any((given.word(draw), draw.name(), str(draw.whole(1, 300)))) for _ in range(draw.any((2, 3, 3, 4)))
+        ]
+        told = draw.any((", ".join(row), ", ".join(row), given.enumerated(row)))
+        return [given.handed_back(draw, draw.asked(_WORDING, way, x=told), ",".join(row))]
     if way == "csv_to_table":
         ask = draw.asked(_WORDING, way, h=",".join(heads), x=_told(draw, rows, (",",)))
         return [exact(ask, in_table(heads, rows))]
@@ -148,20 +138,20 @@ def _commas(draw: Draw) -> list[Exchange]:
 
 def _marks(draw: Draw) -> list[Exchange]:
     """A word or a phrase between two marks, or a heading."""
-    text = draw.any((word(draw), phrase(draw), some_text(draw)))
+    text = draw.any((given.word(draw), given.phrase(draw), given.some_text(draw)))
     if draw.chance(0.2):
         level = draw.whole(1, 4)
-        ask = draw.ask(_WORDING["heading"], x=in_quotes(draw, text), k=level)
-        return [handed_back(draw, ask, f"{'#' * level} {text}")]
+        ask = draw.ask(_WORDING["heading"], x=given.in_quotes(draw, text), k=level)
+        return [given.handed_back(draw, ask, f"{'#' * level} {text}")]
     mark, name = draw.any(_MARKS)
-    ask = draw.asked(_WORDING, "marks", x=text if name == "quotes" else in_quotes(draw, text), m=name)
-    return [handed_back(draw, ask, mark.format(text))]
+    ask = draw.asked(_WORDING, "marks", x=text if name == "quotes" else given.in_quotes(draw, text), m=name)
+    return [given.handed_back(draw, ask, mark.format(text))]
 
 
 def _pairs(draw: Draw) -> list[Exchange]:
     """Keys and values, a line each, as YAML or as assignments."""
     way, sign = draw.any((("yaml", ": "), ("assigned", "=")))
-    pairs = {draw.any(words.every_word()): draw.any((str(draw.whole(1, 9999)), some_word(draw), draw.name()))
+    pairs = {draw.any(words.every_word()): draw.any((str(draw.whole(1, 9999)), given.some_word(draw), draw.name()))
              for _ in range(draw.any((1, 2, 2, 3)))}  # fmt: skip
     between = draw.any((" is ", " ", "=", ": ", " = "))
     told = draw.any((", ", ", ", " and ", "; ")).join(f"{key}{between}{value}" for key, value in pairs.items())
@@ -170,16 +160,20 @@ def _pairs(draw: Draw) -> list[Exchange]:
 
 def _shaped(draw: Draw) -> list[Exchange]:
     """Words in lines, in boxes, between signs, or one form out of another."""
-    items, key = any_items(draw, 2, 6) if draw.chance(0.3) else any_words(draw, 2, 6), draw.any(words.every_word())
+    items, key = (
+        given.any_items(draw, 2, 6) if draw.chance(0.3) else given.any_words(draw, 2, 6),
+        draw.any(words.every_word()),
+    )
     done = {
-        "boxes": marked(items, "- [ ] "), "yaml_list": f"{key}:\n{marked(items)}", "lines": marked(items, ""),
-        "stars": marked(items, "* "), "dashes": marked(items), "steps": marked(items, "1."),
-        "csv_to_list": marked(items), "pipes": "|".join(items), "commas_only": ",".join(items),
+        "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
+        "lines": given.marked(items, ""),
+        "stars": given.marked(items, "* "), "dashes": given.marked(items), "steps": given.marked(items, "1."),
+        "csv_to_list": given.marked(items), "pipes": "|".join(items), "commas_only": ",".join(items),
         "semicolons": "; ".join(items), "spaced_commas": ", ".join(items), "list_to_line": ", ".join(items),
         "quoted_each": ", ".join(f'"{item}"' for item in items),
     }  # fmt: skip
     way = draw.any((*done, "lines", "lines", "dashes", "steps", "spaced_commas", "commas_only"))
-    x = typed(draw, items)
+    x = given.typed(draw, items)
     if way == "list_to_line":
         x = draw.any((" ", "\n")).join(f"- {item}" for item in items)
     elif way == "csv_to_list":
@@ -187,7 +181,9 @@ def _shaped(draw: Draw) -> list[Exchange]:
     elif way == "spaced_commas" and " " not in "".join(items):
         x = draw.any((" ", " ", ", ")).join(items)
     ask = draw.asked(_WORDING, way, x=x, y=key)
-    return [exact(ask, done[way])] if "\n" in done[way] or way == "dashes" else [handed_back(draw, ask, done[way])]
+    return (
+        [exact(ask, done[way])] if "\n" in done[way] or way == "dashes" else [given.handed_back(draw, ask, done[way])]
+    )
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import (
-    any_items,
-    any_words,
-    few,
-    handed_back,
-    in_lines,
-    in_quotes,
-    marked,
-    numbered,
-    put_in_order,
-    spaced,
-    typed,
-    word,
-    words_in_order,
-    worked,
-)
 from assets.recipe.words import KINDS, ORDINALS, read_wording, spelled
 
 _WORDING = read_wording("word_lists")
@@ -41,7 +26,7 @@ _SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "col
 
 
 def _counted(items: list[str]) -> str:
-    return f"{numbered(items)}: {len(items)} words."
+    return f"{given.numbered(items)}: {len(items)} words."
 
 
 def _placed(draw: Draw, items: list[str]) -> tuple[str, str]:
@@ -65,30 +50,32 @@ def _then(draw: Draw, items: list[str], ordered: bool) -> list[Exchange]:
 def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[str]]:
     """The list of the last reply changed in this way, and what it is then."""
     if way in _LAYOUTS:
-        return exact(draw.ask(_WORDING[way]), marked(items, "- " if way == "list" else "1."), True), items
+        return exact(draw.ask(_WORDING[way]), given.marked(items, "- " if way == "list" else "1."), True), items
     if way in _QUESTIONS:
         place, answer = _placed(draw, items) if way == "then_nth" else ("", _counted(items))
         return exact(draw.ask(_WORDING[way], p=place), answer, True), items
     gone, new = draw.any(items), next(one for one in draw.words(words.WORDS, len(items) + 1) if one not in items)
     ask = draw.ask(_WORDING[way], y=gone if way == "without" else new)
     if way == "then_sort":
-        return put_in_order(draw, ask, items, follow_up=True), sorted(items, key=str.lower)
+        return given.put_in_order(draw, ask, items, follow_up=True), sorted(items, key=str.lower)
     done = {"without": [item for item in items if item != gone], "with_more": [*items, new], "back": items[::-1]}[way]
-    return handed_back(draw, ask, ", ".join(done), True), done
+    return given.handed_back(draw, ask, ", ".join(done), True), done
 
 
 def _ordered(draw: Draw) -> list[Exchange]:
     """The list typed, in lines or in one, and handed back in order or reversed."""
     way = draw.any((*["sort"] * 9, *["reverse"] * 7, "from_z", "from_z"))
     ordered = way != "reverse" or draw.chance(0.4)
-    items = words_in_order(draw, few(draw)) if ordered else any_items(draw, 2, 7)
+    items = given.words_in_order(draw, given.few(draw)) if ordered else given.any_items(draw, 2, 7)
     done = items[::-1] if way == "reverse" else sorted(items, key=str.lower, reverse=way == "from_z")
     if draw.chance(0.1) and way != "from_z":
-        ask = draw.ask(_WORDING[f"{way}_lines"], x=in_lines(draw, items))
+        ask = draw.ask(_WORDING[f"{way}_lines"], x=given.in_lines(draw, items))
     else:
-        ask = draw.asked(_WORDING, way, x=typed(draw, items))
+        ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
     first = (
-        handed_back(draw, ask, ", ".join(done)) if way == "reverse" else put_in_order(draw, ask, items, way != "sort")
+        given.handed_back(draw, ask, ", ".join(done))
+        if way == "reverse"
+        else given.put_in_order(draw, ask, items, way != "sort")
     )
     return [first, *_then(draw, done, ordered and way == "reverse")]
 
@@ -96,16 +83,20 @@ def _ordered(draw: Draw) -> list[Exchange]:
 def _by_length(draw: Draw) -> list[Exchange]:
     """The words spelled, each behind its length, then by length; or the longest or shortest, of which there is one."""
     way = draw.any(("by_length", "long_first", "longest", "longest", "shortest"))
-    items = words_in_order(draw, draw.whole(3, 5))
+    items = given.words_in_order(draw, draw.whole(3, 5))
     lengths = sorted(map(len, items), reverse=way in ("longest", "long_first"))
     if way in ("longest", "shortest") and lengths[0] == lengths[1]:
         return _by_length(draw)
     done = sorted(items, key=len, reverse=way in ("longest", "long_first"))
-    told = "Letters: " + ", ".join(f"{item} {spaced(item.lower())} {len(item)} {item}" for item in items)
-    ask = draw.asked(_WORDING, way, x=typed(draw, items))
+    told = "Letters: " + ", ".join(f"{item} {given.spaced(item.lower())} {len(item)} {item}" for item in items)
+    ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
     if way in ("longest", "shortest"):
-        return [worked(ask, f"{told}. {'Most' if way == 'longest' else 'Fewest'}: {len(done[0])} {done[0]}", done[0])]
-    return [worked(ask, f"{told}. In order: {', '.join(f'{len(item)} {item}' for item in done)}", ", ".join(done))]
+        return [
+            given.worked(ask, f"{told}. {'Most' if way == 'longest' else 'Fewest'}: {len(done[0])} {done[0]}", done[0])
+        ]
+    return [
+        given.worked(ask, f"{told}. In order: {', '.join(f'{len(item)} {item}' for item in done)}", ", ".join(done))
+    ]
 
 
 def _numbers(draw: Draw) -> list[Exchange]:
@@ -122,41 +113,43 @@ def _numbers(draw: Draw) -> list[Exchange]:
         kept = set(values) - kept if out else kept
         return _kept(ask, [*map(str, values)], [*map(str, kept)], lambda value: f"{value} {sign} {k}")
     if way in ("largest", "smallest"):
-        return [handed_back(draw, draw.asked(_WORDING, way, x=shown), str((max if way == "largest" else min)(values)))]
+        return [
+            given.handed_back(draw, draw.asked(_WORDING, way, x=shown), str((max if way == "largest" else min)(values)))
+        ]
     done = [str(value) for value in sorted(values, reverse=way == "falling")]
-    exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=shown), ", ".join(done))]
+    exchanges = [given.handed_back(draw, draw.asked(_WORDING, way, x=shown), ", ".join(done))]
     return [*exchanges, _followed(draw, "back", done)[0]] if draw.chance(0.3) else exchanges
 
 
 def _kept(ask: str, items: list[str], kept: list[str], look: Callable[[str], object]) -> list[Exchange]:
     """Every item with what is looked at of it and yes or no, then those with a yes."""
     told = ", ".join(f"{look(item)} {'yes' if item in kept else 'no'}" for item in items)
-    return [worked(ask, told, ", ".join(item for item in items if item in kept) or "none")]
+    return [given.worked(ask, told, ", ".join(item for item in items if item in kept) or "none")]
 
 
 def _filtered(draw: Draw) -> list[Exchange]:
     """The words that pass: by a letter or by their length."""
-    items = any_words(draw, 3, 6)
+    items = given.any_words(draw, 3, 6)
     some = draw.any(items).lower()
     k, n, at = len(some), draw.any((1, 1, 1, 2, 3)), draw.whole(0, len(some) - 1)
     letter, upper = some[at : at + min(n, 2)], draw.chance(0.5)
     looks: dict[str, tuple[Callable[[str], object], Callable[[str], bool], object]] = {
         "starting": (lambda item: item[:n], lambda item: item[:n] == some[:n], some[:n]),
         "ending": (lambda item: item[-n:], lambda item: item[-n:] == some[-n:], some[-n:]),
-        "containing": (spaced, lambda item: letter in item, letter),
-        "exactly": (lambda item: f"{spaced(item)} {len(item)} = {k}", lambda item: len(item) == k, k),
-        "longer": (lambda item: f"{spaced(item)} {len(item)} > {k - 1}", lambda item: len(item) >= k, k - 1),
-        "shorter": (lambda item: f"{spaced(item)} {len(item)} < {k + 1}", lambda item: len(item) <= k, k + 1),
+        "containing": (given.spaced, lambda item: letter in item, letter),
+        "exactly": (lambda item: f"{given.spaced(item)} {len(item)} = {k}", lambda item: len(item) == k, k),
+        "longer": (lambda item: f"{given.spaced(item)} {len(item)} > {k - 1}", lambda item: len(item) >= k, k - 1),
+        "shorter": (lambda item: f"{given.spaced(item)} {len(item)} < {k + 1}", lambda item: len(item) <= k, k + 1),
     }
     if draw.chance(0.06):
         items = [draw.any((item.lower(), item.title())) for item in items]
         kept = [item for item in items if item[0].isupper() == upper]
-        ask = draw.ask(_WORDING["capitals"], x=typed(draw, items), c="capital" if upper else "small")
+        ask = draw.ask(_WORDING["capitals"], x=given.typed(draw, items), c="capital" if upper else "small")
         return _kept(ask, items, kept, lambda item: f"{item} {item[0]}")
     way = draw.any((*looks, "starting", "starting", "ending", "exactly"))
     look, keep, asked = looks[way]
-    told = draw.any((asked, spelled(asked))) if isinstance(asked, int) else in_quotes(draw, str(asked))
-    ask = draw.asked(_WORDING, way, x=typed(draw, items), y=told, k=told)
+    told = draw.any((asked, spelled(asked))) if isinstance(asked, int) else given.in_quotes(draw, str(asked))
+    ask = draw.asked(_WORDING, way, x=given.typed(draw, items), y=told, k=told)
     kept = [item for item in items if keep(item.lower())]
     return _kept(ask, items, kept, lambda item: f"{item} {look(item.lower())}")
 
@@ -171,41 +164,41 @@ def _of_a_kind(draw: Draw) -> list[Exchange]:
     if draw.chance(0.5):
         way, items, answer = "of_kind", [spare, *draw.rng.sample(_SORTS[other], 2)], spare
     draw.rng.shuffle(items)
-    ask = draw.asked(_WORDING, way, x=typed(draw, items), k=sort, a=words.article(sort))
+    ask = draw.asked(_WORDING, way, x=given.typed(draw, items), k=sort, a=words.article(sort))
     return _kept(ask, items, [answer], lambda item: f"{item} {sort if item in _SORTS[sort] else other}")
 
 
 def _picked(draw: Draw) -> list[Exchange]:
     """One word of several: by its place, by the alphabet, between two others, the one that is there twice."""
     way = draw.any((*["nth"] * 3, "at_place", "at_place", "at_index", "alphabet", "alphabet", "twice", "between"))
-    items = words_in_order(draw, few(draw)) if way == "alphabet" else any_items(draw, 3, 7)
-    x, at, answer, fields = typed(draw, items), draw.whole(0, len(items) - 1), "", {}
+    items = given.words_in_order(draw, given.few(draw)) if way == "alphabet" else given.any_items(draw, 3, 7)
+    x, at, answer, fields = given.typed(draw, items), draw.whole(0, len(items) - 1), "", {}
     if way == "nth":
         place, answer = _placed(draw, items)
         told = exact(draw.asked(_WORDING, way, x=x, p=place), answer)
         return [told, _followed(draw, "then_nth", items)[0]] if draw.chance(0.25) else [told]
     if way in ("at_place", "at_index"):
-        told_ = numbered(items, int(way == "at_place"))
+        told_ = given.numbered(items, int(way == "at_place"))
         place = ORDINALS[at + 1] if way == "at_place" else str(at)
-        return [worked(draw.asked(_WORDING, way, x=x, p=place), told_, items[at])]
+        return [given.worked(draw.asked(_WORDING, way, x=x, p=place), told_, items[at])]
     if way == "twice":
         answer = draw.any(items)
         place_ = draw.whole(items.index(answer) + 1, len(items))
-        x = typed(draw, [*items[:place_], answer, *items[place_:]])
+        x = given.typed(draw, [*items[:place_], answer, *items[place_:]])
     elif way == "between":
         answer = items[at := max(1, min(at, len(items) - 2))]
         fields = {"y": items[at - 1], "z": items[at + 1]}
     else:
         place = draw.any(("first", "first", "last"))
         answer, fields = (min if place == "first" else max)(items, key=str.lower), {"p": place}
-    return [handed_back(draw, draw.asked(_WORDING, way, x=x, **fields), answer)]
+    return [given.handed_back(draw, draw.asked(_WORDING, way, x=x, **fields), answer)]
 
 
 def _changed(draw: Draw) -> list[Exchange]:
     """A list with something more, less, or elsewhere; joined with another, or by a sign; without what is repeated."""
-    items, new, (name, sign) = any_items(draw, 3, 7), word(draw), draw.any(_SIGNS)
+    items, new, (name, sign) = given.any_items(draw, 3, 7), given.word(draw), draw.any(_SIGNS)
     if draw.chance(0.05):
-        return _shared(draw, any_words(draw, 3, 5))
+        return _shared(draw, given.any_words(draw, 3, 5))
     gone, k, half = draw.any(items), draw.whole(1, len(items)), draw.whole(1, len(items) - 1)
     at = draw.whole(1, len(items) - 1)
     swapped = [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]
@@ -219,12 +212,12 @@ def _changed(draw: Draw) -> list[Exchange]:
         "drop_nth": [*items[: at - 1], *items[at:]],
     }  # fmt: skip
     way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "join", "join", "unique"))
-    x, z = typed(draw, items), in_quotes(draw, new)
+    x, z = given.typed(draw, items), given.in_quotes(draw, new)
     if way == "middle":
-        x = typed(draw, items := items[: len(items) - 1 + len(items) % 2])
+        x = given.typed(draw, items := items[: len(items) - 1 + len(items) % 2])
         done[way] = [items[len(items) // 2]]
     elif way == "both":
-        x, z = typed(draw, items[:half]), typed(draw, items[half:])
+        x, z = given.typed(draw, items[:half]), given.typed(draw, items[half:])
     elif way == "unique":
         told = [*items]
         for _ in range(draw.whole(1, 3)):
@@ -232,44 +225,46 @@ def _changed(draw: Draw) -> list[Exchange]:
         x = draw.any((", ", ", ", " ") if " " not in "".join(items) else (", ",)).join(told)
     elif way == "join":
         x = draw.any((", ", ", ", " ") if " " not in "".join(items) else (", ",)).join(items)
-    y = in_quotes(draw, new if way in ("also", "front") else gone)
+    y = given.in_quotes(draw, new if way in ("also", "front") else gone)
     fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "s": name}
     ask = draw.asked(_WORDING, way, x=x, y=y, z=z, **fields)
     if way == "unique":
         first = [item not in told[:n] for n, item in enumerate(told)]
         seen = ", ".join(f"{item} {'yes' if new else 'no'}" for item, new in zip(told, first, strict=True))
-        exchange = worked(ask, f"New: {seen}", ", ".join(items))
+        exchange = given.worked(ask, f"New: {seen}", ", ".join(items))
     elif way in _BY_PLACE:
-        exchange = worked(ask, numbered(items), ", ".join(done[way]))
+        exchange = given.worked(ask, given.numbered(items), ", ".join(done[way]))
     else:
-        exchange = handed_back(draw, ask, ", ".join(done[way]))
+        exchange = given.handed_back(draw, ask, ", ".join(done[way]))
     return [exchange, *_then(draw, items, False)] if way in ("unique", "both") else [exchange]
 
 
 def _shared(draw: Draw, items: list[str]) -> list[Exchange]:
     """The words of one list that stand in another too, or those that do not."""
     both, out = draw.rng.sample(items, draw.whole(1, len(items) - 1)), draw.chance(0.3)
-    other = [*both, *(one for one in any_words(draw, 1, 2) if one not in items)]
+    other = [*both, *(one for one in given.any_words(draw, 1, 2) if one not in items)]
     draw.rng.shuffle(other)
-    ask = draw.ask(_WORDING["only_in" if out else "in_both"], x=typed(draw, items), y=", ".join(other))
+    ask = draw.ask(_WORDING["only_in" if out else "in_both"], x=given.typed(draw, items), y=", ".join(other))
     return _kept(ask, items, [item for item in items if (item in both) != out], str)
 
 
 def _asked_about(draw: Draw) -> list[Exchange]:
     """The number of words, or a word's being among them."""
-    items = any_words(draw, 2, 8)
+    items = given.any_words(draw, 2, 8)
     if draw.chance(0.5):
         told = _counted(items)
-        return [Exchange(draw.asked(_WORDING, "how_many", x=typed(draw, items)), told, exactly_in(told))]
-    asked = draw.any(items) if draw.chance(0.5) else word(draw)
-    ask = draw.asked(_WORDING, "is_in", x=typed(draw, items), y=in_quotes(draw, asked))
+        return [Exchange(draw.asked(_WORDING, "how_many", x=given.typed(draw, items)), told, exactly_in(told))]
+    asked = draw.any(items) if draw.chance(0.5) else given.word(draw)
+    ask = draw.asked(_WORDING, "is_in", x=given.typed(draw, items), y=given.in_quotes(draw, asked))
     told = ", ".join(f"{item} {'yes' if item == asked else 'no'}" for item in items)
     if draw.chance(0.5):
         return [
-            worked(ask + draw.say(_WORDING["yes or no"]), f"Is it {asked}? {told}", "yes." if asked in items else "no.")
+            given.worked(
+                ask + draw.say(_WORDING["yes or no"]), f"Is it {asked}? {told}", "yes." if asked in items else "no."
+            )
         ]
     answer = f"{'yes' if asked in items else 'no'}, {asked} is {'' if asked in items else 'not '}in the list."
-    return [worked(ask, f"Is it {asked}? {told}", answer)]
+    return [given.worked(ask, f"Is it {asked}? {told}", answer)]
 
 
 def compose(draw: Draw) -> list[Exchange]:
