@@ -24,8 +24,6 @@ from assets.recipe.tokenizer import EOS_ID, ChatTokenizer
 
 _CHECKPOINT = "checkpoint.pt"
 _POOL, _NOT_LEARNT = 256, -100
-# A run begins with many drills, in so many pools: until a model copies what makes no sense, it guesses at what does.
-_DRILLED_POOLS, _DRILLS_AT_FIRST = 4, 4.0
 _COEFFICIENTS = (3.4445, -4.775, 2.0315)
 # Without such instructions bfloat16 takes many times as long as float32.
 _FAST_BFLOAT16 = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
@@ -147,7 +145,7 @@ class Trainer:
         before, saved = time.monotonic() - state.seconds, time.monotonic()
         with Progress(*_COLUMNS) as display:
             task = display.add_task("training", total=1.0)
-            for ids, labels, next_index in batches(self.tokenizer, plan, state.next_index, self.begun.next_index):
+            for ids, labels, next_index in batches(self.tokenizer, plan, state.next_index):
                 self._learn(ids, labels)
                 state.next_index = next_index
                 now = time.monotonic()
@@ -221,21 +219,18 @@ class Trainer:
         return self.state.step - self.begun.step, self.state.seconds - self.begun.seconds
 
 
-def batches(tokenizer: ChatTokenizer, plan: Plan, start: int, begun: int = 0) -> Iterator[tuple[Tensor, Tensor, int]]:
+def batches(tokenizer: ChatTokenizer, plan: Plan, start: int) -> Iterator[tuple[Tensor, Tensor, int]]:
     """Conversations from number `start` on, those of about one length side by side, padded at the end, in any order.
 
-    Drills come among them, most of all after number `begun`, with which the run began.
-    A row is one conversation, so attention needs no mask beyond the causal one: what is padded comes last.
+    Drills come among them. A row is one conversation, so attention needs no mask beyond the causal one: what is padded comes last.
 
     Yields:
         ids and labels (-100: not learnt), both (rows, length) of about `plan.tokens` in all; and the number of the
         conversation after the pool that the batch is of.
     """
-    drilled = begun + _DRILLED_POOLS * _POOL
     while True:
         pool = [tokenizer.chat(corpus.conversation(plan.seed, index)) for index in range(start, start + _POOL)]
-        drills = int(_POOL * (_DRILLS_AT_FIRST if start < drilled and plan.drill else plan.drill))
-        pool += [tokenizer.drill(Random(f"{plan.seed}/{start}/{at}")) for at in range(drills)]
+        pool += [tokenizer.drill(Random(f"{plan.seed}/{start}/{at}")) for at in range(int(_POOL * plan.drill))]
         rows = sorted(((ids[: plan.longest], learnt) for ids, learnt in pool), key=lambda row: len(row[0]))
         groups: list[list[tuple[Tensor, Tensor]]] = [[]]
         for ids, learnt in rows:

@@ -18,6 +18,7 @@ _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
 _SMALL = tuple(_WORDING["small"][0].split())
 _OWNED, _GREETINGS = (tuple(_WORDING[name][0].split(" / ")) for name in ("owned", "greetings"))
 _CODES = ("ip", "time", "date", "path", "day", "name", "sum")
+_PARTS = ("email", "last_sentence", "first_sentence", "number_in")
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
@@ -127,9 +128,7 @@ def _long(draw: Draw) -> list[Exchange]:
 
 def _part(draw: Draw) -> list[Exchange]:
     """One part of a text: what stands in quotes or brackets, an address, a sentence, a number."""
-    way = draw.any(
-        (*["in_quotes", "in_brackets", *_CODES] * 2, "email", "last_sentence", "first_sentence", "number_in")
-    )
+    way = draw.any((*["in_quotes", "in_brackets", *_CODES] * 2, *_PARTS))
     some, part = [some_text(draw) for _ in range(3)], draw.any((phrase(draw), some_text(draw), word(draw)))
     if way == "email":
         end = draw.any(("com", "org", "example", "net"))

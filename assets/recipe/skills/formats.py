@@ -90,9 +90,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
 def _told(draw: Draw, rows: list[list[str]], joints: tuple[str, ...] = (" ",)) -> str:
     """The rows as users type them in one line."""
     told = [draw.any(joints).join(row) for row in rows]
-    return draw.any(
-        (given.enumerated(told), *(between.join(told) for between in (", ", ", ", "; ", " and ", ", then ")))
-    )
+    return draw.any((given.enumerated, *(joint.join for joint in (", ", ", ", "; ", " and ", ", then "))))(told)
 
 
 def _table(draw: Draw) -> list[Exchange]:
@@ -123,9 +121,8 @@ def _commas(draw: Draw) -> list[Exchange]:
     rows = rows[: draw.any((1, 2, 2, 3))]
     way = draw.any(("csv", "csv", "csv", "csv_row", "csv_to_table"))
     if way == "csv_row":
-        row = [
-            draw.any((given.word(draw), draw.name(), str(draw.whole(1, 300)))) for _ in range(draw.any((2, 3, 3, 4)))
-        ]
+        count = draw.any((2, 3, 3, 4))
+        row = [draw.any((given.word(draw), draw.name(), str(draw.whole(1, 300)))) for _ in range(count)]
         told = draw.any((", ".join(row), ", ".join(row), given.enumerated(row)))
         return [given.handed_back(draw, draw.asked(_WORDING, way, x=told), ",".join(row))]
     if way == "csv_to_table":
@@ -160,10 +157,7 @@ def _pairs(draw: Draw) -> list[Exchange]:
 
 def _shaped(draw: Draw) -> list[Exchange]:
     """Words in lines, in boxes, between signs, or one form out of another."""
-    items, key = (
-        given.any_items(draw, 2, 6) if draw.chance(0.3) else given.any_words(draw, 2, 6),
-        draw.any(words.every_word()),
-    )
+    items, key = (given.any_items if draw.chance(0.3) else given.any_words)(draw, 2, 6), draw.any(words.every_word())
     done = {
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
         "lines": given.marked(items, ""),
@@ -181,9 +175,8 @@ def _shaped(draw: Draw) -> list[Exchange]:
     elif way == "spaced_commas" and " " not in "".join(items):
         x = draw.any((" ", " ", ", ")).join(items)
     ask = draw.asked(_WORDING, way, x=x, y=key)
-    return (
-        [exact(ask, done[way])] if "\n" in done[way] or way == "dashes" else [given.handed_back(draw, ask, done[way])]
-    )
+    plain = "\n" in done[way] or way == "dashes"
+    return [exact(ask, done[way]) if plain else given.handed_back(draw, ask, done[way])]
 
 
 def compose(draw: Draw) -> list[Exchange]:

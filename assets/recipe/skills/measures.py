@@ -29,9 +29,8 @@ def _unit(text: str) -> tuple[str, str, str]:
     return one, many, short or many
 
 
-_PAIRS = tuple(
-    Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in (line.split() for line in _WORDING["pair"])
-)
+_LINES = (line.split() for line in _WORDING["pair"])
+_PAIRS = tuple(Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in _LINES)
 _TENS = (10, 100, 1000)
 _METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
 _SPOKEN = tuple(pair for pair in _PAIRS if pair.big[1] not in ("tonnes", "dozens", "yards"))

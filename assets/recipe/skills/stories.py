@@ -70,9 +70,8 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
         "advice": draw.any(_WORDING["advice"]), "h": one, "h_up": _upper(one), "h_the": the, "h_the_up": _upper(the),
     }  # fmt: skip
     said = {stage: draw.expand(draw.any(_WORDING[stage])).format(**fields) for stage in (*_STAGES, *_MORE)}
-    parts = (
-        " ".join(said[stage] for stage in part if said[stage]) for part in (_STAGES[:2], _STAGES[2:5], _STAGES[5:])
-    )
+    stages = _STAGES[:2], _STAGES[2:5], _STAGES[5:]
+    parts = (" ".join(said[stage] for stage in part if said[stage]) for part in stages)
     happily, joint = draw.any(_WORDING["happily"]), "\n\n" if draw.chance(0.6) else " "
     texts = {
         "story": joint.join(parts), "longer": " ".join(said[stage] for stage in _MORE),
@@ -113,18 +112,13 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     (kind, name), (friend, way), child = hero, (draw.name(), draw.any(_ASKED)), draw.any(("girl", "boy"))
     other = draw.any([animal for animal in words.ANIMALS if animal != kind])
     find, site = (draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS))) for _ in range(2))
-    spot, theme, (to, done) = (
-        draw.any((draw.any(words.WORDS), draw.any(_SITES))),
-        draw.any(_THEMES),
-        _wish(draw, "theme_wants"),
-    )
+    spot, theme = draw.any((draw.any(words.WORDS), draw.any(_SITES))), draw.any(_THEMES)
+    to, done = _wish(draw, "theme_wants")
     name = f"{draw.any(_TITLES)} {name}" if draw.chance(0.05) else name
     kind = {"role": draw.any(words.JOBS), "words": draw.any((kind, spot)), "friends": child, "happened": child,
             "person": draw.any((child, *words.JOBS))}.get(way, kind)  # fmt: skip
-    near, lost = (
-        f"{draw.any(_NEAR)} {draw.any((f'the {spot}', words.article(spot)))}",
-        (f"to find a lost {find}", "found it"),
-    )
+    near = f"{draw.any(_NEAR)} {draw.any((f'the {spot}', words.article(spot)))}"
+    lost = f"to find a lost {find}", "found it"
     seconds: tuple[tuple[str, dict[str, Any]], ...]
     seconds = ((other, {"helper": other}), (spot, {"place": near}), (find, {"wish": lost}))
     second, two = draw.any(seconds)

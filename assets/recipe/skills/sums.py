@@ -159,10 +159,8 @@ def _several(draw: Draw) -> list[Exchange]:
     if way in ("row", "product_of"):
         shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×", "××")) if way == "row" else "××"
         some = draw.numbers(*[(2, 12) if "×" in shape else (2, 60)] * 3)
-        plan, values = (
-            "b×c, a+x" if shape == "+×" else f"a{shape[0]}b, x{shape[1]}c",
-            dict(zip("abc", some, strict=True)),
-        )
+        values = dict(zip("abc", some, strict=True))
+        plan = "b×c, a+x" if shape == "+×" else f"a{shape[0]}b, x{shape[1]}c"
         if not worked(plan, values):
             return _several(draw)
         told = draw.any((", ".join, enumerated))([*map(str, some)]) if way != "row" else _typed(draw, some, list(shape))

@@ -16,6 +16,7 @@ _SIGNS = tuple(line.split("=") for line in _WORDING["signs"][0].split(" / "))
 _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
+_MOST = {"longest": "Most", "shortest": "Fewest"}
 _BY_PLACE = ("middle", "drop_nth", "swap_two", "first_k", "last_k", "every_other", "every_second")
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
 _SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "colour": words.COLOURS,
@@ -72,12 +73,9 @@ def _ordered(draw: Draw) -> list[Exchange]:
         ask = draw.ask(_WORDING[f"{way}_lines"], x=given.in_lines(draw, items))
     else:
         ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
-    first = (
-        given.handed_back(draw, ask, ", ".join(done))
-        if way == "reverse"
-        else given.put_in_order(draw, ask, items, way != "sort")
-    )
-    return [first, *_then(draw, done, ordered and way == "reverse")]
+    if way == "reverse":
+        return [given.handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered)]
+    return [given.put_in_order(draw, ask, items, way == "from_z"), *_then(draw, done, False)]
 
 
 def _by_length(draw: Draw) -> list[Exchange]:
@@ -91,12 +89,9 @@ def _by_length(draw: Draw) -> list[Exchange]:
     told = "Letters: " + ", ".join(f"{item} {given.spaced(item.lower())} {len(item)} {item}" for item in items)
     ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
     if way in ("longest", "shortest"):
-        return [
-            given.worked(ask, f"{told}. {'Most' if way == 'longest' else 'Fewest'}: {len(done[0])} {done[0]}", done[0])
-        ]
-    return [
-        given.worked(ask, f"{told}. In order: {', '.join(f'{len(item)} {item}' for item in done)}", ", ".join(done))
-    ]
+        return [given.worked(ask, f"{told}. {_MOST[way]}: {len(done[0])} {done[0]}", done[0])]
+    in_order = ", ".join(f"{len(item)} {item}" for item in done)
+    return [given.worked(ask, f"{told}. In order: {in_order}", ", ".join(done))]
 
 
 def _numbers(draw: Draw) -> list[Exchange]:
@@ -113,9 +108,8 @@ def _numbers(draw: Draw) -> list[Exchange]:
         kept = set(values) - kept if out else kept
         return _kept(ask, [*map(str, values)], [*map(str, kept)], lambda value: f"{value} {sign} {k}")
     if way in ("largest", "smallest"):
-        return [
-            given.handed_back(draw, draw.asked(_WORDING, way, x=shown), str((max if way == "largest" else min)(values)))
-        ]
+        found = (max if way == "largest" else min)(values)
+        return [given.handed_back(draw, draw.asked(_WORDING, way, x=shown), str(found))]
     done = [str(value) for value in sorted(values, reverse=way == "falling")]
     exchanges = [given.handed_back(draw, draw.asked(_WORDING, way, x=shown), ", ".join(done))]
     return [*exchanges, _followed(draw, "back", done)[0]] if draw.chance(0.3) else exchanges
@@ -257,13 +251,9 @@ def _asked_about(draw: Draw) -> list[Exchange]:
     asked = draw.any(items) if draw.chance(0.5) else given.word(draw)
     ask = draw.asked(_WORDING, "is_in", x=given.typed(draw, items), y=given.in_quotes(draw, asked))
     told = ", ".join(f"{item} {'yes' if item == asked else 'no'}" for item in items)
-    if draw.chance(0.5):
-        return [
-            given.worked(
-                ask + draw.say(_WORDING["yes or no"]), f"Is it {asked}? {told}", "yes." if asked in items else "no."
-            )
-        ]
     answer = f"{'yes' if asked in items else 'no'}, {asked} is {'' if asked in items else 'not '}in the list."
+    if draw.chance(0.5):
+        ask, answer = ask + draw.say(_WORDING["yes or no"]), answer.partition(",")[0] + "."
     return [given.worked(ask, f"Is it {asked}? {told}", answer)]
 
 
