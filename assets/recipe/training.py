@@ -222,7 +222,7 @@ class Trainer:
 def batches(tokenizer: ChatTokenizer, plan: Plan, start: int) -> Iterator[tuple[Tensor, Tensor, int]]:
     """Conversations from number `start` on, those of about one length side by side, padded at the end, in any order.
 
-    Drills come among them. A row is one conversation, so attention needs no mask beyond the causal one: what is padded comes last.
+    A row is one conversation or a drill, so attention needs no mask beyond the causal one: what is padded comes last.
 
     Yields:
         ids and labels (-100: not learnt), both (rows, length) of about `plan.tokens` in all; and the number of the

@@ -72,11 +72,8 @@ def _case(draw: Draw) -> list[Exchange]:
 
 
 def _sentence(draw: Draw) -> list[Exchange]:
-    def make() -> str:
-        (noun, other), (animal, second) = draw.rng.sample(words.WORDS, 2), draw.rng.sample(words.ANIMALS, 2)
-        return draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other)
-
-    plain = draw.own(make)
+    (noun, other), (animal, second) = draw.rng.sample(words.WORDS, 2), draw.rng.sample(words.ANIMALS, 2)
+    plain = draw.own(lambda: draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other))
     return [handed_back(draw, draw.asked(_WORDING, "sentence", x=plain), plain[0].upper() + plain[1:] + ".")]
 
 
