@@ -17,8 +17,6 @@ from assets.recipe.words import read_wording
 _WORDING = read_wording("letters")
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 _EVERYDAY = words.WORDS[:420]
-_OTHERS = tuple(dict.fromkeys((*words.ANIMALS, *words.FOODS, *words.OBJECTS, *words.JOBS)))
-_PRACTICE_SHARE = 0.2
 _CASES: dict[str, Callable[[str], str]] = {
     "upper": str.upper, "lower": str.lower, "title": str.title, "capital": lambda text: text[:1].upper() + text[1:],
     "swapped": str.swapcase,
@@ -31,7 +29,7 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 
 def _word(draw: Draw) -> str:
-    pool = _EVERYDAY if draw.chance(0.3) else words.every_word() if draw.chance(0.7) else _OTHERS
+    pool = _EVERYDAY if draw.chance(0.3) else words.every_word()
     return draw.any(pool) if draw.chance(0.85) else draw.nonsense()
 
 
@@ -194,6 +192,4 @@ _WAYS = (*[_spelled] * 7, *[_case] * 9, *[_changed, _looked_at] * 8, _sentence, 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One look at letters; in training now and then at those of several words."""
-    if not draw.held_out and draw.chance(_PRACTICE_SHARE):
-        return [_many(draw)]
-    return draw.any(_WAYS)(draw)
+    return [_many(draw)] if not draw.held_out and draw.chance(0.2) else draw.any(_WAYS)(draw)

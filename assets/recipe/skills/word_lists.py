@@ -26,10 +26,6 @@ _SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "col
           "day of the week": KINDS["days"], "sport": KINDS["sports"], "food": words.FOODS}  # fmt: skip
 
 
-def _counted(items: list[str]) -> str:
-    return f"{given.numbered(items)}: {len(items)} words."
-
-
 def _placed(draw: Draw, items: list[str]) -> tuple[str, str]:
     """A place in the list, and the sentence that tells what stands there."""
     place = draw.any((*[place for place, at in _PLACES.items() if at < len(items)], "first", "last"))
@@ -53,7 +49,9 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
     if way in _LAYOUTS:
         return exact(draw.ask(_WORDING[way]), given.marked(items, "- " if way == "list" else "1."), True), items
     if way in _QUESTIONS:
-        place, answer = _placed(draw, items) if way == "then_nth" else ("", _counted(items))
+        place, answer = (
+            _placed(draw, items) if way == "then_nth" else ("", f"{given.numbered(items)}: {len(items)} words.")
+        )
         return exact(draw.ask(_WORDING[way], p=place), answer, True), items
     gone, new = draw.any(items), next(one for one in draw.words(words.WORDS, len(items) + 1) if one not in items)
     ask = draw.ask(_WORDING[way], y=gone if way == "without" else new)
@@ -189,7 +187,7 @@ def _picked(draw: Draw) -> list[Exchange]:
 
 
 def _changed(draw: Draw) -> list[Exchange]:
-    """A list with something more, less, or elsewhere; joined with another, or by a sign; without what is repeated."""
+    """A list with something more, less, or elsewhere; joined with another, or by a sign."""
     items, new, (name, sign) = given.any_items(draw, 3, 7), given.word(draw), draw.any(_SIGNS)
     if draw.chance(0.05):
         return _shared(draw, given.any_words(draw, 3, 5))
@@ -202,35 +200,39 @@ def _changed(draw: Draw) -> list[Exchange]:
         "ends": [items[-1], *items[1:-1], items[0]], "no_first": items[1:], "no_last": items[:-1],
         "first_k": items[:k], "last_k": items[-k:], "both": items, "every_other": items[::2],
         "every_second": items[1::2], "move_front": [gone, *(item for item in items if item != gone)],
-        "join": [sign.join(items)], "unique": items, "middle": items[len(items) // 2 :][:1],
+        "join": [sign.join(items)], "middle": [items[len(items) // 2]],
         "drop_nth": [*items[: at - 1], *items[at:]],
     }  # fmt: skip
-    way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "join", "join", "unique"))
+    way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "join", "join"))
     x, z = given.typed(draw, items), given.in_quotes(draw, new)
-    if way == "middle":
-        x = given.typed(draw, items := items[: len(items) - 1 + len(items) % 2])
-        done[way] = [items[len(items) // 2]]
-    elif way == "both":
+    if way == "middle" and len(items) % 2 == 0:
+        return _changed(draw)
+    if way == "both":
         x, z = given.typed(draw, items[:half]), given.typed(draw, items[half:])
-    elif way == "unique":
-        told = [*items]
-        for _ in range(draw.whole(1, 3)):
-            told.insert(draw.whole(told.index(again := draw.any(items)) + 1, len(told)), again)
-        x = draw.any((", ", ", ", " ") if " " not in "".join(items) else (", ",)).join(told)
     elif way == "join":
-        x = draw.any((", ", ", ", " ") if " " not in "".join(items) else (", ",)).join(items)
+        x = _side_by_side(draw, items)
     y = given.in_quotes(draw, new if way in ("also", "front") else gone)
     fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "s": name}
     ask = draw.asked(_WORDING, way, x=x, y=y, z=z, **fields)
-    if way == "unique":
-        first = [item not in told[:n] for n, item in enumerate(told)]
-        seen = ", ".join(f"{item} {'yes' if new else 'no'}" for item, new in zip(told, first, strict=True))
-        exchange = given.worked(ask, f"New: {seen}", ", ".join(items))
-    elif way in _BY_PLACE:
-        exchange = given.worked(ask, given.numbered(items), ", ".join(done[way]))
-    else:
-        exchange = given.handed_back(draw, ask, ", ".join(done[way]))
-    return [exchange, *_then(draw, items, False)] if way in ("unique", "both") else [exchange]
+    if way in _BY_PLACE:
+        return [given.worked(ask, given.numbered(items), ", ".join(done[way]))]
+    exchange = given.handed_back(draw, ask, ", ".join(done[way]))
+    return [exchange, *_then(draw, items, False)] if way == "both" else [exchange]
+
+
+def _side_by_side(draw: Draw, items: list[str]) -> str:
+    return draw.any((", ", ", ", " ") if " " not in "".join(items) else (", ",)).join(items)
+
+
+def _unique(draw: Draw) -> list[Exchange]:
+    """Each word once: what is new is told on the way."""
+    items = given.any_items(draw, 3, 6)
+    told = [*items]
+    for _ in range(draw.whole(1, 3)):
+        told.insert(draw.whole(told.index(again := draw.any(items)) + 1, len(told)), again)
+    seen = ", ".join(f"{item} {'no' if item in told[:n] else 'yes'}" for n, item in enumerate(told))
+    ask = draw.asked(_WORDING, "unique", x=_side_by_side(draw, told))
+    return [given.worked(ask, f"New: {seen}", ", ".join(items)), *_then(draw, items, False)]
 
 
 def _shared(draw: Draw, items: list[str]) -> list[Exchange]:
@@ -246,7 +248,7 @@ def _asked_about(draw: Draw) -> list[Exchange]:
     """The number of words, or a word's being among them."""
     items = given.any_words(draw, 2, 8)
     if draw.chance(0.5):
-        told = _counted(items)
+        told = f"{given.numbered(items)}: {len(items)} words."
         return [Exchange(draw.asked(_WORDING, "how_many", x=given.typed(draw, items)), told, exactly_in(told))]
     asked = draw.any(items) if draw.chance(0.5) else given.word(draw)
     ask = draw.asked(_WORDING, "is_in", x=given.typed(draw, items), y=given.in_quotes(draw, asked))
@@ -259,6 +261,6 @@ def _asked_about(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
-    ways = (*[_ordered] * 11, *[_changed] * 9, *[_filtered, _picked, _numbers] * 5, _by_length, _by_length, _of_a_kind,
-            *[_asked_about] * 3)  # fmt: skip
-    return draw.any(ways if draw.held_out else (*ways, *[_numbers] * 3))(draw)
+    ways = (*[_ordered] * 11, *[_changed] * 9, *[_filtered, _picked] * 5, *[_numbers] * (5 if draw.held_out else 8),
+            *[_by_length] * 2, _of_a_kind, _unique, *[_asked_about] * 3)  # fmt: skip
+    return draw.any(ways)(draw)
