@@ -39,23 +39,23 @@ class Skill:
 
 
 SKILLS = (
-    Skill("greetings", 16, talk.greetings),
-    Skill("application", 60, talk.application),
+    Skill("greetings", 30, talk.greetings),
+    Skill("application", 100, talk.application),
     Skill("sums", 130, sums.compose),
     Skill("word problems", 60, word_problems.compose),
     Skill("two-step problems", 130, word_problems.compose_two_steps),
     Skill("measures", 90, measures.compose),
-    Skill("counting", 90, counting.compose),
+    Skill("counting", 100, counting.compose),
     Skill("word lists", 270, word_lists.compose),
     Skill("echo", 55, copying.echo),
     Skill("copying", 110, copying.compose),
     Skill("letters and case", 250, letters.compose),
     Skill("formats", 150, formats.compose),
     Skill("examples", 160, examples.compose),
-    Skill("Python", 84, python_code.compose),
-    Skill("stories", 22, stories.compose),
-    Skill("poems", 12, poems.compose),
-    Skill("declining", 26, talk.declining),
+    Skill("Python", 180, python_code.compose),
+    Skill("stories", 36, stories.compose),
+    Skill("poems", 18, poems.compose),
+    Skill("declining", 56, talk.declining),
 )
 _SYSTEM = read_wording("greetings")["system"]
 _LONG_SHARE = 0.008

@@ -33,14 +33,14 @@ _MEANINGS = tuple(line.split(" => ") for line in _WORDING["meaning"])
 
 _PROGRAMS = read_wording("programs")
 _KINDS = tuple(dict.fromkeys(key.split()[0] for key in _PROGRAMS if key != "prints"))
-_FIELD = re.compile(r"\$(k[123]|\w)")
+_FIELD = re.compile(r"\$(k[1234]|\w)")
 _CLASSES = ("Counter", "Tally", "Clicker", "Score", "Meter", "Dog", "Person", "Cat", "Robot", "Player", "Car")
 _ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
 _OWN = {"fix": ("f", "add", "calc", "check", "g"), "greet": ("f", "greet", "hello", "welcome"),
         "speaks": ("speak", "bark", "sound", "talk", "say", "answer", "call"), "roll": ("roll", "dice", "pick", "f"),
         "grade": ("grade", "level", "rate", "size", "check", "f"), "sign": ("check", "label", "kind", "f", "test"),
         "squares": ("squares", "result", "nums", "s"), "constant": ("f", "answer", "word", "get", "greet"),
-        "apply": ("scale", "f", "times", "grow")}  # fmt: skip
+        "apply": ("scale", "f", "times", "grow"), "lambda": ("double", "times", "scale")}  # fmt: skip
 _METHODS = ("up", "add", "increase", "increment", "step", "click", "plus", "count_up")
 
 
@@ -232,8 +232,8 @@ def _program(draw: Draw) -> list[Exchange]:
     if name == "grade" and draw.chance(0.5):
         w, v, u = "ABC"
     values = {
-        "k": str(k), "k1": str(k + 1), "k2": str(2 * k), "k3": str(2 * k + 1), "w": w, "u": u, "v": v,
-        "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(), "a": attribute, "m": method,
+        "k": str(k), "k1": str(k + 1), "k2": str(2 * k), "k3": str(2 * k + 1), "k4": str(2 * k + 2), "w": w, "u": u,
+        "v": v, "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(), "a": attribute, "m": method,
         "l": str([draw.whole(1, 20) for _ in range(draw.whole(2, 5))]),
     }  # fmt: skip
     parts = (_PROGRAMS[f"{name} {part}"][0] for part in ("code", "why", "test"))
