@@ -259,9 +259,9 @@ def _printed(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
-    if draw.chance(0.25):
+    if draw.chance(0.2):
         return _program(draw)
-    task = draw.any(_FAMOUS if draw.chance(0.35) else TASKS)
+    task = draw.any(_FAMOUS if draw.chance(0.45) else TASKS)
     names = _names(draw, task)
     does = draw.expand(draw.any(_descriptions(draw, task)))
     named = draw.chance(0.3)

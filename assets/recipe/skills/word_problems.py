@@ -80,7 +80,7 @@ def one_of(things: str) -> str:
 def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
     """Numbers for which the sum comes out: times and parts stay small, what is shared comes of its parts."""
     plan, steps = problem.plan, problem.plan.split(", ")
-    factors = {part for step in steps if step[1] in "×/" for part in (step[0], step[2])}
+    factors = {part for step in steps if step[1] in "×/" for part in (step[0] * (step[1] == "×"), step[2])}
     top = problem.top or draw.any(_TOPS)
     while True:
         letters = sorted(set("abcd") & set(plan))
