@@ -113,7 +113,7 @@ class ChatTokenizer:
     def drill(self, rng: Random) -> tuple[list[int], list[bool]]:
         """Pieces at random to be copied, or words made of such to be copied or reversed, as `chat` has it."""
         style, count = rng.random(), rng.choice((3, 4, 6, 8, 12, 20))
-        if style < 0.4:
+        if style < 0.5:
             return self._letters(rng)
         if style < 0.65:
             drawn = rng.sample(self._plain, 3 * count)
