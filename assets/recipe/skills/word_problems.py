@@ -129,7 +129,7 @@ def _problem(draw: Draw, steps: int) -> Problem:
             story, answer = composed(draw, signs)
             return Problem(story, _plan(signs), answer)
         pool = varied if not draw.held_out and draw.chance(_VARIED_SHARE) else split
-    plan = draw.any(sorted({one.plan for one in pool}))
+    plan = draw.any(draw.any((sorted({one.plan for one in pool}), [one.plan for one in pool])))
     some = [one for one in pool if one.plan == plan] if pool is not split else pool
     stories = set(draw.side([one.story for one in some]))
     problem = draw.any([one for one in some if one.story in stories])
