@@ -8,7 +8,6 @@ import pytest
 from textual.widgets import OptionList
 
 from assets.recipe.skills.talk import read_topics
-from assets.recipe.skills.word_problems import _PROBLEMS
 from assets.recipe.words import read_wording
 from lade_chat.protocol.commands import Explain, Reply
 from lade_chat.tui.explain.screen import ExplainScreen
@@ -20,11 +19,11 @@ from tests.tui.scripted import ScriptedEngine
 # A pool begins with its most usual phrase, which is always trained on.
 LEARNT = (
     *(topic.asks[0] for name in ("itself", "ideas") for topic in read_topics(name)),
-    _PROBLEMS[0].story,
+    read_wording("word_problems")["+"][0].partition(" => ")[0],
     read_wording("python_code")["asks"][0],
     read_wording("counting")["up"][0],
     read_wording("word_lists")["sort"][0],
-    read_wording("objects")["json"][0].replace("{x}", read_wording("objects")["person"][0]),
+    read_wording("objects")["json"][0].replace("{x}", read_wording("objects")["sentence"][0].partition(" => ")[0]),
     read_wording("stories")["asks_animal"][0],
 )
 
