@@ -193,6 +193,7 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         ("/delete", "There is nothing to delete yet"),
         ("/system", "There is no system prompt"),
         ("/theme lade-papre", "Did you mean lade-paper?"),
+        ("/temperature 5", "There is no command /temperature. Did you mean /set temperature?"),
     ],
 )
 async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, text: str, line: str) -> None:
@@ -205,6 +206,9 @@ async def test_a_theme_is_chosen_by_its_name(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/theme lade-paper")
         assert app.theme == "lade-paper"
+        # A longer name begins with this one, and is not taken for it.
+        await pilot.press(*"/theme lade-dark", "enter")
+        await wait_until(pilot, lambda: app.theme == "lade-dark")
 
 
 async def test_the_other_commands_do_what_their_keys_do(engine: ScriptedEngine) -> None:

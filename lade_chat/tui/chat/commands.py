@@ -251,5 +251,7 @@ def parse(text: str) -> tuple[SlashCommand, str]:
 def _similar(name: str) -> list[str]:
     if name in ALIASES:
         return [ALIASES[name]]
+    if name in OPTIONS:
+        return [f"set {name}"]
     names = [command.name for command in COMMANDS]
     return difflib.get_close_matches(name, names, n=MAX_SUGGESTIONS, cutoff=MIN_SIMILARITY)

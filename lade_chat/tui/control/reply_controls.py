@@ -70,16 +70,13 @@ class ReplyControls:
         self._send(StepOnce())
 
     def change_pace(self, direction: int) -> None:
-        """Run the reply faster or slower; a paused one goes on with the slowest pace."""
+        """Run the reply faster or slower; either has a paused one go on at the pace it had, or the slowest."""
         state = self._publisher.state
         if state.phase is not Phase.REPLYING or state.stopping:
             return
         place = PACES.index(state.pace) + direction
         pace = PACES[min(max(place, 0), len(PACES) - 1)] if not state.paused else state.pace or PACES[0]
-        if direction > 0 or not state.paused:
-            self._slow_down(paused=False, pace=pace)
-        else:
-            self._view.refuse("The reply is paused: {faster} has it go on slowly.")
+        self._slow_down(paused=False, pace=pace)
 
     def end_slow_motion(self) -> None:
         """Publish full speed, which the next reply runs at."""

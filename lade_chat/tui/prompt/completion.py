@@ -67,7 +67,8 @@ def completions(line: str, commands: Sequence[CompletableCommand], *, first_line
     if command is not None and command.takes_path and argument.startswith((".", "/", "~")):
         return _paths(argument, len(name) + 1, mention=False)
     if command is not None and (command.words or command.takes_path):
-        matching = [word for word in command.words if word.startswith(argument) and word != argument]
+        # Enter takes a word that was typed whole as it is, though longer ones begin with it.
+        matching = [] if argument in command.words else [word for word in command.words if word.startswith(argument)]
         return [Completion(len(name) + 1, word) for word in matching]
     found = _PATH.search(line)
     return _paths(found[1] if found[1] is not None else found[2] or "", found.start()) if found else []

@@ -53,7 +53,7 @@ class SettingsScreen(Dialog[Changes | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Settings"
-            dialog.border_subtitle = "Enter keeps them · Esc cancels"
+            dialog.border_subtitle = "Tab moves · Enter keeps them · Esc cancels"
             with VerticalScroll(can_focus=False):
                 yield Static(classes="error", markup=False)
                 if self._preferences.path is not None:
