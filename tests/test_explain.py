@@ -255,7 +255,7 @@ async def test_the_space_bar_alone_leads_through_the_steps_of_a_real_model(engin
         await sees(pilot, "words, or pieces of words")
         told = " ".join(said(await pages(pilot)))
         await wait_until(pilot, lambda: not app.is_running)
-    for words in ("Guesses settle", "is an n-gram", "A guess is verified if", "Both wrote the same, token for token"):
+    for words in ("Guesses settle", "is an n-gram", "A guess is right if", "Both wrote the same, token for token"):
         assert words in told
 
 
