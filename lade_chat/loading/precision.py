@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lade_chat.errors import DeviceError
+from lade_chat.protocol.values import QUANTISATIONS
 
 if TYPE_CHECKING:
     import torch
@@ -80,8 +81,8 @@ def dtype_name(requested: str) -> str:
     """torch's name of a dtype, without importing torch. Raises DeviceError with the valid names."""
     name = DTYPES.get(requested.strip().lower().removeprefix("torch."))
     if name is None:
-        valid = ", ".join(dict.fromkeys(DTYPES.values()))
-        raise DeviceError(f"Unknown dtype '{requested}'. Choose {AUTO} or one of {valid}.")
+        valid, quantised = ", ".join(dict.fromkeys(DTYPES.values())), ", ".join(QUANTISATIONS)
+        raise DeviceError(f"Unknown dtype '{requested}'. Choose {AUTO}, one of {valid}, or {quantised}.")
     return name
 
 

@@ -10,10 +10,17 @@ from lade_chat.protocol.inspection import Origin
 
 FinishReason: TypeAlias = Literal["eos", "length", "stop", "cancelled"]
 Side: TypeAlias = Literal["left", "right"]
+QUANTISATIONS = ("int8",)
 MANY_RESTS = 16
 HELD_BACK_TOKENS_PER_STEP = 1.1
 """Steps without a guess that are worth a word."""
 Stage: TypeAlias = Literal["configuration", "download", "tokenizer", "weights", "kernels", "probe", "compile", "cost"]
+
+
+def quantisation_named(precision: str | None) -> str | None:
+    """The quantisation that a precision names; None for a dtype."""
+    name = (precision or "").strip().lower()
+    return name if name in QUANTISATIONS else None
 
 
 class Message(msgspec.Struct, frozen=True):
@@ -43,6 +50,11 @@ class ModelOptions(msgspec.Struct, frozen=True):
     """accelerate's placement of the model on devices: auto, balanced …"""
     quantize: str | None = None
     """Quantise the weights once loaded: int8."""
+
+    @property
+    def precision(self) -> str | None:
+        """The quantisation, or without one the dtype."""
+        return self.quantize or self.dtype
 
     @property
     def processes(self) -> int:

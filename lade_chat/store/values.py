@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics
+from lade_chat.protocol.values import FinishReason, ModelInfo, Piece, Statistics, quantisation_named
 from lade_chat.store.sqlite.piece_codec import unpack
 
 Ending: TypeAlias = FinishReason | Literal["failed"]
@@ -29,6 +29,16 @@ class Model(msgspec.Struct, frozen=True):
     def of(cls, model: ModelInfo, path: str | None) -> Model:
         """The model as it is kept; the path of a folder means the same in other working directories."""
         return cls(model.name, _lasting(path), model.device, model.dtype, model.fingerprint)
+
+    @property
+    def quantisation(self) -> str | None:
+        """In the sense of ``ModelOptions.quantize``."""
+        return quantisation_named(self.dtype)
+
+    @property
+    def title(self) -> str:
+        """Its name, and how it is quantised."""
+        return f"{self.name} in {self.quantisation}" if self.quantisation else self.name
 
     def is_same(self, other: Model) -> bool:
         """True if both are one model, wherever and however precisely it runs."""

@@ -14,6 +14,7 @@ from lade_chat.errors import DeviceError
 from lade_chat.loading.precision import AUTO, dtype_name
 from lade_chat.presentation.methods import METHODS
 from lade_chat.presentation.sources import ColourView, view_named
+from lade_chat.protocol.values import quantisation_named
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import Kind, Number
 from lade_chat.suites.prompts import BUNDLED
@@ -32,9 +33,9 @@ def valued(setting: str, help_text: str, *names: str) -> Any:
 
 
 def dtype(value: Any) -> Any:
-    """Parse the name of a number format, as it was given."""
+    """Parse the name of a number format or of a quantisation, as it was given."""
     try:
-        if str(value).strip().lower() != AUTO:
+        if str(value).strip().lower() != AUTO and quantisation_named(str(value)) is None:
             dtype_name(str(value))
     except DeviceError as error:
         raise typer.BadParameter(str(error)) from None

@@ -9,7 +9,7 @@ import typer
 
 from lade_chat.cli.flags.arguments import dtype, valued, whole
 from lade_chat.engine.ranks import torchrun
-from lade_chat.protocol.values import ModelOptions, Sizes
+from lade_chat.protocol.values import ModelOptions, Sizes, quantisation_named
 
 
 @dataclass(frozen=True)
@@ -106,10 +106,11 @@ class ModelFlags:
     max_new_tokens: Annotated[int, valued("max_new_tokens", "Most tokens of a reply.")] = 1024
 
     def model(self) -> ModelOptions:
+        quantisation = quantisation_named(self.dtype)
         return ModelOptions(
             path=self.model_path,
             device=self.device,
-            dtype=self.dtype,
+            dtype=None if quantisation else self.dtype,
             trust_remote_code=self.trust_remote_code,
             allow_pickle=self.allow_pickle,
             step_cost=self.sizes() is None,
@@ -117,7 +118,7 @@ class ModelFlags:
             lookahead_workers=1 if self.tensor_parallel else self.processes(),
             tensor_parallel=self.processes() if self.tensor_parallel else 1,
             device_map=self.device_map,
-            quantize=self.quantize,
+            quantize=self.quantize or quantisation,
         )
 
     def processes(self) -> int:

@@ -234,7 +234,7 @@ class ChatApp(Colouring):
 
     def on_model_screen_keep(self, event: ModelScreen.Keep) -> None:
         options = event.options
-        self.keep({"model_path": options.path, "device": options.device, "dtype": options.dtype})
+        self.keep({"model_path": options.path, "device": options.device, "dtype": options.precision})
 
     def action_settings(self) -> None:
         """Open the settings screen; changes apply at once, and are saved."""
@@ -287,7 +287,7 @@ class ChatApp(Colouring):
                 before = "another tab" if event.ahead == 1 else f"{event.ahead} others"
                 self.chat_screen.status.show([part(0, f"waiting: {before} first")])
             if isinstance(event, Loaded) and (options := self.chat_screen.chat.model_options).path is not None:
-                remember = partial(models.remember, self.data_folder, options.path, options.device, options.dtype)
+                remember = partial(models.remember, self.data_folder, options.path, options.device, options.precision)
                 self.run_worker(remember, thread=True)
 
     async def _restart_engine(self) -> None:

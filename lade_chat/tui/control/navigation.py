@@ -10,6 +10,7 @@ import msgspec
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.values import ModelOptions
 from lade_chat.store.conversation import Conversation
+from lade_chat.store.values import Model
 from lade_chat.tui.control.model_loads import ModelLoads
 from lade_chat.tui.control.view import ChatView, Phase, StatePublisher
 from lade_chat.tui.conversations.session import ConversationSession
@@ -84,10 +85,10 @@ class ConversationNavigation:
         held = self._session.current.about.model
         if held is None or not held.name:
             self._view.hint("Nothing was answered in this conversation yet: there is no model to go back to.")
-        elif held.is_same(self._loads.stored):
-            self._view.hint(f"{printable(held.name)} is loaded already.")
+        elif self._answers(held):
+            self._view.hint(f"{printable(held.title)} is loaded already.")
         else:
-            self._host.load(msgspec.structs.replace(self._loads.options, path=held.path))
+            self._host.load(_reopening(held, self._loads.options))
 
     def model_requested(self) -> None:
         """Drop a pending offer: the user has chosen a model."""
@@ -100,13 +101,18 @@ class ConversationNavigation:
 
     def _offer_its_model(self) -> None:
         """Point out that another model held the conversation, and how to load that one."""
-        held, present = self._session.current.about.model, self._loads.model
-        self._offer_pending = present is None
-        if present is None or held is None or not held.name or held.is_same(self._loads.stored):
+        held, present = self._session.current.about.model, self._loads.stored
+        self._offer_pending = self._loads.model is None
+        if self._offer_pending or held is None or not held.name or self._answers(held):
             return
-        name = printable(held.name)
-        answers = f"{printable(present.name)} answers from here on" if present.name != held.name else "another answers"
+        name, other = printable(held.title), printable(present.title)
+        answers = f"{other} answers from here on" if other != name else "another answers"
         self._view.notice(f"This conversation was held with {name}; {answers}. /reopen opens {name} again.")
+
+    def _answers(self, held: Model) -> bool:
+        """True if this model is loaded, and quantised alike."""
+        present = self._loads.stored
+        return held.is_same(present) and held.quantisation == present.quantisation
 
     def branch(self, turn: int | None) -> None:
         """Have the next question follow this turn, or none; what follows it now stays as an alternative."""
@@ -126,3 +132,13 @@ class ConversationNavigation:
     @property
     def _phase(self) -> Phase:
         return self._publisher.state.phase
+
+
+def _reopening(held: Model, options: ModelOptions) -> ModelOptions:
+    """The options with which a conversation's model is loaded again, quantised as it was."""
+    options = msgspec.structs.replace(options, path=held.path)
+    if held.quantisation == options.quantize:
+        return options
+    if held.quantisation is None:
+        return msgspec.structs.replace(options, quantize=None)
+    return msgspec.structs.replace(options, device=held.device, dtype=None, quantize=held.quantisation)

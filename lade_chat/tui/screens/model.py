@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widgets import Input, OptionList, Static
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.protocol.values import ModelOptions
+from lade_chat.protocol.values import ModelOptions, quantisation_named
 from lade_chat.settings.models import KnownModel
 from lade_chat.tui.screens.model_list import ModelList
 from lade_chat.tui.terminal.textual_private import TextCheckbox
@@ -47,6 +47,10 @@ class ModelScreen(Dialog[ModelOptions | None]):
         self._data_folder = data_folder
         self._error = error
         self._aliases = aliases or {}
+        self._taken = KnownModel(options.path or "", device=options.device, dtype=options.precision)
+        """The model chosen last, or at first the one in use."""
+        self._filled = {"device": options.device or "", "dtype": options.precision or ""}
+        """What the fields were filled in with: one that holds anything else was edited."""
 
     def compose(self) -> ComposeResult:
         o = self._options
@@ -60,8 +64,8 @@ class ModelScreen(Dialog[ModelOptions | None]):
             yield ModelList(self._data_folder, self._aliases)
             yield Static("Device, as cpu or cuda", markup=False)
             yield Input(o.device or "", placeholder="the best there is", id="device", compact=True)
-            yield Static("Precision, as float32", markup=False)
-            yield Input(o.dtype or "", placeholder="what suits the device", id="dtype", compact=True)
+            yield Static("Precision, as float32 or int8", markup=False)
+            yield Input(o.precision or "", placeholder="what suits the device", id="dtype", compact=True)
             yield TextCheckbox(
                 "Run Python code that comes with the model", o.trust_remote_code, id="code", compact=True
             )
@@ -76,6 +80,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
         if event.input.id == "path":
             # What stands there at first is the model in use, which is no search.
             self.query_one(ModelList).narrow("" if event.value == (self._options.path or "") else event.value)
+            self._fill()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         event.stop()
@@ -94,6 +99,7 @@ class ModelScreen(Dialog[ModelOptions | None]):
         models = self.query_one(ModelList)
         if self.focused is self.query_one("#path") and models.display:
             models.move(direction)
+            self._fill()
         else:
             (self.focus_next if direction > 0 else self.focus_previous)()
 
@@ -105,16 +111,29 @@ class ModelScreen(Dialog[ModelOptions | None]):
         path.focus()
         self.query_one(ModelList).highlighted = None
         if chosen.is_model:
-            self.query_one("#device", Input).value = chosen.device or ""
-            self.query_one("#dtype", Input).value = chosen.dtype or ""
+            self._taken = chosen
+        self._fill()
         return chosen.is_model
 
+    def _fill(self) -> None:
+        """Fill in device and precision of the model in the list, unless they were edited."""
+        chosen = self.query_one(ModelList).chosen
+        model = chosen if chosen is not None and chosen.is_model else self._taken
+        for name, value in (("device", model.device or ""), ("dtype", model.dtype or "")):
+            field = self.query_one(f"#{name}", Input)
+            if field.value == self._filled[name]:
+                field.value = self._filled[name] = value
+
     def _load(self) -> None:
+        precision, o = self._value("dtype"), self._options
+        quantisation = quantisation_named(precision)
+        kept = precision == o.precision
         options = msgspec.structs.replace(
             self._options,
             path=self._aliases.get(self._value("path") or "", self._value("path")),
             device=self._value("device"),
-            dtype=self._value("dtype"),
+            dtype=o.dtype if kept else None if quantisation else precision,
+            quantize=o.quantize if kept else quantisation,
             trust_remote_code=self.query_one("#code", TextCheckbox).value,
             allow_pickle=self.query_one("#pickle", TextCheckbox).value,
         )
