@@ -7,15 +7,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from msgspec.structs import replace
 
 from lade_chat.cli.running.stored_turn import StoredTurn
 from lade_chat.protocol.commands import Load, Reply
-from lade_chat.protocol.values import ModelOptions
+from lade_chat.protocol.events import LoadFailed, ReplyFinished
+from lade_chat.protocol.values import ModelOptions, Statistics
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
 from lade_chat.tui.conversations.session import Start
 from tests.store.replies import answer
-from tests.tui.driving import MEMORY, opened, say, screen_text, sees, status, wait_until
+from tests.tui.driving import MEMORY, opened, say, screen_text, sees, sees_no, status, wait_until
 from tests.tui.scripted import MODEL, ScriptedEngine
 from tests.tui.test_conversations import answered
 
@@ -68,8 +70,40 @@ async def test_the_notice_holds_nothing_up(engine: ScriptedEngine, folder: Path)
         await say(app, pilot, "Why?")
         await wait_until(pilot, lambda: engine.sent_of(Reply))
         await answered(app, pilot, engine)
+        await sees_no(pilot, NOTICE)
         await say(app, pilot, "/reopen")
         assert "tiny-12M is loaded already" in status(app)
+
+
+async def test_the_notice_goes_once_another_model_is_there_and_stays_if_none_is(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    async with opened(engine, store=kept(folder, OTHER), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, NOTICE)
+        await say(app, pilot, "/model nosuch")
+        engine.tell(LoadFailed("There is no such model.", kept=True))
+        await sees(pilot, NOTICE, "There is no such model.")
+        await say(app, pilot, "/reopen")
+        engine.load(replace(MODEL, name=OTHER.name))
+        await sees_no(pilot, NOTICE)
+
+
+async def test_the_context_is_as_large_as_that_of_the_model_that_is_loaded(
+    engine: ScriptedEngine, folder: Path
+) -> None:
+    store = Store(folder)
+    conversation = store.begin()
+    conversation.ask("17 + 25?", OTHER)
+    conversation.finish(ReplyFinished("eos", Statistics(context_used=299, context_window=32768)))
+    async with opened(engine, size=(120, 30), store=store, start=Start(latest=True), model=None) as (app, pilot):
+        await sees(pilot, "17 + 25?")
+        assert "context" not in status(app)
+        engine.load()
+        await sees(pilot, "context 299/2048")
+        await say(app, pilot, "/model maker/some-model-1B")
+        assert "context" not in status(app)
+        engine.load(replace(MODEL, name=OTHER.name, context_window=4096))
+        await sees(pilot, "context 299/4096")
 
 
 async def test_nothing_is_said_where_its_own_model_answers(engine: ScriptedEngine, folder: Path) -> None:

@@ -349,6 +349,8 @@ async def test_a_missing_file_keeps_the_message_in_the_prompt(engine: ScriptedEn
         assert "There is no file gone.txt" in status(app)
         assert app.chat_screen.prompt.text == "Read @gone.txt"
         assert not engine.sent_of(Reply)
+        await pilot.press("ctrl+u")
+        assert status(app).startswith("ready")
 
 
 # --- an editor ---------------------------------------------------------------------------------------------------

@@ -55,6 +55,15 @@ async def test_verified_tokens_are_tinted_and_plain_ones_are_not(engine: Scripte
         assert content.spans == [Span(7, 18, "$origin-trajectory")]  # type: ignore[attr-defined]
 
 
+async def test_one_token_is_no_tokens(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "Hello")
+        off = statistics(FUNCTION[:2], lookahead=False, switches=(1,))
+        engine.tell(*streamed(FUNCTION[:1]), Tokens(pieces(FUNCTION[1:2], 1), off))
+        await sees(pilot, "switched OFF after 1 token")
+        assert "1 tokens" not in screen_text(app)
+
+
 async def test_lookahead_is_switched_in_mid_reply(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Write a function.")

@@ -87,7 +87,8 @@ class ChatActions:
         try:
             self.chat.races.begin(attach(unescaped(text)))
         except AttachmentError as error:
-            self.ui.hint(str(error))
+            draft = self.ui.prompt.text
+            self.ui.status.hint(str(error), lambda: self.ui.prompt.text == draft)
 
     def edit(self, turn: int | None = None) -> None:
         """Put a question, by default the last, into the prompt: the next message replaces it."""

@@ -253,8 +253,9 @@ class ChatDisplay:
     def failed(self, message: str) -> None:
         self._ui.transcript.note(message, "error")
 
-    def notice(self, text: str) -> None:
-        self._ui.transcript.note(text)
+    def notice(self, text: str) -> Job:
+        notice = self._ui.transcript.note(text)
+        return lambda: self._ui.transcript.forget(notice)
 
     def store_reported(self, text: str, kind: NoticeKind, trouble: str) -> None:
         """Show a report of the store's worker; that something is unsaved stands there until everything is saved."""
@@ -290,8 +291,8 @@ class ChatDisplay:
         if state.paused:
             key = self._ui.key_names.first("pause")
             return [part(0, f"ready: the next reply starts paused; {key} takes that back", "ready, paused")]
-        if self._statistics is not None and self._statistics.context_window:
-            full = f"context {self._statistics.context_used}/{self._statistics.context_window}"
+        if self._statistics is not None and self._statistics.context_used and state.model is not None:
+            full = f"context {self._statistics.context_used}/{state.model.context_window}"
             parts.append(part(3, full, metric="context"))
         if state.model is not None and state.model.lookahead_supported:
             parts.append(part(1, *promise(state.model.dtype, bit_exact=state.model.bit_exact)))

@@ -135,7 +135,8 @@ class ChatScreen(Screen[None]):
         try:
             question = attach(unescaped(text))
         except AttachmentError as error:
-            self.ui.hint(str(error))
+            draft = self.prompt.text  # of ``text``, folded pastes are only marks there
+            self.status.hint(str(error), lambda: self.prompt.text == draft, REFUSAL_SECONDS)
             return
         if self.chat.submit(question, self.prompt.editing, draft=text):
             self.prompt.remember(text)

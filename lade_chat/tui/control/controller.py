@@ -171,8 +171,7 @@ class Chat:
 
     def take_back(self) -> bool:
         """Give the newest question that waits back to the prompt; False if none does."""
-        text = self._queue.take_back()
-        if text is not None:
+        if (text := self._queue.take_back()) is not None:
             self._view.taken_back(text)
         return text is not None
 
@@ -261,6 +260,7 @@ class Chat:
         options = self._sampling.effective(seeds_of(others))
         self._send(Reply(self.conversation.messages_for(asked), options, self.state.paused))
         self._reply.begin(asked, self._loads.stored)
+        self.navigation.withdraw_offer()
         if others and not self._sampling.is_greedy(options):
             if options.sampling is not None and options.sampling.seed is not None:
                 self._view.hint(f"Asked again with seed {options.sampling.seed}.")

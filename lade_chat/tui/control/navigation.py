@@ -51,6 +51,8 @@ class ConversationNavigation:
         self._loads = loads
         self._offer_pending = False
         """True if a conversation was opened before there was a model."""
+        self._offered = ""
+        self._take_back: Job = lambda: None
 
     def new_conversation(self, then: Job | None = None) -> None:
         """Begin a new conversation, then call ``then``; the present one stays in the list."""
@@ -95,19 +97,32 @@ class ConversationNavigation:
         self._offer_pending = False
 
     def model_loaded(self) -> None:
-        """Make the offer that had to wait for a model."""
+        """Make the offer that had to wait for a model, and withdraw one that has become false."""
         if self._offer_pending:
             self._offer_its_model()
+        elif self._offered != self._offer():
+            self.withdraw_offer()
+
+    def withdraw_offer(self) -> None:
+        """Take back the notice of the conversation's model: it answers again, or no longer is the last that did."""
+        self._take_back()
+        self._offered, self._take_back = "", lambda: None
 
     def _offer_its_model(self) -> None:
         """Point out that another model held the conversation, and how to load that one."""
-        held, present = self._session.current.about.model, self._loads.stored
+        self.withdraw_offer()
         self._offer_pending = self._loads.model is None
-        if self._offer_pending or held is None or not held.name or self._answers(held):
-            return
+        if text := self._offer():
+            self._offered, self._take_back = text, self._view.notice(text)
+
+    def _offer(self) -> str:
+        """Return the notice; empty if nothing is to be told."""
+        held, present = self._session.current.about.model, self._loads.stored
+        if self._loads.model is None or held is None or not held.name or self._answers(held):
+            return ""
         name, other = printable(held.title), printable(present.title)
         answers = f"{other} answers from here on" if other != name else "another answers"
-        self._view.notice(f"This conversation was held with {name}; {answers}. /reopen opens {name} again.")
+        return f"This conversation was held with {name}; {answers}. /reopen opens {name} again."
 
     def _answers(self, held: Model) -> bool:
         """True if this model is loaded, and quantised alike."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from lade_chat.protocol.events import Event, Loading, ReplyFinished, Tokens
 from lade_chat.protocol.values import DecodingOptions, ModelInfo, Sampling
 from lade_chat.tui.conversations.session import OpenConversation, ShownTurn
+from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.race.queue import Races
 
 STILL_ANSWERING = "The model is still answering. {stop} stops it."
@@ -204,7 +205,8 @@ class ChatView(Protocol):
     def failed(self, message: str) -> None:
         """Something failed outside of a reply."""
 
-    def notice(self, text: str) -> None: ...
+    def notice(self, text: str) -> Job:
+        """Add a line to the transcript; return what takes it back."""
 
     def refuse(self, text: str) -> None:
         """Show briefly why something cannot be done, for at most as long as that is true.

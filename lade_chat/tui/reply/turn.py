@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.events import Resize
 from textual.widgets import Static
 
-from lade_chat.presentation.metrics import Part, pack, reply_parts, summary
+from lade_chat.presentation.metrics import Part, counted, pack, reply_parts, summary
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import FinishReason, Piece, Statistics
@@ -174,7 +174,7 @@ class ReplyTurn(Turn):
             on = not on
         for tokens, on in states[::-1][self._marked :]:
             if self._lookahead is not None and on is not self._lookahead:
-                self._mark(f"lookahead switched {'ON' if on else 'OFF'} after {tokens} tokens")
+                self._mark(f"lookahead switched {'ON' if on else 'OFF'} after {counted(tokens, 'token')}")
             self._lookahead = on
         self._marked = len(states)
 
