@@ -159,7 +159,7 @@ class BudgetedPlan(Plan):
         self._unmeasured += 1
 
     def _beyond_plain(self, step: Step) -> float:
-        """What the bookkeeping around a step over one token took beyond that of plain decoding, in plain steps."""
+        """Return the bookkeeping around a step over one token beyond that of plain decoding, in plain steps."""
         more = step.seconds - step.forward_seconds - self._ledger.overhead
         return max(0.0, more) / self._cost.seconds(1) if self._cost.live else 0.0
 
