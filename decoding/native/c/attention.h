@@ -7,6 +7,7 @@
 #pragma once
 
 #include "attention_blocks.h"
+#include "team.h"
 
 #define SECTION 1024 /* keys whose scores are held at a time */
 #define MAX_GROUPS 16
@@ -44,20 +45,16 @@ inlined void gather_queries(const attention *a, group *g, int tiles, enum dtype 
     g->first_token = g->first / shared;
     g->last_token = (g->first + g->count - 1) / shared;
     g->longest = 0, g->shortest = INT32_MAX;
-    memset(g->queries, 0, 4 * D * GROUP);
+    const void *query[GROUP];
     for (long i = 0; i < GROUP; i++) {
         const long q = g->first + (i < g->count ? i : 0), t = q / shared;
-        const void *query = offset(a->queries, (t * m->heads + a->head * shared + q % shared) * D, dtype);
+        query[i] = offset(a->queries, (t * m->heads + a->head * shared + q % shared) * D, dtype);
         token[i] = t;
         length[i] = text_length(a, t);
         if (length[i] > g->longest) g->longest = length[i];
         if (length[i] < g->shortest) g->shortest = length[i];
-        for (long d = 0; d < D; d++)
-            if (tiles)
-                ((bfloat16 *)g->queries)[(d / 2 * GROUP + i) * 2 + d % 2] = ((const bfloat16 *)query)[d];
-            else
-                ((float *)g->queries)[d * GROUP + i] = read_from(query, d, dtype);
     }
+    stand_side_by_side(query, g->queries, tiles ? D / 2 : D, tiles ? FLOAT32 : dtype); /* two of bfloat16 as one word */
     for (long i = 0; i < GROUP; i++) g->most[i] = -INFINITY, g->total[i] = 0;
     memset(g->sums, 0, D * sizeof(numbers));
 }
@@ -235,42 +232,60 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
             merge(g, most, total, sums, D);
         }
     }
-    for (group *g = groups; g < groups + (last - first); g++)
+    float *means = (float *)scores;
+    for (group *g = groups; g < groups + (last - first); g++) {
+        for (long d = 0; d < D; d++)
+            EACH_PART(part) AT(g->sums[d], part) /= AT(g->total, part);
+        stand_apart((const float *)g->sums, means, D);
         for (long i = 0; i < g->count; i++) {
             const long shared = m->heads / m->kv_heads, t = (g->first + i) / shared, h = (g->first + i) % shared;
             void *to = offset(a->out, (t * m->heads + a->head * shared + h) * D, dtype);
-            for (long d = 0; d < D; d++) write_to(to, d, g->sums[d][i] / g->total[i], dtype);
+            for (long d = 0; d < D; d += LANES) put(to, d, AT(means + i * D, d), dtype);
         }
+    }
+}
+
+typedef struct {
+    attention all; /* of every head */
+    long groups, together;
+    int tiled;
+} attending;
+
+static void attend_some(const void *work, long first, long last) {
+    const attending *w = work;
+    const transformer *m = w->all.model;
+    const long of_head = (w->groups + w->together - 1) / w->together;
+    tile_layout before;
+    if (w->tiled) load_layout(&before);
+    for (long item = first; item < last; item++) {
+        attention a = w->all;
+        a.head = item / of_head;
+        const long apart = a.head * m->capacity * m->head_size, from = item % of_head * w->together;
+        const long to = from + w->together < w->groups ? from + w->together : w->groups;
+        a.keys = offset(a.keys, apart, m->dtype);
+        a.values = offset(a.values, apart, m->dtype);
+        if (w->tiled)
+            attend(&a, from, to, 1, BFLOAT16);
+        else
+            WITH_DTYPE(m->dtype, attend(&a, from, to, 0, is));
+    }
+    if (w->tiled) restore_layout(&before);
 }
 
 /* queries (T, heads, head_size), rotated; the new keys and values stand in the cache behind the `cached` ones. */
 static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, long T, long cached,
                        const uint8_t *visible) {
-    const enum dtype dtype = m->dtype;
     const long D = m->head_size, groups = (T * (m->heads / m->kv_heads) + GROUP - 1) / GROUP;
-    const int tiled = m->tiles && dtype == BFLOAT16 && D % BLOCK == 0;
     int causal = 1;
     for (long t = 0; t < T; t++)
         for (long j = 0; j < T; j++) causal &= visible[t * T + j] == (j <= t);
     /* Together they read values once; apart they keep all threads busy. */
     long together = groups * m->kv_heads / (2 * m->threads);
     together = together < 1 ? 1 : together > MAX_GROUPS ? MAX_GROUPS : together;
-#pragma omp parallel num_threads(m->threads) if (T * m->heads * (cached + T) * D > SMALL)
-    {
-        tile_layout before;
-        if (tiled) load_layout(&before);
-#pragma omp for schedule(dynamic) collapse(2)
-        for (long head = 0; head < m->kv_heads; head++)
-            for (long first = 0; first < groups; first += together) {
-                const void *keys = offset(l->keys, head * m->capacity * D, dtype);
-                const void *values = offset(l->values, head * m->capacity * D, dtype);
-                const attention a = {m, keys, values, queries, out, head, T, cached, visible, causal};
-                const long last = first + together < groups ? first + together : groups;
-                if (tiled)
-                    attend(&a, first, last, 1, BFLOAT16);
-                else
-                    WITH_DTYPE(dtype, attend(&a, first, last, 0, is));
-            }
-        if (tiled) restore_layout(&before);
-    }
+    const attending w = {
+        {m, l->keys, l->values, queries, out, 0, T, cached, visible, causal},
+        groups, together, m->tiles && m->dtype == BFLOAT16 && D % BLOCK == 0,
+    };
+    const int threads = T * m->heads * (cached + T) * D > SMALL ? m->threads : 1;
+    share_out(attend_some, &w, (groups + together - 1) / together * m->kv_heads, threads);
 }

@@ -13,6 +13,35 @@ typedef float numbers[GROUP] ALIGNED; /* one for each query of a group */
 #define EACH_PART(part) for (long part = 0; part < GROUP; part += LANES)
 #define AT(of, part) (*(vector *)((float *)(of) + (part)))
 
+/* Rows of a group (of so many elements each) as columns, and back. */
+inlined void stand_side_by_side(const void *const *rows, float *columns, long count, enum dtype dtype) {
+#if LANES == GROUP
+    for (long at = 0; at < count; at += LANES) {
+        vector square[GROUP];
+        for (long i = 0; i < GROUP; i++) square[i] = loaded(rows[i], at, dtype);
+        transpose(square);
+        memcpy(columns + at * GROUP, square, sizeof square);
+    }
+#else
+    for (long at = 0; at < count; at++)
+        for (long i = 0; i < GROUP; i++) columns[at * GROUP + i] = read_from(rows[i], at, dtype);
+#endif
+}
+
+inlined void stand_apart(const float *columns, float *rows, long count) {
+#if LANES == GROUP
+    for (long at = 0; at < count; at += LANES) {
+        vector square[GROUP];
+        memcpy(square, columns + at * GROUP, sizeof square);
+        transpose(square);
+        for (long i = 0; i < GROUP; i++) *(vector *)(rows + i * count + at) = square[i];
+    }
+#else
+    for (long at = 0; at < count; at++)
+        for (long i = 0; i < GROUP; i++) rows[i * count + at] = columns[at * GROUP + i];
+#endif
+}
+
 /* scores (BLOCK) of keys (BLOCK, D) with queries (D). */
 inlined void score_by_vectors(const void *keys, const numbers *queries, numbers *scores, long D, enum dtype dtype) {
     enum { AT_ONCE = 8 };

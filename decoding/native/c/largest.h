@@ -1,6 +1,7 @@
 /* The largest logits of each row. */
 #pragma once
 
+#include "team.h"
 #include "vectors.h"
 
 #define CHUNK 128
@@ -31,12 +32,26 @@ inlined void largest_of_row(const void *row, long V, long count, float *values, 
     }
 }
 
+typedef struct {
+    const void *rows;
+    enum dtype dtype;
+    long V, count;
+    float *values;
+    long *places;
+} searching;
+
+static void search_rows(const void *work, long first, long last) {
+    const searching *w = work;
+    for (long t = first; t < last; t++) {
+        float only, *found = w->values ? w->values + t * w->count : &only;
+        long *places = w->places + t * w->count;
+        WITH_DTYPE(w->dtype, largest_of_row(offset(w->rows, t * w->V, is), w->V, w->count, found, places, is));
+    }
+}
+
 /* The `count` largest of each row (V), the largest first, of equal ones the first. values, places (T, count).
  * Without values, for a count of one, only the places. */
 void largest(const void *rows, int dtype, long T, long V, long count, float *values, long *places, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads) if (T * V > 4 * SMALL)
-    for (long t = 0; t < T; t++) {
-        float only, *found = values ? values + t * count : &only;
-        WITH_DTYPE(dtype, largest_of_row(offset(rows, t * V, is), V, count, found, places + t * count, is));
-    }
+    const searching w = {rows, dtype, V, count, values, places};
+    share_out(search_rows, &w, T, T * V > 4 * SMALL ? threads : 1);
 }

@@ -3,6 +3,7 @@
 
 #include "by_tiles.h"
 #include "by_vectors.h"
+#include "elementwise.h"
 
 #define CACHED_ROWS (1 << 20) /* bytes of packed rows multiplied at a time: half of a usual second-level cache */
 
@@ -41,16 +42,30 @@ void round_weight(const void *weight, int dtype, long N, long K, int most, int8_
         WITH_DTYPE(dtype, scales[n] = round_row(offset(weight, n * K, is), K, most, whole + n * K, is));
 }
 
+typedef struct {
+    const void *rows;
+    enum dtype dtype;
+    long K;
+    int8_t *whole;
+    float *scales;
+    int tiled;
+} quantizing;
+
+static void quantize_rows(const void *work, long first, long last) {
+    const quantizing *w = work;
+    const long blocks = w->K / INT8_BLOCK;
+    for (long t = first; t < last; t++) {
+        float *of_row = w->scales + (w->tiled ? t / TILE * TILE * blocks + t % TILE : t * blocks);
+        const long at = t * w->K, apart = w->tiled ? TILE : 1;
+        WITH_DTYPE(w->dtype, quantize(offset(w->rows, at, is), w->whole + at, of_row, apart, w->K, is));
+    }
+}
+
 /* Returns the rows; writes the scales as int8_tiles takes them or, row by row, as int8_outputs does. */
 static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales, int tiled) {
-    int8_t *whole = scratch(WHOLE, a->T * K);
-    const long blocks = K / INT8_BLOCK;
-#pragma omp parallel for schedule(static) num_threads(a->threads) if (a->T * K > SMALL)
-    for (long t = 0; t < a->T; t++) {
-        float *of_row = scales + (tiled ? t / TILE * TILE * blocks + t % TILE : t * blocks);
-        WITH_DTYPE(a->dtype, quantize(offset(rows, t * K, is), whole + t * K, of_row, tiled ? TILE : 1, K, is));
-    }
-    return whole;
+    const quantizing w = {rows, a->dtype, K, scratch(WHOLE, a->T * K), scales, tiled};
+    share_out(quantize_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
+    return w.whole;
 }
 
 /* The rows as int8_outputs takes them. */
@@ -74,10 +89,24 @@ static void split(const float *rows, bfloat16 *terms, long count, long apart) {
     }
 }
 
+typedef struct {
+    const char *narrow;
+    long T, row_words, groups;
+    uint32_t *packed;
+} packing;
+
+static void pack_groups(const void *work, long first, long last) {
+    const packing *w = work;
+    for (long group = first; group < last; group++) {
+        const long t = group % w->groups * TILE, term = group / w->groups;
+        pack((const uint32_t *)w->narrow + (term * w->T + t) * w->row_words, w->T - t < TILE ? w->T - t : TILE,
+             w->row_words, w->packed + group * TILE * w->row_words);
+    }
+}
+
 /* The rows as tiles take them: int8 (with scales), bfloat16, or the three terms of float32, a group after another. */
 static const char *packed_rows(const linear *by, const void *rows, const activations *a, float **scales, int terms) {
-    const long K = by->K, T = a->T, groups = (T + TILE - 1) / TILE, words_of_row = by->scales ? K / 4 : K / 2;
-    char *packed = scratch(PACKED, groups * TILE * K * 2 * terms);
+    const long K = by->K, T = a->T, groups = (T + TILE - 1) / TILE;
     const void *narrow = rows;
     if (by->scales) {
         *scales = scratch(WIDE, 4 * groups * TILE * (K / INT8_BLOCK));
@@ -86,70 +115,96 @@ static const char *packed_rows(const linear *by, const void *rows, const activat
         narrow = scratch(WHOLE, 2 * terms * T * K);
         split(rows, (bfloat16 *)narrow, T * K, T * K);
     }
-#pragma omp parallel for schedule(static) num_threads(a->threads) if (T * K > SMALL)
-    for (long group = 0; group < groups * terms; group++) {
-        const long t = group % groups * TILE, term = group / groups;
-        pack((const uint32_t *)narrow + (term * T + t) * words_of_row, T - t < TILE ? T - t : TILE, words_of_row,
-             (uint32_t *)packed + group * TILE * words_of_row);
-    }
+    char *packed = scratch(PACKED, groups * TILE * K * 2 * terms);
+    const packing w = {narrow, T, by->scales ? K / 4 : K / 2, groups, (uint32_t *)packed};
+    share_out(pack_groups, &w, groups * terms, T * K > SMALL ? a->threads : 1);
     return packed;
+}
+
+/* Products of the same rows, each into its own place. */
+typedef struct {
+    const linear *const *by;
+    void *const *outs;
+    int count, tiled, terms;
+    const activations *a;
+    enum dtype weight_dtype;
+    const char *packed; /* the rows in one of three forms */
+    const float *wide;
+    int8_rows whole;
+    const float *scales;
+    long step, block, apart; /* outputs and rows multiplied at a time; bytes between terms */
+    long groups[4];          /* of outputs, before those of each product */
+} products;
+
+inlined void multiply_group(const products *w, int i, long n, long first, long last) {
+    const linear *by = w->by[i];
+    void *out = w->outs[i];
+    if (w->scales && w->tiled)
+        outputs_by_tiles(by, w->a, w->packed, w->scales, 1, 0, out, n, first, last);
+    else if (w->tiled && w->terms > 1)
+        outputs_by_tiles(by, w->a, w->packed, 0, 3, w->apart, out, n, first, last);
+    else if (w->tiled)
+        outputs_by_tiles(by, w->a, w->packed, 0, 1, 0, out, n, first, last);
+    else if (w->weight_dtype == INT8)
+        outputs_by_vectors(by, w->a, 0, w->whole, out, n, INT8);
+    else if (w->weight_dtype == BFLOAT16)
+        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, BFLOAT16);
+    else
+        outputs_by_vectors(by, w->a, w->wide, w->whole, out, n, FLOAT32);
+}
+
+static void multiply_groups(const void *work, long first, long last) {
+    const products *w = work;
+    const long all = w->groups[w->count];
+    tile_layout before;
+    if (w->tiled) load_layout(&before);
+    for (long at = first; at < last; at++) {
+        const long group = at % all, row = at / all * w->block;
+        const long rows_end = row + w->block < w->a->T ? row + w->block : w->a->T;
+        const int i = (w->count > 1 && group >= w->groups[1]) + (w->count > 2 && group >= w->groups[2]);
+        multiply_group(w, i, (group - w->groups[i]) * w->step, row, rows_end);
+    }
+    if (w->tiled) restore_layout(&before);
 }
 
 /* Several products of the same rows, each into its own place. */
 static void multiply_all(const linear *const *by, void *const *outs, int count, const void *rows,
                          const activations *a) {
     const long K = by[0]->K, T = a->T;
-    const enum dtype weight_dtype = by[0]->scales ? INT8 : by[0]->narrow ? BFLOAT16 : a->dtype;
-    const int terms = by[0]->narrow ? 3 : 1;
-    int tiled = a->tiles && (weight_dtype == INT8 || (weight_dtype == BFLOAT16 && K % 32 == 0));
-    for (int i = 0; i < count; i++) tiled &= by[i]->N >= 2 * TILE;
-    float *scales = 0;
-    const char *packed = tiled ? packed_rows(by[0], rows, a, &scales, terms) : 0;
-    const float *wide = rows;
-    int8_rows whole = {0};
-    if (!tiled && weight_dtype == INT8) {
-        whole = int8_rows_of(rows, a, K);
-    } else if (!tiled && a->dtype == BFLOAT16) {
-        float *copy = scratch(WIDE, 4 * T * K);
-        for (long at = 0; at < T * K; at++) copy[at] = widened(((const bfloat16 *)rows)[at]);
-        wide = copy;
+    if (!T) return;
+    products w = {.by = by, .outs = outs, .count = count, .a = a, .wide = rows, .block = T};
+    w.weight_dtype = by[0]->scales ? INT8 : by[0]->narrow ? BFLOAT16 : a->dtype;
+    w.terms = by[0]->narrow ? 3 : 1;
+    w.tiled = a->tiles && (w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
+    for (int i = 0; i < count; i++) w.tiled &= by[i]->N >= 2 * TILE;
+    float *scales = 0, *wide;
+    if (w.tiled) {
+        w.packed = packed_rows(by[0], rows, a, &scales, w.terms);
+    } else if (w.weight_dtype == INT8) {
+        w.whole = int8_rows_of(rows, a, K);
+    } else if (a->dtype == BFLOAT16) {
+        w.wide = wide = scratch(WIDE, 4 * T * K);
+        for (long at = 0; at < T * K; at++) wide[at] = widened(((const bfloat16 *)rows)[at]);
     }
-    const long step = tiled ? 2 * TILE : 4, apart = (T + TILE - 1) / TILE * TILE * 2 * K;
-    long groups[4] = {0};
-    for (int i = 0; i < count; i++) groups[i + 1] = groups[i] + (by[i]->N + step - 1) / step;
+    w.scales = scales;
+    w.step = w.tiled ? 2 * TILE : 4;
+    w.apart = (T + TILE - 1) / TILE * TILE * 2 * K;
+    for (int i = 0; i < count; i++) w.groups[i + 1] = w.groups[i] + (by[i]->N + w.step - 1) / w.step;
     /* As many rows at a time as stay in a processor's cache. */
-    long block = T;
-    if (tiled && T > 2 * TILE) {
-        const long most = CACHED_ROWS / (K * (scales ? 1 : 2) * terms) / (2 * TILE) * (2 * TILE);
-        block = most < 2 * TILE ? 2 * TILE : most;
+    if (w.tiled && T > 2 * TILE) {
+        const long most = CACHED_ROWS / (K * (scales ? 1 : 2) * w.terms) / (2 * TILE) * (2 * TILE);
+        w.block = most < 2 * TILE ? 2 * TILE : most;
     }
-    /* Small parts, so that a thread that is held up leaves the rest to the others; small products take one thread. */
-    const long part = groups[count] / (8 * a->threads) + 1;
-#pragma omp parallel num_threads(a->threads) if (groups[count] * step * K > SMALL)
-    {
-        tile_layout before;
-        if (tiled) load_layout(&before);
-        for (long first = 0; first < T; first += block) {
-            const long last = first + block < T ? first + block : T;
-#pragma omp for schedule(dynamic, part) nowait
-            for (long group = 0; group < groups[count]; group++) {
-                const int i = (count > 1 && group >= groups[1]) + (count > 2 && group >= groups[2]);
-                const long n = (group - groups[i]) * step;
-                if (scales)
-                    outputs_by_tiles(by[i], a, packed, scales, 1, 0, outs[i], n, first, last);
-                else if (tiled && terms > 1)
-                    outputs_by_tiles(by[i], a, packed, 0, 3, apart, outs[i], n, first, last);
-                else if (tiled)
-                    outputs_by_tiles(by[i], a, packed, 0, 1, 0, outs[i], n, first, last);
-                else if (weight_dtype == INT8)
-                    outputs_by_vectors(by[i], a, 0, whole, outs[i], n, INT8);
-                else if (weight_dtype == BFLOAT16)
-                    outputs_by_vectors(by[i], a, wide, whole, outs[i], n, BFLOAT16);
-                else
-                    outputs_by_vectors(by[i], a, wide, whole, outs[i], n, FLOAT32);
-            }
-        }
-        if (tiled) restore_layout(&before);
+    const long all = w.groups[count], items = (T + w.block - 1) / w.block * all;
+    const int threads = all * w.step * K > SMALL ? a->threads : 1;
+    if (a->between_pytorch) {
+        /* PyTorch's threads spin for a while after its operations: only they themselves get their processors. */
+        const long part = items / (PARTS_OF_A_THREAD * threads) + 1;
+#pragma omp parallel for schedule(dynamic) num_threads(threads) if (threads > 1)
+        for (long first = 0; first < items; first += part)
+            multiply_groups(&w, first, first + part < items ? first + part : items);
+    } else {
+        share_out(multiply_groups, &w, items, threads);
     }
 }
 
@@ -159,6 +214,6 @@ static void multiply_one(const linear *by, void *out, const void *rows, const ac
 
 /* The product of a linear layer. With scales, K is a multiple of 64. */
 void multiply(const linear *by, const void *rows, void *out, int dtype, long T, int threads, int tiles) {
-    const activations a = {dtype, T, threads, tiles};
+    const activations a = {dtype, T, threads, tiles, 1};
     multiply_one(by, out, rows, &a);
 }

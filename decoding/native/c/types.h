@@ -41,7 +41,7 @@ typedef struct {
 typedef struct {
     enum dtype dtype; /* of rows and products */
     long T;
-    int threads, tiles;
+    int threads, tiles, between_pytorch;
 } activations;
 
 inlined float widened(bfloat16 value) {

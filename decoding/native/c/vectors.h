@@ -54,6 +54,10 @@ inlined words narrowed_lanes(vector of) {
     return (words)choose(is_number, (vector)nearest(of), (vector)((words)of >> 16 | 0x40));
 }
 
+inlined vector rounded_lanes(vector of, enum dtype dtype) {
+    return dtype == BFLOAT16 ? (vector)(narrowed_lanes(of) << 16) : of;
+}
+
 inlined void put(void *to, long at, vector of, enum dtype dtype) {
     if (dtype == FLOAT32)
         *(unaligned_vector *)((float *)to + at) = of;

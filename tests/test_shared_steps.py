@@ -1,0 +1,58 @@
+"""Steps in C whose work is shared: among threads, by several callers at once, and in a forked process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+import transformers as hf
+
+from decoding import LookaheadDecoder, native_support
+from decoding.native.kernels import native_kernels
+from tests.models import tokens_of
+
+pytestmark = pytest.mark.skipif(native_kernels() is None, reason="no C compiler here")
+
+SECONDS = 60
+PROMPT = [3, 1, 4, 1, 5, 9, 2, 6]
+
+
+def wide_model() -> hf.PreTrainedModel:
+    """A model whose products and attention are large enough to be shared."""
+    torch.manual_seed(1)
+    sizes = {"hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 2, "num_attention_heads": 4}
+    model = hf.LlamaForCausalLM(hf.LlamaConfig(vocab_size=2000, num_key_value_heads=2, eos_token_id=None, **sizes))
+    assert native_support(model.eval()).supported
+    return model
+
+
+def test_a_text_is_the_same_by_any_number_of_threads_and_callers(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = wide_model()
+
+    def text(_: int = 0) -> list[int]:
+        return tokens_of(LookaheadDecoder(model).generate(PROMPT * 12, max_new_tokens=60))
+
+    texts = []
+    for threads in (1, 2, 3, 16):
+        monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
+        texts.append(text())
+    with ThreadPoolExecutor(4) as pool:
+        texts += pool.map(text, range(8))
+    assert all(one == texts[0] for one in texts)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_a_forked_process_shares_work_among_threads_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = native_kernels()
+    assert kernels is not None
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    rows = torch.randn(64, 30_000)
+    before = kernels.largest(rows, 2)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(SECONDS)
+        os._exit(kernels.largest(rows, 2) != before)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
