@@ -20,9 +20,10 @@ from assets.recipe.draw import plain, rephrased, roughened, set_aside
 from assets.recipe.evaluation import QUESTIONS
 from assets.recipe.loss import Point, read_curve
 from assets.recipe.model import LOG, QUICK
-from assets.recipe.skills import python_code, sums
+from assets.recipe.skills import sums
 from assets.recipe.skills.poems import rhymes
-from assets.recipe.skills.python_task import fill, holds, parses, passes
+from assets.recipe.skills.python import functions
+from assets.recipe.skills.python.task import fill, holds, parses, passes
 from assets.recipe.skills.stories import well_formed
 from assets.recipe.training import Plan, Schedule, Trainer, load_trained
 
@@ -69,8 +70,8 @@ def test_every_composed_reply_passes_its_own_check(skill: corpus.Skill, held_out
 
 
 def test_every_way_of_every_python_task_passes_its_cases() -> None:
-    assert len(python_code.TASKS) >= 200
-    for task in python_code.TASKS:
+    assert len(functions.TASKS) >= 200
+    for task in functions.TASKS:
         for way in task.ways:
             for name in task.names:
                 names = {"f": name, "xs": "numbers", "x": "number", "s": "text", "n": "n"}
@@ -229,7 +230,7 @@ def test_nothing_is_said_twice_in_a_story_or_a_poem() -> None:
     ],
 )
 def test_what_a_function_does_is_what_somebody_wants_to_do(does: str, do: str) -> None:
-    assert python_code.to_infinitive(does) == do
+    assert functions.to_infinitive(does) == do
 
 
 def test_the_schedule_warms_up_holds_and_decays() -> None:

@@ -15,7 +15,8 @@ from assets.recipe.card import GROUPS, TARGETS, Target, met
 from assets.recipe.conversation import exactly_in, mentions, thinned
 from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, UNSEEN, Answer, Score, Trial, examine, judge, trials
 from assets.recipe.loss import Point, read_curve
-from assets.recipe.skills import python_code, sums
+from assets.recipe.skills import sums
+from assets.recipe.skills.python import functions
 from assets.recipe.skills.talk import read_topics
 from assets.recipe.unseen import CHECKS, unseen
 from decoding import DraftTables, LookaheadConfig, LookaheadDecoder, Origin, Session
@@ -71,7 +72,7 @@ def test_a_division_needs_its_quotient_right_as_well_as_its_remainder() -> None:
 
 
 def test_another_way_is_not_the_same_code_again() -> None:
-    other: Callable[[str], bool] = python_code._changed(lambda reply: True, "", "def f():\n    return 1")
+    other: Callable[[str], bool] = functions._changed(lambda reply: True, "", "def f():\n    return 1")
     assert other("```python\ndef f():\n    return 2\n```")
     assert not other("```python\ndef f():\n    return 1\n```")
 

@@ -17,13 +17,13 @@ from assets.recipe.skills import (
     letters,
     measures,
     poems,
-    python_code,
     stories,
     sums,
     talk,
     word_lists,
     word_problems,
 )
+from assets.recipe.skills.python import functions
 from assets.recipe.words import read_wording
 
 Compose = Callable[[Draw], list[Exchange]]
@@ -39,20 +39,20 @@ class Skill:
 
 
 SKILLS = (
-    Skill("greetings", 30, talk.greetings),
-    Skill("application", 90, talk.application),
-    Skill("sums", 140, sums.compose),
+    Skill("greetings", 40, talk.greetings),
+    Skill("application", 80, talk.application),
+    Skill("sums", 150, sums.compose),
     Skill("word problems", 60, word_problems.compose),
-    Skill("two-step problems", 150, word_problems.compose_two_steps),
+    Skill("two-step problems", 130, word_problems.compose_two_steps),
     Skill("measures", 80, measures.compose),
-    Skill("counting", 85, counting.compose),
-    Skill("word lists", 320, word_lists.compose),
-    Skill("echo", 45, copying.echo),
-    Skill("copying", 85, copying.compose),
-    Skill("letters and case", 270, letters.compose),
+    Skill("counting", 120, counting.compose),
+    Skill("word lists", 260, word_lists.compose),
+    Skill("echo", 70, copying.echo),
+    Skill("copying", 120, copying.compose),
+    Skill("letters and case", 230, letters.compose),
     Skill("formats", 120, formats.compose),
-    Skill("examples", 200, examples.compose),
-    Skill("Python", 210, python_code.compose),
+    Skill("examples", 170, examples.compose),
+    Skill("Python", 370, functions.compose),
     Skill("stories", 36, stories.compose),
     Skill("poems", 18, poems.compose),
     Skill("declining", 56, talk.declining),

@@ -25,7 +25,7 @@ class Shape:
 
     vocabulary: int = 4096
     hidden: int = 320
-    layers: int = 6
+    layers: int = 8
     heads: int = 10
     kv_heads: int = 5
     mlp: int = 768

@@ -17,7 +17,7 @@ from assets.recipe.words import read_wording
 _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
 _SMALL = tuple(_WORDING["small"][0].split())
 _OWNED, _GREETINGS = (tuple(_WORDING[name][0].split(" / ")) for name in ("owned", "greetings"))
-_CODES = ("ip", "time", "date", "path", "day", "name", "sum")
+_CODES = ("ip", "time", "date", "path", "day", "name", "sum", "code", "code")
 _PARTS = ("email", "last_sentence", "first_sentence", "number_in")
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
@@ -77,7 +77,8 @@ def _digits(draw: Draw) -> str:
 
 def _alone(draw: Draw) -> list[Exchange]:
     """A text that alone is to be answered, once or several times, or in capitals."""
-    text = draw.any((word(draw), phrase(draw), some_text(draw), str(draw.whole(2, 9999)), draw.jumble(), _digits(draw)))
+    text = draw.any((word(draw), phrase(draw), some_text(draw), str(draw.whole(2, 9999)), draw.jumble(), _digits(draw),
+                     draw.own(lambda: _code(draw))))  # fmt: skip
     way = draw.any(("alone", "alone", "alone", "times", "times", "shouted"))
     if way != "times":
         done = text.upper() if way == "shouted" else text
@@ -98,7 +99,7 @@ def _told(draw: Draw) -> list[Exchange]:
         return [Exchange(draw.ask(_ECHO[way], g=said, n=n), reply, mentions(said, n), copied=(n,))]
     if way == "names":
         return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
-    value, second = (word(draw), word(draw)) if draw.chance(0.5) else (n, m)
+    value, second = (word(draw), word(draw)) if draw.chance(0.4) else (_code(draw), n) if draw.chance(0.3) else (n, m)
     which, answer = (thing, value) if way == "told_then" or draw.chance(0.5) else (other, second)
     ask = draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)
     return [Exchange(ask, f"Your {which} is {answer}.", mentions(answer), copied=(answer,))]
@@ -126,6 +127,16 @@ def _long(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
+def _code(draw: Draw) -> str:
+    """A code as orders, flights and rooms have it."""
+    capitals = draw.nonsense(2, 6).upper()
+    return draw.any((
+        f"{capitals[:2]}{draw.whole(1, 9999)}", f"{capitals}-{draw.whole(1, 999)}", f"{capitals}_{draw.whole(1, 99)}",
+        f"{capitals[:3]}-{draw.whole(1, 99)}-{capitals[-1]}", f"{draw.whole(10, 999)}-{capitals}",
+        f"{draw.nonsense(3, 7)}{draw.any('!#*_.')}{draw.whole(1, 99)}", f"#{draw.whole(100, 99999)}",
+    ))  # fmt: skip
+
+
 def _part(draw: Draw) -> list[Exchange]:
     """One part of a text: what stands in quotes or brackets, an address, a sentence, a number."""
     way = draw.any((*["in_quotes", "in_brackets", *_CODES] * 2, *_PARTS))
@@ -140,10 +151,10 @@ def _part(draw: Draw) -> list[Exchange]:
             "ip": (f"{n(256)}.{n(256)}.{n(256)}.{n(256)}",), "time": (f"{n(24)}:{n(60):02}", f"{n(1, 12)} o'clock"),
             "date": (f"{n(1, 31)} {month}", f"{month} {n(1, 31)}", f"{n(1990, 2030)}-{n(1, 13):02}-{n(1, 29):02}"),
             "path": (f"/{some_word(draw)}/{some_word(draw)}.{draw.any(('py', 'log', 'txt', 'gz', 'sh'))}",),
-            "day": (day,), "name": (draw.name(),),
+            "day": (day,), "name": (draw.name(),), "code": (_code(draw), draw.jumble()),
             "sum": (f"${n(2, 900)}", f"{n(2, 900)} euros", f"{n(2, 99)}.50 dollars"),
         }[way])  # fmt: skip
-        x = draw.any(_WORDING["around"]).format(p=part, w=some[0], v=some[1])
+        x = draw.say(_WORDING["around"], p=part, w=some[0], v=some[1])
     elif way == "number_in":
         part = str(draw.whole(2, 9999))
         x = f"{some[0]} {part} {some[1]}"

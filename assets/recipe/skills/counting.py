@@ -100,8 +100,8 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     return list(numbers), said
 
 
-_ROWS = (*["up"] * 18, *["down"] * 12, *["to", "even", "next", "step", "from_by", "multiples", "down_to_one"] * 2,
-         *["down_by"] * 2, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative", "row of code",
+_ROWS = (*["up"] * 14, *["down"] * 16, *["to", "even", "next", "step", "from_by", "multiples", "down_to_one"] * 3,
+         *["down_by"] * 4, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative", "row of code",
          "ending", "squares", "primes", "first_primes", "powers", "till", "steps_of", "row of code down")  # fmt: skip
 
 

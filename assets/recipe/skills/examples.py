@@ -115,6 +115,24 @@ def _pairs(draw: Draw, count: int) -> tuple[str, list[tuple[str, str]]]:
     return rule, [(one, _OF_WORDS[rule](one)) for one in sources]
 
 
+def _seen(rule: str, pairs: list[tuple[str, str]]) -> str:
+    """What is looked at before the pattern has its name: the differences, the quotients; or the letters."""
+    (one, other), (source, answer) = pairs[0], pairs[-1]
+    if not source.isdigit() or not answer.isdigit():
+        plain = one.isalpha() and other.isalpha() and len(one + other) < 20
+        before = f"{spaced(one)} {spaced(other)}: " if plain else ""
+        after = {"backwards": f", {spaced(source)}, {spaced(answer)}", "how many letters": f", {spaced(source)}"}
+        return before + rule + after.get(rule, "")
+    known = [(int(a), int(b)) for a, b in pairs[:-1]]
+    told = [", ".join(f"plus {b - a}" if b >= a else f"minus {a - b}" for a, b in known)]
+    if len({b - a for a, b in known}) > 1:
+        if all(b % a == 0 for a, b in known):
+            told.append(", ".join(f"times {b // a}" for a, b in known))
+        if "times" not in rule or rule == "times itself":
+            told.append(rule)
+    return ". ".join(told)
+
+
 def _pattern(draw: Draw) -> list[Exchange]:
     """A pattern shown on two or three, and one to do: the reply names it, then does it."""
     rule, pairs = _pairs(draw, draw.any((3, 3, 4)))
@@ -125,9 +143,7 @@ def _pattern(draw: Draw) -> list[Exchange]:
     if "becomes" in shape:
         end = draw.any((f"What does {source} become?", f"{source} becomes", f"And {source} becomes?"))
     ask = draw.expand(draw.any(_WORDING["go on"])) + told + end
-    if rule in ("backwards", "how many letters"):
-        rule += f", {spaced(source)}" + (f", {spaced(answer)}" if rule == "backwards" else "")
-    reply = f"Pattern: {rule}. {source} -> {answer}. So {answer}"
+    reply = f"Pattern: {_seen(rule, pairs)}. {source} -> {answer}. So {answer}"
     return [Exchange(ask, reply, ends_with_numbers(int(answer)) if answer.isdigit() else exactly_in(answer))]
 
 

@@ -86,7 +86,12 @@ def _changed(draw: Draw) -> list[Exchange]:
     }  # fmt: skip
     way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order"))
     ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=draw.any((letter, in_quotes(draw, letter))), z=new)
-    return [Exchange(ask, f"{spaced(own)}, {spaced(done[way])}: {done[way]}", exactly_in(done[way]))]
+    told = spaced(own)
+    if way in ("no_vowels", "drop_letter", "replace"):
+        # Each letter beside what becomes of it, so that none is lost on the way.
+        gone, instead = ("aeiou", "") if way == "no_vowels" else (letter, new if way == "replace" else "")
+        told = ", ".join(f"{one} {instead if one in gone else one}".rstrip() for one in own)
+    return [Exchange(ask, f"{told}, {spaced(done[way])}: {done[way]}", exactly_in(done[way]))]
 
 
 def _looked_at(draw: Draw) -> list[Exchange]:

@@ -149,7 +149,8 @@ def worked(plan: str, found: Mapping[str, int]) -> tuple[str, int] | None:
 
 def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: object) -> list[Exchange]:
     line, result = worked(plan, found) or ("", 0)
-    return [Exchange(draw.asked(_WORDING, way, **(said or found)), f"{line}.", ends_with_numbers(result))]
+    listed = f"Numbers: {some}. " if (some := said.pop("listed", "")) else ""
+    return [Exchange(draw.asked(_WORDING, way, **(said or found)), f"{listed}{line}.", ends_with_numbers(result))]
 
 
 def _several(draw: Draw) -> list[Exchange]:
@@ -171,9 +172,17 @@ def _several(draw: Draw) -> list[Exchange]:
             some = [draw.any((n, 10 * n, 100 * n, 17 * n)) for n in some]
         some[-1] += -sum(some) % len(some) if way == "mean" else 0
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + (f", x/{len(some)}" if way == "mean" else "")
-        joined = draw.any((" + ".join if way == "sum" else ", ".join, ", ".join, enumerated, enumerated))
-        told = joined([_shown(draw, n) for n in some])
-        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told)
+        shown = [_shown(draw, n) if draw.chance(0.2) else str(n) for n in some]
+        apart = (
+            " + ".join(shown),
+            " ".join(shown),
+            ", ".join(shown),
+            enumerated(shown),
+            f"{' '.join(shown[:-1])} and {shown[-1]}",
+        )
+        told = draw.any(apart[way == "mean" :])
+        listed = ", ".join(map(str, some)) if len(some) > 2 else ""
+        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, listed=listed)
     if way == "brackets":
         a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
         values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
@@ -228,7 +237,7 @@ def _beyond(draw: Draw) -> list[Exchange]:
         sign = draw.any(("+", "-", "×"))
         a, b = (max(a, b), min(a, b)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
         return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
-    small, large = min(a, b), max(a, b) + 1
+    small, large, sign, scale = min(a, b), max(a, b) + 1, "", 1
     if way == "below":
         return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=f"{small} - {large}"))]
     if way == "negative":
@@ -240,13 +249,21 @@ def _beyond(draw: Draw) -> list[Exchange]:
         line = f"{x} = {line} = {result}."
     else:
         # In tenths or hundredths, which are whole numbers.
-        scale, (a, b) = draw.any(((10, (a, b)), (100, (a * n + k, 5 * b)), (100, (25 * k, 10 * n)), (10, (10 * a, b))))
+        scale, (a, b) = draw.any((
+            (10, (a, b)), (100, (a * n + k, 5 * b)), (100, (25 * k, 10 * n)), (10, (10 * a, b)),
+            (100, (100 * a, 5 * b)), (100, (10 * a, 25 * n)), (100, (100 * a, a * n + k)),
+        ))  # fmt: skip
         sign = "-" if a > b and draw.chance(0.4) else "+"
         x = f"{plain(a / scale)} {sign} {plain(b / scale)}"
         x = f"{a / 100:.2f} {sign} {b / 100:.2f}" if scale == 100 and draw.chance(0.4) else x
         result = plain((a + b if sign == "+" else a - b) / scale)
-        line = f"In {'tenths' if scale == 10 else 'hundredths'}: {work(a, b, sign)[0]}. So {result}."
-    return [Exchange(draw.asked(_WORDING, "row", x=x), line, ends_with_numbers(float(result)))]
+        # Both with as many digits behind the point, which then goes.
+        first, second = (f"{n / scale:.{len(str(scale)) - 1}f}" for n in (a, b))
+        line = f"{first} {sign} {second}. In {'tenths' if scale == 10 else 'hundredths'}: {work(a, b, sign)[0]}."
+        line += f" So {result}."
+    asks = "change" if sign == "-" and scale == 100 and way == "point" and draw.chance(0.4) else "row"
+    ask = draw.asked(_WORDING, asks, x=x, a=plain(a / 100), b=f"{b / 100:.2f}")
+    return [Exchange(ask, line, ends_with_numbers(float(result)))]
 
 
 def plain(value: float) -> str:

@@ -1,14 +1,15 @@
-"""Python on request: a function, then renamed, typed, documented or explained; small programs and classes."""
+"""Python functions on request, in the manner that is wished for; then renamed, typed, documented or explained."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 
-from assets.recipe import words
-from assets.recipe.conversation import Check, Exchange, code_block, ends_with_numbers, mentions
+from assets.recipe.conversation import Check, Exchange, code_block, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.skills.python_task import Case, Task, fill, holds, parses, read_tasks, solves
+from assets.recipe.skills.python.composed import composed
+from assets.recipe.skills.python.programs import program
+from assets.recipe.skills.python.task import Case, Task, fill, parses, read_tasks, solves
 from assets.recipe.words import ORDINALS, read_wording
 
 _WORDING = read_wording("python_code")
@@ -26,33 +27,27 @@ _MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
 _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 10, "other_way": 12, "explain": 12,
             "line": 8}  # fmt: skip
 _FIRST_LINES = 5
+# What users call a parameter, by the type of what is passed.
+_PARAMETERS = {kind: tuple(_WORDING[f"parameters {kind}"][0].split()) for kind in ("list", "str", "int", "dict")}
+_BUILT_IN = ("sum", "max", "min", "len", "sorted")
 _ONLY_WAY = "I know only this way:\n\n"
 # A line of code, and a sentence about it.
 _MEANINGS = tuple(line.split(" => ") for line in _WORDING["meaning"])
 
 
-_PROGRAMS = read_wording("programs")
-_KINDS = tuple(dict.fromkeys(key.split()[0] for key in _PROGRAMS if key != "prints"))
-_FIELD = re.compile(r"\$(k[1234]|\w)")
-_CLASSES = ("Counter", "Tally", "Clicker", "Score", "Meter", "Dog", "Person", "Cat", "Robot", "Player", "Car")
-_ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
-_OWN = {"fix": ("f", "add", "calc", "check", "g"), "greet": ("f", "greet", "hello", "welcome"),
-        "speaks": ("speak", "bark", "sound", "talk", "say", "answer", "call"), "roll": ("roll", "dice", "pick", "f"),
-        "grade": ("grade", "level", "rate", "size", "check", "f"), "sign": ("check", "label", "kind", "f", "test"),
-        "squares": ("squares", "result", "nums", "s"), "constant": ("f", "answer", "word", "get", "greet"),
-        "apply": ("scale", "f", "times", "grow"), "lambda": ("double", "times", "scale")}  # fmt: skip
-_METHODS = ("up", "add", "increase", "increment", "step", "click", "plus", "count_up")
-
-
 @dataclass(frozen=True)
 class _Shown:
-    """A function as a conversation shows it: one way under its names, with its additions ("document", "typed" …)."""
+    """A function as a conversation shows it: one way under its names, with its additions ("document", "typed" …).
+
+    `renamed` are the parameters that the user calls otherwise.
+    """
 
     task: Task
     way: int
     names: dict[str, str]
     does: str
     additions: frozenset[str] = frozenset()
+    renamed: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -63,9 +58,27 @@ class _Shown:
         return fill(self.task.ways[self.way].why, self.names)
 
     @property
+    def plain(self) -> str:
+        """The function without additions."""
+        code, renamed = fill(self.task.ways[self.way].code, self.names), dict(self.renamed)
+        return re.sub(r"(?<![.\w\"'\\])[a-z]\w*", lambda found: renamed.get(found.group(), found.group()), code)
+
+    @property
+    def parameters(self) -> list[str]:
+        return _parameters(self.plain.partition("\n")[0])
+
+    @property
+    def manner(self) -> str:
+        """How it is written, as users may wish it: without a built-in function, in a loop, in a line; or nothing."""
+        body, ways = self.plain.partition("\n")[2], "".join(way.code for way in self.task.ways)
+        spared = next((one for one in _BUILT_IN if f"{one}(" in ways and f"{one}(" not in body), "")
+        looped = "looped" if re.search(r"^ +(for|while) ", body, re.MULTILINE) else ""
+        return f"without {spared}" if spared else looped or ("in_line" if "\n" not in body else "")
+
+    @property
     def code(self) -> str:
         """The function with all its additions."""
-        head, body = fill(self.task.ways[self.way].code, self.names).split("\n", 1)
+        head, body = self.plain.split("\n", 1)
         lines = [_typed(head, self.task.cases[0]) if "typed" in self.additions else head]
         if "document" in self.additions:
             lines.append(f'    """{self.does[0].upper()}{self.does[1:]}."""')
@@ -79,7 +92,7 @@ class _Shown:
     @property
     def has_case(self) -> bool:
         """Return True if a case of the task gives each parameter its value: types and a call follow from it."""
-        head = self.task.ways[self.way].code.partition("\n")[0]
+        head = self.plain.partition("\n")[0]
         given = self.task.cases[0][0] if self.task.cases else None
         plain = given is not None and '"' not in given and "=" not in head and "*" not in head
         return plain and len(_arguments(given or "")) == len(_parameters(head))
@@ -204,9 +217,16 @@ def _changed(check: Check, mark: str, before: str | None) -> Check:
 def _question(draw: Draw, shown: _Shown, named: bool) -> tuple[str, Check]:
     """The task asked for: under a name, in the everyday form, in any other, or no task in particular."""
     does, do = shown.does, to_infinitive(shown.does)
-    if named and shown.name in shown.task.names and draw.chance(0.7) and not draw.new_phrasing:
-        head = fill(shown.task.ways[shown.way].code, shown.names).partition("\n")[0]
-        told = {"f": shown.name, "p": ", ".join(_parameters(head)), "does": does, "about": draw.any(shown.task.about)}
+    told = {
+        "f": shown.name,
+        "p": ", ".join(shown.parameters),
+        "does": does,
+        "do": do,
+        "about": draw.any(shown.task.about),
+    }
+    if named and shown.name in shown.task.names and draw.chance(0.75) and not draw.new_phrasing:
+        if shown.has_case and shown.task in TASKS and draw.chance(0.1):
+            return draw.ask(_WORDING["exampled"], **told, **_example(draw, shown)), solves(shown.task, shown.name)
         return draw.ask(_WORDING["headed"], **told), solves(shown.task, shown.name)
     if named:
         return draw.ask(_WORDING["named"], f=shown.name, does=does, do=do), solves(shown.task, shown.name)
@@ -214,66 +234,65 @@ def _question(draw: Draw, shown: _Shown, named: bool) -> tuple[str, Check]:
         return draw.expand(_EVERYDAY).format(does=does), solves(shown.task)
     if draw.chance(0.03):
         return draw.ask(_WORDING["asks_any"]), parses
-    frame, fields = draw.any(_FRAMES), {"does": does, "do": do, "about": draw.any(shown.task.about)}
-    return draw.asked(_WORDING, frame, **fields), solves(shown.task)
+    return draw.asked(_WORDING, draw.any(_FRAMES), **told), solves(shown.task)
 
 
-def _program(draw: Draw) -> list[Exchange]:
-    """A program that is no function, or a class; or what a line prints."""
-    if draw.chance(0.12):
-        return _printed(draw)
-    name, k = draw.any((*_KINDS, "count", "counter", "counter")), draw.whole(2, 12)
-    attribute, method = draw.any(_ATTRIBUTES), draw.any(_METHODS)
-    if name in ("doubled", "squared", "filtered"):
-        attribute, method = draw.any(("nums", "numbers", "xs", "a")), draw.any(("result", "doubled", "new", "b"))
-    elif own := next((own for kind, own in _OWN.items() if name.startswith(kind)), ()):
-        method = draw.any(own)
-    w, u, v = draw.rng.sample(words.every_word(), 3)
-    if name == "grade" and draw.chance(0.5):
-        w, v, u = "ABC"
-    values = {
-        "k": str(k), "k1": str(k + 1), "k2": str(2 * k), "k3": str(2 * k + 1), "k4": str(2 * k + 2), "w": w, "u": u,
-        "v": v, "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(), "a": attribute, "m": method,
-        "l": str([draw.whole(1, 20) for _ in range(draw.whole(2, 5))]),
-    }  # fmt: skip
-    parts = (_PROGRAMS[f"{name} {part}"][0] for part in ("code", "why", "test"))
-    code, why, test = (_FIELD.sub(lambda found: values[found[1]], part) for part in parts)
-    ask = draw.ask([_FIELD.sub(r"{\1}", one) for one in _PROGRAMS[f"{name} ask"]], **values)
-    reply = f"```python\n{code}\n```" + (f"\n\n{why}" if draw.chance(0.8) else "")
-    check = (lambda reply: holds(code_block(reply) or "", (test,))) if test else parses
-    return [Exchange(ask, reply, check, parses=parses)]
+def _example(draw: Draw, shown: _Shown) -> dict[str, str]:
+    """The arguments and the value of a case, as users type them."""
+    given, value = (text.replace("'", '"') for text in draw.any(shown.task.cases))
+    return {"g": given.replace(", ", ",") if draw.chance(0.4) else given, "e": value}
 
 
-def _printed(draw: Draw) -> list[Exchange]:
-    """The value that a line of Python prints."""
-    word, (a, b) = draw.any(words.WORDS), draw.numbers((1, 12), (1, 12))
-    length, spelled = len(word), f"{'-'.join(word)} has {len(word)} letters"
-    line, value, reply = draw.any((
-        (f'print(len("{word}"))', length, f"{spelled}: {length}."),
-        (f"print({a} + {b})", a + b, f"{a} + {b} = {a + b}."),
-        (f'print(len("{word}") + {a})', length + a, f"{spelled}. {length} + {a} = {length + a}."),
-        (f"print({a} * {b})", a * b, f"{a} × {b} = {a * b}."),
-    ))  # fmt: skip
-    return [Exchange(draw.ask(_PROGRAMS["prints"], x=line), reply, ends_with_numbers(value))]
+def _wished(draw: Draw, shown: _Shown, ask: str, check: Check, named: bool) -> tuple[str, Check, _Shown]:
+    """The question with a wish for its manner, an addition or an example, and the function that meets it."""
+    kind = draw.any((*_MARKS, "manner", "manner", "manner", "case", "case"))
+    if kind == "manner":
+        kind = shown.manner
+    if not kind or (kind in ("example", "typed", "case") and not shown.has_case):
+        return ask, check, shown
+    if kind in _MARKS:
+        shown, check = replace(shown, additions=frozenset({kind})), _changed(check, _MARKS[kind], None)
+    fields = {"f": shown.name, **(_example(draw, shown) if kind == "case" else {"b": kind.removeprefix("without ")})}
+    kind = "call" if kind == "case" and named else kind.split()[0]
+    return ask.rstrip(".?! ") + draw.expand(draw.any(_WORDING[f"with {kind}"])).format(**fields), check, shown
+
+
+def _with_other_parameters(draw: Draw, shown: _Shown) -> _Shown:
+    """The function with parameters as the user may call them, but for those that its description names."""
+    given = _arguments(shown.task.cases[0][0])
+    taken = set(re.findall(r"\w+", shown.does + "".join(fill(way.code, shown.names) for way in shown.task.ways)))
+    told, renamed = set(re.findall(r"\w+", " ".join((shown.does, *shown.task.about)))), {}
+    for name, value in zip(shown.parameters, given, strict=True):
+        pool = _PARAMETERS.get(type(value).__name__, _PARAMETERS["int"])
+        new = draw.any(pool)
+        if name not in told and new not in taken:
+            renamed[name] = new
+            taken.add(new)
+    return replace(shown, renamed=tuple(renamed.items()))
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
-    if draw.chance(0.2):
-        return _program(draw)
-    task = draw.any(_FAMOUS if draw.chance(0.45) else TASKS)
-    names = _names(draw, task)
+    style = draw.rng.random()
+    if style < 0.2:
+        return program(draw)
+    task = composed(draw) if style < 0.44 else draw.any(_FAMOUS if style < 0.64 else TASKS)
+    names, named = _names(draw, task), draw.chance(0.4)
     does = draw.expand(draw.any(_descriptions(draw, task)))
-    named = draw.chance(0.3)
-    if named and draw.chance(0.25):
+    if named and draw.chance(0.2):
         names["f"] = draw.nonsense()
-    shown = _Shown(task, 0 if len(task.ways) == 1 or draw.chance(0.75) else 1, names, does)
+    elif not named:
+        names["f"] = task.names[0]
+    shown = _Shown(task, 0 if len(task.ways) == 1 or draw.chance(0.65) else 1, names, does)
+    if named and shown.has_case and draw.chance(0.6):
+        shown = _with_other_parameters(draw, shown)
     ask, check = _question(draw, shown, named)
+    if draw.chance(0.3):
+        ask, check, shown = _wished(draw, shown, ask, check, named)
     reply = draw.say(_OPEN, does=does) + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
     exchanges = [Exchange(ask, reply, check, parses=parses)]
-    more = 0.45
+    more = 0.3
     while draw.chance(more) and len(exchanges) < 4:
         exchange, shown = _follow_up(draw, shown)
         exchanges += [exchange] if exchange else []
-        more = 0.35
     return exchanges

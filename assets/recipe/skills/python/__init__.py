@@ -1,0 +1,1 @@
+"""Python on request: small functions, known and composed, programs and classes."""
