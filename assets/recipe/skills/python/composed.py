@@ -6,6 +6,7 @@ Whatever is asked decides the code, so that none of it can be learnt by heart.
 from __future__ import annotations
 
 import builtins
+import contextlib
 from keyword import iskeyword
 
 from assets.recipe import words
@@ -76,7 +77,7 @@ def composed(draw: Draw) -> Task:
     if end in _LOOPS:
         ways.append(Way(why, head + _loop(element, source, condition, made, end)))
     does = tuple(draw.expand(found["end"][0]).format(**values, p=told) for _ in range(2))
-    return Task(does, (told,), _names(draw, found, noun), tuple(ways), (_case(draw, kind, taken, ways[0].code, k),))
+    return Task(does, (told,), _names(draw, found, noun), tuple(ways), _cases(draw, kind, taken, ways[0].code, k))
 
 
 def _names(draw: Draw, found: dict[str, Part], noun: str) -> tuple[str, ...]:
@@ -96,9 +97,11 @@ def _loop(element: str, source: str, condition: str, made: str, end: str) -> str
     return "\n".join("    " + line for line in [*lines, last])
 
 
-def _case(draw: Draw, kind: str, taken: str, code: str, k: int) -> Case:
-    """Arguments that suit, and the value that the code gives for them."""
-    while True:
+def _cases(draw: Draw, kind: str, taken: str, code: str, k: int) -> tuple[Case, ...]:
+    """Arguments that suit, and the value that the code gives for them; none if it keeps finding nothing to compare."""
+    scope: dict[str, object] = {}
+    exec(fill(code, {"f": "f", "xs": "numbers", "x": "number", "s": "text", "n": "n"}), scope)
+    for _ in range(9):
         numbers = [draw.whole(-3, k + 9) for _ in range(draw.whole(3, 5))]
         some = draw.rng.sample(words.every_word(), draw.whole(2, 4))
         some[0] = draw.any((some[0], some[0].title(), some[0].upper(), str(k)))
@@ -106,10 +109,7 @@ def _case(draw: Draw, kind: str, taken: str, code: str, k: int) -> Case:
         given = {"$xs": numbers, "values": tuple(numbers), "$n": draw.whole(4, 12), "words": some,
                  "$s": " ".join(some), "mapping": dict(zip(keys, numbers, strict=False))}  # fmt: skip
         shown = repr(given[taken]) if taken in given else f"{draw.whole(1, 5)}, {draw.whole(6, 12)}"
-        scope: dict[str, object] = {}
-        exec(fill(code, {"f": "f", "xs": "numbers", "x": "number", "s": "text", "n": "n"}), scope)
-        try:
-            return shown, repr(eval(f"f({shown})", scope))
-        except ValueError:
-            # The largest of none: other numbers.
-            continue
+        # The largest of none is no number.
+        with contextlib.suppress(ValueError):
+            return ((shown, repr(eval(f"f({shown})", scope))),)
+    return ()

@@ -16,6 +16,7 @@ _WORDING = read_wording("python_code")
 TASKS = read_tasks()
 # Tasks that are asked for again and again have many names.
 _FAMOUS = tuple(task for task in TASKS if len(task.about) >= 4)
+_SHOWCASE = tuple(task for task in TASKS if task.about[0] in ("the sum of a list", "the product of a list"))
 _EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
 _FRAMES = ("asks", "asks", "asks", "asks_to", "asks_to", "asks_about")
 # Of several wordings and names the first is by far the most usual: a small model is spared the choice.
@@ -230,8 +231,8 @@ def _question(draw: Draw, shown: _Shown, named: bool) -> tuple[str, Check]:
         return draw.ask(_WORDING["headed"], **told), solves(shown.task, shown.name)
     if named:
         return draw.ask(_WORDING["named"], f=shown.name, does=does, do=do), solves(shown.task, shown.name)
-    if draw.chance(0.3) and not draw.new_phrasing:
-        return draw.expand(_EVERYDAY).format(does=does), solves(shown.task)
+    if draw.chance(0.35) and not draw.new_phrasing:
+        return draw.expand(_EVERYDAY.format(does=shown.task.does[0])), solves(shown.task)
     if draw.chance(0.03):
         return draw.ask(_WORDING["asks_any"]), parses
     return draw.asked(_WORDING, draw.any(_FRAMES), **told), solves(shown.task)
@@ -276,8 +277,9 @@ def compose(draw: Draw) -> list[Exchange]:
     style = draw.rng.random()
     if style < 0.2:
         return program(draw)
-    task = composed(draw) if style < 0.44 else draw.any(_FAMOUS if style < 0.64 else TASKS)
-    names, named = _names(draw, task), draw.chance(0.4)
+    known = _SHOWCASE if style < 0.215 else _FAMOUS if style < 0.4 else TASKS
+    task = composed(draw) if style > 0.76 else draw.any(known)
+    names, named = _names(draw, task), known is not _SHOWCASE and draw.chance(0.4)
     does = draw.expand(draw.any(_descriptions(draw, task)))
     if named and draw.chance(0.2):
         names["f"] = draw.nonsense()
