@@ -23,7 +23,8 @@ _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
             (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
             (" to ", " and "), (" -> ", ", "))  # fmt: skip
-_MORE = (*["looked_up", "number_array", "nested"] * 2, "empty", "under_key", "with_list", "several", "json_changed")
+_MORE = (*["looked_up", "number_array", "nested"] * 2, *["json_changed"] * 4, "empty", "under_key", "with_list",
+         "several")  # fmt: skip
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:

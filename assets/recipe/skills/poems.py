@@ -78,7 +78,7 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
         return draw.asked(_WORDING, "asks_any"), rhymes()
     if style < 0.35 or couplets == 1:
         fields = {"a": subject.asked, "lines": draw.any(_LINES[couplets])}
-        ask = draw.asked(_WORDING, "asks_lines", **fields)
+        ask = draw.asked(_WORDING, "couplet" if couplets == 1 and draw.chance(0.5) else "asks_lines", **fields)
         return ask, rhymes(2 * couplets, subject.noun)
     return draw.asked(_WORDING, "asks", a=subject.asked), rhymes(None, subject.noun)
 
@@ -113,7 +113,7 @@ def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> 
 def compose(draw: Draw) -> list[Exchange]:
     """A poem, perhaps with a title, made shorter or longer, or written again about something else."""
     subject = _subject(draw, draw.any(("creature", "thing")))
-    couplets = draw.any((1, 2, 2, 3, 3, 4))
+    couplets = draw.any((1, 1, 2, 2, 3, 4))
     stages = dict.fromkeys(_PLANS[couplets] + _LATE)
     templates = [draw.expand(draw.any(_WORDING[f"{subject.kind}_{stage}"])) for stage in stages]
     ask, check = _question(draw, subject, couplets)

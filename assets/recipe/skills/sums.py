@@ -103,10 +103,12 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
         a = draw.any((a, a, a, 10 ** len(str(max(a, b)))))
         return (max(a, b), min(a, b)) if a + b > 60 or draw.chance(0.8) else (min(a, b), max(a, b))
     if sign == "×":
-        a, b = draw.numbers((2, draw.any((12, 12, 99, 99, 999))), (2, draw.any((12, 12, 12, 40))))
+        a, b = draw.numbers((2, draw.any((12, 12, 99, 99, 999))), (2, draw.any((12, 12, 12, 40, 99))))
         a = a if b < 13 else a % 90 + 2
+        if draw.chance(0.15):
+            a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2), (a % 90 * 10 + 120, b % 90 + 2)))
         return (a, b) if a >= b or draw.chance(0.5) or b > 10 else (b, a)
-    quotients = draw.any((12, 12, 25, 60))
+    quotients = draw.any((12, 12, 25, 60, 300, 1200))
     b, quotient = draw.numbers((2, 16 if quotients < 25 else 12 if quotients < 60 else 9), (2, quotients))
     return b * quotient, b
 

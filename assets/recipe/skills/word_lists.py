@@ -93,7 +93,8 @@ def _by_length(draw: Draw) -> list[Exchange]:
 
 
 def _numbers(draw: Draw) -> list[Exchange]:
-    values = draw.numbers(*[(1, draw.any((20, 99, 99, 300)))] * draw.any((2, 3, 3, 4, 4, 5, 6, 7)))
+    tops = [draw.any((20, 99, 99, 300, 9999))] if draw.chance(0.7) else [9, 99, 99, 999]
+    values = draw.numbers(*((1, draw.any(tops)) for _ in range(draw.any((2, 3, 3, 4, 4, 5, 5, 6, 7)))))
     values = list(dict.fromkeys(values))
     shown = draw.any((", ", ", ", " ")).join(map(str, values))
     way = draw.any(("numbers", "numbers", "numbers", "falling", "falling", "largest", "smallest", "below", "above"))
@@ -108,8 +109,12 @@ def _numbers(draw: Draw) -> list[Exchange]:
     if way in ("largest", "smallest"):
         found = (max if way == "largest" else min)(values)
         return [given.handed_back(draw, draw.asked(_WORDING, way, x=shown), str(found))]
-    done = [str(value) for value in sorted(values, reverse=way == "falling")]
-    exchanges = [given.handed_back(draw, draw.asked(_WORDING, way, x=shown), ", ".join(done))]
+    # With zeros in front they are put in order digit by digit.
+    order, wide = sorted(values, reverse=way == "falling"), len(str(max(values)))
+    told, ordered = (", ".join(f"{value:0{wide}}" for value in some) for some in (values, order))
+    done = [str(value) for value in order]
+    before = f"{'From the largest' if way == 'falling' else 'In order'}: {told}. {ordered}"
+    exchanges = [given.worked(draw.asked(_WORDING, way, x=shown), before, ", ".join(done))]
     return [*exchanges, _followed(draw, "back", done)[0]] if draw.chance(0.3) else exchanges
 
 
@@ -215,7 +220,8 @@ def _changed(draw: Draw) -> list[Exchange]:
     fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "s": name}
     ask = draw.asked(_WORDING, way, x=x, y=y, z=z, **fields)
     if way in _BY_PLACE:
-        return [given.worked(ask, given.numbered(items), ", ".join(done[way]))]
+        wanted = ", ".join(str(items.index(item) + 1) for item in done[way])
+        return [given.worked(ask, f"{given.numbered(items)}. Wanted: {wanted}", ", ".join(done[way]))]
     exchange = given.handed_back(draw, ask, ", ".join(done[way]))
     return [exchange, *_then(draw, items, False)] if way == "both" else [exchange]
 

@@ -24,7 +24,7 @@ from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("follow_ups")
 _STEP = re.compile(r"([-+×/])(\d*)")
-_TOPS = (20, 60, 99)
+_TOPS = (20, 60, 99, 400)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
 _FOOD = tuple(_WORDING["food"][0].split())
 _WOMEN = {"Ruth", "Grace", "Ines", "Iris", "Kate", "Lily", "Lucy", "Zoe"} | {
@@ -87,7 +87,7 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
         drawn = draw.numbers(*((2, (problem.top or 12) if letter in factors else top) for letter in letters))
         numbers = dict(zip(letters, drawn, strict=True))
         if draw.chance(0.4) and steps[0][1] == "×":
-            numbers[steps[0][0]] = draw.whole(2, problem.top or 40)
+            numbers[steps[0][0]] = draw.whole(2, problem.top or draw.any((40, 250)))
         if steps[0][1] == "/":
             by = steps[0][2:]
             numbers[steps[0][0]] = (numbers[by] if by in numbers else int(by)) * draw.whole(2, 20)
