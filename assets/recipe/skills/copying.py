@@ -14,7 +14,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.user_words import any_words, handed_back, in_quotes, phrase, some_text, some_word, word
 from assets.recipe.words import read_wording
 
-_ECHO, _WORDING = read_wording("echo"), read_wording("copying")
+_ECHO, _WORDING, _ASKED_OF = read_wording("echo"), read_wording("copying"), read_wording("asked_of")
 _SMALL = tuple(_WORDING["small"][0].split())
 _OWNED, _GREETINGS = (tuple(_WORDING[name][0].split(" / ")) for name in ("owned", "greetings"))
 _CODES = ("ip", "time", "date", "path", "day", "name", "sum", "code", "code")
@@ -188,6 +188,24 @@ def _swapped(draw: Draw) -> list[Exchange]:
     return _asked(draw, way, whole.sub(new, text), x=text, y=in_quotes(draw, gone), z=in_quotes(draw, new))
 
 
+def _asked_of(draw: Draw) -> list[Exchange]:
+    """A question about a sentence, answered in the sentence's own words."""
+    (n, m, o), (p, t) = draw.names(3), (draw.any(words.ANIMALS), draw.any(words.OBJECTS))
+    (f, g), (b, h) = draw.rng.sample(words.FOODS, 2), draw.rng.sample(words.COLOURS, 2)
+    (d, e), (k, i) = draw.rng.sample(words.KINDS["days"], 2), draw.rng.sample(range(2, draw.any((20, 99, 9999))), 2)
+    values: dict[str, object] = {
+        "n": n, "m": m, "o": o, "p": p, "t": t, "f": f, "g": g, "b": b, "h": h, "d": d, "e": e, "k": k, "l": i,
+        "c": draw.any((draw.any(words.CITIES), draw.nonsense().title())), "j": draw.any(words.JOBS),
+        "w": draw.nonsense().title(), "x": draw.own(lambda: _code(draw)),
+        **{name: draw.any(_ASKED_OF[name][0].split()) for name in "yuz"},
+    }  # fmt: skip
+    sentence, _, questions = draw.expand(draw.any(_ASKED_OF["told"])).partition(" => ")
+    question, _, field = draw.any(questions.split(" / ")).partition(" = ")
+    answer = str(values[field]) if field in values else field.format(**values)
+    ask = draw.ask(_ASKED_OF["ask"], s=sentence.format(**values), q=question.format(**values) + draw.any(("?", "")))
+    return [handed_back(draw, ask, answer)]
+
+
 def _remembered(draw: Draw) -> list[Exchange]:
     """Facts told first and asked for later."""
     facts = {key: word(draw) for key in draw.rng.sample(_WORDING["facts"], draw.whole(1, 3))}
@@ -201,4 +219,4 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    return draw.any((*[_long] * 8, *[_part, _swapped] * 3, *[_remembered] * 2))(draw)
+    return draw.any((*[_long] * 6, *[_part, _swapped, _asked_of] * 3, *[_remembered] * 2))(draw)

@@ -67,19 +67,21 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     b, odd, told = a + length, draw.whole(0, 1), draw.any((k, spelled(k)))
     if way in ("up_to", "multiples", "step"):
         s = draw.whole(2, 12)
-    start = s * (k + odd) if way == "down_by" else draw.any((s, a, 0))
+    start = s * (k + odd) if way == "down_by" else draw.any((s, a, 0, 1))
     kind, top, w = ("even", "odd")[odd], k + 8 * odd, _PLURALS.get(s)
     up, down = start + s * k, start - s * k
+    # Now and then the end told is none of the numbers.
+    over = draw.whole(0, s - 1) if draw.chance(0.35) else 0
     rows: dict[str, tuple[Sequence[int], dict[str, object]]] = {
         "up": (range(a, b + 1), {"a": _told(draw, a), "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
         "to": (range(1, k * 3 + 1), {"b": _told(draw, k * 3)}),
         "down_to_one": (range(top, 0, -1), {"a": top, "b": top}),
         "even": (range(a + (a % 2 != odd), b + 1, 2), {"a": a, "b": b, "kind": kind}),
         "below": (range(2 - odd, b, 2), {"b": b, "d": kind}),
-        "up_to": (range(s, s * k + 1, s), {"s": s, "b": s * k}),
-        "by_steps": (range(s, s * k + 1, s), {"s": s, "w": w, "b": s * k}),
-        "step": (range(start, start + s * k + 1, s), {"a": start, "b": up, "s": s, "o": ORDINALS[min(s, 12)]}),
-        "from_by": (range(start, start + s * k + 1, s), {"a": start, "b": up, "s": s, "w": w}),
+        "up_to": (range(s, s * k + 1, s), {"s": s, "b": s * k + over}),
+        "by_steps": (range(s, s * k + 1, s), {"s": s, "w": w, "b": s * k + over}),
+        "step": (range(start, up + 1, s), {"a": start, "b": up + over, "s": s, "o": ORDINALS[min(s, 12)]}),
+        "from_by": (range(start, up + 1, s), {"a": start, "b": up + over, "s": s, "w": w}),
         "down_by": (range(start, down - 1, -s), {"a": start, "b": down, "s": s, "w": w}),
         "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
         "first_odd": (range(2 - odd, 2 * k + 1, 2), {"k": told, "d": kind}),
@@ -100,8 +102,8 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     return list(numbers), said
 
 
-_ROWS = (*["up"] * 14, *["down"] * 16, *["to", "even", "next", "step", "from_by", "multiples", "down_to_one"] * 3,
-         *["down_by"] * 4, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative", "row of code",
+_ROWS = (*["up"] * 14, *["down"] * 16, *["even", "even", "to", "next", "step", "from_by", "multiples"] * 3,
+         *["down_to_one"] * 3, *["down_by"] * 4, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative", "row of code",
          "ending", "squares", "primes", "first_primes", "powers", "till", "steps_of", "row of code down")  # fmt: skip
 
 

@@ -39,7 +39,7 @@ _THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch",
 _PERCENTS = (
     ((10, 20, 30, 40, 60, 70, 80, 90), 10, 500), ((10, 20, 30, 40, 60, 70, 80, 90), 100, 900), ((50,), 2, 400),
     ((50, 25), 20, 800), ((25,), 4, 200), ((5, 15), 20, 400), ((75,), 20, 400), ((1, 2, 3, 4, 6, 7, 8, 9), 100, 900),
-    ((20, 25, 50), 20, 200),
+    ((20, 25, 50), 20, 200), ((20, 40, 60, 80), 5, 195), ((20, 40), 5, 95), ((4, 8, 12, 16), 25, 400),
 )  # fmt: skip
 
 
@@ -51,6 +51,9 @@ def worked_percentage(percent: int, amount: int) -> str:
         ten, five = amount // 10, amount // 20
         return f"{worked_percentage(5, amount)}. 15% is {worked_sum(ten, five, '+')}"
     start = 25 if percent == 75 else 10 if percent % 10 == 0 or percent == 5 else 1
+    if amount * start % 100:
+        # No whole tenth, say: the product first.
+        return f"{worked_product(amount, percent)}. {worked_quotient(amount * percent, 100)}"
     part = amount * start // 100
     last = worked_quotient(part, 2) if percent == 5 else worked_product(part, percent // start)
     return f"{worked_percentage(start, amount)}. {percent}% is {last}"
@@ -109,7 +112,7 @@ def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
         percents, step, top = draw.any(_PERCENTS)
         percent = draw.any(percents)
         _, steps = draw.numbers((percent, percent), (1, (200 if easy else top) // step))
-        if not easy or percent in (5, 10, 20, 25, 30, 40, 50):
+        if not easy or percent in (5, 10, 20, 25, 30, 40, 50, 60):
             return percent, step * steps
 
 

@@ -192,7 +192,8 @@ def _several(draw: Draw) -> list[Exchange]:
         x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
         return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.2) else x)
     base, k = draw.any(((2, draw.whole(3, 8)), (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
-    return _planned(draw, way, "a×a" + ", x×a" * (k - 2), {"a": base}, a=base, b=k)
+    lines = [f"{n}: {work(base ** (n - 1), base, '×')[0]}" for n in range(2, k + 1)]
+    return [Exchange(draw.asked(_WORDING, way, a=base, b=k), f"{'. '.join(lines)}.", ends_with_numbers(base**k))]
 
 
 _NAMED = (*["from", "part", "missing", "remainder"] * 2, "difference", "product", "quotient", "squared", "double",
@@ -241,7 +242,8 @@ def _beyond(draw: Draw) -> list[Exchange]:
         return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
     small, large, sign, scale = min(a, b), max(a, b) + 1, "", 1
     if way == "below":
-        return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=f"{small} - {large}"))]
+        x = draw.any((f"{small} - {large}", f"{small} minus {large}", f"{small}-{large}", f"{small} take away {large}"))
+        return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=x))]
     if way == "negative":
         x, line, result = draw.any((
             (f"-{small} + {large}", f"{large} - {small}", str(large - small)),

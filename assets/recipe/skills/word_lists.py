@@ -97,7 +97,14 @@ def _numbers(draw: Draw) -> list[Exchange]:
     values = draw.numbers(*((1, draw.any(tops)) for _ in range(draw.any((2, 3, 3, 4, 4, 5, 5, 6, 7)))))
     values = list(dict.fromkeys(values))
     shown = draw.any((", ", ", ", " ")).join(map(str, values))
-    way = draw.any(("numbers", "numbers", "numbers", "falling", "falling", "largest", "smallest", "below", "above"))
+    way = draw.any((*["numbers"] * 3, *["falling"] * 3, "largest", "smallest", "below", "above", "parity", "parity"))
+    if way == "parity":
+        odd = draw.whole(0, 1)
+        kept = {value for value in values if value % 2 == odd}
+        ask = draw.ask(_WORDING[way], x=shown, p=("even", "odd")[odd], q=("odd", "even")[odd])
+        return _kept(
+            ask, [*map(str, values)], [*map(str, kept)], lambda value: f"{value} {('even', 'odd')[int(value) % 2]}"
+        )
     if way in ("below", "above"):
         k = draw.any(values)
         kept = {value for value in values if (value < k if way == "below" else value > k)}
