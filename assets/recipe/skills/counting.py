@@ -103,8 +103,9 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
 
 
 _ROWS = (*["up"] * 14, *["down"] * 16, *["even", "even", "to", "next", "step", "from_by", "multiples"] * 3,
-         *["down_to_one"] * 3, *["down_by"] * 4, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative", "row of code",
-         "ending", "squares", "primes", "first_primes", "powers", "till", "steps_of", "row of code down")  # fmt: skip
+         *["down_to_one"] * 3, *["down_by"] * 4, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative",
+         "row of code", "ending", "squares", "primes", "first_primes", "powers", "till", "steps_of",
+         "row of code down")  # fmt: skip
 
 
 def _rows(draw: Draw) -> list[Exchange]:

@@ -289,6 +289,8 @@ def compose(draw: Draw) -> list[Exchange]:
     if named and shown.has_case and draw.chance(0.6):
         shown = _with_other_parameters(draw, shown)
     ask, check = _question(draw, shown, named)
+    if shown.renamed and not re.search(rf"\b{', '.join(shown.parameters)}\b", ask):
+        shown = replace(shown, renamed=())  # Nobody has told them.
     if draw.chance(0.3):
         ask, check, shown = _wished(draw, shown, ask, check, named)
     reply = draw.say(_OPEN, does=does) + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
