@@ -44,20 +44,20 @@ def plain(phrasing: str) -> str:
     return " ".join(_BETWEEN_WORDS.sub(" ", phrasing.lower()).split())
 
 
-def _settled(template: str) -> Iterator[str]:
+def settled(template: str) -> Iterator[str]:
     """The template with its `[one|other|]` settled in every way."""
     match = _ALTERNATIVES.search(template)
     if match is None:
         yield template
     else:
         for chosen in match.group(1).split("|"):
-            yield from _settled(template[: match.start()] + chosen + template[match.end() :])
+            yield from settled(template[: match.start()] + chosen + template[match.end() :])
 
 
 @cache
 def _held_out_of(pool: tuple[str, ...]) -> frozenset[str]:
     """The plain words of every phrasing of a pool that only the evaluation asks."""
-    return frozenset(plain(text) for entry in pool[1:] if set_aside(entry) for text in _settled(entry))
+    return frozenset(plain(text) for entry in pool[1:] if set_aside(entry) for text in settled(entry))
 
 
 class Draw:

@@ -10,7 +10,7 @@ import contextlib
 from keyword import iskeyword
 
 from assets.recipe import words
-from assets.recipe.draw import Draw, set_aside
+from assets.recipe.draw import Draw, set_aside, settled
 from assets.recipe.skills.python.task import Case, Task, Way, fill
 from assets.recipe.words import read_wording
 
@@ -60,7 +60,7 @@ def composed(draw: Draw) -> Task:
     told, condition, made = noun, "", element
     if "kept" in found:
         told, condition = (draw.expand(text).format(**values) for text in found["kept"][:2])
-    told = draw.any(("the ", "the ", "all ", "")) + told.replace("_", noun)
+    told = ("" if end in ("any", "none") else draw.any(("the ", "the ", "all ", ""))) + told.replace("_", noun)
     if "made" in found:
         said, made = (draw.expand(text).format(**values) for text in found["made"][:2])
         told = said.replace("_", told)
@@ -77,7 +77,10 @@ def composed(draw: Draw) -> Task:
     if end in _LOOPS:
         ways.append(Way(why, head + _loop(element, source, condition, made, end)))
     does = tuple(draw.expand(found["end"][0]).format(**values, p=told) for _ in range(2))
-    return Task(does, (told,), _names(draw, found, noun), tuple(ways), _cases(draw, kind, taken, ways[0].code, k))
+    values["p"] = told
+    results = [text[8:] for text in settled(found["end"][0]) if text.startswith("returns ")]
+    about = tuple(text.replace("True if there are", "checking for").format(**values) for text in results)
+    return Task(does, about, _names(draw, found, noun), tuple(ways), _cases(draw, kind, taken, ways[0].code, k))
 
 
 def _names(draw: Draw, found: dict[str, Part], noun: str) -> tuple[str, ...]:

@@ -279,8 +279,8 @@ def compose(draw: Draw) -> list[Exchange]:
         return program(draw)
     known = _SHOWCASE if style < 0.215 else _FAMOUS if style < 0.4 else TASKS
     task = composed(draw) if style > 0.76 else draw.any(known)
-    names, named = _names(draw, task), known is not _SHOWCASE and draw.chance(0.4)
-    does = draw.expand(draw.any(_descriptions(draw, task)))
+    names, does = _names(draw, task), draw.expand(draw.any(_descriptions(draw, task)))
+    named = known is not _SHOWCASE and draw.chance(0.4)
     if named and draw.chance(0.2):
         names["f"] = draw.nonsense()
     elif not named:
@@ -295,8 +295,7 @@ def compose(draw: Draw) -> list[Exchange]:
         ask, check, shown = _wished(draw, shown, ask, check, named)
     reply = draw.say(_OPEN, does=does) + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
     exchanges = [Exchange(ask, reply, check, parses=parses)]
-    more = 0.3
-    while draw.chance(more) and len(exchanges) < 4:
+    while draw.chance(0.3) and len(exchanges) < 4:
         exchange, shown = _follow_up(draw, shown)
         exchanges += [exchange] if exchange else []
     return exchanges
