@@ -23,6 +23,7 @@ from assets.recipe.model import LOG, QUICK
 from assets.recipe.skills import sums
 from assets.recipe.skills.poems import rhymes
 from assets.recipe.skills.python import functions
+from assets.recipe.skills.python.composed import composed
 from assets.recipe.skills.python.task import fill, holds, parses, passes
 from assets.recipe.skills.stories import well_formed
 from assets.recipe.training import Plan, Schedule, Trainer, load_trained
@@ -76,6 +77,20 @@ def test_every_way_of_every_python_task_passes_its_cases() -> None:
             for name in task.names:
                 names = {"f": name, "xs": "numbers", "x": "number", "s": "text", "n": "n"}
                 assert passes(fill(way.code, names), task.cases, name), (task.does, name)
+
+
+def test_a_function_of_parts_does_the_same_in_a_line_and_in_a_loop() -> None:
+    tasks = [composed(corpus.draw_for("parts", index)) for index in range(300)]
+    names = {"f": "f", "xs": "numbers", "x": "number", "s": "text", "n": "n"}
+    assert sum(len(task.ways) == 2 and bool(task.cases) for task in tasks) > 100
+    assert all(passes(fill(way.code, names), task.cases) for task in tasks for way in task.ways)
+
+
+def test_parameters_are_called_as_the_user_calls_them() -> None:
+    exchanges = (functions.compose(corpus.draw_for("called", index))[0] for index in range(600))
+    asked = [(found[1], one.reply) for one in exchanges if (found := re.match(r"(?:def )?(\w+\(\w+\))", one.ask))]
+    assert len({call.partition("(")[2] for call, _ in asked}) > 8
+    assert all(f"def {call}" in reply or f"def {call[:-1]}:" in reply for call, reply in asked)
 
 
 def test_code_holds_what_is_true_of_its_last_function_and_of_its_output() -> None:

@@ -51,7 +51,7 @@ def every_word() -> tuple[str, ...]:
     """Each word, in lower case, that any of the recipe's texts has, but for those that only the evaluation asks."""
     asked = {TEXTS / "unseen.txt", TEXTS / "general_questions.txt"}
     texts = (path.read_text(encoding="utf-8").lower() for path in sorted(TEXTS.rglob("*.txt")) if path not in asked)
-    return tuple(sorted({word for text in texts for word in re.findall("[a-z]+", text)}))
+    return tuple(sorted({word for text in texts for word in re.findall("[a-z]{2,}", text)}))
 
 
 @cache

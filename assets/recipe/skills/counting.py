@@ -88,7 +88,7 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "next": (range(a + 1, a + k + 1), {"a": _told(draw, a), "k": told}),
         "starting_at": (range(a, a + k), {"d": told, "a": a}),
         "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
-        "ending": (range(a - a % 10 + k % 10 + 10, b + 11, 10), {"a": a, "b": b + 10, "d": k % 10}),
+        "ending": (range(a + (k - a) % 10, b + 11, 10), {"a": a, "b": b + 10, "d": k % 10}),
         "primes": ([n for n in _PRIMES if n < b + 3], {"b": b + 3}),
         "squares": ([n * n for n in range(1, k + 1)], {"k": told}),
         "first_primes": (_PRIMES[:k], {"k": told}),
