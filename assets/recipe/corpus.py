@@ -94,7 +94,7 @@ def _exchanges(draw: Draw) -> list[Exchange]:
     if draw.chance(_LONG_SHARE):
         return long_run(draw, draw.whole(*_LONG_CHARACTERS))
     exchanges = _some_skill(draw)
-    while draw.chance(0.35) and _characters(exchanges) < _SHORT_CHARACTERS:
+    while draw.chance(0.42) and _characters(exchanges) < _SHORT_CHARACTERS:
         exchanges += _some_skill(draw)
     return [*exchanges, talk.closing(draw)] if draw.chance(0.06) else exchanges
 

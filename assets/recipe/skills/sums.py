@@ -175,14 +175,8 @@ def _several(draw: Draw) -> list[Exchange]:
         some[-1] += -sum(some) % len(some) if way == "mean" else 0
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + (f", x/{len(some)}" if way == "mean" else "")
         shown = [_shown(draw, n) if draw.chance(0.2) else str(n) for n in some]
-        apart = (
-            " + ".join(shown),
-            " ".join(shown),
-            ", ".join(shown),
-            enumerated(shown),
-            f"{' '.join(shown[:-1])} and {shown[-1]}",
-        )
-        told = draw.any(apart[way == "mean" :])
+        joints = (" + ", ", ", ", ", " ") if way == "sum" else (", ", " ")
+        told = draw.any((draw.any(joints).join(shown), enumerated(shown), f"{' '.join(shown[:-1])} and {shown[-1]}"))
         listed = ", ".join(map(str, some)) if len(some) > 2 else ""
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, listed=listed)
     if way == "brackets":
@@ -240,7 +234,7 @@ def _beyond(draw: Draw) -> list[Exchange]:
         sign = draw.any(("+", "-", "×"))
         a, b = (max(a, b), min(a, b)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
         return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
-    small, large, sign, scale = min(a, b), max(a, b) + 1, "", 1
+    small, large, sign = min(a, b), max(a, b) + 1, ""
     if way == "below":
         x = draw.any((f"{small} - {large}", f"{small} minus {large}", f"{small}-{large}", f"{small} take away {large}"))
         return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=x))]
@@ -252,20 +246,17 @@ def _beyond(draw: Draw) -> list[Exchange]:
         ))  # fmt: skip
         line = f"{x} = {line} = {result}."
     else:
-        # In tenths or hundredths, which are whole numbers.
-        scale, (a, b) = draw.any((
-            (10, (a, b)), (100, (a * n + k, 5 * b)), (100, (25 * k, 10 * n)), (10, (10 * a, b)),
-            (100, (100 * a, 5 * b)), (100, (10 * a, 25 * n)), (100, (100 * a, a * n + k)),
-        ))  # fmt: skip
+        # In tenths or hundredths, which are whole numbers: as many as make tenths, quarters, or a whole beside them.
+        scale, way = draw.any(((10, "tenths"), (100, "hundredths"), (100, "hundredths")))
+        a, b = (n * draw.any((1, 10) if scale == 10 else (1, 5, 10, 25, 100)) for n in (a, b))
+        a += scale // 2 if a % scale == b % scale == 0 else 0
         sign = "-" if a > b and draw.chance(0.4) else "+"
         x = f"{plain(a / scale)} {sign} {plain(b / scale)}"
         x = f"{a / 100:.2f} {sign} {b / 100:.2f}" if scale == 100 and draw.chance(0.4) else x
         result = plain((a + b if sign == "+" else a - b) / scale)
-        # Both with as many digits behind the point, which then goes.
         first, second = (f"{n / scale:.{len(str(scale)) - 1}f}" for n in (a, b))
-        line = f"{first} {sign} {second}. In {'tenths' if scale == 10 else 'hundredths'}: {work(a, b, sign)[0]}."
-        line += f" So {result}."
-    asks = "change" if sign == "-" and scale == 100 and way == "point" and draw.chance(0.4) else "row"
+        line = f"{first} {sign} {second}. In {way}: {work(a, b, sign)[0]}. So {result}."
+    asks = "change" if sign == "-" and way == "hundredths" and draw.chance(0.4) else "row"
     ask = draw.asked(_WORDING, asks, x=x, a=plain(a / 100), b=f"{b / 100:.2f}")
     return [Exchange(ask, line, ends_with_numbers(float(result)))]
 

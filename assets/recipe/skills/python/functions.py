@@ -264,8 +264,7 @@ def _with_other_parameters(draw: Draw, shown: _Shown) -> _Shown:
     taken = set(re.findall(r"\w+", shown.does + "".join(fill(way.code, shown.names) for way in shown.task.ways)))
     told, renamed = set(re.findall(r"\w+", " ".join((shown.does, *shown.task.about)))), {}
     for name, value in zip(shown.parameters, given, strict=True):
-        pool = _PARAMETERS.get(type(value).__name__, _PARAMETERS["int"])
-        new = draw.any(pool)
+        new = draw.any(_PARAMETERS.get(type(value).__name__, _PARAMETERS["int"]))
         if name not in told and new not in taken:
             renamed[name] = new
             taken.add(new)
