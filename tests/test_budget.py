@@ -12,7 +12,7 @@ import torch
 from decoding import DraftTables, Origin
 from decoding.drafting import successors as successors_module
 from decoding.drafting.acceptance import Acceptance
-from decoding.drafting.context import MAX_MATCH, ContextIndex, count_class, match_class
+from decoding.drafting.context import MATCH_LENGTHS, ContextIndex, count_class, match_class
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
 from decoding.drafting.registry import OFFSETS, ORIGINS, WEIGHTS, origin_of
 from decoding.drafting.source import EvidenceClass
@@ -47,10 +47,10 @@ CLASSES: list[EvidenceClass] = [
     *(
         by_gap(rank, gap, after_pair=pair)
         for pair in (False, True)
-        for rank in range(4)
+        for rank in range(WIDTH)
         for gap in (0.1, 1.0, 3.0, 9.0)
     ),
-    *(by_match(length) for length in (1, 2, 3, 4)),
+    *(by_match(length) for length in MATCH_LENGTHS),
     *(by_count(agreeing, others) for agreeing in (1, 2, 3) for others in range(4)),
     TRAJECTORY,
 ]
@@ -272,7 +272,11 @@ def test_what_followed_both_tokens_is_surer_than_what_followed_the_last() -> Non
 
 def test_every_evidence_class_has_its_source_and_no_two_are_the_same() -> None:
     assert sorted(CLASSES) == list(range(len(WEIGHTS)))
-    sources = [Origin.SUCCESSOR] * 32 + [Origin.CONTEXT] * 16 + [Origin.TRAJECTORY]
+    sources = (
+        [Origin.SUCCESSOR] * 2 * WIDTH * CLASSES_PER_RANK
+        + [Origin.CONTEXT] * (len(MATCH_LENGTHS) + 12)
+        + [Origin.TRAJECTORY]
+    )
     assert [origin_of(evidence) for evidence in CLASSES] == sources
 
 
@@ -361,8 +365,8 @@ def test_matches_are_places_where_the_text_stood_before_the_longest_and_latest_f
         assert len({place for _, place in matches}) == len(matches)
         for length, place in matches:
             assert text[place + 1 - length : place + 1] == text[-length:]
-            assert length <= MAX_MATCH
-            if length < min(MAX_MATCH, place + 1):
+            assert length <= MATCH_LENGTHS[-1]
+            if length < min(MATCH_LENGTHS[-1], place + 1):
                 assert text[place - length] != text[-length - 1]
             following = text[place + 1 : place + 2]
             assert [token for token, *_ in index.proposals([(length, place)])] == following
@@ -375,6 +379,6 @@ def test_nothing_follows_the_end_of_an_earlier_text() -> None:
     index.extend([1, 2, 3])
     index.begin([])
     index.extend([4, 3])
-    assert [length for length, _ in index.start([4, 3])] == [2, 1]
+    assert [length for length, _ in index.start([4, 3])] == [1]
     assert index.proposals(index.start([4, 3])) == []
     assert [token for token, *_ in index.proposals(index.start([2]))] == [3]

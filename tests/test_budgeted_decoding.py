@@ -71,13 +71,21 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_source_is_at_work() -> None:
     """The window finds what no text has shown; what comes again is found in context, or follows as it did before."""
-    draw = Random(1)
+    draw = Random(5)
     new = [draw.randrange(3, VOCABULARY) for _ in range(150)]
     text = [*new, *new[60:]]
     steps = list(budgeted(reciting_model(text), NEARLY_FREE).generate(text[:2], max_new_tokens=len(text) - 2))
     assert tokens_of(steps) == text[2:]
     assert {origin for step in steps for origin in step.origins} == set(Origin)
     assert {step.window_size for step in steps if step.ngram_size} >= {0, SIZES[-1][0]}
+
+
+@pytest.mark.parametrize(("seconds", "width"), [(DEAR, 4), (NEARLY_FREE, 8)])
+def test_more_of_a_row_is_learnt_where_tokens_are_nearly_free(seconds: Mapping[int, float], width: int) -> None:
+    session = Session(cycling_model())
+    list(budgeted(session.model, seconds).generate(CYCLE, max_new_tokens=4, session=session))
+    successors = [len(found) for _, found, _ in session.tables[Origin.SUCCESSOR].entries()]
+    assert set(successors) == {width}
 
 
 def test_a_dear_machine_verifies_little_and_a_fast_one_much() -> None:

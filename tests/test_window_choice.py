@@ -123,3 +123,12 @@ def test_a_copy_chooses_on_its_own() -> None:
     assert choice != other == same
     # From the same state on the same steps lead to the same sizes.
     assert live(other, NEARLY_FREE, some_gain, 9 * TRIAL_STEPS) == live(same, NEARLY_FREE, some_gain, 9 * TRIAL_STEPS)
+
+
+@pytest.mark.parametrize(("gain", "kept"), [(1.02, False), (1.2, True)])
+def test_the_window_of_the_first_step_is_on_trial(gain: float, kept: bool) -> None:
+    choice = WindowChoice()
+    choice.begin(fixed_cost(NEARLY_FREE), CANDIDATES, None)
+    assert choice.sizes == SIZES[-1]
+    live(choice, NEARLY_FREE, lambda level: gain if level else 1.0, TRIAL_STEPS)
+    assert (choice.sizes == SIZES[-1]) == kept

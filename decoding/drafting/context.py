@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from decoding.drafting.source import SEAM, Evidence, EvidenceClass, PathTable, Proposal, Source, as_tokens
 
 MAX_MATCH = 4
+"""Tokens that are looked up; from there on a match is followed backwards."""
+MATCH_LENGTHS = (1, 2, 3, 4, 9, 13)
+"""The shortest match of each class; no match is followed beyond the last."""
 MATCHES_PER_LENGTH = 3
 MAX_COUNTED = 3
 """Places that agree on a token, and places that do not, are counted up to here."""
@@ -22,12 +26,12 @@ Matches: TypeAlias = Sequence[tuple[int, int]]
 
 def match_class(length: int) -> EvidenceClass:
     """Return the class of a token that followed a match of this length, at least 1."""
-    return min(length, MAX_MATCH) - 1
+    return bisect_right(MATCH_LENGTHS, length) - 1
 
 
 def count_class(agreeing: int, others: int) -> EvidenceClass:
     """Return the class of a token that followed in so many places, at least 1, and did not in so many others."""
-    return MAX_MATCH + (min(agreeing, MAX_COUNTED) - 1) * (MAX_COUNTED + 1) + min(others, MAX_COUNTED)
+    return len(MATCH_LENGTHS) + (min(agreeing, MAX_COUNTED) - 1) * (MAX_COUNTED + 1) + min(others, MAX_COUNTED)
 
 
 class ContextIndex(PathTable):
@@ -107,13 +111,24 @@ class ContextIndex(PathTable):
         """Return the places where the text's last tokens stood before, the longest match first, then the latest.
 
         Returns:
-            The length of each match (up to four tokens) and the place of its last token; no place twice.
+            The length of each match (up to the last of ``MATCH_LENGTHS``) and the place of its last token; no place
+            twice, nor the text's own end.
         """
         found: dict[int, int] = {}
+        last = len(self._history) - 1
         for length in range(min(MAX_MATCH, len(text)), 0, -1):
             for end in self._ends.get(tuple(text[-length:]), ()):
-                found.setdefault(end, length)
-        return [(length, end) for end, length in found.items()]
+                if end != last and end not in found:
+                    found[end] = length if length < MAX_MATCH else self._match_length(text, end)
+        return sorted([(length, end) for end, length in found.items()], reverse=True)
+
+    def _match_length(self, text: Sequence[int], end: int) -> int:
+        """Return the length of a match that ends at a place, known to be of ``MAX_MATCH`` tokens at least."""
+        history, length = self._history, MAX_MATCH
+        most = min(MATCH_LENGTHS[-1], len(text), end + 1)
+        while length < most and history[end - length] == text[-1 - length]:
+            length += 1
+        return length
 
     def proposals(self, state: Matches) -> list[Proposal]:
         history, end = self._history, len(self._history) - 1
@@ -160,7 +175,7 @@ SOURCE: Source = Source(
     ContextIndex,
     # By the length of the match, then by the places that agree, a line for each count: fitted to two small chat models.
     weights=(
-        *(-0.25, 0.6, 0.6, 2.5),
+        *(-0.25, 0.6, 0.6, 2.5, 3.0, 4.0),
         *(0.5, -0.7, -1.0, -0.3),
         *(1.6, 0.8, 0.3, 0.05),
         *(2.2, 0.3, 0.4, 0.5),

@@ -12,14 +12,14 @@ import torch
 from decoding.drafting.source import Evidence, Pair, Source, TokenTable, as_tokens
 from decoding.sampling.vocabulary import largest
 
-WIDTH = 4
-"""Successors kept after a token."""
+WIDTH = 8
+"""Successors kept after a token at most."""
 GAPS = (0.7, 2.0, 4.0)
 """Bounds between the evidence classes of successors of one rank, in nats: of the likeliest's lead over the second, of
 another's distance from the likeliest."""
 CLASSES_PER_RANK = len(GAPS) + 1
 MAX_ENTRIES = 65_536
-"""Tokens and pairs that have an entry; the least recently seen goes (near 30 MB)."""
+"""Tokens and pairs that have an entry; the least recently seen goes (near 47 MB)."""
 MAX_UNREAD_BYTES = 4_000_000
 """Logits kept unread; of those beyond, the oldest are dropped."""
 
@@ -153,14 +153,22 @@ SOURCE: Source = Source(
     SuccessorTable,
     # A line for each rank, by the gap, after a token and then after a pair: fitted to two small chat models.
     weights=(
-        *(0.95, 0.9, 1.5, 1.35),
-        *(0.0, 0.1, 0.4, 0.0),
-        *(-0.35, 0.1, -0.45, -0.45),
-        *(-0.2, -0.3, -0.2, -0.9),
-        *(0.7, 1.15, 1.15, 1.35),
-        *(1.0, 0.45, 0.45, 0.55),
-        *(0.05, 0.2, 0.1, 0.5),
-        *(0.15, 0.25, -0.2, 0.4),
+        *(1.24, 1.28, 1.58, 1.69),
+        *(0.69, 0.52, 0.44, 0.17),
+        *(0.33, 0.16, 0.08, -0.19),
+        *(-0.08, -0.25, -0.33, -0.6),
+        *(-0.26, -0.42, -0.51, -0.78),
+        *(-0.46, -0.62, -0.71, -0.98),
+        *(-0.59, -0.76, -0.84, -1.11),
+        *(-0.64, -0.81, -0.89, -1.16),
+        *(1.38, 1.56, 1.55, 1.97),
+        *(1.01, 1.02, 0.86, 0.78),
+        *(0.85, 0.86, 0.7, 0.61),
+        *(0.73, 0.74, 0.58, 0.49),
+        *(0.5, 0.51, 0.35, 0.26),
+        *(0.28, 0.29, 0.13, 0.04),
+        *(0.04, 0.05, -0.11, -0.2),
+        *(-0.18, -0.17, -0.33, -0.41),
     ),
     row_width=WIDTH,
 )

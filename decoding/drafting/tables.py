@@ -16,7 +16,7 @@ from decoding.drafting.saved import SavedTables
 from decoding.drafting.source import DraftTable, PathTable, TokenTable
 from decoding.planning.window_size import WindowChoice
 
-VERSION = 2
+VERSION = 3
 MAX_FILE_BYTES = 100_000_000
 
 

@@ -21,7 +21,7 @@ from decoding.session import Session
 from decoding.step import Step
 from decoding.step_detail import Observe
 
-MAX_DEPTH = 12
+MAX_DEPTH = 20
 """Tokens of a budgeted continuation: its probability falls off long before."""
 MAX_TAILS = 15
 """N-grams of the window that a budgeted plan keeps for each first token."""
@@ -34,6 +34,10 @@ USUAL_CANDIDATES = 4
 """The candidates expected in a step before any was seen."""
 BATCH_STEPS = 8
 """The window's size is reconsidered only once in so many steps in which it has no part, to keep each of them short."""
+NARROW_WIDTH = 4
+WIDE_TOKENS, WIDE_COST = 16, 1.25
+"""Where a step over so many tokens costs no more than this, all successors that the table can keep are learnt from a
+row; elsewhere only the likeliest few, since the others would hardly ever be verified."""
 RESTING_STEPS = 8
 """Steps of a rest are taken and booked so many at a time."""
 QUICK_SECONDS = 1.5e-3
@@ -55,7 +59,8 @@ class BudgetedPlan(Plan):
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         self._cost = cost
         self._is_quick = cost.live and cost.seconds(1) < QUICK_SECONDS
-        self.row_width = 0 if self._is_quick else ROW_WIDTH
+        wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
+        self.row_width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
         self._stake = Stake(cost.ledger)
         # Each step that is observed has a detail of its own.
         self._steps_at_once = RESTING_STEPS if observe is None else 1
@@ -116,7 +121,7 @@ class BudgetedPlan(Plan):
             pass
         elif logits.device.type == "cpu":
             # At once, while the processor has them in its caches.
-            values, tokens = largest(logits[None], min(ROW_WIDTH, len(logits)))
+            values, tokens = largest(logits[None], min(self.row_width, len(logits)))
             for table in self._tables:
                 table.learn_rows([pair], tokens, values)
         else:

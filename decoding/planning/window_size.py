@@ -14,9 +14,11 @@ TRIAL_SHARE = 0.01
 """A larger window is tried once its trial costs no more than this share of the time spent so far."""
 FREE_TRIAL = 1.0
 """Cost allowed for the first trial before any time was spent, in plain steps."""
-HYSTERESIS = 0.02
-"""Least gain for which the size changes, so that it does not oscillate."""
-NEARLY_FREE = 0.06
+MIN_GAIN = 0.06
+"""Least gain for which a size on trial stays: with as many further candidates in its place, a step would gain too."""
+MAX_LOSS = 0.02
+"""A size that has stayed is left only after a loss beyond this, so that it does not oscillate."""
+NEARLY_FREE = 0.02
 """A size that adds no more than this share to a step's cost is the first that is tried."""
 WEIGHT = 0.05
 
@@ -64,6 +66,7 @@ class WindowChoice:
                 cost = step_cost.in_plain_steps(1 + candidates + window * (ngram - 1))
                 if cost <= (1 + NEARLY_FREE) * without and (ahead is None or window + ngram <= ahead):
                     self._go(level)
+                    self._on_trial = True
                     return
 
     def note(self, tokens: int, cost: float, tokens_without: int, cost_without: float) -> None:
@@ -109,7 +112,7 @@ class WindowChoice:
         if self._level:
             with_branch, without = self._rate.tokens / self._rate.cost, self._rate_without
             self._gains[self._level] = gain = with_branch * without.cost / max(without.tokens, 1e-9)
-            least = self._gains[self._level - 1] * (1 + HYSTERESIS) if self._on_trial else 1 - HYSTERESIS
+            least = self._gains[self._level - 1] * (1 + MIN_GAIN) if self._on_trial else 1 - MAX_LOSS
             if gain < least:
                 self._patience *= 2
                 self._go(self._level - 1)
