@@ -28,16 +28,30 @@ inlined void fetch_rows(const char *weight, long at, long bytes) {
 /* The sums of 32 outputs by one or two groups of 16 rows: (outputs, rows), 16 outputs and a group after another. */
 typedef vector tile_sums[4][TILE];
 
-inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, tile_sums sums, long bytes, int terms,
-                            long term_bytes) {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (long at = 0; at < bytes; at += TILE_BYTES) {
-        fetch_rows(weight, at, bytes);
-        _tile_loadd(4, weight + at, bytes);
-        _tile_loadd(5, weight + TILE * bytes + at, bytes);
+/* 32 rows of a weight from some column on: the distances of rows, of the two tiles of 16, and of what comes next. */
+typedef struct {
+    const char *first;
+    long row, half, next;
+} left_factor;
+
+/* Add what the bytes first … last of each row make to the sums. weight: to be fetched ahead, if it is in no cache yet. */
+inlined void bfloat16_tiles(left_factor left, const char *packed, int groups, tile_sums sums, long bytes, long first,
+                            long last, int terms, long term_bytes, const char *weight) {
+    if (first) {
+        _tile_loadd(0, sums[0], TILE_BYTES);
+        _tile_loadd(1, sums[1], TILE_BYTES);
+        _tile_loadd(2, sums[2], TILE_BYTES);
+        _tile_loadd(3, sums[3], TILE_BYTES);
+    } else {
+        _tile_zero(0);
+        _tile_zero(1);
+        _tile_zero(2);
+        _tile_zero(3);
+    }
+    for (long at = first; at < last; at += TILE_BYTES, left.first += left.next) {
+        if (weight) fetch_rows(weight, at, bytes);
+        _tile_loadd(4, left.first, left.row);
+        _tile_loadd(5, left.first + left.half, left.row);
         for (int term = 0; term < terms; term++) {
             const char *of_term = packed + term * term_bytes + TILE * at;
             _tile_loadd(6, of_term, TILE_BYTES);
@@ -56,6 +70,17 @@ inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, 
         _tile_stored(2, sums[2], TILE_BYTES);
         _tile_stored(3, sums[3], TILE_BYTES);
     }
+}
+
+/* Copy the bytes first … last of 32 rows, one tile behind the other: rows a power of two apart share a few places in a
+ * first-level cache. */
+inlined left_factor copied(const char *weight, long bytes, long first, long last, char *copy) {
+    const left_factor left = {copy, TILE_BYTES, TILE * TILE_BYTES, 2 * TILE * TILE_BYTES};
+    for (long at = first; at < last; at += TILE_BYTES) {
+        fetch_rows(weight, at, bytes);
+        for (long row = 0; row < 2 * TILE; row++, copy += TILE_BYTES) memcpy(copy, weight + row * bytes + at, TILE_BYTES);
+    }
+    return left;
 }
 
 /* Each block of INT8_BLOCK bytes of a row has a scale of its own: (blocks, rows), a group after another. */
@@ -143,21 +168,33 @@ inlined void store_tile(const linear *by, const activations *a, const vector *su
 /* The outputs n … n + 32, or the last of those, for rows first … last; the packed rows' terms are `apart` bytes apart. */
 inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, int terms,
                               long apart, void *out, long n, long first, long last) {
-    tile_sums sums;
-    const long bytes = by->K * (scales ? 1 : 2);
+    enum { SPAN = 512 }; /* bytes of 32 weights that stay in a first-level cache */
+    const long bytes = by->K * (scales ? 1 : 2), groups = (last - first + TILE - 1) / TILE;
     if (n + 2 * TILE > by->N) n = by->N - 2 * TILE; /* some a second time */
     const char *weight = (const char *)by->weight + n * bytes;
-    for (long t = first; t < last; t += 2 * TILE) {
-        const int groups = last - t > TILE ? 2 : 1;
-        if (scales)
-            int8_tiles(weight, packed + t * bytes, scales + t * bytes / INT8_BLOCK, groups, sums, bytes);
-        else
-            bfloat16_tiles(weight, packed + t * bytes, groups, sums, bytes, terms, apart);
-        for (long part = 0; part < 2 * groups; part++) {
-            const long row = t + part / 2 * TILE, rows = last - row < TILE ? last - row : TILE;
-            store_tile(by, a, sums[part], out, row, rows, n + part % 2 * TILE);
+    tile_sums few, *sums = groups > 2 ? scratch(SUMS, (groups + 1) / 2 * sizeof *sums) : &few;
+    const long span = scales || groups <= 2 ? bytes : SPAN;
+    char copy[2 * TILE * SPAN] ALIGNED;
+    for (long at = 0; at < bytes; at += span) {
+        const long end = at + span < bytes ? at + span : bytes;
+        left_factor left = {weight + at, bytes, TILE * bytes, TILE_BYTES};
+        const int copying = span < bytes && bytes % 1024 == 0;
+        if (copying) left = copied(weight, bytes, at, end, copy);
+        for (long group = 0; group < groups; group += 2) {
+            const int two = 1 + (group + 1 < groups);
+            const char *rows = packed + (first + group * TILE) * bytes;
+            tile_sums *to = sums + group / 2;
+            if (scales)
+                int8_tiles(weight, rows, scales + (first + group * TILE) * bytes / INT8_BLOCK, two, *to, bytes);
+            else
+                bfloat16_tiles(left, rows, two, *to, bytes, at, end, terms, apart, group || copying ? 0 : weight);
         }
     }
+    for (long group = 0; group < groups; group++)
+        for (long half = 0; half < 2; half++) {
+            const long row = first + group * TILE, rows = last - row < TILE ? last - row : TILE;
+            store_tile(by, a, sums[group / 2][group % 2 * 2 + half], out, row, rows, n + half * TILE);
+        }
 }
 #else
 enum { TILE = 16 };

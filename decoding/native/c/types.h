@@ -94,7 +94,7 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
     WITH_DTYPE(a->dtype, for (long i = 0; i < count; i++) write_to(out, t * by->N + n + i, values[i], is));
 }
 
-enum buffer { PACKED, WIDE, WHOLE, GROUPS, TURNED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, MAXIMA, BOUNDS, DEPTHS, DRAWN, BUFFERS };
+enum buffer { PACKED, WIDE, WHOLE, GROUPS, TURNED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, BUFFERS };
 
 /* Memory that the calling thread keeps from call to call. */
 static void *scratch(enum buffer buffer, size_t bytes) {
