@@ -291,6 +291,7 @@ def test_paths_are_completed_folders_first(here: Path) -> None:
     (here / "notes").mkdir()
     (here / "notes" / "a b.txt").write_text("")
     (here / "notes.txt").write_text("")
+    (here / "notes.png").write_text("no text")
     (here / ".hidden").write_text("")
     assert [each.text for each in completions("see @no", COMMANDS, first_line=True)] == ["@notes/", "@notes.txt"]
     assert [each.text for each in completions("see @notes/", COMMANDS, first_line=False)] == ['@"notes/a b.txt"']

@@ -13,6 +13,11 @@ from typing import NamedTuple
 MAX_COMPLETIONS = 50
 _MAX_READ = 5000
 """Limit on the entries of a folder that are read: the list has to be there before the next key."""
+_NOT_TEXT = (
+    *(".bin", ".gguf", ".gif", ".gz", ".jpeg", ".jpg", ".mp3", ".mp4", ".pdf", ".png", ".pt", ".pyc", ".safetensors"),
+    *(".so", ".tar", ".webp", ".zip"),
+)
+"""Suffixes of files that cannot be attached, and are not offered."""
 _PATH = re.compile(r"""(?<!\S)@(?:"([^"\n]*)|([^\s"@][^\s"]*)?)$""")
 
 
@@ -79,9 +84,12 @@ def _paths(typed: str, start: int, *, mention: bool = True) -> list[Completion]:
     shown = f"{folder}/" if "/" in typed else ""
     try:
         with os.scandir(Path(shown or ".").expanduser()) as entries:
-            names = [(entry.name, entry.is_dir()) for entry in islice(entries, _MAX_READ) if _matches(entry, beginning)]
+            matching = (entry for entry in islice(entries, _MAX_READ) if _matches(entry, beginning))
+            names = [(entry.name, entry.is_dir()) for entry in matching]
     except (OSError, RuntimeError):  # no such folder, or no such user's home
         return []
+    if mention:
+        names = [each for each in names if each[1] or Path(each[0]).suffix.lower() not in _NOT_TEXT]
     return [
         Completion(start, _mention(path) if mention else path, final=not is_folder)
         for name, is_folder in sorted(names, key=lambda each: (not each[1], each[0].lower()))[:MAX_COMPLETIONS]

@@ -40,6 +40,8 @@ class SettingsScreen(Dialog[Changes | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "cancel", "Cancel", priority=True),
         Binding("ctrl+s", "save", "Save", priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
     ]
 
     def __init__(self, preferences: Preferences, themes: list[str], in_force: Mapping[str, str]) -> None:
@@ -53,7 +55,7 @@ class SettingsScreen(Dialog[Changes | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog") as dialog:
             dialog.border_title = "Settings"
-            dialog.border_subtitle = "Tab moves · Enter keeps them · Esc cancels"
+            dialog.border_subtitle = "↑ ↓ or Tab move · Enter keeps them · Esc cancels"
             with VerticalScroll(can_focus=False):
                 yield Static(classes="error", markup=False)
                 if self._preferences.path is not None:
@@ -75,8 +77,11 @@ class SettingsScreen(Dialog[Changes | None]):
         self.watch(self.query_one("#theme OptionList", OptionList), "highlighted", self._preview, init=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave Esc to an open list of choices."""
-        return action != "cancel" or not any(select.expanded for select in self.query(Select))
+        """Leave Esc and the arrows to an open list of choices."""
+        return action == "save" or not any(select.expanded for select in self.query(Select))
+
+    def action_move(self, direction: int) -> None:
+        (self.focus_next if direction > 0 else self.focus_previous)()
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Describe the setting; leave the preview of a theme that was not chosen."""
