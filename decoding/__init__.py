@@ -37,6 +37,7 @@ from decoding.runner import (
     lookahead_support,
     native_support,
     packed_weight_bytes,
+    relocate_weights,
     trust_weights,
 )
 from decoding.sampling.config import SamplingConfig
@@ -74,6 +75,7 @@ __all__ = [
     "plain_step_seconds",
     "prefill",
     "quantize",
+    "relocate_weights",
     "step_cost_of",
     "still_holds",
     "trust_weights",

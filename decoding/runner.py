@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 from weakref import WeakKeyDictionary, ref
 
 import torch
+from torch import nn
 from transformers import PreTrainedModel
 
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward
@@ -264,6 +265,27 @@ def trust_weights(model: PreTrainedModel) -> None:
     takes about as long as a plain step.
     """
     runner_of(model).weights_trusted = True
+
+
+def relocate_weights(model: PreTrainedModel, copies: Mapping[nn.Parameter, torch.Tensor]) -> None:
+    """Put copies of a model's weights in their place, as in memory of another kind. Only between steps.
+
+    Sessions go on as they were: nothing is prefilled again.
+
+    Args:
+        copies: each with the contents, shape and dtype of its weight, contiguous.
+
+    Raises:
+        ValueError: a copy is of another shape or dtype; nothing was moved.
+    """
+    for weight, copy in copies.items():
+        if (copy.shape, copy.dtype, copy.is_contiguous()) != (weight.shape, weight.dtype, True):
+            raise ValueError(f"a copy of shape {tuple(copy.shape)} is none of a weight of shape {tuple(weight.shape)}")
+    runner = runner_of(model)
+    state = runner.refresh()
+    for weight, copy in copies.items():
+        weight.data = copy
+    state.relocate(survey(runner.model))
 
 
 def packed_weight_bytes(model: PreTrainedModel) -> int:

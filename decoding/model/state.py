@@ -117,6 +117,12 @@ class ModelState:
             self._identities, self._fingerprint = identities, fingerprint
         return relaid
 
+    def relocate(self, seen: Survey) -> None:
+        """Note that tensors lie elsewhere, with the contents that they had."""
+        with self._lock:
+            self._identities = [part for tensor in seen.tensors for part in tensor.identity]
+            self.revision += 1
+
     def _note_editions(self, seen: Survey, changed: set[int]) -> None:
         editions, first = {}, 0
         for tensor in seen.tensors:

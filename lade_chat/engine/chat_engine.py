@@ -28,6 +28,7 @@ from lade_chat.engine.read_ahead import TYPED_NEXT, read_ahead
 from lade_chat.engine.reply import ReplyRun
 from lade_chat.engine.sampling import with_seed
 from lade_chat.errors import LadeChatError, beyond_context_message, is_out_of_memory, one_line
+from lade_chat.loading.huge_pages import WeightCopies
 from lade_chat.loading.model import LoadedModel, Report, load, with_compiled_steps
 from lade_chat.loading.step_costs import remember, with_checked_step_cost, with_step_cost
 from lade_chat.protocol.commands import Compare, Explain, Load, Prefill, Remember, Reply
@@ -63,6 +64,8 @@ class ChatEngine:
         self._checked = -math.inf
         self._remembered = -math.inf
         self._ranks = Ranks()
+        self._copies: WeightCopies | None = None
+        """Of the model that is loaded; None if its weights stay where they are."""
 
     def exchange(self, cached: Cached | None) -> Cached | None:
         """Continue with another conversation's state (None: an empty one); returns that of this one.
@@ -145,6 +148,9 @@ class ChatEngine:
             self._forget_model()
             self.loaded, self.session = result, Session(result.model, compiled=result.info.compiled)
             self._ranks.use_threads()
+            # Several processes map the files together; what is quantised is read but once.
+            if options.processes == 1 and not options.quantize:
+                self._copies = WeightCopies(result.model)
             yield Loaded(result.info)
         elif isinstance(result, LadeChatError):
             yield LoadFailed(str(result), kept=self.loaded is not None)
@@ -154,7 +160,9 @@ class ChatEngine:
 
     def _forget_model(self) -> None:
         self._remember_step_cost(after=0.0)
-        self.loaded = self.session = self._race_record = None
+        if self._copies is not None:
+            self._copies.cancel()
+        self.loaded = self.session = self._race_record = self._copies = None
         self._history, self._earlier = SessionHistory(), ()
 
     def _reply(self, command: Reply, job: Job) -> Iterator[Event]:
@@ -169,6 +177,8 @@ class ChatEngine:
             if isinstance(event, ReplyFinished):
                 self.loaded = run.loaded
                 self._check_step_cost(event.statistics)
+                if self._copies is not None:
+                    self._copies.begin()
         self._remember_step_cost(after=REMEMBER_SECONDS)
 
     def _check_step_cost(self, reply: Statistics) -> None:
@@ -222,6 +232,8 @@ class ChatEngine:
     def _prepare(self, command: Reply | Compare) -> tuple[LoadedModel, Session, Prompt]:
         if self.loaded is None or self.session is None:
             raise LadeChatError("no model is loaded yet")
+        if self._copies is not None:
+            self._copies.settle()
         options, room = command.options, self.loaded.info.context_window
         if (sizes := options.sizes) and (problem := beyond_context_message(sizes.window_size, sizes.ngram_size, room)):
             raise LadeChatError(problem)

@@ -98,6 +98,7 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
 
     from lade_chat.cli.running.engine_run import load_model
     from lade_chat.loading.checkpoint import check_files
+    from lade_chat.loading.huge_pages import WeightCopies
 
     # Steps are measured under the benchmark's own conditions.
     wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
@@ -106,6 +107,11 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
     for options in wanted:
         check_files(options.path, allow_pickle=options.allow_pickle)
     models = [load_model(options, line) for options in wanted]
+    if plan.model.processes == 1 and not plan.model.quantize:
+        # As in a chat after its first reply.
+        copies = WeightCopies(models[0].model)
+        copies.begin()
+        copies.settle(wait=True)
     return models[0], models[1] if len(models) > 1 else None
 
 
