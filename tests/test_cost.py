@@ -205,3 +205,12 @@ def test_what_is_remembered_holds_while_steps_keep_their_proportions(
 ) -> None:
     monkeypatch.setattr(cost_probe, "measure_step_cost", lambda *_args, **_options: StepCost(now))
     assert still_holds(random_model("llama"), StepCost({1: 0.01, 8: 0.013, 16: 0.016, 64: 0.03})) is holds
+
+
+def test_a_step_over_one_token_is_never_believed_dearer_than_a_wider_one() -> None:
+    cost = StepCost({1: 10.3e-3, 2: 3.4e-3, 8: 6.6e-3})  # as measured beside other programs
+    assert [cost.seconds(tokens) for tokens in (1, 2, 8)] == pytest.approx([3.4e-3, 3.4e-3, 6.6e-3])
+    for _ in range(60):
+        cost.observe(8, 1.5e-3)
+    assert cost.seconds(1) <= 1.6e-3
+    assert min(cost.relative(8)[1:]) >= 1.0

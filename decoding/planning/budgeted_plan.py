@@ -68,7 +68,7 @@ class BudgetedPlan(Plan):
         # Steps without a window that were not noted yet, their tokens and cost.
         self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
         # Steps since the time of a plain step was last measured, and whether the last step was plain.
-        self._unmeasured, self._after_plain = 0, False
+        self._unmeasured, self._after_plain = cost.steps_since_plain, False
 
     def _rest(self) -> Rest | None:
         if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=self._steps_at_once):

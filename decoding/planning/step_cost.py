@@ -73,8 +73,9 @@ class StepCost:
             if size < 1 or not 0 < value < float("inf"):
                 raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
         self._sizes = sorted(seconds)
-        self._plain = float(seconds[1])
-        self._costs = [seconds[size] / self._plain for size in self._sizes]
+        # A step over one token takes no longer than any other: what says so was disturbed.
+        self._plain = float(min(seconds.values()))
+        self._costs = [1.0, *(seconds[size] / self._plain for size in self._sizes[1:])]
         self._live, self._observed, self._plain_steps, self._since_plain = live, 0, 0, 0
         self._extra, self._several = 0.0, 0
         self._table: list[float] = []
@@ -93,6 +94,11 @@ class StepCost:
     def as_dict(self) -> dict[str, float]:
         """Seconds by the number of tokens, as JSON keeps them."""
         return {str(size): self.seconds(size) for size in self._sizes}
+
+    @property
+    def steps_since_plain(self) -> int:
+        """The live steps since the last plain one."""
+        return self._since_plain
 
     @property
     def live(self) -> bool:
@@ -130,6 +136,8 @@ class StepCost:
             weight = max(PLAIN_WEIGHT, 1 / (1 + self._plain_steps))
             self._plain += weight * (min(seconds, OUTLIER * self._plain) - self._plain)
             return
+        if seconds < self._plain:
+            self._lower_plain(seconds)
         right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
         left = right if self._sizes[right] <= tokens else max(0, right - 1)
         # Not from the table, which may be some steps old.
@@ -145,6 +153,12 @@ class StepCost:
         self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected
         if self._observed % REFRESH_STEPS == 0 or self._several in FIRST_REFRESHES:
             self._draw()
+
+    def _lower_plain(self, seconds: float) -> None:
+        """Let a step over several tokens that was quicker than a plain one is expected to be bound that from above."""
+        before = self._plain
+        self._plain += PLAIN_WEIGHT * (seconds - before)
+        self._costs = [1.0, *(cost * before / self._plain for cost in self._costs[1:])]
 
     def _between(self, left: int, right: int, tokens: int) -> float:
         """The cost of a step over ``tokens``, from those of the sizes to its left and right."""
