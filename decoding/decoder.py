@@ -28,8 +28,6 @@ from decoding.step_detail import Observe
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from decoding.runner import Support
-
 PREFILL_CHUNK, MIN_CHUNK, CHUNK_SECONDS = 512, 256, 0.5
 """Tokens of the prompt in a forward pass; fewer after one that took longer, where that leaves the text as it is."""
 
@@ -99,7 +97,7 @@ class Decoder(ABC):
 
         Raises:
             ValueError: an argument is out of range or of another kind, or the session belongs to another model.
-            RuntimeError: the session was taken up by another generation meanwhile.
+            RuntimeError: the session was taken up by another generation meanwhile, or is in one of its steps.
         """
         warn_of_dropout(self.model)
         ids = as_ids(input_ids, vocabulary_size(self.model))
@@ -198,19 +196,19 @@ class Decoder(ABC):
         while should_stop is None or not should_stop():
             if turn is not None and turn != session.turn:
                 raise RuntimeError("the session has moved on: another generation has taken it up since the last step")
-            clock.resume()
-            step = next(steps, Ellipsis)
-            clock.pause()
-            turn = session.turn
+            if not session.stepping.acquire(blocking=False):
+                raise RuntimeError("the session is in the middle of a step already: each thread needs one of its own")
+            try:
+                clock.resume()
+                step = next(steps, Ellipsis)
+                clock.pause()
+                turn = session.turn
+            finally:
+                session.stepping.release()
             if step is Ellipsis:
                 return
             if step is not None:
                 yield step
-
-
-def plainly(support: Support) -> list[str]:
-    """Return the reason for plain decoding, for a representation; empty where there is none."""
-    return [] if support.supported else [f"decodes plainly: {support.reason}"]
 
 
 def sampler_of(sampling: SamplingConfig | None, logits_processor: Sequence[LogitsProcessor] = ()) -> Sampler:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from transformers import PreTrainedModel
 
 from decoding.arguments import as_count
-from decoding.decoder import Decoder, plain_step, plainly
+from decoding.decoder import Decoder, plain_step
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
@@ -88,7 +88,7 @@ class JacobiDecoder(Decoder):
         return lookahead_support(self.model)
 
     def _described(self) -> list[str]:
-        return [f"block_size={self.block_size}", *plainly(self.support)]
+        return [f"block_size={self.block_size}", *self.support.objections]
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         no_window = JacobiWindow(0, 2, ())

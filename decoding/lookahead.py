@@ -26,7 +26,7 @@ from transformers import PreTrainedModel
 
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
-from decoding.decoder import Decoder, plain_step, plain_steps, plainly
+from decoding.decoder import Decoder, plain_step, plain_steps
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
@@ -76,7 +76,7 @@ class LookaheadDecoder(Decoder):
         return lookahead_support(self.model)
 
     def _described(self) -> list[str]:
-        return [repr(self.config), *plainly(self.support)]
+        return [repr(self.config), *self.support.objections]
 
     def _plan(self, session: Session, observe: Observe | None) -> Plan:
         if self.config.sizes is not None:

@@ -40,6 +40,11 @@ class Support:
     supported: bool
     reason: str | None = None
 
+    @property
+    def objections(self) -> list[str]:
+        """The reason for plain decoding, for a representation; empty where there is none."""
+        return [] if self.supported else [f"decodes plainly: {self.reason}"]
+
 
 class ModelRunner:
     """All that is known of one model; obtained by :func:`runner_of`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from threading import Lock
 
 import torch
 from transformers import PreTrainedModel
@@ -28,6 +29,7 @@ class Session:
         tables: the draft tables, learnt from earlier texts too.
         emitted: the number of tokens emitted since the text was last changed from outside.
         turn: counts the generations that have used this session.
+        stepping: held during each step, so that two threads do not take one at once.
         compiled: as passed to the constructor.
     """
 
@@ -58,6 +60,7 @@ class Session:
         self.tables.bind(self._vocabulary)
         self.emitted = 0
         self.turn = 0
+        self.stepping = Lock()
         self.prefix: KVPrefix | RecurrentPrefix = self._runner.new_prefix(self.capabilities, compiled=compiled)
         # The state of the model that the prefix belongs to; None before the first text.
         self._edition: int | None = None

@@ -10,7 +10,7 @@ import pytest
 import torch
 import transformers as hf
 
-from decoding import LookaheadDecoder, native_support
+from decoding import LookaheadDecoder, Session, StepDetail, native_support
 from decoding.native.kernels import native_kernels
 from tests.models import tokens_of
 
@@ -42,6 +42,21 @@ def test_a_text_is_the_same_by_any_number_of_threads_and_callers(monkeypatch: py
     with ThreadPoolExecutor(4) as pool:
         texts += pool.map(text, range(8))
     assert all(one == texts[0] for one in texts)
+
+
+def test_a_session_in_the_middle_of_a_step_is_refused_to_others() -> None:
+    model = wide_model()
+    decoder, session, refused = LookaheadDecoder(model), Session(model), []
+
+    def take_another_step(_: StepDetail) -> None:
+        with pytest.raises(RuntimeError, match="in the middle of a step"):
+            next(decoder.generate(PROMPT, max_new_tokens=2, session=session))
+        refused.append(True)
+
+    expected = tokens_of(decoder.generate(PROMPT, max_new_tokens=9))
+    steps = decoder.generate(PROMPT, max_new_tokens=9, session=session, observe=take_another_step)
+    assert tokens_of(steps) == expected
+    assert refused
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
