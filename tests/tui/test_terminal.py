@@ -34,7 +34,7 @@ def test_a_terminal_without_colours_is_left_for_the_shell_and_taken_back(
 def _suspend_and_resume(opened: Terminal) -> None:
     opened.say("\x1a")
     wait_for(lambda: is_stopped(opened.process.pid), lambda: "it does not stop")
-    assert b"\x1b[?1049l" in opened.seen  # the shell has its own screen again
+    opened.sees("\x1b[?1049l")  # the shell has its own screen again
     opened.seen = b""
     os.kill(opened.process.pid, signal.SIGCONT)
     opened.sees("\x1b[?1049h", "lade-chat", "Quit", "word-")  # the screen is whole
