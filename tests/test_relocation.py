@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 import torch
 import transformers as hf
@@ -64,6 +66,11 @@ def test_copies_take_the_weights_place_only_when_they_are_complete(monkeypatch: 
     cancelled.begin()
     cancelled.cancel()
     cancelled.settle(wait=True)
+    assert all(weight.data_ptr() == weights[name][0] for name, weight in model.named_parameters())
+    with monkeypatch.context() as refusing:
+        refusing.setattr(huge_pages.mmap, "mmap", Mock(side_effect=OSError("Cannot allocate memory")))
+        (refused := WeightCopies(model)).begin()
+    refused.settle(wait=True)
     assert all(weight.data_ptr() == weights[name][0] for name, weight in model.named_parameters())
     copies.begin()
     copies.settle(wait=True)

@@ -32,24 +32,34 @@ class WeightCopies:
         from decoding import native_support, packed_weight_bytes
 
         self._model, self._thread = model, Thread(target=self._copy, name="copying weights", daemon=True)
-        self._weights = [weight for weight in model.parameters() if weight.device.type == "cpu"]
-        self._bytes = sum(-(-weight.nbytes // _ALIGNMENT) * _ALIGNMENT for weight in self._weights)
+        # Each weight, and where its copy lies behind the first.
+        self._places, self._bytes, self._complete = dict[Any, int](), 0, False
+        for weight in model.parameters():
+            if weight.device.type == "cpu":
+                self._places[weight] = self._bytes
+                self._bytes += -(-weight.nbytes // _ALIGNMENT) * _ALIGNMENT
         fits = MIN_BYTES <= self._bytes <= MAX_SHARE * psutil.virtual_memory().available
         in_place = native_support(model).supported and not packed_weight_bytes(model)
         self._wanted = fits and in_place and hasattr(mmap, "MADV_HUGEPAGE")
 
     def begin(self) -> None:
-        """Begin to copy, once."""
-        if self._wanted and self._thread.ident is None:
-            memory = mmap.mmap(-1, self._bytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-            memory.madvise(mmap.MADV_HUGEPAGE)
-            self._memory, self._address = memory, addressof(c_char.from_buffer(memory))
-            self._thread.start()
+        """Begin to copy, once; where the system refuses the memory, the weights stay where they are."""
+        if not self._wanted or self._thread.ident is not None:
+            return
+        try:
+            self._memory = mmap.mmap(-1, self._bytes + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            self._memory.madvise(mmap.MADV_HUGEPAGE)
+        except OSError:
+            self.cancel()
+            return
+        self._address = addressof(c_char.from_buffer(self._memory))
+        self._first = -self._address % _PAGE
+        self._thread.start()
 
     def cancel(self) -> None:
         """Leave the weights where they are."""
         self._wanted = False
-        self._weights = []
+        self._places = {}
 
     def settle(self, *, wait: bool = False) -> None:
         """Put the copies in the weights' place if they are complete. Only between texts.
@@ -59,29 +69,29 @@ class WeightCopies:
         """
         if wait and self._thread.ident is not None:
             self._thread.join()
-        if not self._wanted or self._thread.ident is None or self._thread.is_alive():
+        if not self._wanted or not self._complete:
             return
         import torch
 
         from decoding import relocate_weights
 
-        copies, at = {}, -self._address % _PAGE
-        for weight in self._weights:
-            flat = torch.frombuffer(self._memory, dtype=weight.dtype, count=weight.numel(), offset=at)
+        copies = {}
+        for weight, at in self._places.items():
+            place = self._first + at
+            flat = torch.frombuffer(self._memory, dtype=weight.dtype, count=weight.numel(), offset=place)
             copies[weight] = flat.view(weight.shape)
-            at += -(-weight.nbytes // _ALIGNMENT) * _ALIGNMENT
         relocate_weights(self._model, copies)
         self.cancel()
         release_mapped_weights()
 
     def _copy(self) -> None:
-        at, copied = self._address + -self._address % _PAGE, 0
-        for weight in self._weights:
+        copied = 0
+        for weight, at in self._places.items():
             if not self._wanted:
                 return
-            memmove(at, weight.data_ptr(), weight.nbytes)
-            at += -(-weight.nbytes // _ALIGNMENT) * _ALIGNMENT
+            memmove(self._address + self._first + at, weight.data_ptr(), weight.nbytes)
             copied += weight.nbytes
             if copied > COPIED_AT_ONCE:
                 release_mapped_weights()
                 copied = 0
+        self._complete = True

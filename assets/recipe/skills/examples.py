@@ -116,7 +116,7 @@ def _pairs(draw: Draw, count: int) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _seen(rule: str, pairs: list[tuple[str, str]]) -> str:
-    """What is looked at before the pattern has its name: the differences, the quotients; or the letters."""
+    """Return the differences, the quotients or the letters, told before the pattern has its name."""
     (one, other), (source, answer) = pairs[0], pairs[-1]
     if not source.isdigit() or not answer.isdigit():
         plain = one.isalpha() and other.isalpha() and len(one + other) < 20

@@ -70,7 +70,7 @@ class _Shown:
 
     @property
     def manner(self) -> str:
-        """How it is written, as users may wish it: without a built-in function, in a loop, in a line; or nothing."""
+        """Return a wish for the way it is written: without a built-in function, in a loop, in a line; or nothing."""
         body, ways = self.plain.partition("\n")[2], "".join(way.code for way in self.task.ways)
         spared = next((one for one in _BUILT_IN if f"{one}(" in ways and f"{one}(" not in body), "")
         looped = "looped" if re.search(r"^ +(for|while) ", body, re.MULTILINE) else ""
