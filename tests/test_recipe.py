@@ -20,7 +20,7 @@ from assets.recipe.draw import plain, rephrased, roughened, set_aside
 from assets.recipe.evaluation import QUESTIONS
 from assets.recipe.loss import Point, read_curve
 from assets.recipe.model import LOG, QUICK
-from assets.recipe.skills import sums
+from assets.recipe.skills import arithmetic, sums
 from assets.recipe.skills.poems import rhymes
 from assets.recipe.skills.python import functions
 from assets.recipe.skills.python.composed import composed
@@ -121,13 +121,13 @@ def test_code_that_is_wrong_or_endless_does_not_pass() -> None:
     ],
 )
 def test_every_step_of_a_worked_sum_is_equal_to_the_others(a: int, b: int, sign: str) -> None:
-    line, result = sums.work(a, b, sign)
+    line, result = arithmetic.work(a, b, sign)
     chain = line.split(", ")[0].replace("×", "*")
     assert {eval(side) for side in chain.split(" = ")} == {result}
 
 
 def test_worked_digits_are_as_a_person_would_write_them() -> None:
-    assert sums.worked_sum(23, 18, "+") == "23 + 18 = 23 + 10 + 8 = 33 + 8 = 41"
+    assert arithmetic.worked_sum(23, 18, "+") == "23 + 18 = 23 + 10 + 8 = 33 + 8 = 41"
 
 
 def test_phrasings_set_aside_are_never_trained_on() -> None:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assets.recipe.conversation import Exchange, ends_with_numbers, number_list
+from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in, number_list
 from assets.recipe.draw import Draw
+from assets.recipe.user_words import handed_back
 from assets.recipe.words import ORDINALS, read_wording, spelled
 
 _WORDING = read_wording("counting")
 _OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Counting: ", "Here they are: ")
-_PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 10: "tens", 20: "twenties",
-            25: "twenty-fives", 100: "hundreds"}  # fmt: skip
+_PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 8: "eights", 9: "nines", 10: "tens",
+            12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties", 100: "hundreds",
+            1000: "thousands"}  # fmt: skip
+_BIG_STEPS = (15, 20, 20, 25, 30, 40, 50, 100, 200, 250, 500)
+_APART = {"lines": "\n", "spaces": " ", "commas": ", "}
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
+_FIBONACCI = (0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
-def _listing(draw: Draw, values: list[int], ask: str, follow_up: bool = False) -> Exchange:
-    reply = draw.any(_OPEN) + ", ".join(map(str, values)) + draw.any((".", ".", ""))
+def _listing(draw: Draw, values: list[int], ask: str, follow_up: bool = False, apart: str = "") -> Exchange:
+    """The exchange that lists the numbers, between them what the user wishes for (apart)."""
+    listed = (apart or ", ").join(map(str, values))
+    reply = listed if apart else draw.any(_OPEN) + listed + draw.any((".", ".", ""))
     return Exchange(ask, reply, number_list(values), follow_up)
 
 
@@ -62,58 +69,96 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
 
 def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     """The numbers asked for in this way, and what the question tells."""
-    s = draw.any((*_PLURALS, 2, 5, 10))
-    a, length, k = draw.numbers((0, draw.any((3, 30, 100, 300, 3000))), (3, draw.any((8, 8, 12, 20, 60))), (3, 12))
+    a, length, k = draw.numbers((0, draw.any((3, 30, 100, 300, 3000, 9000))), (3, draw.any((8, 8, 12, 20, 60))), (3, 12))
     b, odd, told = a + length, draw.whole(0, 1), draw.any((k, spelled(k)))
-    if way in ("up_to", "multiples", "step"):
-        s = draw.whole(2, 12)
-    start = s * (k + odd) if way == "down_by" else draw.any((s, a, 0, 1))
-    kind, top, w = ("even", "odd")[odd], k + 8 * odd, _PLURALS.get(s)
-    up, down = start + s * k, start - s * k
-    # Now and then the end told is none of the numbers.
-    over = draw.whole(0, s - 1) if draw.chance(0.35) else 0
+    kind, top, end = ("even", "odd")[odd], k + 8 * odd, k % 10
+    low, high = a % 90, a % 90 + draw.whole(21, 45)
+    c, many = draw.whole(a + 1, b - 1), [n for n in range(a, b + 1) if n % 2 == odd]
     rows: dict[str, tuple[Sequence[int], dict[str, object]]] = {
         "up": (range(a, b + 1), {"a": _told(draw, a), "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
+        "either": (range(a, b + 1), {"a": a, "b": b}), "either down": (range(b, a - 1, -1), {"a": b, "b": a}),
+        "inside": (range(a + 1, b), {"a": a, "b": b}), "below_end": (range(a, b), {"a": a, "b": b}),
+        "without": ([n for n in range(a, b + 1) if n != c], {"a": a, "b": b, "c": c}),
         "to": (range(1, k * 3 + 1), {"b": _told(draw, k * 3)}),
         "down_to_one": (range(top, 0, -1), {"a": top, "b": top}),
-        "even": (range(a + (a % 2 != odd), b + 1, 2), {"a": a, "b": b, "kind": kind}),
-        "below": (range(2 - odd, b, 2), {"b": b, "d": kind}),
-        "up_to": (range(s, s * k + 1, s), {"s": s, "b": s * k + over}),
-        "by_steps": (range(s, s * k + 1, s), {"s": s, "w": w, "b": s * k + over}),
-        "step": (range(start, up + 1, s), {"a": start, "b": up + over, "s": s, "o": ORDINALS[min(s, 12)]}),
-        "from_by": (range(start, up + 1, s), {"a": start, "b": up + over, "s": s, "w": w}),
-        "down_by": (range(start, down - 1, -s), {"a": start, "b": down, "s": s, "w": w}),
-        "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
+        "there_and_back": ([*range(1, top), *range(top, 0, -1)], {"b": _told(draw, top)}),
+        "even": (many, {"a": a, "b": b, "kind": kind}), "even_down": (many[::-1], {"a": b, "b": a, "kind": kind}),
+        "even_to": (range(2 - odd, top * 2 - odd + 1, 2), {"b": top * 2 - odd + draw.whole(0, 1), "d": kind}),
+        "below": (range(2 - odd, b % 60 + 6, 2), {"b": b % 60 + 6, "d": kind}),
         "first_odd": (range(2 - odd, 2 * k + 1, 2), {"k": told, "d": kind}),
         "next": (range(a + 1, a + k + 1), {"a": _told(draw, a), "k": told}),
         "starting_at": (range(a, a + k), {"d": told, "a": a}),
         "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
-        "ending": (range(a + (k - a) % 10, b + 11, 10), {"a": a, "b": b + 10, "d": k % 10}),
-        "primes": ([n for n in _PRIMES if n < b + 3], {"b": b + 3}),
+        "negative down": (range(k - odd, -k - 1, -1), {"a": k - odd, "b": -k}),
+        "ending": (range(low + (end - low) % 10, high + 1, 10), {"a": low, "b": high, "d": end}),
+        "primes": ([n for n in _PRIMES if n < c % 60 + 3], {"b": c % 60 + 3}),
         "squares": ([n * n for n in range(1, k + 1)], {"k": told}),
-        "first_primes": (_PRIMES[:k], {"k": told}),
+        "cubes": ([n**3 for n in range(1, k + 1)], {"k": told}),
+        "first_primes": (_PRIMES[:k], {"k": told}), "fibonacci": (_FIBONACCI[: k + 3 * odd], {"k": k + 3 * odd}),
         "powers": ([2**n for n in range(k)], {"k": told, "b": 2 ** (k - 1)}),
-        "till": (range(start + 3 * s, up + 5 * s, s), {"x": f"{start}, {start + s}, {start + 2 * s}", "b": up + 4 * s}),
-        "steps_of": (range(start, start + s * k, s), {"a": start, "s": s, "k": told}),
-        "row of code": (range(a, b, s), {"x": f"range({a}, {b}, {s})"}),
-        "row of code down": (range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})"}),
+        "halving": ([2**n for n in range(k, -1, -1)], {"b": 2**k}),
+        "row of code short": draw.any(((range(a, b), {"x": f"range({a}, {b})"}), (range(top), {"x": f"range({top})"}))),
+        "doubling": ([(a % 9 + 1) * 2**n for n in range(k)], {"a": a % 9 + 1, "k": told}),
     }  # fmt: skip
-    numbers, said = rows[way]
+    numbers, said = rows[way] if way in rows else _stepped(draw, way, a, k)
     return list(numbers), said
 
 
-_ROWS = (*["up"] * 14, *["down"] * 16, *["even", "even", "to", "next", "step", "from_by", "multiples"] * 3,
-         *["down_to_one"] * 3, *["down_by"] * 4, "below", "up_to", "by_steps", "first_odd", "starting_at", "negative",
-         "row of code", "ending", "squares", "primes", "first_primes", "powers", "till", "steps_of",
-         "row of code down")  # fmt: skip
+def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[str, object]]:
+    """The numbers of a row by steps, and what the question tells; now and then the end told is none of them."""
+    name, falling = way.removesuffix(" down"), way.endswith("down") or way == "down_by"
+    s = draw.any((*_PLURALS, 2, 2, 5, 5, 10, 10))
+    if name in ("up_to", "multiples", "step", "either_step", "divisible"):
+        s = draw.any(_BIG_STEPS) if name != "divisible" and draw.chance(0.25) else draw.whole(2, 12)
+    elif name == "named":
+        s = draw.any((5, 10, 10, 20, 25, 50, 100, 100, 1000))
+    low, over, told = draw.any((s, a, a % 20, 0, 1)), draw.whole(0, s - 1), draw.any((k, spelled(k)))
+    over, start, first = over if draw.chance(0.4) else 0, a % 60 + 1, draw.any((3, 3, 3, 4))
+    high, w, n = low + s * k, _PLURALS.get(s), a % 9 + 1
+    end = max(0, low - over) if falling else high + over
+    line = range(high, end - 1, -s) if falling else range(low, high + 1, s)
+    row = list(line) + [line[-1] + line.step * at for at in range(1, 5 if line[-1] + 4 * line.step >= 0 else 1)]
+    first = min(first, len(row) - 1)
+    seen = draw.any((", ", ", ", ", ", " ", " ", ",")).join(map(str, row[:first]))
+    by = {"a": line[0], "b": end, "s": line.step if name == "seq" else s, "w": w,
+          "o": ORDINALS[s] if s < len(ORDINALS) else f"{s}th"}  # fmt: skip
+    rows: dict[str, tuple[Sequence[int], dict[str, object]]] = {
+        **dict.fromkeys(("step", "from_by", "either_step", "down_by", "seq"), (line, by)),
+        "up_to": (range(s, s * k + 1, s), {"s": s, "b": s * k + over}),
+        "by_steps": (range(s, s * k + 1, s), {"s": s, "w": w, "b": s * k + over}),
+        "named": (range(s * n, s * (n + k) + 1, s), {"a": s * n, "b": s * (n + k), "w": w}),
+        "divisible": (range(start + -start % s, start + s * k + over + 1, s),
+                      {"a": start, "b": start + s * k + over, "s": s}),
+        "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
+        "till": (row[first:], {"x": seen, "b": row[-1] + (0 if falling else over)}), "series": (row, {"x": seen, "b": row[-1]}),
+        "steps_of": (range(low, low + s * k, s), {"a": low, "s": s, "k": told}),
+        "row of code": (range(low, high, s), {"x": f"range({low}, {high - over}, {s})"}),
+    }  # fmt: skip
+    if way == "row of code down":
+        return range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})"}
+    return rows[name]
+
+
+_ROWS = (*["up"] * 10, *["either"] * 16, *["down"] * 10, *["either down"] * 8, *["even"] * 8, *["to"] * 3, *["next"] * 3,
+         *["step", "either_step", "from_by", "down_by"] * 4, *["multiples", "down_to_one", "till", "divisible"] * 3,
+         *["either_step down", "series", "ending", "even_to", "below", "up_to", "by_steps", "row of code", "named",
+           "row of code short"] * 2,
+         *["even_down", "till down", "series down", "first_odd", "starting_at", "negative", "negative down", "squares"],
+         *["inside", "below_end", "without", "primes", "first_primes", "powers", "steps_of", "row of code down", "cubes"],
+         *["seq", "seq down", "there_and_back", "fibonacci", "halving", "doubling"])  # fmt: skip
 
 
 def _rows(draw: Draw) -> list[Exchange]:
     """Numbers in a row, up, down or by steps, and no follow-up, or one, or two."""
     way = draw.any(_ROWS)
     values, said = _row(draw, way)
-    step = values[1] - values[0] if len(values) > 1 else 0
-    exchanges = [_listing(draw, values, draw.asked(_WORDING, way.removesuffix(" down"), **said))]
+    steps = {after - before for before, after in zip(values, values[1:], strict=False)}
+    step, apart = steps.pop() if len(steps) == 1 else 0, ""
+    ask = draw.asked(_WORDING, way.removesuffix(" down").removesuffix(" short"), **said)
+    if draw.chance(0.1):
+        name = draw.any(("lines", "lines", "spaces", "commas"))
+        ask, apart = ask.rstrip(".?! ") + draw.say(_WORDING[f"apart {name}"]), _APART[name]
+    exchanges = [_listing(draw, values, ask, apart=apart)]
     while draw.chance(0.3) and len(exchanges) < 3:
         ways = [way for way in _FOLLOW_UPS if _fits(way, values, step)]
         if not ways:
@@ -131,26 +176,53 @@ def _table(draw: Draw) -> list[Exchange]:
     return [Exchange(draw.asked(_WORDING, "table", n=n), reply, number_list(wanted))]
 
 
+def _pattern(draw: Draw, start: int, step: int, count: int) -> list[int]:
+    """A row of numbers that goes on by a rule: steps up or down, doubles, squares or halves."""
+    style, factor = draw.rng.random(), 2 + step % 2
+    if style < 0.8:
+        row = [start + step * at for at in range(count)]
+        return row if style < 0.58 else row[::-1]
+    if style < 0.92:
+        return [(start % 5 + 1) * factor**at for at in range(count)]
+    first = start % 4 + 1
+    return [(first + at) ** 2 for at in range(count)] if style < 0.96 else [first * 2**at for at in range(count)][::-1]
+
+
 def _continued(draw: Draw) -> list[Exchange]:
     """The numbers after some, before or between them; how many there are."""
-    way = draw.any(("then", "then", "carry_on", "after", "before", "middle", "how_many"))
-    start, step, count = draw.numbers((1, 60), (1, 12), (3, 6))
-    if way in ("then", "carry_on"):
-        factor = 2 + step % 2
-        double = draw.chance(0.2)
-        values = [(start % 5 + 1) * factor**at if double else start + step * at for at in range(count + 3)]
-        more = values[count : count + (1 if way == "then" else 3)]
-        ask = draw.ask(_WORDING[way], x=", ".join(map(str, values[:count])))
-        reply = draw.any(("", "", "Here you go: ", "Next: ")) + ", ".join(map(str, more)) + "."
-        return [Exchange(ask, reply, number_list(more))]
+    way = draw.any((*["then", "then", "carry_on", "continue"], "after", "before", "middle", "how_many"))
+    start, step, count = draw.numbers((1, 60), (1, draw.any((12, 12, 25))), (3, 6))
+    if way in ("then", "carry_on", "continue"):
+        k = {"then": 1, "continue": 3}.get(way) or draw.whole(2, 5)
+        values = _pattern(draw, start, step, count + k)
+        typed = draw.any((", ", ", ", ", ", " ", ",")).join(map(str, values[:count]))
+        ask = draw.asked(_WORDING, way, x=typed, k=draw.any((k, spelled(k))))
+        reply = draw.any(("", "", "Here you go: ", "Next: ")) + ", ".join(map(str, values[count:])) + "."
+        return [Exchange(ask, reply, number_list(values[count:]))]
     if way == "how_many":
         end = start + draw.whole(3, 30)
         reply = f"{end} - {start} = {end - start}. {end - start} + 1 = {end - start + 1}."
-        return [Exchange(draw.ask(_WORDING[way], a=start, b=end), reply, ends_with_numbers(end - start + 1))]
+        return [Exchange(draw.asked(_WORDING, way, a=start, b=end), reply, ends_with_numbers(end - start + 1))]
+    start = draw.any((start, start, 10 * start, 100 * step, 100 * step - 1, 17 * start))
     answer = start - 1 if way == "before" else start + 1
-    return [Exchange(draw.ask(_WORDING[way], x=start, y=start + 2), f"It is {answer}.", ends_with_numbers(answer))]
+    return [Exchange(draw.asked(_WORDING, way, x=start, y=start + 2), f"It is {answer}.", ends_with_numbers(answer))]
+
+
+def _in_words(draw: Draw) -> list[Exchange]:
+    """Numbers counted in words; one number in words or in digits."""
+    way = draw.any(("in words", "in words", "one in words", "in digits"))
+    a, length = draw.numbers((0, draw.any((1, 10, 90))), (3, 9))
+    if way == "in words":
+        row = [spelled(n) for n in range(a, a + length + 1)]
+        row = row[::-1] if draw.chance(0.3) else row
+        listed = ", ".join(row)
+        first, last = ((a, a + length) if row[0] == spelled(a) else (a + length, a))
+        return [Exchange(draw.asked(_WORDING, way, a=first, b=last), listed, exactly_in(listed))]
+    if way == "in digits":
+        return [Exchange(draw.asked(_WORDING, way, a=spelled(a)), f"It is {a}.", ends_with_numbers(a))]
+    return [handed_back(draw, draw.asked(_WORDING, way, a=a), spelled(a))]
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One way of counting, perhaps turned round or carried on."""
-    return draw.any((*[_rows] * 12, _table, _table, *[_continued] * 4))(draw)
+    return draw.any((*[_rows] * 24, *[_table] * 3, *[_continued] * 8, _in_words))(draw)

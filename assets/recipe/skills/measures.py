@@ -1,14 +1,15 @@
-"""Measures worked in steps: percentages, units, degrees, times and dates, shapes, coins."""
+"""Measures worked in steps: percentages, units, degrees, shapes, coins; times and dates from skills/times.py."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.sums import plain, work, worked_product, worked_quotient, worked_sum
+from assets.recipe.skills.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
 from assets.recipe.skills.word_problems import compose_shapes, respelled
+from assets.recipe.skills.times import TIMES, chain
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
 
@@ -24,6 +25,9 @@ class Pair:
     factor: int
 
 
+_SHORTER = dict(line.split("=") for line in _WORDING["shorter name"][0].split())
+
+
 def _unit(text: str) -> tuple[str, str, str]:
     one, many, short = text.split("/")
     return one, many, short or many
@@ -33,13 +37,15 @@ _LINES = (line.split() for line in _WORDING["pair"])
 _PAIRS = tuple(Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in _LINES)
 _TENS = (10, 100, 1000)
 _METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
-_SPOKEN = tuple(pair for pair in _PAIRS if pair.big[1] not in ("tonnes", "dozens", "yards"))
+_SPOKEN = tuple(pair for pair in _PAIRS if pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards"))
+_STUFF = {"kg": ("flour", "sugar", "rice", "apples", "sand"), "l": ("milk", "water", "juice", "oil")}
 _THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera")
 # Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
 _PERCENTS = (
     ((10, 20, 30, 40, 60, 70, 80, 90), 10, 500), ((10, 20, 30, 40, 60, 70, 80, 90), 100, 900), ((50,), 2, 400),
     ((50, 25), 20, 800), ((25,), 4, 200), ((5, 15), 20, 400), ((75,), 20, 400), ((1, 2, 3, 4, 6, 7, 8, 9), 100, 900),
-    ((20, 25, 50), 20, 200), ((20, 40, 60, 80), 5, 195), ((20, 40), 5, 95), ((4, 8, 12, 16), 25, 400),
+    ((15,), 20, 600), ((15,), 20, 200), ((2, 4, 6, 8), 50, 950), ((35, 45, 65, 85), 20, 400), ((12, 18, 22, 33), 100, 900),
+    ((5, 10, 15, 20, 25, 50), 100, 6000), ((20, 25, 50), 20, 200), ((20, 40, 60, 80), 5, 195), ((20, 40), 5, 95), ((4, 8, 12, 16), 25, 400),
 )  # fmt: skip
 
 
@@ -74,7 +80,7 @@ def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
 
 
 def _top(pair: Pair) -> int:
-    return {24: 7, 16: 10}.get(pair.factor, 60 if pair.factor in _TENS else 12)
+    return {24: 7, 16: 10, 365: 5, 3600: 24}.get(pair.factor, 60 if pair.factor in _TENS else 12)
 
 
 def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[str, str]:
@@ -82,7 +88,12 @@ def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[
     shown = number if down else number * pair.factor
     unit, other = (pair.big, pair.small) if down else (pair.small, pair.big)
     close = form == 2 and unit[2] != unit[1] and draw.chance(0.4)
-    return f"{shown}{'' if close else ' '}{unit[form]}", other[form]
+    return _casual(draw, f"{shown}{'' if close else ' '}{unit[form]}"), _casual(draw, other[form])
+
+
+def _casual(draw: Draw, unit: str) -> str:
+    """The unit as it is written, or now and then as people shorten it."""
+    return re.sub(r"[a-z]+$", lambda found: _SHORTER.get(found[0], found[0]), unit) if draw.chance(0.3) else unit
 
 
 def _conversion(draw: Draw) -> list[Exchange]:
@@ -92,7 +103,9 @@ def _conversion(draw: Draw) -> list[Exchange]:
 
     def asked(way: str, pair: Pair, number: int, later: bool) -> Exchange:
         quantity, unit = _asked(draw, pair, number, down, form)
-        ask = draw.asked(_WORDING, way, x=quantity, to=unit)
+        if way == "convert" and down and draw.chance(0.1):
+            way = "convert_told"
+        ask = draw.asked(_WORDING, way, x=quantity, to=unit, one=pair.big[0], f=pair.factor, s=pair.small[form])
         result = number * pair.factor if down else number
         return Exchange(ask, _converted(pair, number, down, form), ends_with_numbers(result), later)
 
@@ -131,10 +144,13 @@ def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) 
 
 def _percentage(draw: Draw) -> list[Exchange]:
     """A percentage, and perhaps another one of the amount, or the same of another amount."""
-    kind = draw.any(("percent", "percent", "part", "discount", "increase"))
+    kind = draw.any((*["percent"] * 5, *["part", "discount", "increase"] * 2, "what_percent", "what_percent"))
+    if kind == "what_percent":
+        return _what_percent(draw)
     sign = {"discount": "-", "increase": "+"}.get(kind, "")
     percent, amount = _percent_and_amount(draw, kind != "percent")
-    fields = {"thing": draw.any(_THINGS), "n": draw.name(), "p": _shown(draw, percent), "a": amount}
+    fields: dict[str, object] = {"thing": draw.any(_THINGS), "n": draw.name(), "p": _shown(draw, percent)}
+    fields["a"] = f"{amount:,}" if draw.chance(0.5) else amount
     exchanges, turn = [_share(percent, amount, sign, draw.asked(_WORDING, kind, **fields))], draw.rng.random()
     if turn < 0.22 and amount % 20 == 0:
         other = draw.any((10, 20, 50) if sign else (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))
@@ -148,9 +164,14 @@ def _percentage(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
-def chain(*steps: tuple[int, int, str]) -> str:
-    """The steps worked, each a sentence."""
-    return ". ".join(work(*step)[0] for step in steps)
+def _what_percent(draw: Draw) -> list[Exchange]:
+    """The percentage that one number is of another."""
+    percent, whole = _percent_and_amount(draw, easy=True)
+    if draw.chance(0.4):
+        percent, whole = draw.any((25, 50, 75)), 4 * draw.whole(1, 30)
+    part = whole * percent // 100
+    line = f"{work(part, 100, '×')[0]}. {work(part * 100, whole, '/')[0]}. That is {percent}%."
+    return _told(draw, "what_percent", line, percent, a=part, b=whole, n=draw.name())
 
 
 def _told(draw: Draw, way: str, line: str, result: float, **said: object) -> list[Exchange]:
@@ -173,48 +194,18 @@ def _degrees(draw: Draw) -> list[Exchange]:
     return _told(draw, "to_celsius", f"{line}.", celsius, x=9 * fifths + 32)
 
 
-def _clock(draw: Draw) -> list[Exchange]:
-    """A time so long after another, or the minutes between two."""
-    hour, minute, later, hours = draw.whole(1, 19), 5 * draw.whole(0, 11), 5 * draw.whole(1, 11), draw.whole(1, 4)
-    x, way = f"{hour}:{minute:02}", draw.any(("minutes_between", "hours_later", "minutes_later"))
-    if way == "minutes_between":
-        stop, whole = later % 60, hours * 60
-        steps = (hours, 60, "×"), (whole, stop, "+"), (whole + stop, minute, "-")
-        line = f"{hour + hours} - {hour} = {hours}. {chain(*steps)}"
-        return _told(draw, way, f"{line} minutes.", whole + stop - minute, x=x, y=f"{hour + hours}:{stop:02}")
-    if way == "hours_later":
-        k, answer, line = hours, f"{hour + hours}:{minute:02}", chain((hour, hours, "+"))
-    else:
-        k, total = later, minute + later
-        answer, line = f"{hour + total // 60}:{total % 60:02}", f"{minute} + {later} = {total}"
-        line += f". {total} - 60 = {total - 60}. {hour} + 1 = {hour + 1}" if total >= 60 else ""
-    ask = draw.ask(_WORDING[way], x=x, k=draw.any((k, spelled(k))) if k < 5 else k)
-    return [worked(ask, line, f"{answer}.")]
-
-
-def _calendar(draw: Draw) -> list[Exchange]:
-    """The day or the month so many after or before another, all of them on the way told."""
-    way, most, back = draw.any(("day", "month")), draw.whole(1, 8), draw.chance(0.3)
-    names = words.KINDS[f"{way}s"]
-    at = draw.whole(0, len(names) - 1)
-    row = [names[(at + (-step if back else step)) % len(names)] for step in range(most + 1)]
-    pool = _WORDING[f"{way}_{'before' if back else 'after'}"]
-    ask = draw.ask(pool, x=draw.any((row[0], row[0], row[0].lower())), k=draw.any((most, spelled(most))))
-    return [worked(ask, ", ".join(row), f"{row[-1]}.")]
-
-
 def _decimal(draw: Draw) -> list[Exchange]:
     """A quantity with a decimal point, in the smaller or the bigger unit."""
     pair, form = draw.any(_METRIC), draw.any((1, 2))
     size = draw.any((pair.factor, pair.factor // 10, pair.factor // 10, max(1, pair.factor // 100)))
     amount = draw.numbers((1, 99), (size, size))[0] * size
     big, small, shown = pair.big[form], pair.small[form], plain(amount / pair.factor)
-    known = f"1 {pair.big[0] if form == 1 else big} = {pair.factor} {small}."
+    known = f"1 {pair.big[0] if form == 1 or big == pair.big[1] else big} = {pair.factor} {small}."
     if draw.chance(0.5):
         line = f"{known} {amount} / {pair.factor} = {shown} {big}."
-        return _told(draw, "convert", line, float(shown), x=f"{amount} {small}", to=big)
+        return _told(draw, "convert", line, float(shown), x=_casual(draw, f"{amount} {small}"), to=big)
     line = f"{known} {shown} × {pair.factor} = {amount} {small}."
-    return _told(draw, "convert", line, amount, x=f"{shown} {big}", to=small)
+    return _told(draw, "convert", line, amount, x=f"{shown} {big}", to=_casual(draw, small))
 
 
 def _half(draw: Draw) -> list[Exchange]:
@@ -225,10 +216,29 @@ def _half(draw: Draw) -> list[Exchange]:
         to = draw.any(("hours", "hours, as a decimal"))
         return _told(draw, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
     pair = draw.any([pair for pair in _PAIRS if pair.factor % 4 == 0])
-    part, parts = draw.any((("half", 2), ("half", 2), ("a quarter of", 4)))
-    big, small = pair.big[0], pair.small[1]
-    line = f"1 {big} = {pair.factor} {small}. {chain((pair.factor, parts, '/'))} {small}."
-    return _told(draw, "half", line, pair.factor // parts, x=f"{part} {'an' if big == 'hour' else 'a'} {big}", y=small)
+    big, small, factor, n = pair.big[0], pair.small[1], pair.factor, draw.whole(1, 5)
+    a_big, part = f"{'an' if big == 'hour' else 'a'} {big}", (factor, 2, "/")
+    way, known = draw.any(("half", "half", "quarter", "three", "and a half", "and a half")), f"1 {big} = {factor} {small}."
+    if way == "and a half":
+        many = draw.any((f"{spelled(n)} and a half {pair.big[1]}", f"{n} and a half {pair.big[1]}", f"{n} 1/2 {pair.big[1]}",
+                         f"{spelled(n)} {big if n == 1 else pair.big[1]} and a half"))  # fmt: skip
+        steps, result = ((n, factor, "×"), part, (n * factor, factor // 2, "+")), n * factor + factor // 2
+    elif way == "three":
+        many = draw.any((f"three quarters of {a_big}", f"3/4 of {a_big}", f"3/4 {big}", f"three-quarters of {a_big}"))
+        steps, result = ((factor, 4, "/"), (factor // 4, 3, "×")), factor // 4 * 3
+    else:
+        many = f"half {a_big}" if way == "half" else f"a quarter of {a_big}"
+        steps, result = ((part if way == "half" else (factor, 4, "/")),), factor // (2 if way == "half" else 4)
+    return _told(draw, "half", f"{known} {chain(*steps)} {small}.", result, x=many, y=small)
+
+
+def _one(draw: Draw) -> list[Exchange]:
+    """What one unit holds of the smaller one."""
+    pair = draw.any(_PAIRS)
+    one, small = pair.big[0], pair.small[1]
+    shown = f"{draw.any(('an' if one == 'hour' else 'a', 'one', '1'))} {one}"
+    line = f"1 {one} = {pair.factor} {small}."
+    return _told(draw, draw.any(("convert", "one")), line, pair.factor, x=shown, to=small)
 
 
 def _both(draw: Draw) -> list[Exchange]:
@@ -238,7 +248,7 @@ def _both(draw: Draw) -> list[Exchange]:
     a, b, c = draw.numbers((1, 5), (1, factor - 1), (1, factor - 1))
     b = 5 * max(1, b // 5) if factor > 20 else b
     big = pair.big[0] if a == 1 and form == 1 else pair.big[form]
-    way = draw.any(("both", "both", "added", "longer", "shorter", "is_more"))
+    way = draw.any(("both", "both", "added", "alike", "taken", "split", "longer", "shorter", "is_more"))
     steps, x = [(a, factor, "×"), (a * factor, b, "+")], f"{a} {big} {b} {small}"
     if way == "both":
         x = x.replace(f"{big} ", f"{big} and ") if draw.chance(0.5) else x
@@ -246,17 +256,34 @@ def _both(draw: Draw) -> list[Exchange]:
     if way == "added":
         line = chain(*steps, (a * factor + b, c, "+"))
         return _told(draw, way, f"{line} {small}.", a * factor + b + c, x=x, z=f"{c} {small}", y=small)
+    if way == "alike":
+        z = draw.any(("+", "+", "-"))
+        steps = [(b, c, "+")] if z == "+" else [(b + c, c, "-")]
+        first, result = (b, b + c) if z == "+" else (b + c, b)
+        said = {"x": f"{first} {small}", "z": f"{c} {small}", "y": small}
+        return _told(draw, "added" if z == "+" else "taken", f"{chain(*steps)} {small}.", result, **said)
+    if way == "taken":
+        line, x = chain((a, factor, "×"), (a * factor, c, "-")), f"{a} {big}"
+        return _told(draw, way, f"{line} {small}.", a * factor - c, x=x, z=f"{c} {small}", y=small)
+    if way == "split":
+        ask = draw.asked(_WORDING, way, x=f"{a * factor + b} {small}", big=pair.big[1], small=pair.small[1])
+        line = chain((a, factor, "×"), (a * factor + b, a * factor, "-"))
+        return [worked(ask, line, f"{a} {big} {b} {small}.")]
     amount = a * factor + draw.any((-1, 1)) * max(1, factor // draw.any((2, 4, 10)))
     first, second = f"{a} {big}", f"{amount} {small}"
+    if draw.chance(0.3) and pair.big[2] in ("kg", "l"):
+        first, second = (f"{some} of {draw.any(_STUFF[pair.big[2]])}" for some in (first, second))
+    elif a == 1 and form == 1 and draw.chance(0.5):
+        first = f"one {big}"
     flipped, more = draw.chance(0.5), a * factor > amount
     ask = draw.ask(_WORDING[way], x=second if flipped else first, y=first if flipped else second)
     answer = first if more == (way == "longer") else second
     if way == "is_more":
         ask, answer = ask + draw.say(_WORDING["yes or no"]), "yes." if more != flipped else "no."
-    return [worked(ask, f"{first} = {a * factor} {small}", answer)]
+    return [worked(ask, f"{a} {big} = {a * factor} {small}", answer)]
 
 
-_WAYS = (*[_conversion, _percentage] * 4, *[_degrees, _clock, _decimal, _both, compose_shapes] * 3, _calendar, _half)
+_WAYS = (*[_conversion, _percentage] * 6, *[_decimal, _both, compose_shapes] * 4, *[_degrees, _half] * 3, *TIMES, _one, _one)
 
 
 def compose(draw: Draw) -> list[Exchange]:

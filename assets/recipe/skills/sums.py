@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assets.recipe.conversation import Exchange, ends_with_numbers
+from assets.recipe.conversation import Check, Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
+from assets.recipe.skills.arithmetic import plain, work, worked, worked_division
+from assets.recipe.skills.facts import facts
 from assets.recipe.user_words import enumerated
 from assets.recipe.user_words import worked as worked_out
 from assets.recipe.words import read_wording, spelled
@@ -13,82 +15,9 @@ from assets.recipe.words import read_wording, spelled
 _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
-_TENS = (10, 100, 1000)
 _PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
+_SHAPES = ("++", "++", "+-", "--", "-+", "×+", "×-", "+×", "××", *["+++", "++++"] * 2, "+-+", "++-", "---", "-++", "+--")
 _FRACTIONS = tuple(line.split("=") for line in _WORDING["fractions"][0].split(" / "))
-
-
-def places(number: int) -> list[int]:
-    """The number as its non-zero decimal parts: 345 is 300, 40 and 5."""
-    digits = str(number)
-    parts = [int(digit) * 10 ** (len(digits) - 1 - at) for at, digit in enumerate(digits)]
-    return [part for part in parts if part] or [0]
-
-
-def worked_sum(a: int, b: int, sign: str) -> str:
-    """Addition or subtraction, one decimal part of b at a time."""
-    step = 1 if sign == "+" else -1
-    parts = places(b)
-    chain = [f"{a} {sign} {b}"] if len(parts) > 1 else []
-    so_far = a
-    for at in range(len(parts)):
-        chain.append(f"{so_far} {sign} " + f" {sign} ".join(str(part) for part in parts[at:]))
-        so_far += step * parts[at]
-    return " = ".join([*chain, str(so_far)])
-
-
-def worked_product(a: int, b: int) -> str:
-    """Multiplication, the factor of more digits split into its decimal parts."""
-    if b > 12 and len(places(b)) > 1 and len(places(a)) > 1:
-        pairs = [(one, other) for one in places(a) for other in places(b)]
-        split, products = [f"{one} × {other}" for one, other in pairs], [one * other for one, other in pairs]
-    elif b > 12 and len(places(a)) == 1:
-        split, products = [f"{a} × {part}" for part in places(b)], [a * part for part in places(b)]
-    else:
-        split, products = [f"{part} × {b}" for part in places(a)], [part * b for part in places(a)]
-    if len(products) == 1 or a in _TENS or b in (1, *_TENS):
-        return f"{a} × {b} = {a * b}"
-    chain = [f"{a} × {b}", " + ".join(split)]
-    while len(products) > 1:
-        first, second, *rest = products
-        carries = first // 100 != (first + second) // 100
-        if carries and not rest and len(places(second)) > 1:
-            return " = ".join([*chain, worked_sum(first, second, "+")])
-        chain.append(" + ".join(map(str, products)))
-        products = [first + second, *rest]
-    return " = ".join([*chain, str(products[0])])
-
-
-def worked_quotient(a: int, b: int) -> str:
-    """Division with nothing left, a split so that each part gives one digit of the result."""
-    parts = places(a // b)
-    if len(parts) == 1 or b in (1, *_TENS):
-        return f"{a} / {b} = {a // b}"
-    split = " + ".join(f"{part * b} / {b}" for part in parts)
-    return f"{a} / {b} = {split} = {' + '.join(map(str, parts))} = {a // b}"
-
-
-def worked_division(a: int, b: int) -> str:
-    """Division with a remainder: the tens first, as in a division that leaves nothing."""
-    whole, left = divmod(a, b)
-    tens, ones = whole // 10 * 10, whole % 10
-    end = f" remainder {left}"
-    if not tens:
-        return f"{a} / {b} = {ones * b} / {b}{end} = {ones}{end}"
-    rest = a - tens * b
-    start = f"{a} / {b} = {tens * b} / {b} + {rest} / {b} = {tens}"
-    return f"{start} + {ones * b} / {b}{end} = {tens} + {ones}{end} = {whole}{end}"
-
-
-def work(a: int, b: int, sign: str) -> tuple[str, int]:
-    """The worked line and its result."""
-    if sign == "-" and 0 <= a < b:
-        return f"{worked_sum(b, a, '-')}, so {a} - {b} = {a - b}", a - b
-    if sign in "+-":
-        return worked_sum(a, b, sign), a + b if sign == "+" else a - b
-    if sign == "×":
-        return worked_product(a, b), a * b
-    return worked_quotient(a, b), a // b
 
 
 def operands(draw: Draw, sign: str) -> tuple[int, int]:
@@ -100,14 +29,17 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
     if sign == "-":
         top = draw.any((20, 99, 99, 999, 999, 9999))
         a, b = draw.numbers((1, top), (1, top))
-        a = draw.any((a, a, a, 10 ** len(str(max(a, b)))))
+        a = draw.any((*[a] * 8, *[10 ** len(str(max(a, b)))] * 2, 10 ** draw.whole(4, 6)))
         return (max(a, b), min(a, b)) if a + b > 60 or draw.chance(0.8) else (min(a, b), max(a, b))
     if sign == "×":
         a, b = draw.numbers((2, draw.any((12, 12, 99, 99, 999))), (2, draw.any((12, 12, 12, 40, 99))))
         a = a if b < 13 else a % 90 + 2
         if draw.chance(0.15):
-            a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2), (a % 90 * 10 + 120, b % 90 + 2)))
+            a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2), (a % 90 * 10 + 120, b % 90 + 2), (a % 90 * 100 + 200, b % 90 + 2)))
         return (a, b) if a >= b or draw.chance(0.5) or b > 10 else (b, a)
+    if draw.chance(0.12):
+        b, quotient = draw.any((12, 14, 15, 16, 18, 20, 24, 25, 30, 32, 40, 50)), draw.numbers((2, 300))[0]
+        return b * quotient, b
     quotients = draw.any((12, 12, 25, 60, 300, 1200))
     b, quotient = draw.numbers((2, 16 if quotients < 25 else 12 if quotients < 60 else 9), (2, quotients))
     return b * quotient, b
@@ -125,28 +57,11 @@ def _shown(draw: Draw, number: int) -> str:
 
 def _typed(draw: Draw, numbers: list[int], signs: list[str], in_words: bool = False) -> str:
     """The numbers and signs as people type them: with signs or words, with or without spaces."""
-    way = draw.whole(0, 1)
+    way = draw.any((0, 0, 1))
     names = [_TYPED[sign][-1] if way or in_words else draw.any(_TYPED[sign][:-1]) for sign in signs]
     shown = [spelled(number) if in_words else _shown(draw, number) for number in numbers]
-    space = "" if not (way or in_words) and draw.chance(0.25) else " "
+    space = "" if not (way or in_words) and draw.chance(0.4) else " "
     return shown[0] + "".join(f"{space}{name}{space}{number}" for name, number in zip(names, shown[1:], strict=True))
-
-
-def worked(plan: str, found: Mapping[str, int]) -> tuple[str, int] | None:
-    """The steps of a plan such as `a×b, c-x` (x is the result before, y the one before that) and what they come to.
-
-    None if a step does not stay whole and above zero.
-    """
-    lines, x, y = [], 0, 0
-    for step in plan.split(", "):
-        values = {**found, "x": x, "y": y}
-        one, other = values[step[0]], values[step[2:]] if step[2:] in values else int(step[2:])
-        if other < 1 or (step[1] == "/" and one % other) or (step[1] == "-" and one - other < 1):
-            return None
-        line, result = work(one, other, step[1])
-        lines.append(line)
-        x, y = result, x
-    return ". Then ".join(lines), x
 
 
 def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: object) -> list[Exchange]:
@@ -157,20 +72,29 @@ def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: 
 
 def _several(draw: Draw) -> list[Exchange]:
     """A sum of several steps: a row of numbers, their sum, product or mean, brackets, a power."""
-    way = draw.any(("row", "row", "product_of", "sum", "sum", "mean", "brackets", "brackets", "brackets", "power"))
+    way = draw.any((*["row"] * 5, *["sum", "brackets"] * 3, *["mean", "power"] * 2, "product_of", "sum_to", "factorial"))
     a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
     if way in ("row", "product_of"):
-        shape = draw.any(("++", "+-", "--", "-+", "×+", "×-", "+×", "××")) if way == "row" else "××"
-        some = draw.numbers(*[(2, 12) if "×" in shape else (2, 60)] * 3)
-        values = dict(zip("abc", some, strict=True))
-        plan = "b×c, a+x" if shape == "+×" else f"a{shape[0]}b, x{shape[1]}c"
+        shape = draw.any(_SHAPES) if way == "row" else "××"
+        top = 12 if "×" in shape else draw.any((9, 20, 60, 60, 300))
+        some = draw.numbers(*[(2, top)] * (len(shape) + 1))
+        values = dict(zip("abcde", some, strict=False))
+        plan = ", ".join(f"{'x' if at else 'a'}{sign}{'bcde'[at]}" for at, sign in enumerate(shape))
+        plan = "b×c, a+x" if shape == "+×" else plan
         if not worked(plan, values):
             return _several(draw)
         told = draw.any((", ".join, enumerated))([*map(str, some)]) if way != "row" else _typed(draw, some, list(shape))
         return _planned(draw, way, plan, values, x=told)
+    if way in ("sum_to", "factorial"):
+        first = 1 if way == "factorial" else draw.any((1, 1, c))
+        some = list(range(first, first + draw.whole(3, 7 if way == "factorial" else 9)))
+        sign, listed = ("×", "") if way == "factorial" else ("+", ", ".join(map(str, some)))
+        plan = f"a{sign}b" + "".join(f", x{sign}{more}" for more in some[2:])
+        said = {"x": some[-1], "first": first, "listed": listed}
+        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, **said)
     if way in ("sum", "mean"):
-        some = [a, b, c, d, a + c, b + d][: draw.any((2, 3, 3, 4, 5, 6))]
-        if draw.chance(0.3):
+        some = [a, b, c, d, a + c, b + d][: draw.any((2, 3, 3, 4, 4, 5, 6))]
+        if draw.chance(0.4):
             some = [draw.any((n, 10 * n, 100 * n, 17 * n)) for n in some]
         some[-1] += -sum(some) % len(some) if way == "mean" else 0
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + (f", x/{len(some)}" if way == "mean" else "")
@@ -185,7 +109,7 @@ def _several(draw: Draw) -> list[Exchange]:
         typed, _, plan = draw.any(_WORDING["brackets"]).partition(": ")
         x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
         return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.2) else x)
-    base, k = draw.any(((2, draw.whole(3, 8)), (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
+    base, k = draw.any(((2, draw.whole(3, 10)), (2, draw.whole(3, 10)), (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
     lines = [f"{n}: {work(base ** (n - 1), base, '×')[0]}" for n in range(2, k + 1)]
     return [Exchange(draw.asked(_WORDING, way, a=base, b=k), f"{'. '.join(lines)}.", ends_with_numbers(base**k))]
 
@@ -199,7 +123,7 @@ def _named(draw: Draw) -> list[Exchange]:
     way = draw.any(_NAMED)
     a, b, k = draw.numbers((2, 99), (2, draw.any((20, 99))), (2, 12))
     if way in ("remainder", "divide", "modulo"):
-        whole, left = draw.whole(1, draw.any((9, 9, 15))), draw.whole(1, k - 1)
+        whole, left = draw.whole(1, draw.any((9, 9, 15, 40))), draw.whole(1, k - 1)
         ask = draw.asked(_WORDING, way, a=k * whole + left, b=k)
         if way != "modulo":
             return [Exchange(ask, worked_division(k * whole + left, k) + ".", ends_with_numbers(whole, left))]
@@ -208,7 +132,7 @@ def _named(draw: Draw) -> list[Exchange]:
     if way == "root":
         return [worked_out(draw.asked(_WORDING, way, a=k * k), f"{k} × {k} = {k * k}", str(k))]
     if way == "part":
-        (name, told), plan = draw.any(_FRACTIONS), "a/b"
+        (name, told), plan, b = draw.any(_FRACTIONS), "a/b", draw.any((b, b, b, 10 * b))
         if draw.chance(0.5):
             told = draw.any(tuple(_PARTS))
             times = draw.whole(2, int(told) - 1)
@@ -228,13 +152,15 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum in words, below zero, or with a point."""
-    way, (a, b) = draw.any(("words", "below", "negative", "point", "point")), draw.numbers((2, 60), (2, 30))
+    way, (a, b) = draw.any((*["words", "below", "negative"], *["point"] * 3, "prices")), draw.numbers((2, 60), (2, 30))
     k, n = draw.whole(2, 12), draw.whole(2, 12)
     if way == "words":
         sign = draw.any(("+", "-", "×"))
         a, b = (max(a, b), min(a, b)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
         return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
     small, large, sign = min(a, b), max(a, b) + 1, ""
+    if way == "prices":
+        return _prices(draw)
     if way == "below":
         x = draw.any((f"{small} - {large}", f"{small} minus {large}", f"{small}-{large}", f"{small} take away {large}"))
         return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=x))]
@@ -250,20 +176,35 @@ def _beyond(draw: Draw) -> list[Exchange]:
         scale, way = draw.any(((10, "tenths"), (100, "hundredths"), (100, "hundredths")))
         a, b = (n * draw.any((1, 10) if scale == 10 else (1, 5, 10, 25, 100)) for n in (a, b))
         a += scale // 2 if a % scale == b % scale == 0 else 0
-        sign = "-" if a > b and draw.chance(0.4) else "+"
-        x = f"{plain(a / scale)} {sign} {plain(b / scale)}"
-        x = f"{a / 100:.2f} {sign} {b / 100:.2f}" if scale == 100 and draw.chance(0.4) else x
-        result = plain((a + b if sign == "+" else a - b) / scale)
+        sign = "×" if scale == 10 and draw.chance(0.4) else "-" if a > b and draw.chance(0.4) else "+"
+        b = k if sign == "×" else b
         first, second = (f"{n / scale:.{len(str(scale)) - 1}f}" for n in (a, b))
+        second = str(b) if sign == "×" else second
+        shown = (plain(a / scale), plain(float(second))) if draw.chance(0.6) else (first, second)
+        x = draw.any((" ", " ", "")).join((shown[0], draw.any(_TYPED[sign][:-1]), shown[1]))
+        result = plain((a * b if sign == "×" else a + b if sign == "+" else a - b) / scale)
         line = f"{first} {sign} {second}. In {way}: {work(a, b, sign)[0]}. So {result}."
-    asks = "change" if sign == "-" and way == "hundredths" and draw.chance(0.4) else "row"
-    ask = draw.asked(_WORDING, asks, x=x, a=plain(a / 100), b=f"{b / 100:.2f}")
-    return [Exchange(ask, line, ends_with_numbers(float(result)))]
+        if draw.chance(0.35):
+            return [Exchange(draw.asked(_WORDING, _NAMES[sign], a=shown[0], b=shown[1]), line, _point(result))]
+        if sign == "-" and way == "hundredths" and draw.chance(0.5):
+            ask = draw.asked(_WORDING, "change", a=plain(a / 100), b=f"{b / 100:.2f}")
+            return [Exchange(ask, line, _point(result))]
+    return [Exchange(draw.asked(_WORDING, "row", x=x), line, _point(result))]
 
 
-def plain(value: float) -> str:
-    """The value without zeros at its end."""
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+def _prices(draw: Draw) -> list[Exchange]:
+    """A sum of amounts of money, in hundredths."""
+    some = [n * draw.any((1, 5, 25, 50, 100)) for n in draw.numbers(*[(2, 300)] * draw.any((2, 3, 3)))]
+    some[0] += 50 if all(n % 100 == 0 for n in some) else 0
+    line, result = worked("a+b, x+c"[: len(some) * 5 - 7], dict(zip("abc", some, strict=False))) or ("", 0)
+    shown = [plain(n / 100) if n % 100 == 0 and draw.chance(0.5) else f"{n / 100:.2f}" for n in some]
+    ask = draw.asked(_WORDING, "sum", x=draw.any((", ".join, enumerated, " + ".join))(shown))
+    reply = f"In hundredths: {', '.join(map(str, some))}. {line}. So {plain(result / 100)}."
+    return [Exchange(ask, reply, _point(plain(result / 100)))]
+
+
+def _point(result: str) -> Check:
+    return ends_with_numbers(float(result))
 
 
 def _second(draw: Draw, a: int, sign: str) -> int | None:
@@ -277,7 +218,7 @@ def _second(draw: Draw, a: int, sign: str) -> int | None:
 def compose(draw: Draw) -> list[Exchange]:
     """A sum, and perhaps what comes of changing or continuing it."""
     if draw.chance(0.6):
-        return draw.any((_several, _several, _named, _named, _named, _beyond))(draw)
+        return draw.any((*[_several, _named] * 5, *[_beyond] * 3, facts))(draw)
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
     if draw.chance(0.12):

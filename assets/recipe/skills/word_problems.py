@@ -3,7 +3,7 @@
 The stories are text: `signs: story => what the result is`. The story's fields are the numbers {a}, {b} and {c} in
 the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, and a town {t}. A number
 written after a sign is the story's own ("a week" is ×7), and `to 30` in front of the colon keeps numbers small. In
-place of the signs a plan such as `a×b, c-x` may stand, as sums.worked has it.
+place of the signs a plan such as `a×b, c-x` may stand, as arithmetic.worked has it.
 
 Beside the stories that are split between training and evaluation there are varied ones for training alone, of which
 each line stands for hundreds: a model this small learns a sum's words, not its sense, unless they keep changing.
@@ -19,12 +19,13 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.clauses import ONE_STEP, TWO_STEPS, composed
-from assets.recipe.skills.sums import worked
+from assets.recipe.skills.arithmetic import worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("follow_ups")
 _STEP = re.compile(r"([-+×/])(\d*)")
 _TOPS = (20, 60, 99, 400)
+_NOTES = (10, 20, 50, 100, 200, 500)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
 _FOOD = tuple(_WORDING["food"][0].split())
 _WOMEN = {"Ruth", "Grace", "Ines", "Iris", "Kate", "Lily", "Lucy", "Zoe"} | {
@@ -61,14 +62,14 @@ def _read(name: str) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-_STEPS = _read("steps")
+_STEPS = (*_read("steps"), *_read("steps_jotted"))
 # By the number of steps that are meant: one, or two and more. Split stories, varied ones, those that are no chain.
 _POOLS = (
     (_read("word_problems"), _read("word_problems_varied"), tuple(one for one in _STEPS if "," not in one.plan)),
     (_read("two_steps"), _read("two_steps_varied"), tuple(one for one in _STEPS if "," in one.plan)),
     ((), (), _read("shapes")),
 )
-_STEPS_SHARES, _COMPOSED_SHARE, _VARIED_SHARE = (0.4, 0.5, 1), 0.55, 0.5
+_STEPS_SHARES, _COMPOSED_SHARE, _VARIED_SHARE = (0.5, 0.6, 1), 0.55, 0.5
 _LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
 
 
@@ -81,6 +82,7 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
     """Numbers for which the sum comes out: times and parts stay small, what is shared comes of its parts."""
     plan, steps = problem.plan, problem.plan.split(", ")
     factors = {part for step in steps if step[1] in "×/" for part in (step[0] * (step[1] == "×"), step[2])}
+    factors |= {step[0] for step in steps if step[1:] == "+1"}
     top = problem.top or draw.any(_TOPS)
     while True:
         letters = sorted(set("abcd") & set(plan))
@@ -92,7 +94,7 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
             by = steps[0][2:]
             numbers[steps[0][0]] = (numbers[by] if by in numbers else int(by)) * draw.whole(2, 20)
         if steps[-1][0] == "c":
-            numbers["c"] = draw.whole(20, 200)
+            numbers["c"] = draw.any((draw.whole(20, 200), draw.whole(20, 200), *_NOTES))
         done = worked(plan, numbers)
         if done and done[1] > 1:
             return numbers
@@ -142,8 +144,10 @@ def _problem(draw: Draw, steps: int) -> Problem:
 def _compose(draw: Draw, steps: int) -> list[Exchange]:
     problem = _problem(draw, steps)
     given, numbers = fields(draw, problem.story), _numbers(draw, problem)
-    top = draw.any((0, 0, 0, 0, 0, 13, 100))
-    shown = {name: spelled(number) if number < top else str(number) for name, number in numbers.items()}
+    top, often = draw.any((0, 0, 0, 0, 13, 13, 100)), draw.any((0.5, 1))
+    shown = {
+        name: spelled(number) if number < top and draw.chance(often) else str(number) for name, number in numbers.items()
+    }
     if problem.story.startswith("{a}"):
         shown["a"] = shown["a"].capitalize()
     exchanges = [_exchange(problem, numbers, given, draw.ask([problem.story], **given, **shown))]
@@ -190,7 +194,7 @@ def _exchange(
 ) -> Exchange:
     line, result = worked(problem.plan, numbers) or ("", 0)
     verb, _, what = problem.answer.format(**fields).partition(" ")
-    reply = f"{_listed(problem.story, numbers)}{line}. That {verb} {result} {what}."
+    reply = f"{_listed(problem.story, numbers)}{line}. That {verb} {result} {what}".rstrip() + "."
     return Exchange(ask, reply, ends_with_numbers(result), later)
 
 

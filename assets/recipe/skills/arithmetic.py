@@ -1,0 +1,102 @@
+"""Sums worked digit by digit: two numbers and a sign, or the steps of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_TENS = (10, 100, 1000)
+
+
+def places(number: int) -> list[int]:
+    """The number as its non-zero decimal parts: 345 is 300, 40 and 5."""
+    digits = str(number)
+    parts = [int(digit) * 10 ** (len(digits) - 1 - at) for at, digit in enumerate(digits)]
+    return [part for part in parts if part] or [0]
+
+
+def worked_sum(a: int, b: int, sign: str) -> str:
+    """Addition or subtraction, one decimal part of b at a time."""
+    step = 1 if sign == "+" else -1
+    parts = places(b)
+    chain = [f"{a} {sign} {b}"] if len(parts) > 1 else []
+    so_far = a
+    for at in range(len(parts)):
+        chain.append(f"{so_far} {sign} " + f" {sign} ".join(str(part) for part in parts[at:]))
+        so_far += step * parts[at]
+    return " = ".join([*chain, str(so_far)])
+
+
+def worked_product(a: int, b: int) -> str:
+    """Multiplication, the factor of more digits split into its decimal parts."""
+    if b > 12 and len(places(b)) > 1 and len(places(a)) > 1:
+        pairs = [(one, other) for one in places(a) for other in places(b)]
+        split, products = [f"{one} × {other}" for one, other in pairs], [one * other for one, other in pairs]
+    elif b > 12 and len(places(a)) == 1:
+        split, products = [f"{a} × {part}" for part in places(b)], [a * part for part in places(b)]
+    else:
+        split, products = [f"{part} × {b}" for part in places(a)], [part * b for part in places(a)]
+    if len(products) == 1 or a in _TENS or b in (1, *_TENS):
+        return f"{a} × {b} = {a * b}"
+    chain = [f"{a} × {b}", " + ".join(split)]
+    while len(products) > 1:
+        first, second, *rest = products
+        carries = first // 100 != (first + second) // 100
+        if carries and not rest and len(places(second)) > 1:
+            return " = ".join([*chain, worked_sum(first, second, "+")])
+        chain.append(" + ".join(map(str, products)))
+        products = [first + second, *rest]
+    return " = ".join([*chain, str(products[0])])
+
+
+def worked_quotient(a: int, b: int) -> str:
+    """Division with nothing left, a split so that each part gives one digit of the result."""
+    parts = places(a // b)
+    if len(parts) == 1 or b in (1, *_TENS):
+        return f"{a} / {b} = {a // b}"
+    split = " + ".join(f"{part * b} / {b}" for part in parts)
+    return f"{a} / {b} = {split} = {' + '.join(map(str, parts))} = {a // b}"
+
+
+def worked_division(a: int, b: int) -> str:
+    """Division with a remainder: the tens first, as in a division that leaves nothing."""
+    whole, left = divmod(a, b)
+    tens, ones = whole // 10 * 10, whole % 10
+    end = f" remainder {left}"
+    if not tens:
+        return f"{a} / {b} = {ones * b} / {b}{end} = {ones}{end}"
+    rest = a - tens * b
+    start = f"{a} / {b} = {tens * b} / {b} + {rest} / {b} = {tens}"
+    return f"{start} + {ones * b} / {b}{end} = {tens} + {ones}{end} = {whole}{end}"
+
+
+def work(a: int, b: int, sign: str) -> tuple[str, int]:
+    """The worked line and its result."""
+    if sign == "-" and 0 <= a < b:
+        return f"{worked_sum(b, a, '-')}, so {a} - {b} = {a - b}", a - b
+    if sign in "+-":
+        return worked_sum(a, b, sign), a + b if sign == "+" else a - b
+    if sign == "×":
+        return worked_product(a, b), a * b
+    return worked_quotient(a, b), a // b
+
+
+def worked(plan: str, found: Mapping[str, int]) -> tuple[str, int] | None:
+    """The steps of a plan such as `a×b, c-x` (x is the result before, y the one before that) and what they come to.
+
+    None if a step does not stay whole and above zero.
+    """
+    lines, x, y = [], 0, 0
+    for step in plan.split(", "):
+        values = {**found, "x": x, "y": y}
+        one, other = values[step[0]], values[step[2:]] if step[2:] in values else int(step[2:])
+        if other < 1 or (step[1] == "/" and one % other) or (step[1] == "-" and one - other < 1):
+            return None
+        line, result = work(one, other, step[1])
+        lines.append(line)
+        x, y = result, x
+    return ". Then ".join(lines), x
+
+
+def plain(value: float) -> str:
+    """The value without zeros at its end."""
+    return f"{value:.6f}".rstrip("0").rstrip(".")
