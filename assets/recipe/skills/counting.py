@@ -11,8 +11,8 @@ from assets.recipe.words import ORDINALS, read_wording, spelled
 
 _WORDING = read_wording("counting")
 _OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Counting: ", "Here they are: ")
-_PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 8: "eights", 9: "nines", 10: "tens",
-            12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties", 100: "hundreds",
+_PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 8: "eights", 9: "nines",
+            10: "tens", 12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties", 100: "hundreds",
             1000: "thousands"}  # fmt: skip
 _BIG_STEPS = (15, 20, 20, 25, 30, 40, 50, 100, 200, 250, 500)
 _APART = {"lines": "\n", "spaces": " ", "commas": ", "}
@@ -69,7 +69,8 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
 
 def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     """The numbers asked for in this way, and what the question tells."""
-    a, length, k = draw.numbers((0, draw.any((3, 30, 100, 300, 3000, 9000))), (3, draw.any((8, 8, 12, 20, 60))), (3, 12))
+    most, longest = draw.any((3, 30, 100, 300, 3000, 9000)), draw.any((8, 8, 12, 20, 60))
+    a, length, k = draw.numbers((0, most), (3, longest), (3, 12))
     b, odd, told = a + length, draw.whole(0, 1), draw.any((k, spelled(k)))
     kind, top, end = ("even", "odd")[odd], k + 8 * odd, k % 10
     low, high = a % 90, a % 90 + draw.whole(21, 45)
@@ -97,7 +98,7 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "first_primes": (_PRIMES[:k], {"k": told}), "fibonacci": (_FIBONACCI[: k + 3 * odd], {"k": k + 3 * odd}),
         "powers": ([2**n for n in range(k)], {"k": told, "b": 2 ** (k - 1)}),
         "halving": ([2**n for n in range(k, -1, -1)], {"b": 2**k}),
-        "row of code short": draw.any(((range(a, b), {"x": f"range({a}, {b})"}), (range(top), {"x": f"range({top})"}))),
+        "row of code short": (range(a, b) if odd else range(top), {"x": f"range({a}, {b})" if odd else f"range({top})"}),
         "doubling": ([(a % 9 + 1) * 2**n for n in range(k)], {"a": a % 9 + 1, "k": told}),
     }  # fmt: skip
     numbers, said = rows[way] if way in rows else _stepped(draw, way, a, k)
@@ -139,13 +140,14 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
     return rows[name]
 
 
-_ROWS = (*["up"] * 10, *["either"] * 16, *["down"] * 10, *["either down"] * 8, *["even"] * 8, *["to"] * 3, *["next"] * 3,
-         *["step", "either_step", "from_by", "down_by"] * 4, *["multiples", "down_to_one", "till", "divisible"] * 3,
-         *["either_step down", "series", "ending", "even_to", "below", "up_to", "by_steps", "row of code", "named",
-           "row of code short"] * 2,
-         *["even_down", "till down", "series down", "first_odd", "starting_at", "negative", "negative down", "squares"],
-         *["inside", "below_end", "without", "primes", "first_primes", "powers", "steps_of", "row of code down", "cubes"],
-         *["seq", "seq down", "there_and_back", "fibonacci", "halving", "doubling"])  # fmt: skip
+_ROWS = (*["either"] * 16, *["up", "down"] * 10, *["even", "either down"] * 8,
+         *["step", "either_step", "from_by", "down_by"] * 4,
+         *["to", "next", "multiples", "down_to_one", "till", "divisible"] * 3,
+         *["either_step down", "series", "ending", "even_to", "below", "up_to", "by_steps", "named"] * 2,
+         *["row of code", "row of code short"] * 2, "row of code down", "seq", "seq down", "fibonacci", "halving",
+         "even_down", "till down", "series down", "first_odd", "starting_at", "negative", "negative down", "squares",
+         "inside", "below_end", "without", "primes", "first_primes", "powers", "doubling", "steps_of", "cubes",
+         "there_and_back")  # fmt: skip
 
 
 def _rows(draw: Draw) -> list[Exchange]:

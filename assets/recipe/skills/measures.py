@@ -1,4 +1,4 @@
-"""Measures worked in steps: percentages, units, degrees, shapes, coins; times and dates from skills/times.py."""
+"""Measures worked in steps: units, degrees, halves; with the percentages, times, shapes and coins of other pages."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
+from assets.recipe.skills.arithmetic import plain, worked_product, worked_quotient
 from assets.recipe.skills.word_problems import compose_shapes, respelled
+from assets.recipe.skills.percentages import percentage
 from assets.recipe.skills.times import TIMES, chain
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
@@ -37,32 +38,10 @@ _LINES = (line.split() for line in _WORDING["pair"])
 _PAIRS = tuple(Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in _LINES)
 _TENS = (10, 100, 1000)
 _METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
-_SPOKEN = tuple(pair for pair in _PAIRS if pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards"))
+_SPOKEN = tuple(
+    pair for pair in _PAIRS if pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards")
+)
 _STUFF = {"kg": ("flour", "sugar", "rice", "apples", "sand"), "l": ("milk", "water", "juice", "oil")}
-_THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera")
-# Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
-_PERCENTS = (
-    ((10, 20, 30, 40, 60, 70, 80, 90), 10, 500), ((10, 20, 30, 40, 60, 70, 80, 90), 100, 900), ((50,), 2, 400),
-    ((50, 25), 20, 800), ((25,), 4, 200), ((5, 15), 20, 400), ((75,), 20, 400), ((1, 2, 3, 4, 6, 7, 8, 9), 100, 900),
-    ((15,), 20, 600), ((15,), 20, 200), ((2, 4, 6, 8), 50, 950), ((35, 45, 65, 85), 20, 400), ((12, 18, 22, 33), 100, 900),
-    ((5, 10, 15, 20, 25, 50), 100, 6000), ((20, 25, 50), 20, 200), ((20, 40, 60, 80), 5, 195), ((20, 40), 5, 95), ((4, 8, 12, 16), 25, 400),
-)  # fmt: skip
-
-
-def worked_percentage(percent: int, amount: int) -> str:
-    """The percentage of an amount from a tenth, a half, a quarter or a hundredth of it."""
-    if percent in (50, 25, 10, 1):
-        return f"{percent}% of {amount} is {worked_quotient(amount, 100 // percent)}"
-    if percent == 15:
-        ten, five = amount // 10, amount // 20
-        return f"{worked_percentage(5, amount)}. 15% is {worked_sum(ten, five, '+')}"
-    start = 25 if percent == 75 else 10 if percent % 10 == 0 or percent == 5 else 1
-    if amount * start % 100:
-        # No whole tenth, say: the product first.
-        return f"{worked_product(amount, percent)}. {worked_quotient(amount * percent, 100)}"
-    part = amount * start // 100
-    last = worked_quotient(part, 2) if percent == 5 else worked_product(part, percent // start)
-    return f"{worked_percentage(start, amount)}. {percent}% is {last}"
 
 
 def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
@@ -119,61 +98,6 @@ def _conversion(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
-def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
-    """A percentage of a number for which everything stays whole; easy: one of a usual discount."""
-    while True:
-        percents, step, top = draw.any(_PERCENTS)
-        percent = draw.any(percents)
-        _, steps = draw.numbers((percent, percent), (1, (200 if easy else top) // step))
-        if not easy or percent in (5, 10, 20, 25, 30, 40, 50, 60):
-            return percent, step * steps
-
-
-def _shown(draw: Draw, percent: int) -> str:
-    return f"{percent}{draw.any(('%', '%', '%', '%', ' percent', ' %'))}"
-
-
-def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:
-    """The percentage of the amount, or, with a sign, the amount with that added to it or taken off."""
-    share, line = amount * percent // 100, f"{worked_percentage(percent, amount)}."
-    if not sign:
-        return Exchange(ask, line, ends_with_numbers(share), later)
-    result = amount + share if sign == "+" else amount - share
-    return Exchange(ask, f"{line} {worked_sum(amount, share, sign)}.", ends_with_numbers(result), later)
-
-
-def _percentage(draw: Draw) -> list[Exchange]:
-    """A percentage, and perhaps another one of the amount, or the same of another amount."""
-    kind = draw.any((*["percent"] * 5, *["part", "discount", "increase"] * 2, "what_percent", "what_percent"))
-    if kind == "what_percent":
-        return _what_percent(draw)
-    sign = {"discount": "-", "increase": "+"}.get(kind, "")
-    percent, amount = _percent_and_amount(draw, kind != "percent")
-    fields: dict[str, object] = {"thing": draw.any(_THINGS), "n": draw.name(), "p": _shown(draw, percent)}
-    fields["a"] = f"{amount:,}" if draw.chance(0.5) else amount
-    exchanges, turn = [_share(percent, amount, sign, draw.asked(_WORDING, kind, **fields))], draw.rng.random()
-    if turn < 0.22 and amount % 20 == 0:
-        other = draw.any((10, 20, 50) if sign else (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90))
-        if other != percent:
-            ask = draw.ask(_WORDING["with"], p=_shown(draw, other))
-            exchanges.append(_share(other, amount, sign, ask, True))
-    elif turn < 0.4 and not sign:
-        _, tens = draw.numbers((percent, percent), (1, 20))
-        another = tens * (100 if percent < 10 and percent != 5 else 20)
-        exchanges.append(_share(percent, another, "", draw.ask(_WORDING["of"], a=another), True))
-    return exchanges
-
-
-def _what_percent(draw: Draw) -> list[Exchange]:
-    """The percentage that one number is of another."""
-    percent, whole = _percent_and_amount(draw, easy=True)
-    if draw.chance(0.4):
-        percent, whole = draw.any((25, 50, 75)), 4 * draw.whole(1, 30)
-    part = whole * percent // 100
-    line = f"{work(part, 100, '×')[0]}. {work(part * 100, whole, '/')[0]}. That is {percent}%."
-    return _told(draw, "what_percent", line, percent, a=part, b=whole, n=draw.name())
-
-
 def _told(draw: Draw, way: str, line: str, result: float, **said: object) -> list[Exchange]:
     """The question asked in this way, and the answer worked; the result is its last number."""
     return [Exchange(draw.asked(_WORDING, way, **said), line, ends_with_numbers(result))]
@@ -218,10 +142,10 @@ def _half(draw: Draw) -> list[Exchange]:
     pair = draw.any([pair for pair in _PAIRS if pair.factor % 4 == 0])
     big, small, factor, n = pair.big[0], pair.small[1], pair.factor, draw.whole(1, 5)
     a_big, part = f"{'an' if big == 'hour' else 'a'} {big}", (factor, 2, "/")
-    way, known = draw.any(("half", "half", "quarter", "three", "and a half", "and a half")), f"1 {big} = {factor} {small}."
+    known, way = f"1 {big} = {factor} {small}.", draw.any((*["half", "and a half"] * 2, "quarter", "three"))
     if way == "and a half":
-        many = draw.any((f"{spelled(n)} and a half {pair.big[1]}", f"{n} and a half {pair.big[1]}", f"{n} 1/2 {pair.big[1]}",
-                         f"{spelled(n)} {big if n == 1 else pair.big[1]} and a half"))  # fmt: skip
+        told, bigs = draw.any((spelled(n), str(n))), pair.big[1]
+        many = draw.any((f"{told} and a half {bigs}", f"{n} 1/2 {bigs}", f"{told} {big if n == 1 else bigs} and a half"))
         steps, result = ((n, factor, "×"), part, (n * factor, factor // 2, "+")), n * factor + factor // 2
     elif way == "three":
         many = draw.any((f"three quarters of {a_big}", f"3/4 of {a_big}", f"3/4 {big}", f"three-quarters of {a_big}"))
@@ -283,7 +207,8 @@ def _both(draw: Draw) -> list[Exchange]:
     return [worked(ask, f"{a} {big} = {a * factor} {small}", answer)]
 
 
-_WAYS = (*[_conversion, _percentage] * 6, *[_decimal, _both, compose_shapes] * 4, *[_degrees, _half] * 3, *TIMES, _one, _one)
+_WAYS = (*[_conversion, percentage] * 6, *[_decimal, _both, compose_shapes] * 4, *[_degrees, _half] * 3, *TIMES,
+         *[_one] * 2)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -16,7 +16,7 @@ _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
 _PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
-_SHAPES = ("++", "++", "+-", "--", "-+", "×+", "×-", "+×", "××", *["+++", "++++"] * 2, "+-+", "++-", "---", "-++", "+--")
+_SHAPES = (*["++", "+++", "++++"] * 2, "+-", "--", "-+", "×+", "×-", "+×", "××", "+-+", "++-", "---", "-++", "+--")
 _FRACTIONS = tuple(line.split("=") for line in _WORDING["fractions"][0].split(" / "))
 
 
@@ -35,7 +35,8 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
         a, b = draw.numbers((2, draw.any((12, 12, 99, 99, 999))), (2, draw.any((12, 12, 12, 40, 99))))
         a = a if b < 13 else a % 90 + 2
         if draw.chance(0.15):
-            a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2), (a % 90 * 10 + 120, b % 90 + 2), (a % 90 * 100 + 200, b % 90 + 2)))
+            a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2),
+                             *((a % 90 * unit + 120, b % 90 + 2) for unit in (10, 100))))  # fmt: skip
         return (a, b) if a >= b or draw.chance(0.5) or b > 10 else (b, a)
     if draw.chance(0.12):
         b, quotient = draw.any((12, 14, 15, 16, 18, 20, 24, 25, 30, 32, 40, 50)), draw.numbers((2, 300))[0]
@@ -72,7 +73,8 @@ def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: 
 
 def _several(draw: Draw) -> list[Exchange]:
     """A sum of several steps: a row of numbers, their sum, product or mean, brackets, a power."""
-    way = draw.any((*["row"] * 5, *["sum", "brackets"] * 3, *["mean", "power"] * 2, "product_of", "sum_to", "factorial"))
+    ways = (*["row"] * 5, *["sum", "brackets"] * 3, *["mean", "power"] * 2, "product_of", "sum_to", "factorial")
+    way = draw.any(ways)
     a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
     if way in ("row", "product_of"):
         shape = draw.any(_SHAPES) if way == "row" else "××"
@@ -152,7 +154,8 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum in words, below zero, or with a point."""
-    way, (a, b) = draw.any((*["words", "below", "negative"], *["point"] * 3, "prices")), draw.numbers((2, 60), (2, 30))
+    way = draw.any((*["words", "below", "negative"], *["point"] * 3, "prices"))
+    a, b = draw.numbers((2, 60), (2, 30))
     k, n = draw.whole(2, 12), draw.whole(2, 12)
     if way == "words":
         sign = draw.any(("+", "-", "×"))

@@ -20,7 +20,8 @@ def chain(*steps: tuple[int, int, str]) -> str:
 
 def _between(draw: Draw) -> list[Exchange]:
     """The minutes between two times, or the hours and minutes."""
-    hour, start, stop, hours = draw.whole(1, 14), 5 * draw.whole(0, 11), 5 * draw.whole(0, 11), draw.any((1, 1, 2, 3, 4, 8, 9))
+    hour, hours = draw.whole(1, 14), draw.any((1, 1, 2, 3, 4, 8, 9))
+    start, stop = 5 * draw.whole(0, 11), 5 * draw.whole(0, 11)
     said = {"x": f"{hour}:{start:02}", "y": f"{hour + hours}:{stop:02}"}
     if draw.chance(0.25):
         start, stop = min(start, stop), max(start, stop)

@@ -145,9 +145,8 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
     problem = _problem(draw, steps)
     given, numbers = fields(draw, problem.story), _numbers(draw, problem)
     top, often = draw.any((0, 0, 0, 0, 13, 13, 100)), draw.any((0.5, 1))
-    shown = {
-        name: spelled(number) if number < top and draw.chance(often) else str(number) for name, number in numbers.items()
-    }
+    shown = {name: str(number) for name, number in numbers.items()}
+    shown |= {name: spelled(number) for name, number in numbers.items() if number < top and draw.chance(often)}
     if problem.story.startswith("{a}"):
         shown["a"] = shown["a"].capitalize()
     exchanges = [_exchange(problem, numbers, given, draw.ask([problem.story], **given, **shown))]
