@@ -12,8 +12,8 @@ from assets.recipe.words import ORDINALS, read_wording, spelled
 _WORDING = read_wording("counting")
 _OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Counting: ", "Here they are: ")
 _PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 8: "eights", 9: "nines",
-            10: "tens", 12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties", 100: "hundreds",
-            1000: "thousands"}  # fmt: skip
+            10: "tens", 12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties",
+            100: "hundreds", 1000: "thousands"}  # fmt: skip
 _BIG_STEPS = (15, 20, 20, 25, 30, 40, 50, 100, 200, 250, 500)
 _APART = {"lines": "\n", "spaces": " ", "commas": ", "}
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
@@ -98,7 +98,7 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "first_primes": (_PRIMES[:k], {"k": told}), "fibonacci": (_FIBONACCI[: k + 3 * odd], {"k": k + 3 * odd}),
         "powers": ([2**n for n in range(k)], {"k": told, "b": 2 ** (k - 1)}),
         "halving": ([2**n for n in range(k, -1, -1)], {"b": 2**k}),
-        "row of code short": (range(a, b) if odd else range(top), {"x": f"range({a}, {b})" if odd else f"range({top})"}),
+        "row of code short": (range(a * odd, b if odd else top), {"x": f"range({a}, {b})" if odd else f"range({top})"}),
         "doubling": ([(a % 9 + 1) * 2**n for n in range(k)], {"a": a % 9 + 1, "k": told}),
     }  # fmt: skip
     numbers, said = rows[way] if way in rows else _stepped(draw, way, a, k)
@@ -131,7 +131,8 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         "divisible": (range(start + -start % s, start + s * k + over + 1, s),
                       {"a": start, "b": start + s * k + over, "s": s}),
         "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
-        "till": (row[first:], {"x": seen, "b": row[-1] + (0 if falling else over)}), "series": (row, {"x": seen, "b": row[-1]}),
+        "till": (row[first:], {"x": seen, "b": row[-1] + (0 if falling else over)}),
+        "series": (row, {"x": seen, "b": row[-1]}),
         "steps_of": (range(low, low + s * k, s), {"a": low, "s": s, "k": told}),
         "row of code": (range(low, high, s), {"x": f"range({low}, {high - over}, {s})"}),
     }  # fmt: skip

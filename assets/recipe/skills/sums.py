@@ -101,7 +101,7 @@ def _several(draw: Draw) -> list[Exchange]:
         some[-1] += -sum(some) % len(some) if way == "mean" else 0
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + (f", x/{len(some)}" if way == "mean" else "")
         shown = [_shown(draw, n) if draw.chance(0.2) else str(n) for n in some]
-        joints = (" + ", ", ", ", ", " ") if way == "sum" else (", ", " ")
+        joints = (" + ", ", ", ", ", " ", " and ", " plus ") if way == "sum" else (", ", ", ", " ", " and ")
         told = draw.any((draw.any(joints).join(shown), enumerated(shown), f"{' '.join(shown[:-1])} and {shown[-1]}"))
         listed = ", ".join(map(str, some)) if len(some) > 2 else ""
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, listed=listed)
@@ -111,7 +111,7 @@ def _several(draw: Draw) -> list[Exchange]:
         typed, _, plan = draw.any(_WORDING["brackets"]).partition(": ")
         x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
         return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.2) else x)
-    base, k = draw.any(((2, draw.whole(3, 10)), (2, draw.whole(3, 10)), (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
+    base, k = draw.any((*[(2, draw.whole(3, 10))] * 2, (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
     lines = [f"{n}: {work(base ** (n - 1), base, '×')[0]}" for n in range(2, k + 1)]
     return [Exchange(draw.asked(_WORDING, way, a=base, b=k), f"{'. '.join(lines)}.", ends_with_numbers(base**k))]
 
@@ -171,7 +171,9 @@ def _beyond(draw: Draw) -> list[Exchange]:
         x, line, result = draw.any((
             (f"-{small} + {large}", f"{large} - {small}", str(large - small)),
             (f"-{large} + {small}", f"-({large} - {small})", str(small - large)),
-            (f"-{k} {draw.any('*×x')} {n}", f"-({k} × {n})", str(-k * n)), (f"-{k} * -{n}", f"{k} × {n}", str(k * n)),
+            (f"-{k} {draw.any('*×x')} {n}", f"-({k} × {n})", str(-k * n)),
+            (f"-{k} * -{n}", f"{k} × {n}", str(k * n)),
+            (f"-{small} - {large}", f"-({small} + {large})", str(-small - large)),
         ))  # fmt: skip
         line = f"{x} = {line} = {result}."
     else:
