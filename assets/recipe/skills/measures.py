@@ -59,7 +59,7 @@ def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
 
 
 def _top(pair: Pair) -> int:
-    return {24: 7, 16: 10, 365: 5, 3600: 24}.get(pair.factor, 60 if pair.factor in _TENS else 12)
+    return {24: 7, 16: 10, 365: 5, 3600: 24, 1440: 5, 86400: 3, 168: 6}.get(pair.factor, 60 if pair.factor in _TENS else 12)
 
 
 def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[str, str]:
