@@ -10,6 +10,7 @@ from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("times")
+_HALVES = ((" ", "am", "pm"), (" ", "am", "pm"), ("", "am", "pm"), (" ", "a.m.", "p.m."))
 _DAYS_OF = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
@@ -91,4 +92,25 @@ def _days_of(draw: Draw) -> list[Exchange]:
     return [Exchange(draw.asked(_WORDING, "days_of", x=x), f"It has {days} days.", ends_with_numbers(days))]
 
 
-TIMES = (*[_clock] * 4, *[_between, _calendar] * 2, _days_of)
+def _half_day(draw: Draw) -> list[Exchange]:
+    """A time so many hours after another, in the morning or the afternoon."""
+    hour, hours, late = draw.whole(1, 11), draw.whole(1, 9), draw.whole(0, 1)
+    minutes, (space, *names) = draw.any(("", "", ":30", ":15")), draw.any(_HALVES)
+    line, then = chain((hour, hours, "+")), hour + hours
+    if then > 12:
+        line, then = f"{line}. {chain((then, 12, '-'))}", then - 12
+    after = names[late ^ (hour + hours > 11)]
+    said = {"x": f"{hour}{minutes}{space}{names[late]}", "k": draw.any((hours, spelled(hours))), "s": "s" * (hours > 1)}
+    return [worked(draw.asked(_WORDING, "hours_later", **said), line, f"{then}{minutes}{space}{after}")]
+
+
+def _date(draw: Draw) -> list[Exchange]:
+    """The date so many days after another one of the month, or before it."""
+    month, day, days = draw.any(words.KINDS["months"]), draw.whole(1, 20), draw.whole(2, 8)
+    way, (first, then) = draw.any((("date_after", (day, day + days)), ("date_before", (day + days, day))))
+    shape = draw.any(("{m} {d}", "{m} {d}", "{d} {m}"))
+    ask = draw.asked(_WORDING, way, x=shape.format(m=month, d=first), k=draw.any((days, spelled(days))))
+    return [worked(ask, chain((first, days, "+" if then > first else "-")), f"{shape.format(m=month, d=then)}.")]
+
+
+TIMES = (*[_clock] * 4, *[_between, _calendar] * 2, _days_of, _half_day, _date)
