@@ -78,7 +78,7 @@ def percentage(draw: Draw) -> list[Exchange]:
             exchanges.append(_share(other, amount, sign, ask, True))
     elif turn < 0.4 and not sign:
         _, tens = draw.numbers((percent, percent), (1, 20))
-        another = tens * (100 if percent < 10 and percent != 5 else 20)
+        another = tens * (100 if percent % 5 else 20)
         exchanges.append(_share(percent, another, "", draw.ask(_WORDING["of"], a=another), True))
     return exchanges
 
