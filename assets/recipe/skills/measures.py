@@ -145,7 +145,7 @@ def _half(draw: Draw) -> list[Exchange]:
     known, way = f"1 {big} = {factor} {small}.", draw.any((*["half", "and a half"] * 2, "quarter", "three"))
     if way == "and a half":
         told, bigs, some = draw.any((spelled(n), str(n))), pair.big[1], big if n == 1 else pair.big[1]
-        many = draw.any((f"{told} and a half {bigs}", f"{n} 1/2 {bigs}", f"{told} {some} and a half"))
+        many = draw.any((f"{told} and a half {bigs}", f"{n} 1/2 {bigs}", f"{told} {some} and a half", f"{n}.5 {bigs}"))
         steps, result = ((n, factor, "×"), part, (n * factor, factor // 2, "+")), n * factor + factor // 2
     elif way == "three":
         many = draw.any((f"three quarters of {a_big}", f"3/4 of {a_big}", f"3/4 {big}", f"three-quarters of {a_big}"))
