@@ -37,6 +37,7 @@ def _unit(text: str) -> tuple[str, str, str]:
 _LINES = (line.split() for line in _WORDING["pair"])
 _PAIRS = tuple(Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in _LINES)
 _TENS = (10, 100, 1000)
+_TOPS = {24: 7, 16: 10, 365: 5, 3600: 24, 1440: 5, 86400: 3, 168: 6}
 _METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
 _SPOKEN = tuple(
     pair for pair in _PAIRS if pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards")
@@ -59,7 +60,7 @@ def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
 
 
 def _top(pair: Pair) -> int:
-    return {24: 7, 16: 10, 365: 5, 3600: 24, 1440: 5, 86400: 3, 168: 6}.get(pair.factor, 60 if pair.factor in _TENS else 12)
+    return _TOPS.get(pair.factor, 60 if pair.factor in _TENS else 12)
 
 
 def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[str, str]:

@@ -92,7 +92,7 @@ def _several(draw: Draw) -> list[Exchange]:
         some = list(range(first, first + draw.whole(3, 7 if way == "factorial" else 9)))
         sign, listed = ("×", "") if way == "factorial" else ("+", ", ".join(map(str, some)))
         plan = f"a{sign}b" + "".join(f", x{sign}{more}" for more in some[2:])
-        said = {"x": some[-1], "first": first, "listed": listed}
+        said = {"x": some[-1], "f": f"{some[-1]}!", "first": first, "listed": listed}
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, **said)
     if way in ("sum", "mean"):
         some = [a, b, c, d, a + c, b + d][: draw.any((2, 3, 3, 4, 4, 5, 6))]
