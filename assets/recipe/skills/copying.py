@@ -122,7 +122,7 @@ def _swapped(draw: Draw) -> list[Exchange]:
     gone, new, between = draw.any(items), word(draw), draw.any((" ", " ", ", "))
     if draw.chance(0.6):
         items = (sentence(draw) if draw.chance(0.75) else draw.own(lambda: line(draw))).split()
-        gone = draw.any([bare for item in items if (bare := item.strip(",.!?:;\"'"))])
+        between, gone = " ", draw.any([bare for item in items if (bare := item.strip(",.!?:;\"'"))])
     way = draw.any(("swap", "swap", "swap", "omit", "omit", "gap"))
     text, whole = between.join(items), re.compile(rf"(?<!\w){re.escape(gone)}(?!\w)")
     if way == "omit":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from assets.recipe import user_words as given
 from assets.recipe import words
@@ -79,7 +80,8 @@ def _ordered(draw: Draw) -> list[Exchange]:
     if draw.chance(0.1) and way != "from_z":
         ask = draw.ask(_WORDING[f"{way}_lines"], x=given.in_lines(draw, items))
     else:
-        ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
+        pool = "reverse_numbers" if items[0].isdigit() and draw.chance(0.5) else way
+        ask = draw.asked(_WORDING, pool, x=given.typed(draw, items))
     if way == "reverse":
         return [given.handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered)]
     return [given.put_in_order(draw, ask, items, way == "from_z"), *_then(draw, done, False)]
@@ -169,8 +171,8 @@ def _picked(draw: Draw) -> list[Exchange]:
     if way == "place_of":
         return [given.worked(draw.asked(_WORDING, way, x=x, y=items[at]), given.numbered(items), str(at + 1))]
     if way == "pick_one":
-        ask, picked = draw.asked(_WORDING, way, x=x), given.handed_back(draw, "", items[at])
-        return [Exchange(ask, picked.reply, lambda reply: any(exactly_in(item)(reply) for item in items))]
+        picked = given.handed_back(draw, draw.asked(_WORDING, way, x=x), items[at])
+        return [replace(picked, check=lambda reply: any(exactly_in(item)(reply) for item in items))]
     if way == "count_item":
         return _counted(draw, items, items[at])
     if way == "once":
@@ -203,8 +205,8 @@ def _counted(draw: Draw, items: list[str], own: str) -> list[Exchange]:
 def _changed(draw: Draw) -> list[Exchange]:
     """A list with something more, less, or elsewhere; joined with another, or by a sign."""
     items, new, (name, sign) = _items(draw, 3, 7), given.word(draw), draw.any(_SIGNS)
-    gone, k, half = draw.any(items), draw.whole(1, len(items)), draw.whole(1, len(items) - 1)
-    small = draw.any(("my", "the", "no", "new", "two", "old", "big", "our", "more", "red"))
+    gone, k, half = draw.any(items), draw.whole(1, len(items) - 1), draw.whole(1, len(items) - 1)
+    here, small = items.index(gone), draw.any(("my", "the", "no", "new", "two", "old", "big", "our", "more", "red"))
     at = draw.whole(1, len(items) - 1)
     swapped = [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]
     done = {
@@ -214,10 +216,9 @@ def _changed(draw: Draw) -> list[Exchange]:
         "first_k": items[:k], "last_k": items[-k:], "both": items, "every_other": items[::2],
         "every_second": items[1::2], "move_front": [gone, *(item for item in items if item != gone)],
         "join": [sign.join(items)], "middle": [items[len(items) // 2]],
-        "drop_nth": [*items[: at - 1], *items[at:]], "drop_first_k": items[k % len(items) :],
-        "drop_last_k": items[: -(k % len(items)) or None], "each_before": [f"{small} {item}" for item in items],
-        "insert_after": [one for item in items for one in ([item, new] if item == gone else [item])],
-        "insert_before": [one for item in items for one in ([new, item] if item == gone else [item])],
+        "drop_nth": [*items[: at - 1], *items[at:]], "drop_first_k": items[k:], "drop_last_k": items[:-k],
+        "each_before": [f"{small} {item}" for item in items],
+        "insert_after": [*items[: here + 1], new, *items[here + 1 :]], "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
     way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "first_k", "last_k", "ends", "both", "no_last",
                     "no_first", "join", "join"))  # fmt: skip
@@ -226,10 +227,6 @@ def _changed(draw: Draw) -> list[Exchange]:
         return _changed(draw)
     if way == "both":
         x, z = given.typed(draw, items[:half]), given.typed(draw, items[half:])
-    elif way.startswith("drop_") and way.endswith("_k"):
-        k %= len(items)
-        if not k:
-            return _changed(draw)
     y = given.in_quotes(draw, new if way in ("also", "front") else small if way == "each_before" else gone)
     fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "s": name}
     ask = draw.asked(_WORDING, way, x=x, y=y, z=z, **fields)
@@ -295,9 +292,8 @@ def _shuffled(draw: Draw) -> list[Exchange]:
     done = [*items]
     while done == items:
         draw.rng.shuffle(done)
-    ask, reply = draw.asked(_WORDING, "shuffle", x=given.typed(draw, items)), given.handed_back(draw, "", ", ".join(done))
-    wanted = sorted(items)
-    return [Exchange(ask, reply.reply, lambda said: sorted(said.partition(": ")[2].split(", ")) == wanted)]
+    shown = given.handed_back(draw, draw.asked(_WORDING, "shuffle", x=given.typed(draw, items)), ", ".join(done))
+    return [replace(shown, check=lambda said: sorted(said.partition(": ")[2].split(", ")) == sorted(items))]
 
 
 def compose(draw: Draw) -> list[Exchange]:
