@@ -67,7 +67,8 @@ def _digits(draw: Draw) -> str:
 
 def _alone(draw: Draw) -> list[Exchange]:
     """A text that alone is to be answered, once or several times, or in capitals."""
-    text = draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), sentence(draw).rstrip("."), some_text(draw), str(draw.whole(2, 9999)), draw.jumble(), _digits(draw),
+    text = draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), sentence(draw).rstrip("."),
+                     some_text(draw), str(draw.whole(2, 9999)), draw.jumble(), _digits(draw),
                      draw.own(lambda: code(draw))))  # fmt: skip
     way = draw.any(("alone", "alone", "alone", "times", "times", "shouted"))
     if way != "times":

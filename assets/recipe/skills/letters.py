@@ -93,7 +93,7 @@ def _case(draw: Draw) -> list[Exchange]:
 def _own(draw: Draw) -> list[Exchange]:
     """The user's name, or what else is theirs, told beside what is to be done to it."""
     way, own = draw.any((*["upper"] * 4, "lower", "title", "backwards", "spell")), draw.name()
-    own = draw.any((own, own.lower(), f"{own} {draw.name()}", some_word(draw)) if way == "upper" else (own, own.lower()))
+    own = draw.any((own, own.lower(), f"{own} {draw.name()}", some_word(draw))[: 4 if way == "upper" else 2])
     own = {"lower": own.upper(), "title": own.lower(), "backwards": own.lower()}.get(way, own)
     ask = draw.ask(_WORDING["told"], x=own, t=draw.any(_OWNED), h=draw.say(_WORDING[f"how {way}"]))
     if way == "spell":
@@ -160,7 +160,7 @@ def _looked_at(draw: Draw) -> list[Exchange]:
     if way == "nth":
         return [Exchange(ask, f"{numbered([*own])}. So {own[at - 1]}.", exactly_in(own[at - 1]))]
     if way == "position":
-        return [Exchange(ask, f"{numbered([*own])}. So {own.index(letter) + 1}.", exactly_in(str(own.index(letter) + 1)))]
+        return [worked(ask, numbered([*own]), f"{own.index(letter) + 1}")]
     if way in ("first_letters", "last_letters"):
         return [worked(ask, numbered([*own]), own[:at] if way == "first_letters" else own[-at:])]
     if way == "begins":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills import number_lists
+from assets.recipe.skills import list_filters, number_lists
 from assets.recipe.words import KINDS, ORDINALS, read_wording, spelled
 
 _WORDING = read_wording("word_lists")
@@ -22,11 +21,6 @@ _MOST = {"longest": "Most", "shortest": "Fewest"}
 _BY_PLACE = ("middle", "drop_nth", "swap_two", "first_k", "last_k", "every_other", "every_second", "drop_first_k",
              "drop_last_k")
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
-_SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "colour": words.COLOURS,
-          "fruit": KINDS["fruits"], "vegetable": KINDS["vegetables"], "tool": KINDS["tools"],
-          "country": KINDS["countries"], "instrument": KINDS["instruments"], "flower": KINDS["flowers"],
-          "piece of furniture": KINDS["furniture"], "tree": KINDS["trees"], "month": KINDS["months"],
-          "day of the week": KINDS["days"], "sport": KINDS["sports"], "food": words.FOODS}  # fmt: skip
 
 
 def _placed(draw: Draw, items: list[str]) -> tuple[str, str]:
@@ -101,57 +95,6 @@ def _by_length(draw: Draw) -> list[Exchange]:
         return [given.worked(ask, f"{told}. {_MOST[way]}: {len(done[0])} {done[0]}", done[0])]
     in_order = ", ".join(f"{len(item)} {item}" for item in done)
     return [given.worked(ask, f"{told}. In order: {in_order}", ", ".join(done))]
-
-
-def _filtered(draw: Draw) -> list[Exchange]:
-    """The words that pass, or do not: by a letter or by their length."""
-    items = given.any_words(draw, 3, 6)
-    some = draw.any(items).lower()
-    k, n, at = len(some), draw.any((1, 1, 1, 2, 3)), draw.whole(0, len(some) - 1)
-    letter, upper = some[at : at + min(n, 2)], draw.chance(0.5)
-    if draw.chance(0.1):
-        items = [draw.any((item.lower(), item.title())) for item in items]
-        kept = [item for item in items if item[0].isupper() == upper]
-        c, d = ("capital", "small")[:: 1 if upper else -1]
-        ask = draw.ask(_WORDING["capitals"], x=given.typed(draw, items), c=c, d=d)
-        return given.kept(ask, items, kept, lambda item: f"{item} {item[0]}")
-    lengths = {"exactly": ("=", k, k, k), "longer": (">", k - 1, k, 99), "shorter": ("<", k + 1, 0, k),
-               "at_least_k": (">=", k, k, 99), "at_most_k": ("<=", k, 0, k)}  # fmt: skip
-    way = draw.any((*lengths, "exactly", *["starting", "ending", "containing"] * 3))
-    out, asked = draw.chance(0.25) and way not in lengths, str(k)
-    if way in lengths:
-        sign, bound, low, high = lengths[way]
-        look: Callable[[str], object] = lambda item: f"{given.spaced(item)} {len(item)} {sign} {bound}"  # noqa: E731
-        keep: Callable[[str], bool] = lambda item: low <= len(item) <= high  # noqa: E731
-        asked = draw.any((str(bound), spelled(bound)))
-    elif way == "containing":
-        look, keep, asked = given.spaced, lambda item: letter in item, given.in_quotes(draw, letter)
-    else:
-        part = slice(n) if way == "starting" else slice(-n, None)
-        look, keep, asked = lambda item: item[part], lambda item: item[part] == some[part], some[part]
-        asked = given.in_quotes(draw, asked)
-    # Others that pass, which chance would hardly draw.
-    alike = [one for one in words.every_word() if keep(one)]
-    more = draw.rng.sample(alike, min(len(alike), draw.whole(0, 2)))
-    items = list({item.lower(): item for item in [*items, *more]}.values())
-    draw.rng.shuffle(items)
-    ask = draw.asked(_WORDING, f"not_{way}" if out else way, x=given.typed(draw, items), y=asked, k=asked)
-    kept = [item for item in items if keep(item.lower()) != out]
-    return given.kept(ask, items, kept, lambda item: f"{item} {look(item.lower())}")
-
-
-def _of_a_kind(draw: Draw) -> list[Exchange]:
-    """The one that is of a kind, or the one that is not."""
-    sort, other = draw.rng.sample(sorted(_SORTS), 2)
-    one, (*some, spare) = draw.any(_SORTS[other]), draw.rng.sample(_SORTS[sort], 3)
-    if {one, *draw.rng.sample(_SORTS[other], 2)} & set(_SORTS[sort]) or {sort, other} == {"fruit", "food"}:
-        return _of_a_kind(draw)
-    way, items, answer = "odd_one", [*some, one], one
-    if draw.chance(0.5):
-        way, items, answer = "of_kind", [spare, *draw.rng.sample(_SORTS[other], 2)], spare
-    draw.rng.shuffle(items)
-    ask = draw.asked(_WORDING, way, x=given.typed(draw, items), k=sort, a=words.article(sort))
-    return given.kept(ask, items, [answer], lambda item: f"{item} {sort if item in _SORTS[sort] else other}")
 
 
 def _picked(draw: Draw) -> list[Exchange]:
@@ -248,16 +191,6 @@ def _unique(draw: Draw) -> list[Exchange]:
     return [given.worked(ask, f"New: {seen}", ", ".join(items)), *_then(draw, items, False)]
 
 
-def _shared(draw: Draw) -> list[Exchange]:
-    """The words of one list that stand in another too, or those that do not."""
-    items = given.any_words(draw, 2, 5)
-    both, out = draw.rng.sample(items, draw.whole(1, len(items) - 1)), draw.chance(0.3)
-    other = [*both, *(one for one in given.any_words(draw, 1, 2) if one not in items)]
-    draw.rng.shuffle(other)
-    ask = draw.ask(_WORDING["only_in" if out else "in_both"], x=given.typed(draw, items), y=", ".join(other))
-    return given.kept(ask, items, [item for item in items if (item in both) != out], str)
-
-
 def _asked_about(draw: Draw) -> list[Exchange]:
     """The number of words, or a word's being among them."""
     items = given.any_words(draw, 2, 8)
@@ -298,7 +231,7 @@ def _shuffled(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
-    ways = (*[_ordered] * 11, *[_changed] * 11, *[_filtered, _picked] * 6, *[_asked_about, _unique] * 3,
-            *[number_lists.compose] * (5 if draw.held_out else 10), *[_by_length, _of_a_kind, _shared] * 2, _calendar,
+    ways = (*[_ordered] * 11, *[_changed] * 11, *[list_filters.by_letters, _picked] * 6, *[_asked_about, _unique] * 3,
+            *[number_lists.compose] * (5 if draw.held_out else 10), *[_by_length, list_filters.of_a_kind, list_filters.shared] * 2, _calendar,
             _shuffled)  # fmt: skip
     return draw.any(ways)(draw)
