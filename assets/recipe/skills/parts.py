@@ -129,6 +129,9 @@ def cut(draw: Draw) -> list[Exchange]:
     if way.endswith("sign"):
         name, sign = draw.any(_SIGNS)
         left, right = (draw.any((phrase, some_text, word))(draw) for _ in range(2))
+        if sign[0] in ":=" and draw.chance(0.6):
+            left = draw.any(_WORDING["labels"][0].split())
+            right = draw.any((right, right.title(), sentence(draw).rstrip("."), _held(draw, draw.any(tuple(_KINDS)))))
         x, y = f"{left}{sign}{right}", name
         if x.count(sign.strip()) > 1:
             return cut(draw)
