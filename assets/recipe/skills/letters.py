@@ -6,6 +6,7 @@ never sees letters, only pieces of words, and has to learn of each piece which l
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 
 from assets.recipe import words
@@ -18,7 +19,7 @@ _WORDING = read_wording("letters")
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 _EVERYDAY = words.WORDS[:420]
 _CASES: dict[str, Callable[[str], str]] = {
-    "upper": str.upper, "lower": str.lower, "title": str.title, "capital": lambda text: text[:1].upper() + text[1:],
+    "upper": str.upper, "lower": str.lower, "title": string.capwords, "capital": lambda text: text[:1].upper() + text[1:],
     "swapped": str.swapcase,
 }  # fmt: skip
 _SETS = {"one vowels": "aeiou", "consonants": "bcdfghjklmnpqrstvwxyz"}

@@ -151,6 +151,23 @@ def cut(draw: Draw) -> list[Exchange]:
     return [handed_back(draw, ask, " ".join(done))]
 
 
+def signed(draw: Draw) -> list[Exchange]:
+    """A text without its signs, or with a sign or a few words more."""
+    text, way = sentence(draw).rstrip(".!?"), draw.any(("strip_signs", "ended", "add_end", "add_start"))
+    if way == "strip_signs":
+        name, gone = draw.any((("punctuation", ",.!?;:'\""), ("punctuation marks", ",.!?;:'\""), ("commas", ","),
+                               ("full stops", "."), ("exclamation marks", "!"), ("hyphens", "-")))  # fmt: skip
+        words_ = [f"{one}{draw.any((gone[0], draw.any(gone), '', ''))}" for one in text.split()]
+        text = " ".join([*words_[:-1], words_[-1].rstrip(gone) + gone[0]])
+        return asked(draw, way, text.translate({ord(one): None for one in gone}), x=text, y=name)
+    if way == "ended":
+        name, sign = draw.any((("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a smiley", " :)"),
+                               ("a question mark", "?"), ("three dots", "..."), ("two exclamation marks", "!!")))  # fmt: skip
+        return asked(draw, way, text + sign, x=text, y=name)
+    more = draw.any((phrase, some_text, word))(draw)
+    return asked(draw, way, f"{text} {more}" if way == "add_end" else f"{more} {text}", x=text, y=in_quotes(draw, more))
+
+
 def template(draw: Draw) -> list[Exchange]:
     """A text with places to fill, and what to put there."""
     text = draw.expand(draw.any(_WORDING["template"]))
