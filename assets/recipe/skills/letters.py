@@ -19,8 +19,8 @@ _WORDING = read_wording("letters")
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 _EVERYDAY = words.WORDS[:420]
 _CASES: dict[str, Callable[[str], str]] = {
-    "upper": str.upper, "lower": str.lower, "title": string.capwords, "capital": lambda text: text[:1].upper() + text[1:],
-    "swapped": str.swapcase,
+    "upper": str.upper, "lower": str.lower, "title": string.capwords, "swapped": str.swapcase,
+    "capital": lambda text: text[:1].upper() + text[1:],
 }  # fmt: skip
 _SETS = {"one vowels": "aeiou", "consonants": "bcdfghjklmnpqrstvwxyz"}
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
@@ -121,8 +121,8 @@ def _changed(draw: Draw) -> list[Exchange]:
         "replace_vowels": "".join(new if one in "aeiou" else one for one in own),
         "doubled": "".join(one * 2 for one in own), "swap_ends": own[-1] + own[1:-1] + own[0] if own[1:] else own,
     }  # fmt: skip
-    way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order", "replace", "replace",
-                    "drop_letter"))  # fmt: skip
+    way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order", "drop_letter",
+                    "replace", "replace"))  # fmt: skip
     y, z = (draw.any((one, in_quotes(draw, one))) for one in (letter, new))
     z = draw.any(("a zero", "zero", z)) if new == "0" else "a star" if new == "*" and draw.chance(0.4) else z
     ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=y, z=z)
@@ -255,8 +255,8 @@ def _many(draw: Draw) -> Exchange:
     return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed(draw, shown)), answer)
 
 
-_WAYS = (*[_spelled] * 7, *[_case] * 11, *[_changed] * 8, *[_looked_at] * 10, _sentence, _own, _own, *[_texts] * 3, *[_joined] * 5,
-         *[_alphabet] * 3)  # fmt: skip
+_WAYS = (*[_spelled] * 7, *[_case] * 11, *[_changed] * 8, *[_looked_at] * 10, _sentence, _own, _own,
+         *[_texts, _alphabet] * 3, *[_joined] * 5)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

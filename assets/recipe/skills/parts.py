@@ -7,7 +7,17 @@ import re
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import any_words, handed_back, in_quotes, numbered, phrase, some_text, some_word, word, worked
+from assets.recipe.user_words import (
+    any_words,
+    handed_back,
+    in_quotes,
+    numbered,
+    phrase,
+    some_text,
+    some_word,
+    word,
+    worked,
+)
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
@@ -43,7 +53,7 @@ def _filled(draw: Draw, pool: tuple[str, ...], **own: str) -> str:
         a=draw.any(words.KINDS["days"]), b=draw.any(words.KINDS["months"]), z=draw.any(words.KINDS["seasons"]),
         j=job, i=second, o=draw.any(words.WORDS), q=draw.any(words.WORDS),
     )  # fmt: skip
-    return draw.say(pool, **fields | own)
+    return draw.say(pool, **{**fields, **own})
 
 
 def code(draw: Draw) -> str:
@@ -119,7 +129,7 @@ def _enclosed(draw: Draw) -> list[Exchange]:
 
 
 def cut(draw: Draw) -> list[Exchange]:
-    """What stands before or after a sign or a word; a text's first or last words; the end or the beginning of a name."""
+    """What stands before or after a sign or a word; a text's first or last words; a file name's two parts."""
     way = draw.any(("after_sign", "after_sign", "before_sign", "before_sign", "after_word", "before_word", "first_word",
                     "last_word", "first_words", "last_words", "nth_word", "extension", "stem"))  # fmt: skip
     if way in ("extension", "stem"):
@@ -157,12 +167,12 @@ def signed(draw: Draw) -> list[Exchange]:
     if way == "strip_signs":
         name, gone = draw.any((("punctuation", ",.!?;:'\""), ("punctuation marks", ",.!?;:'\""), ("commas", ","),
                                ("full stops", "."), ("exclamation marks", "!"), ("hyphens", "-")))  # fmt: skip
-        words_ = [f"{one}{draw.any((gone[0], draw.any(gone), '', ''))}" for one in text.split()]
-        text = " ".join([*words_[:-1], words_[-1].rstrip(gone) + gone[0]])
+        marked = [f"{one}{draw.any((gone[0], draw.any(gone), '', ''))}" for one in text.split()]
+        text = " ".join([*marked[:-1], marked[-1].rstrip(gone) + gone[0]])
         return asked(draw, way, text.translate({ord(one): None for one in gone}), x=text, y=name)
     if way == "ended":
-        name, sign = draw.any((("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a smiley", " :)"),
-                               ("a question mark", "?"), ("three dots", "..."), ("two exclamation marks", "!!")))  # fmt: skip
+        name, sign = draw.any((("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a star", "*"),
+                               ("a question mark", "?"), ("three dots", "..."), ("a smiley", " :)")))  # fmt: skip
         return asked(draw, way, text + sign, x=text, y=name)
     more = draw.any((phrase, some_text, word))(draw)
     return asked(draw, way, f"{text} {more}" if way == "add_end" else f"{more} {text}", x=text, y=in_quotes(draw, more))
@@ -173,7 +183,7 @@ def template(draw: Draw) -> list[Exchange]:
     text = draw.expand(draw.any(_WORDING["template"]))
     slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
     values = {slot: _held(draw, slot) if slot in _KINDS else word(draw) for slot in slots}
-    mark = draw.any((str.upper, "[{}]".format, "<{}>".format, "{{{}}}".format, "({})".format, "${}".format, "_{}_".format))
+    mark = draw.any((str.upper, "[{}]".format, "<{}>".format, "{{{}}}".format, "({})".format, "_{}_".format))
     told = draw.any((" is ", "=", ": ", " = ", " "))
     facts = draw.any((", ", " and ", "; ")).join(f"{slot}{told}{value}" for slot, value in values.items())
     shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)

@@ -163,10 +163,11 @@ def _changed(draw: Draw) -> list[Exchange]:
         "join": [sign.join(items)], "middle": [items[len(items) // 2]],
         "drop_nth": [*items[: at - 1], *items[at:]], "drop_first_k": items[k:], "drop_last_k": items[:-k],
         "each_before": [f"{small} {item}" for item in items],
-        "insert_after": [*items[: here + 1], new, *items[here + 1 :]], "insert_before": [*items[:here], new, *items[here:]],
+        "insert_after": [*items[: here + 1], new, *items[here + 1 :]],
+        "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
-    way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "first_k", "last_k", "ends", "both", "no_last",
-                    "no_first", "join", "join"))  # fmt: skip
+    way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "first_k", "last_k", "ends", "both",
+                    "no_last", "no_first", "join", "join"))  # fmt: skip
     x, z = given.typed(draw, items), given.in_quotes(draw, new)
     if way == "middle" and len(items) % 2 == 0:
         return _changed(draw)
@@ -234,6 +235,6 @@ def _shuffled(draw: Draw) -> list[Exchange]:
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
     ways = (*[_ordered] * 11, *[_changed] * 11, *[list_filters.by_letters, _picked] * 6, *[_asked_about, _unique] * 3,
-            *[number_lists.compose] * (5 if draw.held_out else 10), *[_by_length, list_filters.of_a_kind, list_filters.shared] * 2, _calendar,
-            _shuffled)  # fmt: skip
+            *[number_lists.compose] * (5 if draw.held_out else 10), _calendar, _shuffled,
+            *[_by_length, list_filters.of_a_kind, list_filters.shared] * 2)  # fmt: skip
     return draw.any(ways)(draw)
