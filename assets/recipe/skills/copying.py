@@ -123,7 +123,8 @@ def _swapped(draw: Draw) -> list[Exchange]:
     gone, new, between = draw.any(items), word(draw), draw.any((" ", " ", ", "))
     if draw.chance(0.6):
         items = (sentence(draw) if draw.chance(0.75) else draw.own(lambda: line(draw))).split()
-        between, gone = " ", draw.any([bare for item in items if (bare := item.strip(",.!?:;\"'"))])
+        bare = [stripped for item in items if (stripped := item.strip(",.!?:;\"'"))]
+        between, gone = " ", draw.any([one for one in bare if len(one) > 3 and draw.chance(0.9)] or bare)
     way = draw.any(("swap", "swap", "swap", "omit", "omit", "gap"))
     text, whole = between.join(items), re.compile(rf"(?<!\w){re.escape(gone)}(?!\w)")
     if way == "omit":

@@ -166,8 +166,8 @@ def _changed(draw: Draw) -> list[Exchange]:
         "insert_after": [*items[: here + 1], new, *items[here + 1 :]],
         "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
-    way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "first_k", "last_k", "ends", "both",
-                    "no_last", "no_first", "join", "join"))  # fmt: skip
+    way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "first_k", "last_k", "ends",
+                    "both", "no_last", "no_first", "join", "join"))  # fmt: skip
     x, z = given.typed(draw, items), given.in_quotes(draw, new)
     if way == "middle" and len(items) % 2 == 0:
         return _changed(draw)
