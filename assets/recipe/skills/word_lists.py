@@ -86,13 +86,15 @@ def _ordered(draw: Draw) -> list[Exchange]:
 def _by_length(draw: Draw) -> list[Exchange]:
     """The words spelled, each behind its length, then by length; or the longest or shortest, of which there is one."""
     way = draw.any(("by_length", "long_first", "longest", "longest", "shortest"))
-    items = given.words_in_order(draw, draw.whole(3, 5))
+    items = given.words_in_order(draw, draw.any((2, 3, 3, 4, 4, 5)))
     lengths = sorted(map(len, items), reverse=way in ("longest", "long_first"))
     if way in ("longest", "shortest") and lengths[0] == lengths[1]:
         return _by_length(draw)
     done = sorted(items, key=len, reverse=way in ("longest", "long_first"))
     told = "Letters: " + ", ".join(f"{item} {given.spaced(item.lower())} {len(item)} {item}" for item in items)
-    ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
+    two = len(items) == 2 and way in ("longest", "shortest")
+    x = draw.any((" or ", " or ", " and ", ", ")).join(items) if two else given.typed(draw, items)
+    ask = draw.asked(_WORDING, f"{way}_of_two" if two else way, x=x)
     if way in ("longest", "shortest"):
         return [given.worked(ask, f"{told}. {_MOST[way]}: {len(done[0])} {done[0]}", done[0])]
     in_order = ", ".join(f"{len(item)} {item}" for item in done)
