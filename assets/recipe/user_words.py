@@ -131,12 +131,12 @@ def enumerated(items: list[str]) -> str:
 def typed(draw: Draw, items: list[str]) -> str:
     """The items as users type them in one line."""
     style = draw.rng.random()
-    if style < 0.75:
-        return (", " if style < 0.55 or " " in "".join(items) else " ").join(items)
-    if style < 0.86:
+    if style < 0.72:
+        return (", " if style < 0.52 or " " in "".join(items) else " ").join(items)
+    if style < 0.82:
         return enumerated(items)
     if style < 0.92:
-        return draw.any(("; ", ",", " / ", " , ", " - ", ", then ")).join(items)
+        return draw.any(("; ", ",", " / ", "/", " | ", " , ", " - ", ", then ", " and ", " & ", "\n")).join(items)
     return quoted(items) if style < 0.97 else f'"{", ".join(items)}"'
 
 
@@ -176,6 +176,12 @@ def put_in_order(draw: Draw, ask: str, items: list[str], from_z: bool = False, f
 def worked(ask: str, before: str, answer: str) -> Exchange:
     """An exchange whose reply leads up to the answer."""
     return Exchange(ask, f"{before}. So {answer}", exactly_in(answer))
+
+
+def kept(ask: str, items: list[str], passing: list[str], look: Callable[[str], object]) -> list[Exchange]:
+    """Every item with what is looked at of it and yes or no, then those with a yes."""
+    told = ", ".join(f"{look(item)} {'yes' if item in passing else 'no'}" for item in items)
+    return [worked(ask, told, ", ".join(item for item in items if item in passing) or "none")]
 
 
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:

@@ -6,6 +6,7 @@ never sees letters, only pieces of words, and has to learn of each piece which l
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 
 from assets.recipe import words
@@ -18,25 +19,46 @@ _WORDING = read_wording("letters")
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 _EVERYDAY = words.WORDS[:420]
 _CASES: dict[str, Callable[[str], str]] = {
-    "upper": str.upper, "lower": str.lower, "title": str.title, "capital": lambda text: text[:1].upper() + text[1:],
-    "swapped": str.swapcase,
+    "upper": str.upper, "lower": str.lower, "title": string.capwords, "swapped": str.swapcase,
+    "capital": lambda text: text[:1].upper() + text[1:],
 }  # fmt: skip
 _SETS = {"one vowels": "aeiou", "consonants": "bcdfghjklmnpqrstvwxyz"}
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
 _BETWEEN = (("spaces", " "), ("a space", " "), ("hyphens", "-"), ("a hyphen", "-"), ("dashes", "-"), ("a dash", "-"),
             ("dots", "."), ("a dot", "."), ("commas", ", "), ("slashes", "/"))  # fmt: skip
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+_REPETITIVE = tuple(_WORDING["repetitive"][0].split())
+_OWNED = tuple(_WORDING["owned"][0].split(" / "))
 
 
 def _word(draw: Draw) -> str:
-    pool = _EVERYDAY if draw.chance(0.3) else words.every_word()
-    return draw.any(pool) if draw.chance(0.85) else draw.nonsense()
+    style = draw.rng.random()
+    if style < 0.1:
+        # Letters that come again and again are the hardest to pass one by one.
+        first, second = (draw.nonsense(2, 4)[:3] for _ in range(2))
+        return draw.any((first * 2 + second, first + second * 2, second + first * 2, first * 3))
+    pool = _REPETITIVE if style < 0.2 else _EVERYDAY if style < 0.4 else words.every_word()
+    return draw.any(pool) if style < 0.87 else draw.nonsense()
+
+
+def _text(draw: Draw) -> str:
+    """Words as people want them in another case: any, usual ones, or what is put on signs and covers."""
+    style = draw.rng.random()
+    if style < 0.35:
+        return some_text(draw)
+    if style < 0.65:
+        pool = _EVERYDAY if style < 0.5 else words.every_word()
+        return " ".join(draw.any(pool) for _ in range(draw.whole(2, 7)))
+    return draw.own(lambda: draw.say(_WORDING["sayings"], o=draw.any(_EVERYDAY), w=some_word(draw)))
 
 
 def _spelled(draw: Draw) -> list[Exchange]:
     """A word spelled or its letters counted, perhaps another one's after it."""
-    word = _word(draw)
+    word = draw.name() if draw.chance(0.1) else _word(draw)
     if draw.chance(0.33):
+        if draw.chance(0.12):
+            two = f"{_word(draw)[:9]} {draw.any(_EVERYDAY)}"
+            return [_counted(draw.ask(_WORDING["letters"], x=f'"{two}"'), two.replace(" ", ""))]
         return [_counted(draw.asked(_WORDING, "letters", x=in_quotes(draw, word)), word)]
     exchanges = [exact(draw.asked(_WORDING, "spell", x=in_quotes(draw, word)), spaced(word))]
     if draw.chance(0.2):
@@ -54,11 +76,11 @@ def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
 
 def _case(draw: Draw) -> list[Exchange]:
     """Text into another case, and perhaps into a third."""
-    way = draw.any((*["upper"] * 6, *["lower"] * 5, *["title"] * 3, "capital", "capital", "swapped"))
-    text = some_text(draw)
+    way = draw.any((*["upper"] * 5, *["lower"] * 5, *["title"] * 4, "capital", "capital", "swapped"))
+    text = _text(draw)
     given = draw.any((text, text, text, text.title(), text.capitalize())) if way == "upper" else text
     if way == "lower":
-        given = draw.any((text.upper(), text.upper(), text.title()))
+        given = draw.any((text.upper(), text.upper(), text.upper(), text.title()))
     if way == "swapped":
         given = draw.any((text.upper(), text.title(), "".join(draw.any((one, one.upper())) for one in text)))
     done = _CASES[way](given)
@@ -67,6 +89,19 @@ def _case(draw: Draw) -> list[Exchange]:
         way = draw.any(tuple(case for case in ("upper", "lower", "title") if case != way))
         exchanges.append(handed_back(draw, draw.asked(_WORDING, f"then_{way}"), _CASES[way](done), True))
     return exchanges
+
+
+def _own(draw: Draw) -> list[Exchange]:
+    """The user's name, or what else is theirs, told beside what is to be done to it."""
+    way, own = draw.any((*["upper"] * 4, "lower", "title", "backwards", "spell")), draw.name()
+    own = draw.any((own, own.lower(), f"{own} {draw.name()}", some_word(draw))[: 4 if way == "upper" else 2])
+    own = {"lower": own.upper(), "title": own.lower(), "backwards": own.lower()}.get(way, own)
+    ask = draw.ask(_WORDING["told"], x=own, t=draw.any(_OWNED), h=draw.say(_WORDING[f"how {way}"]))
+    if way == "spell":
+        return [exact(ask, spaced(own))]
+    if way == "backwards":
+        return [Exchange(ask, f"{spaced(own)}, {spaced(own[::-1])}: {own[::-1]}", exactly_in(own[::-1]))]
+    return [handed_back(draw, ask, _CASES[way](own))]
 
 
 def _sentence(draw: Draw) -> list[Exchange]:
@@ -78,27 +113,34 @@ def _sentence(draw: Draw) -> list[Exchange]:
 def _changed(draw: Draw) -> list[Exchange]:
     """A word with its letters changed, spelled before and after."""
     own = _word(draw)
-    letter, new = draw.any(own), draw.any("aeiouxyztn0")
+    letter, new = draw.any(own), draw.any("aeiouaeiouxyztn0013@*")
     done = {
         "one backwards": own[::-1], "no_vowels": "".join(one for one in own if one not in "aeiou"),
         "drop_first": own[1:], "drop_last": own[:-1], "in_order": "".join(sorted(own)),
         "drop_letter": own.replace(letter, ""), "replace": own.replace(letter, new),
+        "replace_vowels": "".join(new if one in "aeiou" else one for one in own),
+        "doubled": "".join(one * 2 for one in own), "swap_ends": own[-1] + own[1:-1] + own[0] if own[1:] else own,
     }  # fmt: skip
-    way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order"))
-    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=draw.any((letter, in_quotes(draw, letter))), z=new)
+    way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order", "drop_letter",
+                    "replace", "replace"))  # fmt: skip
+    y, z = (draw.any((one, in_quotes(draw, one))) for one in (letter, new))
+    z = draw.any(("a zero", "zero", z)) if new == "0" else "a star" if new == "*" and draw.chance(0.4) else z
+    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=y, z=z)
     told = spaced(own)
-    if way in ("no_vowels", "drop_letter", "replace"):
+    if way in ("no_vowels", "drop_letter", "replace", "replace_vowels", "doubled"):
         # Each letter beside what becomes of it, so that none is lost on the way.
-        gone, instead = ("aeiou", "") if way == "no_vowels" else (letter, new if way == "replace" else "")
-        told = ", ".join(f"{one} {instead if one in gone else one}".rstrip() for one in own)
+        gone, instead = "aeiou" if way.endswith("vowels") else letter, new if way.startswith("replace") else ""
+        changed = (one * 2 if way == "doubled" else instead if one in gone else one for one in own)
+        told = ", ".join(f"{one} {new_one}".rstrip() for one, new_one in zip(own, changed, strict=True))
     return [Exchange(ask, f"{told}, {spaced(done[way])}: {done[way]}", exactly_in(done[way]))]
 
 
 def _looked_at(draw: Draw) -> list[Exchange]:
     """Findings in a word spelled: a letter, its number, its place."""
     own = _word(draw)
-    way = draw.any(("one first", "one last", *["one occurs", "one vowels", "nth"] * 2, "consonants", "one contains",
-                    "only_vowels", "repeated", "palindrome"))  # fmt: skip
+    way = draw.any(("one first", "one last", *["one occurs", "nth"] * 4, *["one vowels", "one contains"] * 2,
+                    "consonants", "only_vowels", "only_consonants", "repeated", "palindrome", "begins", "position",
+                    "first_letters", "last_letters"))  # fmt: skip
     if way == "palindrome":
         own = draw.any(_PALINDROMES) if draw.chance(0.45) else own
         # Letter beside letter as far as the first two that differ.
@@ -107,19 +149,30 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         answer = "yes, the same" if own == own[::-1] else "no, not the same"
         told = f"{spaced(own)}, {spaced(own[::-1])}. {pairs}: {answer}."
         return [Exchange(draw.asked(_WORDING, way, x=in_quotes(draw, own)), told, mentions(answer))]
-    letter = draw.any(own) if draw.chance(0.7) else draw.any("aeiourstlnmpd")
-    at = draw.whole(1, min(7, len(own)))
+    yes_or_no = way in ("one contains", "begins")
+    letter = draw.any(own) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(_ALPHABET)
+    letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
+    at = draw.whole(1, min(9, len(own)))
     place = draw.any((f"{at}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(at, 'th') }", words.ORDINALS[at]))
-    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place)
+    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place,
+                     k=draw.any((at, words.spelled(at))))  # fmt: skip
     if way in ("one first", "one last"):
         return [exact(ask, f"{spaced(own)}: the {way[4:]} letter is {own[0 if way == 'one first' else -1]}.")]
     if way == "nth":
         return [Exchange(ask, f"{numbered([*own])}. So {own[at - 1]}.", exactly_in(own[at - 1]))]
+    if way == "position":
+        return [worked(ask, numbered([*own]), f"{own.index(letter) + 1}")]
+    if way in ("first_letters", "last_letters"):
+        return [worked(ask, numbered([*own]), own[:at] if way == "first_letters" else own[-at:])]
+    if way == "begins":
+        answer = f"{'yes' if own[0] == letter else 'no'}, it starts with {own[0]}"
+        return [Exchange(ask, f"{spaced(own)}: {answer}.", mentions(answer))]
     if way == "one contains":
         answer = f"yes, it has {letter}" if letter in own else f"no, it has no {letter}"
         return [Exchange(ask, f"{spaced(own)}: {answer}.", mentions(answer))]
-    if way in ("only_vowels", "repeated"):
-        picked = [one for at, one in enumerate(own) if (one in "aeiou" if way == "only_vowels" else one in own[:at])]
+    if way in ("only_vowels", "only_consonants", "repeated"):
+        passes = {"only_vowels": "aeiou", "only_consonants": _SETS["consonants"]}.get(way)
+        picked = [one for at, one in enumerate(own) if one in (own[:at] if passes is None else passes)]
         told = ", ".join(f"{one} {own[: at + 1].count(one)}" for at, one in enumerate(own))
         told = told if way == "repeated" else spaced(own)
         return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
@@ -159,14 +212,25 @@ def _joined(draw: Draw) -> list[Exchange]:
         return [handed_back(draw, draw.asked(_WORDING, way, x=in_quotes(draw, own), s=between), sign.join(own))]
     given = draw.any((" ", " ", ", ") if way == "glue" else (" ",)).join(items)
     given = given.title() if way != "glue" and draw.chance(0.3) else given
-    given = done["camel"] if way in ("snake", "kebab") and draw.chance(0.25) else given
+    given = done[draw.any(("camel", "pascal"))] if way in ("snake", "kebab") and draw.chance(0.35) else given
     return [handed_back(draw, draw.asked(_WORDING, way, x=given), done[way])]
 
 
 def _alphabet(draw: Draw) -> list[Exchange]:
     """A letter's neighbours in the alphabet."""
-    at, way = draw.whole(1, 24), draw.any(("follows", "precedes", "range"))
+    at, way = draw.whole(1, 24), draw.any((*["follows", "precedes", "range", "nth_of_all", "place_of_all"] * 2,
+                                           "vowel_or", "all", "all_back"))  # fmt: skip
     case = draw.any((str.lower, str.upper))
+    if way in ("all", "all_back"):
+        return [handed_back(draw, draw.ask(_WORDING[way]), ", ".join(_ALPHABET[:: 1 if way == "all" else -1]))]
+    if way in ("nth_of_all", "place_of_all"):
+        last, answer = (_ALPHABET[at], _ALPHABET[at]) if way == "nth_of_all" else (_ALPHABET[at], str(at + 1))
+        place = f"{at + 1}{ {1: 'st', 2: 'nd', 3: 'rd'}.get((at + 1) % 10 if at > 12 else at + 1, 'th') }"
+        ask = draw.ask(_WORDING[way], x=case(last), p=place, k=at + 1)
+        return [worked(ask, numbered([*_ALPHABET[: at + 1]]), answer)]
+    if way == "vowel_or":
+        kind = "vowel" if (one := draw.any("aeiou" * 4 + _ALPHABET)) in "aeiou" else "consonant"
+        return [Exchange(draw.ask(_WORDING[way], x=case(one)), f"{case(one)} is a {kind}.", mentions(f"is a {kind}"))]
     if way == "range":
         end = draw.whole(at + 1, min(25, at + 9))
         ask = draw.asked(_WORDING, way, x=_ALPHABET[at], y=_ALPHABET[end])
@@ -183,7 +247,7 @@ def _many(draw: Draw) -> Exchange:
         "count": lambda word: f"{spaced(word)} {len(word)}",
         "backwards": lambda word: f"{spaced(word)} {spaced(word[::-1])}",
     }  # fmt: skip
-    way = draw.any((*told, "spell", "spell", "upper", "upper", "lower", "title"))
+    way = draw.any((*told, "spell", "spell", *["upper", "lower", "title"] * 2))
     items = draw.words(words.every_word(), draw.whole(2, {"backwards": 3, "count": 4}.get(way, 6)))
     items = [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
     answer = ", ".join(f"{item} {told[way](item)}" if way in told else _CASES[way](item) for item in items)
@@ -191,8 +255,8 @@ def _many(draw: Draw) -> Exchange:
     return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed(draw, shown)), answer)
 
 
-_WAYS = (*[_spelled] * 7, *[_case] * 9, *[_changed, _looked_at] * 8, _sentence, *[_texts] * 3, *[_joined] * 5,
-         _alphabet, _alphabet)  # fmt: skip
+_WAYS = (*[_spelled] * 7, *[_case] * 11, *[_changed] * 8, *[_looked_at] * 10, _sentence, _own, _own,
+         *[_texts, _alphabet] * 3, *[_joined] * 5)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

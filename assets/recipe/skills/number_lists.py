@@ -1,0 +1,82 @@
+"""The user's own numbers: put in order, picked from, filtered; each beside what it is compared with."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from assets.recipe import user_words as given
+from assets.recipe.conversation import Exchange
+from assets.recipe.draw import Draw
+from assets.recipe.words import ORDINALS, read_wording
+
+_WORDING = read_wording("word_lists")
+_BETWEEN = (*[", "] * 8, *[" "] * 4, ",", "; ", " / ", "\n", " and ", " | ")
+_TESTS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
+    "below": ("<", operator.lt), "above": (">", operator.gt),
+    "at_most": ("<=", operator.le), "at_least": (">=", operator.ge),
+}  # fmt: skip
+_LEFT = {"below": "at_least", "above": "at_most"}
+_WAYS = (*["numbers", "falling"] * 4, *["largest", "smallest", "below", "above", "parity"] * 3, "at_most", "at_least",
+         "nth_largest", "nth_smallest")  # fmt: skip
+
+
+def typed_numbers(draw: Draw, values: list[str]) -> str:
+    """The numbers in one line as users type them, or below one another."""
+    return given.enumerated(values) if draw.chance(0.12) else draw.any(_BETWEEN).join(values)
+
+
+def _values(draw: Draw) -> list[int]:
+    tops = [draw.any((20, 99, 99, 300, 9999))] if draw.chance(0.7) else [9, 99, 99, 999]
+    values = draw.numbers(*((1, draw.any(tops)) for _ in range(draw.any((2, 3, 3, 4, 4, 5, 5, 6, 7)))))
+    return list(dict.fromkeys(values))
+
+
+def compose(draw: Draw) -> list[Exchange]:
+    """One thing done to numbers."""
+    values, way = _values(draw), draw.any(_WAYS)
+    told = [*map(str, values)]
+    x = typed_numbers(draw, told)
+    if way == "parity":
+        odd = draw.whole(0, 1)
+        ask = draw.asked(_WORDING, way, x=x, p=("even", "odd")[odd], q=("odd", "even")[odd])
+        kept = [one for one in told if int(one) % 2 == odd]
+        return given.kept(ask, told, kept, lambda one: f"{one} {('even', 'odd')[int(one) % 2]}")
+    if way in _TESTS:
+        k, out = draw.any((draw.any(values), draw.whole(2, max(values) + 1))), way in _LEFT and draw.chance(0.25)
+        ask = draw.ask(_WORDING["out"], x=x, k=k, p=way) if out else draw.asked(_WORDING, way, x=x, k=k)
+        sign, passes = _TESTS[_LEFT[way] if out else way]
+        kept = [str(value) for value in values if passes(value, k)]
+        return given.kept(ask, told, kept, lambda one: f"{one} {sign} {k}")
+    if way in ("largest", "smallest"):
+        return _extreme(draw, way)
+    return _sorted(draw, way, values, x)
+
+
+def _extreme(draw: Draw, way: str) -> list[Exchange]:
+    """The largest or smallest number: behind each the best one so far, both equally wide."""
+    places = 2 if draw.chance(0.1) else 0
+    values = [value / 100 if places else value for value in _values(draw)]
+    wide, best, passed = max(len(f"{value:.{places}f}") for value in values), values[0], []
+    for value in values:
+        best = max(best, value) if way == "largest" else min(best, value)
+        passed.append(f"{value:0{wide}.{places}f} {best:0{wide}.{places}f}")
+    ask = draw.asked(_WORDING, way, x=typed_numbers(draw, [f"{value:g}" for value in values]))
+    return [given.worked(ask, f"{way.capitalize()} so far: {', '.join(passed)}", f"{best:g}")]
+
+
+def _sorted(draw: Draw, way: str, values: list[int], x: str) -> list[Exchange]:
+    """The numbers with zeros in front, so that they are put in order digit by digit; or one of them by its place."""
+    falling = way in ("falling", "nth_largest")
+    order, wide = sorted(values, reverse=falling), len(str(max(values)))
+    told, ordered = (", ".join(f"{value:0{wide}}" for value in some) for some in (values, order))
+    before = f"{'From the largest' if falling else 'In order'}: {told}. {ordered}"
+    done = [str(value) for value in order]
+    if way.startswith("nth"):
+        at = draw.any([at for at in (2, 2, 3) if at <= len(done)] or [1])
+        ask = draw.ask(_WORDING[way], x=x, p=ORDINALS[at])
+        return [given.worked(ask, before, done[at - 1])]
+    exchanges = [given.worked(draw.asked(_WORDING, way, x=x), before, ", ".join(done))]
+    if draw.chance(0.3):
+        exchanges.append(given.handed_back(draw, draw.ask(_WORDING["back"]), ", ".join(done[::-1]), True))
+    return exchanges

@@ -1,0 +1,190 @@
+"""Parts of what the user typed: names, numbers, sentences and the like taken out of a text; a template filled in."""
+
+from __future__ import annotations
+
+import re
+
+from assets.recipe import words
+from assets.recipe.conversation import Exchange
+from assets.recipe.draw import Draw
+from assets.recipe.user_words import (
+    any_words,
+    handed_back,
+    in_quotes,
+    numbered,
+    phrase,
+    some_text,
+    some_word,
+    word,
+    worked,
+)
+from assets.recipe.words import read_wording
+
+_ECHO, _WORDING = read_wording("echo"), read_wording("copying")
+# What a text may hold: each has names, sentences that hold it, and questions.
+_KINDS = {name.removeprefix("kind "): tuple(pool[0].split(" / ")) for name, pool in _WORDING.items() if "kind " in name}
+_SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "colour": words.COLOURS, "job": words.JOBS, **{
+    sort: words.KINDS[f"{sort}s"] for sort in ("fruit", "month", "instrument", "sport")}}  # fmt: skip
+_SIGNS = tuple(entry.split("=", 1) for entry in _WORDING["signs"][0].split(" / "))
+
+
+def line(draw: Draw) -> str:
+    """A line as people paste it: a sentence, an address, an order, some code, a date; or words of any sort."""
+    style = draw.rng.random()
+    if style < 0.2:
+        some = [word(draw) for _ in range(draw.whole(2, 9))]
+        return " ".join(some if style < 0.1 else draw.rng.sample(words.every_word(), draw.whole(3, 12)))
+    return _filled(draw, _WORDING["sentence"] if style < 0.45 else _ECHO["line"])
+
+
+def sentence(draw: Draw) -> str:
+    return draw.own(lambda: _filled(draw, _WORDING["sentence"]))
+
+
+def _filled(draw: Draw, pool: tuple[str, ...], **own: str) -> str:
+    """A line of the pool with everything in it drawn, but for what is given."""
+    (n, m), (w, other), (job, second) = (
+        draw.names(2), draw.rng.sample(words.every_word(), 2), draw.rng.sample(words.JOBS, 2)
+    )  # fmt: skip
+    fields: dict[str, object] = dict(
+        n=n, m=m, l=n.lower(), w=w, u=other, v=word(draw), x=draw.jumble(), k=draw.whole(2, 9999),
+        s=draw.whole(2, 59), d=draw.whole(1, 9), e=draw.whole(10, 59), y=draw.whole(1800, 2030), h=draw.whole(1, 12),
+        t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS), c=draw.any(words.CITIES), f=draw.any(words.FOODS),
+        a=draw.any(words.KINDS["days"]), b=draw.any(words.KINDS["months"]), z=draw.any(words.KINDS["seasons"]),
+        j=job, i=second, o=draw.any(words.WORDS), q=draw.any(words.WORDS),
+    )  # fmt: skip
+    return draw.say(pool, **{**fields, **own})
+
+
+def code(draw: Draw) -> str:
+    """A code as orders, flights and rooms have it."""
+    capitals = draw.nonsense(2, 6).upper()
+    return draw.any((
+        f"{capitals[:2]}{draw.whole(1, 9999)}", f"{capitals}-{draw.whole(1, 999)}", f"{capitals}_{draw.whole(1, 99)}",
+        f"{capitals[:3]}-{draw.whole(1, 99)}-{capitals[-1]}", f"{draw.whole(10, 999)}-{capitals}",
+        f"{draw.nonsense(3, 7)}{draw.any('!#*_.')}{draw.whole(1, 99)}", f"#{draw.whole(100, 99999)}",
+    ))  # fmt: skip
+
+
+def asked(draw: Draw, way: str, done: str, **fields: object) -> list[Exchange]:
+    return [handed_back(draw, draw.ask(_WORDING[way], **fields), done)]
+
+
+def _held(draw: Draw, kind: str) -> str:
+    """Something of this kind, as texts have it."""
+    n, (month, day) = draw.rng.randrange, (draw.any(words.KINDS[kind]) for kind in ("months", "days"))
+    if kind in _SORTS:
+        return draw.any(_SORTS[kind])
+    own, site = draw.name(), draw.any((draw.any(words.every_word()), draw.nonsense()))
+    site += draw.any(("", "", "-" + draw.any(words.every_word()))) + draw.any((".com", ".org", ".example", ".net"))
+    box = draw.any((own, f"{own}.{draw.nonsense()}", f"{own}{n(100)}", draw.any(words.every_word()))).lower()
+    return draw.any({
+        "email": (f"{box}@{site}",), "name": (own, f"{own} {draw.nonsense().title()}", f"{own} {draw.name()}"),
+        "url": (f"www.{site}", f"https://{site}", f"{site}/{some_word(draw)}"), "number": (str(n(2, 9999)),),
+        "phone": (f"555-{n(10000):04}", f"0{n(100, 999)} {n(100000, 999999)}", f"{n(200, 999)}-{n(1000, 9999)}",
+                  f"+{n(10, 99)} {n(10, 999)} {n(10000, 999999)}"),
+        "ip": (f"{n(256)}.{n(256)}.{n(256)}.{n(256)}",), "day": (day,), "percentage": (f"{n(1, 100)}%",),
+        "time": (f"{n(24)}:{n(60):02}", f"{n(1, 12)} o'clock", f"{n(1, 12)} {draw.any(('am', 'pm'))}",
+                 f"{n(1, 12)}:{n(60):02} {draw.any(('am', 'pm'))}"),
+        "date": (f"{n(1, 31)} {month}", f"{month} {n(1, 31)}", f"{n(1990, 2030)}-{n(1, 13):02}-{n(1, 29):02}",
+                 f"{n(1, 29)}/{n(1, 13)}/{n(2000, 2030)}", f"{n(1, 31)} {month} {n(1950, 2030)}"),
+        "path": (f"/{some_word(draw)}/{some_word(draw)}.{draw.any(('py', 'log', 'txt', 'gz', 'sh'))}",
+                 f"{some_word(draw)}.{draw.any(('pdf', 'csv', 'jpg', 'docx', 'txt'))}"),
+        "code": (code(draw), draw.jumble()), "order": (str(n(1000, 99999)), code(draw)),
+        "sum": (f"${n(2, 900)}", f"{n(2, 900)} euros", f"{n(2, 99)}.50 dollars", f"£{n(2, 99)}", f"{n(2, 99)} pounds"),
+        "hashtag": (f"#{some_word(draw)}",),
+    }[kind])  # fmt: skip
+
+
+def part(draw: Draw) -> list[Exchange]:
+    """One part of a text: a name, an address, a sum and the like; a sentence; what stands in quotes or brackets."""
+    kind = draw.any((*_KINDS, *["name", "email", "phone", "date", "sum"] * 2))
+    if draw.chance(0.25):
+        return _enclosed(draw) if draw.chance(0.6) else _of_several(draw)
+    part = _held(draw, kind)
+    own = _WORDING.get(f"in {kind}") or _WORDING["in sort"]
+    x = _filled(draw, own if draw.chance(0.75) else _WORDING["around"], p=part)
+    if draw.chance(0.25):
+        x = draw.any((f"{draw.say(_WORDING['neutral'])} {x}", f"{x.rstrip('.!')}. {draw.say(_WORDING['neutral'])}"))
+    way = kind if kind in _WORDING and draw.chance(0.35) else "extract"
+    return asked(draw, way, part, x=x, k=draw.any(_KINDS[kind]))
+
+
+def _of_several(draw: Draw) -> list[Exchange]:
+    """One of a text's sentences."""
+    told = [sentence(draw) if draw.chance(0.7) else draw.say(_WORDING["neutral"]) for _ in range(draw.whole(2, 4))]
+    at, way = draw.any(((0, "first_sentence"), (0, "first_sentence"), (-1, "last_sentence"), (1, "second_sentence")))
+    return asked(draw, way, told[at], x=" ".join(told))
+
+
+def _enclosed(draw: Draw) -> list[Exchange]:
+    """What stands in quotes or brackets."""
+    part, way = draw.any((phrase, some_text, word))(draw), draw.any(("in_quotes", "in_brackets"))
+    signs = draw.any(("({})", "({})", "[{}]") if way == "in_brackets" else ('"{}"', "'{}'"))
+    before, after = draw.any((("", ""), (f"{some_text(draw)} ", f" {some_text(draw)}"), (f"{some_text(draw)} ", "")))
+    x = before + signs.format(part) + after
+    if draw.chance(0.6):
+        x = _filled(draw, _WORDING[f"around {way}"], p=signs.format(part))
+    return asked(draw, way, part, x=x)
+
+
+def cut(draw: Draw) -> list[Exchange]:
+    """What stands before or after a sign or a word; a text's first or last words; a file name's two parts."""
+    way = draw.any(("after_sign", "after_sign", "before_sign", "before_sign", "after_word", "before_word", "first_word",
+                    "last_word", "first_words", "last_words", "nth_word", "extension", "stem"))  # fmt: skip
+    if way in ("extension", "stem"):
+        stem, end = draw.any((some_word(draw), f"{some_word(draw)}_{draw.whole(1, 99)}")), draw.any(
+            ("pdf", "txt", "jpg", "png", "py", "docx", "csv", "html", "zip", "mp3", draw.nonsense(2, 4)))  # fmt: skip
+        return asked(draw, way, end if way == "extension" else stem, x=in_quotes(draw, f"{stem}.{end}"))
+    if way.endswith("sign"):
+        name, sign = draw.any(_SIGNS)
+        left, right = (draw.any((phrase, some_text, word))(draw) for _ in range(2))
+        if sign[0] in ":=" and draw.chance(0.6):
+            left = draw.any(_WORDING["labels"][0].split())
+            right = draw.any((right, right.title(), sentence(draw).rstrip("."), _held(draw, draw.any(tuple(_KINDS)))))
+        x, y = f"{left}{sign}{right}", name
+        if x.count(sign.strip()) > 1:
+            return cut(draw)
+        done = left if way == "before_sign" else right
+        return asked(draw, way, done, x=draw.any((x, x, f'"{x}"')), y=y)
+    some = sentence(draw).rstrip(".!?").split() if draw.chance(0.6) else any_words(draw, 3, 8)
+    k, at = draw.whole(2, min(4, len(some) - 1)), draw.whole(1, len(some) - 2)
+    if len(set(some)) < len(some) or any(not one[-1].isalnum() for one in some):
+        return cut(draw)
+    x = " ".join(some)
+    done = {"after_word": some[at + 1 :], "before_word": some[:at], "first_word": some[:1], "last_word": some[-1:],
+            "first_words": some[:k], "last_words": some[-k:], "nth_word": some[at : at + 1]}[way]  # fmt: skip
+    ask = draw.ask(_WORDING[way], x=draw.any((x, x, f'"{x}"', f"{x}.")), y=in_quotes(draw, some[at]), p=words.ORDINALS[
+        min(at + 1, 12)], k=draw.any((k, words.spelled(k))))  # fmt: skip
+    if way == "nth_word":
+        return [worked(ask, numbered(some), some[at])] if at < 12 else cut(draw)
+    return [handed_back(draw, ask, " ".join(done))]
+
+
+def signed(draw: Draw) -> list[Exchange]:
+    """A text without its signs, or with a sign or a few words more."""
+    text, way = sentence(draw).rstrip(".!?"), draw.any(("strip_signs", "ended", "add_end", "add_start"))
+    if way == "strip_signs":
+        name, gone = draw.any((("punctuation", ",.!?;:'\""), ("punctuation marks", ",.!?;:'\""), ("commas", ","),
+                               ("full stops", "."), ("exclamation marks", "!"), ("hyphens", "-")))  # fmt: skip
+        marked = [f"{one}{draw.any((gone[0], draw.any(gone), '', ''))}" for one in text.split()]
+        text = " ".join([*marked[:-1], marked[-1].rstrip(gone) + gone[0]])
+        return asked(draw, way, text.translate({ord(one): None for one in gone}), x=text, y=name)
+    if way == "ended":
+        name, sign = draw.any((("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a star", "*"),
+                               ("a question mark", "?"), ("three dots", "..."), ("a smiley", " :)")))  # fmt: skip
+        return asked(draw, way, text + sign, x=text, y=name)
+    more = draw.any((phrase, some_text, word))(draw)
+    return asked(draw, way, f"{text} {more}" if way == "add_end" else f"{more} {text}", x=text, y=in_quotes(draw, more))
+
+
+def template(draw: Draw) -> list[Exchange]:
+    """A text with places to fill, and what to put there."""
+    text = draw.expand(draw.any(_WORDING["template"]))
+    slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
+    values = {slot: _held(draw, slot) if slot in _KINDS else word(draw) for slot in slots}
+    mark = draw.any((str.upper, "[{}]".format, "<{}>".format, "{{{}}}".format, "({})".format, "_{}_".format))
+    told = draw.any((" is ", "=", ": ", " = ", " "))
+    facts = draw.any((", ", " and ", "; ")).join(f"{slot}{told}{value}" for slot, value in values.items())
+    shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
+    return asked(draw, "fill", re.sub(r"<(\w+)>", lambda found: values[found[1]], text), x=shown, z=facts)
