@@ -78,7 +78,8 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
         return draw.asked(_WORDING, "asks_any"), rhymes()
     if style < 0.35 or couplets == 1:
         fields = {"a": subject.asked, "lines": draw.any(_LINES[couplets])}
-        ask = draw.asked(_WORDING, "couplet" if couplets == 1 and draw.chance(0.5) else "asks_lines", **fields)
+        short = {1: "couplet", 2: "quatrain"}.get(couplets, "asks_lines")
+        ask = draw.asked(_WORDING, short if draw.chance(0.4) else "asks_lines", **fields)
         return ask, rhymes(2 * couplets, subject.noun)
     return draw.asked(_WORDING, "asks", a=subject.asked), rhymes(None, subject.noun)
 
