@@ -60,11 +60,12 @@ _KINDS_OF = (("animal", words.ANIMALS[:40]), ("food", words.FOODS[:40]), ("colou
              ("job", words.JOBS[:40]), ("city", words.CITIES[:40]), ("name", words.NAMES[:60]),
              *((kind.removesuffix("s"), words.KINDS[kind]) for kind in ("fruits", "vegetables", "instruments", "sports",
              "trees", "tools", "flowers", "months", "days", "planets", "shapes")))  # fmt: skip
-_WIDE = (*[" -> "] * 4, " => ", " => ", ": ", ": ", " = ", " = ", " - ", " becomes ", " gives ", " goes to ", " > ", " : ",
-         " | ", " / ", " to ", " is ", " makes ", " → ", " turns into ", " ... ", "   ", " == ")  # fmt: skip
+_WIDE = (*[" -> "] * 4, " => ", " => ", ": ", ": ", " = ", " = ", " - ", " becomes ", " gives ", " goes to ", " > ",
+         " : ", " | ", " / ", " to ", " is ", " makes ", " → ", " turns into ", " ... ", "   ", " == ")  # fmt: skip
 _TIGHT = ("->", "=>", ":", "=", "/", "-", ">", "|")
-_FRAMED = ("Input: {a} Output: {b}", "input: {a} output: {b}", "in: {a} out: {b}", "Q: {a} A: {b}", "Input: {a}, output: {b}",
-           "word: {a}, answer: {b}", "x: {a} y: {b}", "input {a} output {b}", "f({a}) = {b}", '"{a}" -> "{b}"',
+_FRAMED = ("Input: {a} Output: {b}", "input: {a} output: {b}", "in: {a} out: {b}", "Q: {a} A: {b}",
+           "Input: {a}, output: {b}", "word: {a}, answer: {b}", "x: {a} y: {b}", "input {a} output {b}", "f({a}) = {b}",
+           '"{a}" -> "{b}"',
            "from {a} to {b}", "{a} is to {b}", "I say {a}, you say {b}", "for {a} write {b}", "'{a}': '{b}'",
            "question: {a} answer: {b}", "IN {a} OUT {b}", "{a} ({b})", "User: {a} Bot: {b}", "[{a}] [{b}]")  # fmt: skip
 
@@ -201,7 +202,8 @@ def _shape(draw: Draw, spaced_out: bool) -> tuple[str, str]:
     if style < 0.55:
         joint = draw.any((", ", "; ", "\n", *(() if spaced_out else (" ", " "))))
         return f"{{a}}{draw.any(_TIGHT)}{{b}}", joint
-    return f"{{a}}{draw.any(_WIDE)}{{b}}", draw.any((", ", ", ", ", ", "; ", "\n", ". ", " and ", " || ", ",", ", then "))
+    joints = (", ", ", ", ", ", "; ", "\n", ". ", " and ", " || ", ",", ", then ")
+    return f"{{a}}{draw.any(_WIDE)}{{b}}", draw.any(joints)
 
 
 def _pattern(draw: Draw) -> list[Exchange]:
@@ -247,8 +249,7 @@ def _counted(draw: Draw) -> list[Exchange]:
         joint = draw.any(("", "", " ", "-", "_"))
         make = lambda i: f"{base}{joint}{n + i}"  # noqa: E731
     row = [make(i) for i in range(shown + more)]
-    ask = draw.ask(_WORDING["series" if more == 1 else "series more"], x=draw.any((", ", ", ", " ")).join(row[:shown]), k=spelled(more))
-    return [worked(ask, f"One by one: {', '.join(row)}", ", ".join(row[shown:]))]
+    return _row(draw, row, shown, f"One by one: {', '.join(row)}")
 
 
 def _series(draw: Draw) -> list[Exchange]:
@@ -256,8 +257,14 @@ def _series(draw: Draw) -> list[Exchange]:
     some = any_words(draw, 2, 3)
     shown, more = draw.whole(len(some) + 1, 3 * len(some)), draw.any((1, 1, 1, 2, 3))
     row = [some[at % len(some)] for at in range(shown + more)]
-    ask = draw.ask(_WORDING["series" if more == 1 else "series more"], x=draw.any((", ", ", ", " ")).join(row[:shown]), k=spelled(more))
-    return [worked(ask, f"In turn: {', '.join(some)}. After {row[shown - 1]}", ", ".join(row[shown:]))]
+    return _row(draw, row, shown, f"In turn: {', '.join(some)}. After {row[shown - 1]}")
+
+
+def _row(draw: Draw, row: list[str], shown: int, told: str) -> list[Exchange]:
+    """A row of which so many are shown."""
+    more, x = len(row) - shown, draw.any((", ", ", ", " ")).join(row[:shown])
+    ask = draw.ask(_WORDING["series" if more == 1 else "series more"], x=x, k=spelled(more))
+    return [worked(ask, told, ", ".join(row[shown:]))]
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -19,16 +19,19 @@ _JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - "
            " is ", " with ", ":", "=", ", ", ",", " was ", " got ", " made ", " scored ", " has the ", " -> ", " for ",
            " (x) ")  # fmt: skip
 # What stands in the first column of a table under this head, and the heads that may stand beside it.
-_FIRSTS = {"name": words.NAMES, "player": words.NAMES, "student": words.NAMES, "item": (), "product": (), "fruit": words.KINDS["fruits"],
-           "city": words.CITIES, "day": words.KINDS["days"], "pet": words.ANIMALS, "country": words.KINDS["countries"],
-           "month": words.KINDS["months"], "sport": words.KINDS["sports"], "job": words.JOBS, "word": words.WORDS}  # fmt: skip
+_FIRSTS = {"name": words.NAMES, "player": words.NAMES, "student": words.NAMES, "item": (), "product": (),
+           "fruit": words.KINDS["fruits"], "city": words.CITIES, "day": words.KINDS["days"], "pet": words.ANIMALS,
+           "country": words.KINDS["countries"],
+           "month": words.KINDS["months"], "sport": words.KINDS["sports"], "job": words.JOBS,
+           "word": words.WORDS}  # fmt: skip
 _BESIDE = ("age", "age", "price", "price", "city", "job", "animal", "score", "points", "stock", "qty", "count", "hours",
            "port", "year", "temp", "size", "grade", "level", "pages", "RAM", "number", "weight")  # fmt: skip
 _SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semicolon / ; / semicolon",
           "|": "pipes / | / a pipe / vertical bars / \"|\"", "/": "slashes / a slash / slash / / / forward slashes",
           "-": "dashes / hyphens / a dash / a hyphen / - / \"-\"", "_": "underscores / an underscore / _",
           "+": "plus signs / a plus / + / plus", ".": "dots / a dot / points / full stops", ":": "colons / a colon / :",
-          "->": "arrows / an arrow / ->", "&": "ampersands / & / an ampersand", "*": "stars / * / asterisks"}  # fmt: skip
+          "->": "arrows / an arrow / ->",
+          "&": "ampersands / & / an ampersand", "*": "stars / * / asterisks"}  # fmt: skip
 _LEVELS = {1: ("level 1", "top-level", "level one", "H1", "first-level", "level-one"),
            2: ("level 2", "level-two", "second-level", "H2", "level two", "h2"),
            3: ("level 3", "level-three", "third-level", "H3", "h3"), 4: ("level 4", "level four", "H4")}  # fmt: skip
@@ -36,7 +39,8 @@ _GOODS = (*words.FOODS, *words.OBJECTS)
 _MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "quotes"), ("_{}_", "underscores"),
           ("**{}**", "bold type"), ("**{}**", "bold"), ("~~{}~~", "strikethrough"), ("({})", "brackets"),
           ("({})", "parentheses"), ("[{}]", "square brackets"), ("`{}`", "backticks"), ("*{}*", "italic"),
-          ("'{}'", "single quotes"), ('"{}"', "double quotes"), ("{{{}}}", "curly brackets"), ("<{}>", "angle brackets"),
+          ("'{}'", "single quotes"), ('"{}"', "double quotes"), ("{{{}}}", "curly brackets"),
+          ("<{}>", "angle brackets"),
           ("<b>{}</b>", "bold HTML"), ("***{}***", "bold italic"), ("*{}*", "single asterisks"),
           ("**{}**", "two asterisks"), ("`{}`", "code type"))  # fmt: skip
 
@@ -118,7 +122,8 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
 
     if named and draw.chance(0.5):
         first = draw.any(tuple(_FIRSTS))
-        heads = [first, *(head for head in dict.fromkeys(draw.rng.choices(_BESIDE, k=draw.any((1, 1, 1, 2)))) if head != first)]
+        beside = dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((1, 1, 1, 2))))
+        heads = [first, *beside]
         pool, count = _FIRSTS[first] or _GOODS, draw.whole(2, 5)
         firsts = draw.names(count) if pool is words.NAMES else draw.words(pool, count)
         rows = [[one, *(str(some_value(draw, head)) for head in heads[1:])] for one in firsts]
@@ -191,7 +196,7 @@ def _marks(draw: Draw) -> list[Exchange]:
     if draw.chance(0.2):
         level = draw.whole(1, 4)
         text = text.title() if draw.chance(0.3) else text
-        way = "heading plain" if level == 1 and draw.chance(0.7) else "heading worded" if draw.chance(0.5) else "heading"
+        way = draw.any(("heading", "heading worded", *(["heading plain"] * 4 if level == 1 else ())))
         ask = draw.ask(_WORDING[way], x=given.in_quotes(draw, text), k=level, w=draw.any(_LEVELS[level]))
         return [given.handed_back(draw, ask, f"{'#' * level} {text}")]
     mark, name = draw.any(_MARKS)
@@ -212,7 +217,8 @@ def _pairs(draw: Draw) -> list[Exchange]:
     told = draw.any((", ", ", ", " and ", "; ")).join(f"{key}{between}{value}" for key, value in pairs.items())
     if added:
         way, pairs[key] = "assigned_more", value
-    return [exact(draw.asked(_WORDING, way, x=told, y=f"{key}={value}"), "\n".join(f"{one}{sign}{two}" for one, two in pairs.items()))]
+    done = "\n".join(f"{one}{sign}{two}" for one, two in pairs.items())
+    return [exact(draw.asked(_WORDING, way, x=told, y=f"{key}={value}"), done)]
 
 
 def _shaped(draw: Draw) -> list[Exchange]:
@@ -245,7 +251,8 @@ def _joined(draw: Draw) -> list[Exchange]:
     """Words with a sign between them, close to it or not; or a text split at a sign, a line each."""
     items, sign = (_items if draw.chance(0.3) else given.any_words)(draw, 2, 6), draw.any(tuple(_SIGNS))
     items = [item for item in items if sign not in item] or ["one", "two"]
-    way, name = draw.any(("joined", "joined close", "joined close", "joined wide", "split")), draw.any(_SIGNS[sign].split(" / "))
+    way = draw.any(("joined", "joined close", "joined close", "joined wide", "split", "split"))
+    name = draw.any(_SIGNS[sign].split(" / "))
     if way == "split":
         x = draw.any((sign, f"{sign} ", f" {sign} ")).join(items)
         return [exact(draw.ask(_WORDING[way], x=x, s=name), given.marked(items, ""))]

@@ -9,7 +9,7 @@ from typing import Any
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import any_words, enumerated, handed_back, in_quotes, phrase, word
+from assets.recipe.user_words import any_words, enumerated, handed_back, in_quotes, phrase, some_word, word
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("objects")
@@ -18,10 +18,11 @@ KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _SHORT = tuple("abcdefgkmnpqrstuvwxyz")
 _USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price")
 _POOLS = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "product": (*words.FOODS, *words.OBJECTS),
-          "event": tuple(_WORDING["events"][0].split()), "day": words.KINDS["days"], "country": words.KINDS["countries"],
+          "event": tuple(_WORDING["events"][0].split()), "day": words.KINDS["days"],
+          "country": words.KINDS["countries"],
           "colour": words.COLOURS, "color": words.COLOURS, "food": words.FOODS, "pet": words.ANIMALS,
           "fruit": words.KINDS["fruits"], "sport": words.KINDS["sports"]}  # fmt: skip
-_NAMED = ("name", "friend", "owner", "author", "user", "surname", "nick", "patient", "nurse", "boss", "sister", "brother")
+_NAMED = ("name", "friend", "owner", "author", "user", "surname", "nick", "patient", "nurse", "boss", "sister")
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 # How a key stands beside its value, and one such pair beside the next.
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
@@ -68,8 +69,9 @@ def _facts(draw: Draw) -> dict[str, Any]:
         facts[key] = draw.whole(0, draw.any((20, 99, 2030))) if numeric else draw.name() if named else word(draw)
         if named and draw.chance(0.15):
             facts[key] = facts[key].lower()
-        elif not named and draw.chance(0.2):
-            facts[key] = draw.any((True, False, phrase(draw)))
+        elif not named and draw.chance(0.3):
+            two = f"{some_word(draw)} {some_word(draw)}"
+            facts[key] = draw.any((True, False, phrase(draw), two.title(), draw.whole(1, 199) / 10))
     return facts
 
 

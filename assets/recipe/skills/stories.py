@@ -140,7 +140,8 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         "g": site, "z": words.article(site), "o": words.article(other), "p": near, "t": theme, "v": draw.any(_SKILLS),
         "b": base, "d": third, "e": past,
     }  # fmt: skip
-    frame, told = "about", draw.expand(draw.any(_WORDING["list" if way == "list" else draw.any(("hero", "hero named"))]))
+    frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named"))
+    told = draw.expand(draw.any(_WORDING[told]))
     subject, _, clause = told.partition(" => ")
     if way == "list":
         clause = clause.format(**fields)
