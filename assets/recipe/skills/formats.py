@@ -42,7 +42,7 @@ _MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "q
           ("'{}'", "single quotes"), ('"{}"', "double quotes"), ("{{{}}}", "curly brackets"),
           ("<{}>", "angle brackets"),
           ("<b>{}</b>", "bold HTML"), ("***{}***", "bold italic"), ("*{}*", "single asterisks"),
-          ("**{}**", "two asterisks"), ("`{}`", "code type"))  # fmt: skip
+          ("> {}", "a blockquote"), ("**{}**", "two asterisks"), ("`{}`", "code type"))  # fmt: skip
 
 
 def in_table(heads: list[str], rows: list[list[str]]) -> str:
@@ -66,6 +66,8 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
 def _typed(draw: Draw, items: list[str]) -> str:
     """The items as users type them."""
     joints = (", ", "; ", " / ", ",", " and ", "\n", ", then ", " | ", ", and then ", " then ", "/", " + ", " & ", ";")
+    if draw.chance(0.06):
+        return given.in_lines(draw, items)
     return draw.any(joints).join(items) if draw.chance(0.25) else given.typed(draw, items)
 
 
@@ -200,6 +202,10 @@ def _marks(draw: Draw) -> list[Exchange]:
         ask = draw.ask(_WORDING[way], x=given.in_quotes(draw, text), k=level, w=draw.any(_LEVELS[level]))
         return [given.handed_back(draw, ask, f"{'#' * level} {text}")]
     mark, name = draw.any(_MARKS)
+    if draw.chance(0.2):
+        items = given.any_words(draw, 2, 5)
+        return [given.handed_back(draw, draw.ask(_WORDING["each"], x=_typed(draw, items), m=name),
+                                  ", ".join(map(mark.format, items)))]  # fmt: skip
     ask = draw.asked(_WORDING, "marks", x=text if name == "quotes" else given.in_quotes(draw, text), m=name)
     return [given.handed_back(draw, ask, mark.format(text))]
 
@@ -269,15 +275,15 @@ def _between(draw: Draw) -> list[Exchange]:
     records: list[dict[str, Any]] = [dict(zip(heads, map(_as_value, row), strict=True)) for row in rows]
     csv, table = "\n".join(map(",".join, [heads, *rows])), in_table(heads, rows)
     pairs = "\n".join(f"{key}: {value}" for key, value in records[0].items())
-    x, done = {"csv_as_json": (csv, ""), "yaml_as_json": (pairs, ""), "csv_as_table": (csv, table),
+    x, done = {"records": (_told(draw, rows, _JOINTS[:12]), ""), "csv_as_json": (csv, ""), "yaml_as_json": (pairs, ""), "csv_as_table": (csv, table),
                "json_as_yaml": (json.dumps(records[0]), pairs), "table_as_csv": (table, csv),
                "json_as_table": (json.dumps(records[0]), in_table(heads, rows[:1])),
                "json_as_csv": (json.dumps(records[0]), "\n".join(map(",".join, [heads, rows[0]])))}[
-        way := draw.any(("csv_as_json", "csv_as_json", "yaml_as_json", "csv_as_table", "json_as_yaml", "table_as_csv",
+        way := draw.any((*["records"] * 4, "csv_as_json", "csv_as_json", "yaml_as_json", "csv_as_table", "json_as_yaml", "table_as_csv",
                          "json_as_table", "json_as_csv"))
     ]  # fmt: skip
-    ask = draw.ask(_WORDING[way], x=x)
-    return [exact(ask, done) if done else json_of(ask, records if way == "csv_as_json" else records[0])]
+    ask = draw.ask(_WORDING[way], x=x, h=draw.any((", ", " and ", ",", " / ")).join(heads))
+    return [exact(ask, done) if done else json_of(ask, records[0] if way == "yaml_as_json" else records)]
 
 
 def _as_value(text: str) -> int | str:
@@ -287,5 +293,5 @@ def _as_value(text: str) -> int | str:
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
     ways = (*[_objects] * 11, *[_list, _shaped] * 6, *[_table] * 5, *[_commas] * 4, *[_marks, _pairs, _joined] * 2,
-            _between)  # fmt: skip
+            _between, _between)  # fmt: skip
     return draw.any(ways)(draw)

@@ -27,7 +27,8 @@ _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 # How a key stands beside its value, and one such pair beside the next.
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
             (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
-            (" to ", " and "), (" -> ", ", "))  # fmt: skip
+            (" to ", " and "), (" -> ", ", "), ("=", " "), (":", " "), (":", ","), (" - ", ", "), (" => ", ", "),
+            (" is ", "; "), (" ", " "), (" ", "; "), (": ", " "), ("=", "\n"), (" is ", ". "), (" ", "\n"))  # fmt: skip
 _MORE = (*["looked_up", "number_array", "nested", "with_list"] * 2, *["json_changed"] * 6, "empty", "under_key",
          "several", "rising_array", "falling_array", "dotted")  # fmt: skip
 
@@ -78,6 +79,7 @@ def _facts(draw: Draw) -> dict[str, Any]:
 def _fields(draw: Draw, facts: dict[str, Any]) -> str:
     """The facts as people write them down."""
     between, join = draw.any(_WRITTEN)
+    join = ", " if join == " " and any(" " in str(told) for told in facts.values()) else join
     quote = '"' if draw.chance(0.25) else ""
     shown = {key: f"{quote}{told}{quote}" if isinstance(told, str) else json.dumps(told) for key, told in facts.items()}
     if draw.chance(0.22):
@@ -151,15 +153,19 @@ def _more(draw: Draw) -> Exchange:
     other, named = draw.any(_NAMED), word(draw)
     owner = draw.any([one for one in ("name", "name", "user", "person", *KEYS) if one != key])
     key = f"{key}s" if key == other else key
+    there = next(one for one in draw.rng.sample(words.every_word(), 9) if one not in (owner, other, key))
+    dotted = draw.any((f"{owner}.{other} is {named}, {owner}.{key}.{there} is {values[0]}",
+                       f"{owner} has {other} {named}, and {owner}.{key} has {there} {values[0]}",
+                       f"{owner}.{other}={named} {owner}.{key}.{there}={values[0]}"))  # fmt: skip
+    ordered = ", ".join(f"the {words.ORDINALS[at + 1]} one {value}" for at, value in enumerate(values[:3]))
     fact, x = {
         "number_array": (values, told), "rising_array": (sorted(values), told),
         "falling_array": (sorted(values, reverse=True), told),
         "empty": ({key: []}, ""), "under_key": ({key: items}, draw.any((", ".join, enumerated))(items)),
         "with_list": ({owner: named, key: items}, f"{owner} {named}, {key} {draw.any((', '.join, enumerated))(items)}"),
         "nested": ({key: facts}, _fields(draw, facts)),
-        "dotted": ({owner: {other: named, key: {"id": values[0]}}},
-                   f"{owner}.{other} is {named}, {owner}.{key}.id is {values[0]}"),
-        "several": ([{key: one} for one in values[:3]], ", ".join(map(str, values[:3]))),
+        "dotted": ({owner: {other: named, key: {there: values[0]}}}, dotted),
+        "several": ([{key: one} for one in values[:3]], draw.any((", ".join(map(str, values[:3])), ordered))),
     }[way]  # fmt: skip
     return json_of(draw.ask(_WORDING[way], x=x, y=key), fact)
 

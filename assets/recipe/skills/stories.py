@@ -138,7 +138,7 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     fields = {
         "x": words.article(kind), "k": kind, "n": name, "m": draw.name(), "f": find, "y": words.article(find),
         "g": site, "z": words.article(site), "o": words.article(other), "p": near, "t": theme, "v": draw.any(_SKILLS),
-        "b": base, "d": third, "e": past,
+        "b": base, "d": third, "e": past, "ks": _plural(kind), "w": words.article(draw.any(words.JOBS)),
     }  # fmt: skip
     frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named"))
     told = draw.expand(draw.any(_WORDING[told]))
@@ -151,6 +151,8 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         clause, want, done = (part.strip() for part in line.split("=>"))
         options = {"wish": (want, done)} if want else {"place": near} if near in clause else {}
         frame = way if way == "how" or (way == "where" and clause.startswith(("who ", "that "))) else "about"
+        if clause.startswith("who ") and draw.chance(0.25):
+            clause = f"that{clause[3:]}"
         subject += " {c}"
     fields["c"] = clause.partition(" ")[2] if frame == "where" else clause
     sentences = draw.whole(2, 6) if frame == "about" and draw.chance(0.12) else 0
@@ -214,7 +216,7 @@ def _retold(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
     else:
         changed = replace(plot, name=next(name for name in draw.names(2) if name != plot.name))
         ask, needed = draw.ask(_WORDING["rename"], m=changed.name, k=f"the {plot.kind}"), changed.name
-    return Exchange(ask, changed.told(), well_formed(needed), True), changed
+    return Exchange(ask, changed.told(), well_formed(needed, least=60), True), changed
 
 
 def _asked_about(draw: Draw, plot: Plot) -> Exchange:
@@ -252,7 +254,10 @@ def _hero(draw: Draw) -> tuple[str, str]:
             kind = f"{draw.any(_ADJECTIVES)} {kind}"
         style = draw.rng.random()
         if style < 0.16:
-            name = draw.any(words.WORDS).title() if style < 0.12 else f"{name}{draw.any((' ', '-'))}{draw.name()}"
+            name = draw.any(words.WORDS).title() if style < 0.1 else f"{name}{draw.any((' ', '-'))}{draw.name()}"
+        elif style < 0.22:
+            at = draw.whole(1, len(name) - 1)
+            name = name[:at] + draw.any("éèüöäñçåøßłšžíóúáğ") + name[at + draw.whole(0, 1) :]
         if set_aside(f"{kind} {name}") == draw.held_out:
             return kind, name
 
