@@ -258,7 +258,8 @@ def _joined(draw: Draw) -> list[Exchange]:
     items, sign = (_items if draw.chance(0.3) else given.any_words)(draw, 2, 6), draw.any(tuple(_SIGNS))
     items = [item for item in items if sign not in item] or ["one", "two"]
     way = draw.any(("joined", "joined close", "joined close", "joined wide", "split", "split"))
-    name = draw.any(_SIGNS[sign].split(" / "))
+    names = _SIGNS[sign].split(" / ")
+    name = draw.any([one for one in names if way != "split" or not one.startswith(("a ", "an "))])
     if way == "split":
         x = draw.any((sign, f"{sign} ", f" {sign} ")).join(items)
         return [exact(draw.ask(_WORDING[way], x=x, s=name), given.marked(items, ""))]

@@ -167,7 +167,7 @@ def _more(draw: Draw) -> Exchange:
         "dotted": ({owner: {other: named, key: {there: values[0]}}}, dotted),
         "several": ([{key: one} for one in values[:3]], draw.any((", ".join(map(str, values[:3])), ordered))),
     }[way]  # fmt: skip
-    return json_of(draw.ask(_WORDING[way], x=x, y=key), fact)
+    return json_of(draw.ask(_WORDING[way], x=x, y=key, k=words.spelled(len(values[:3]))), fact)
 
 
 def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
