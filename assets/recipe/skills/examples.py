@@ -215,7 +215,7 @@ def _pattern(draw: Draw) -> list[Exchange]:
             (a, b), (source, answer) = pairs
             return [_gone_on_with(draw, draw.ask(_WORDING["analogy"], a=a, b=b, c=source), rule, pairs)]
     make = _of_numbers if style < 0.28 else _known if style < 0.48 else _of_words
-    rule, pairs = make(draw, draw.any((3, 3, 3, 4)))
+    rule, pairs = make(draw, 2 if make is _of_words and draw.chance(0.1) else draw.any((3, 3, 3, 4)))
     source = pairs[-1][0]
     shape, join = _shape(draw, " " in "".join(map("".join, pairs)))
     told = [shape.format(a=a, b=b) for a, b in pairs[:-1]]

@@ -30,7 +30,7 @@ _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), 
             (" to ", " and "), (" -> ", ", "), ("=", " "), (":", " "), (":", ","), (" - ", ", "), (" => ", ", "),
             (" is ", "; "), (" ", " "), (" ", "; "), (": ", " "), ("=", "\n"), (" is ", ". "), (" ", "\n"))  # fmt: skip
 _MORE = (*["looked_up", "number_array", "nested", "with_list"] * 2, *["json_changed"] * 6, "empty", "under_key",
-         "several", "rising_array", "falling_array", "dotted")  # fmt: skip
+         "several", "pretty", "python_dict", "unquoted", "keys_of", "minified", "rising_array", "falling_array", "dotted")  # fmt: skip
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
@@ -136,6 +136,10 @@ def _more(draw: Draw) -> Exchange:
     way, facts, key = draw.any(_MORE), _facts(draw), draw.any(words.every_word())
     values, items = draw.rng.sample(range(200), draw.whole(2, 6)), any_words(draw, 2, 4)
     x = json.dumps(facts, ensure_ascii=False)
+    if way in ("keys_of", "minified"):
+        short = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
+        ask = draw.ask(_WORDING[way], x=x if way == "keys_of" else json.dumps(facts, indent=2, ensure_ascii=False))
+        return handed_back(draw, ask, ", ".join(facts) if way == "keys_of" else short)
     if way in ("looked_up", "json_changed"):
         key = draw.any(list(facts))
         if way == "looked_up":
@@ -161,6 +165,9 @@ def _more(draw: Draw) -> Exchange:
     fact, x = {
         "number_array": (values, told), "rising_array": (sorted(values), told),
         "falling_array": (sorted(values, reverse=True), told),
+        "pretty": (facts, json.dumps(facts, separators=draw.any(((",", ":"), None)), ensure_ascii=False)),
+        "python_dict": (facts, str(facts)),
+        "unquoted": (facts, "{" + x.replace('"', "")[1:-1] + "}"),
         "empty": ({key: []}, ""), "under_key": ({key: items}, draw.any((", ".join, enumerated))(items)),
         "with_list": ({owner: named, key: items}, f"{owner} {named}, {key} {draw.any((', '.join, enumerated))(items)}"),
         "nested": ({key: facts}, _fields(draw, facts)),

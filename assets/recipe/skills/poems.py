@@ -55,8 +55,8 @@ def _subject(draw: Draw, kind: str) -> Subject:
             noun = f"{draw.any(_ADJECTIVES)} {noun}"
         if kind == "creature" and draw.chance(0.3):
             name = draw.name()
-            ways = ("the {0} {1}", "{1} the {0}", "a {0} called {1}", "my {0} {1}", "{1}, my {0}", "our {0}, {1}")
-            return Subject(noun, draw.any(ways).format(noun, name), f"{name} the {noun}", kind)
+            ways = ("the {0} {1}", "{1} the {0}", "{2} called {1}", "my {0} {1}", "{1}, my {0}", "our {0}, {1}")
+            return Subject(noun, draw.any(ways).format(noun, name, words.article(noun)), f"{name} the {noun}", kind)
         if draw.chance(0.15):
             own = f"{draw.any(('my', 'our', 'her', 'his', 'your'))} {noun}"
             return Subject(noun, own, own, kind)
