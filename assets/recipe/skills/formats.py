@@ -276,13 +276,13 @@ def _between(draw: Draw) -> list[Exchange]:
     records: list[dict[str, Any]] = [dict(zip(heads, map(_as_value, row), strict=True)) for row in rows]
     csv, table = "\n".join(map(",".join, [heads, *rows])), in_table(heads, rows)
     pairs = "\n".join(f"{key}: {value}" for key, value in records[0].items())
-    x, done = {"records": (_told(draw, rows, _JOINTS[:12]), ""), "csv_as_json": (csv, ""), "yaml_as_json": (pairs, ""), "csv_as_table": (csv, table),
-               "json_as_yaml": (json.dumps(records[0]), pairs), "table_as_csv": (table, csv),
-               "json_as_table": (json.dumps(records[0]), in_table(heads, rows[:1])),
-               "json_as_csv": (json.dumps(records[0]), "\n".join(map(",".join, [heads, rows[0]])))}[
-        way := draw.any((*["records"] * 4, "csv_as_json", "csv_as_json", "yaml_as_json", "csv_as_table", "json_as_yaml", "table_as_csv",
-                         "json_as_table", "json_as_csv"))
-    ]  # fmt: skip
+    first = json.dumps(records[0])
+    forms = {
+        "records": (_told(draw, rows, _JOINTS[:12]), ""), "csv_as_json": (csv, ""), "yaml_as_json": (pairs, ""),
+        "csv_as_table": (csv, table), "json_as_yaml": (first, pairs), "table_as_csv": (table, csv),
+        "json_as_table": (first, in_table(heads, rows[:1])), "json_as_csv": (first, "\n".join(csv.split("\n")[:2])),
+    }  # fmt: skip
+    x, done = forms[way := draw.any((*forms, *["records"] * 3, "csv_as_json"))]
     ask = draw.ask(_WORDING[way], x=x, h=draw.any((", ", " and ", ",", " / ")).join(heads))
     return [exact(ask, done) if done else json_of(ask, records[0] if way == "yaml_as_json" else records)]
 

@@ -30,7 +30,8 @@ _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), 
             (" to ", " and "), (" -> ", ", "), ("=", " "), (":", " "), (":", ","), (" - ", ", "), (" => ", ", "),
             (" is ", "; "), (" ", " "), (" ", "; "), (": ", " "), ("=", "\n"), (" is ", ". "), (" ", "\n"))  # fmt: skip
 _MORE = (*["looked_up", "number_array", "nested", "with_list"] * 2, *["json_changed"] * 6, "empty", "under_key",
-         "several", "pretty", "python_dict", "unquoted", "keys_of", "minified", "rising_array", "falling_array", "dotted")  # fmt: skip
+         "several", "pretty", "python_dict", "unquoted", "keys_of", "minified", "rising_array", "falling_array",
+         "dotted")  # fmt: skip
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
