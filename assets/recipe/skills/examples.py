@@ -43,6 +43,8 @@ _OF_TWO: dict[str, Callable[[str, str], str]] = {
     "the first word": lambda one, two: one, "the second word": lambda one, two: two,
     "turned round": lambda one, two: f"{two} {one}", "the second, the first": lambda one, two: f"{two}, {one}",
     "put together": lambda one, two: one + two, "with a hyphen": lambda one, two: f"{one}-{two}",
+    "small, with a dot": lambda one, two: f"{one}.{two}".lower(),
+    "an address": lambda one, two: f"{one}.{two}@mail.com".lower(),
     "with an underscore": lambda one, two: f"{one}_{two}",
 }  # fmt: skip
 _OF_NUMBERS: dict[str, Callable[[int, int], int]] = {
@@ -168,7 +170,8 @@ def _of_words(draw: Draw, count: int) -> tuple[str, list[tuple[str, str]]]:
         begin = draw.any((1, 1, draw.whole(2, 40)))
         return "the same number", [(f"{first}{n}", f"{other}{n}") for n in range(begin, begin + count)]
     rule = draw.any(_USUAL if draw.chance(0.6) else tuple(_OF_WORDS))
-    pairs = [(one, _OF_WORDS[rule](one)) for one in sources]
+    small = rule in ("a capital first", "with a or an")
+    pairs = [(one, _OF_WORDS[rule](one)) for one in (map(str.lower, sources) if small else sources)]
     if rule == "in capitals" and draw.chance(0.2):
         return "in small letters", [(answer, answer.lower()) for _, answer in pairs]
     return rule, pairs

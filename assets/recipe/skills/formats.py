@@ -91,7 +91,8 @@ def _in_form(ask: str, form: str, items: list[str], follow_up: bool = False) -> 
 def _list(draw: Draw) -> list[Exchange]:
     """A list in one form, then longer, shorter, sorted, or in another form."""
     ordered = draw.chance(0.3)
-    *items, spare, last_spare = given.words_in_order(draw, draw.whole(4, 8)) if ordered else _items(draw, 4, 8)
+    most = draw.any((7, 8, 8, 12))
+    *items, spare, last_spare = given.words_in_order(draw, draw.whole(4, most)) if ordered else _items(draw, 4, most)
     spares = [spare, last_spare]
     form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
     x = draw.say(_WORDING["said"], x=given.enumerated(items)) if draw.chance(0.15) else _typed(draw, items)
@@ -229,7 +230,8 @@ def _pairs(draw: Draw) -> list[Exchange]:
 
 def _shaped(draw: Draw) -> list[Exchange]:
     """Words in lines, in boxes, between signs, or one form out of another."""
-    items, key = (_items if draw.chance(0.5) else given.any_words)(draw, 2, 6), draw.any(words.every_word())
+    items = (_items if draw.chance(0.5) else given.any_words)(draw, 2, draw.any((5, 6, 9)))
+    key = draw.any(words.every_word())
     done = {
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
         "lines": given.marked(items, ""),
@@ -255,7 +257,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
 
 def _joined(draw: Draw) -> list[Exchange]:
     """Words with a sign between them, close to it or not; or a text split at a sign, a line each."""
-    items, sign = (_items if draw.chance(0.3) else given.any_words)(draw, 2, 6), draw.any(tuple(_SIGNS))
+    items, sign = (_items if draw.chance(0.3) else given.any_words)(draw, 2, draw.any((5, 9))), draw.any(tuple(_SIGNS))
     items = [item for item in items if sign not in item] or ["one", "two"]
     way = draw.any(("joined", "joined close", "joined close", "joined wide", "split", "split"))
     names = _SIGNS[sign].split(" / ")
