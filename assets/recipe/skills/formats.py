@@ -68,7 +68,8 @@ def _typed(draw: Draw, items: list[str]) -> str:
     joints = (", ", "; ", " / ", ",", " and ", "\n", ", then ", " | ", ", and then ", " then ", "/", " + ", " & ", ";")
     if draw.chance(0.06):
         return given.in_lines(draw, items)
-    return draw.any(joints).join(items) if draw.chance(0.25) else given.typed(draw, items)
+    fitting = [joint for joint in joints if not {*joint.split()} & {*" ".join(items).split()}]
+    return draw.any(fitting).join(items) if draw.chance(0.25) else given.typed(draw, items)
 
 
 def _objects(draw: Draw) -> list[Exchange]:
@@ -275,7 +276,9 @@ def _between(draw: Draw) -> list[Exchange]:
     """The same facts in another of the forms: CSV, JSON, YAML, a table."""
     heads, rows = _rows(draw, True)
     heads, rows = [head.lower() for head in heads], rows[: draw.any((1, 2, 2, 3))]
-    records: list[dict[str, Any]] = [dict(zip(heads, map(_as_value, row), strict=True)) for row in rows]
+    records: list[dict[str, Any]] = [
+        {head: int(cell) if cell.isdigit() else cell for head, cell in zip(heads, row, strict=True)} for row in rows
+    ]
     csv, table = "\n".join(map(",".join, [heads, *rows])), in_table(heads, rows)
     pairs = "\n".join(f"{key}: {value}" for key, value in records[0].items())
     first = json.dumps(records[0])
@@ -287,10 +290,6 @@ def _between(draw: Draw) -> list[Exchange]:
     x, done = forms[way := draw.any((*forms, *["records"] * 3, "csv_as_json"))]
     ask = draw.ask(_WORDING[way], x=x, h=draw.any((", ", " and ", ",", " / ")).join(heads))
     return [exact(ask, done) if done else json_of(ask, records[0] if way == "yaml_as_json" else records)]
-
-
-def _as_value(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
 
 
 def compose(draw: Draw) -> list[Exchange]:
