@@ -126,7 +126,8 @@ def _of_numbers(draw: Draw, count: int) -> tuple[str, list[tuple[str, str]]]:
 def _known(draw: Draw, count: int) -> tuple[str, list[tuple[str, str]]]:
     """A rule that is known by heart, with so many examples."""
     if draw.chance(0.15):
-        two = draw.rng.sample(_KINDS_OF, 2)
+        first, items = draw.any(_KINDS_OF)
+        two = ((first, items), draw.any([kind for kind in _KINDS_OF if not {*items} & {*kind[1]}]))
         return "kind", [(draw.any(items), kind) for kind, items in (*two, *draw.rng.choices(two, k=count - 2))]
     name, known = draw.any((*_PAIRS, *_PAIRS[:4]))
     pairs = [(one, other) for one, other in draw.rng.sample(known, count)]
