@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from assets.recipe import user_words as given
@@ -14,16 +15,61 @@ from assets.recipe.words import read_wording
 _WORDING = read_wording("formats")
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
 _HEADS = ("Item Price", "Item Price", "Name Age", "Name City", "Name Age City")
-_JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - ", " from ", " has a ", " gets ", " at ")
+_JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - ", " from ", " has a ", " gets ", " at ",
+           " is ", " with ", ":", "=", ", ", ",", " was ", " got ", " made ", " scored ", " has the ", " -> ", " for ",
+           " (x) ")  # fmt: skip
+# What stands in the first column of a table under this head, and the heads that may stand beside it.
+_FIRSTS = {"name": words.NAMES, "player": words.NAMES, "student": words.NAMES, "item": (), "product": (),
+           "fruit": words.KINDS["fruits"], "city": words.CITIES, "day": words.KINDS["days"], "pet": words.ANIMALS,
+           "country": words.KINDS["countries"],
+           "month": words.KINDS["months"], "sport": words.KINDS["sports"], "job": words.JOBS,
+           "word": words.WORDS}  # fmt: skip
+_BESIDE = ("age", "age", "price", "price", "city", "job", "animal", "score", "points", "stock", "qty", "count", "hours",
+           "port", "year", "temp", "size", "grade", "level", "pages", "RAM", "number", "weight")  # fmt: skip
+_SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semicolon / ; / semicolon",
+          "|": "pipes / | / a pipe / vertical bars / \"|\"", "/": "slashes / a slash / slash / / / forward slashes",
+          "-": "dashes / hyphens / a dash / a hyphen / - / \"-\"", "_": "underscores / an underscore / _",
+          "+": "plus signs / a plus / + / plus", ".": "dots / a dot / points / full stops", ":": "colons / a colon / :",
+          "->": "arrows / an arrow / ->",
+          "&": "ampersands / & / an ampersand", "*": "stars / * / asterisks"}  # fmt: skip
+_LEVELS = {1: ("level 1", "top-level", "level one", "H1", "first-level", "level-one"),
+           2: ("level 2", "level-two", "second-level", "H2", "level two", "h2"),
+           3: ("level 3", "level-three", "third-level", "H3", "h3"), 4: ("level 4", "level four", "H4")}  # fmt: skip
 _GOODS = (*words.FOODS, *words.OBJECTS)
 _MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "quotes"), ("_{}_", "underscores"),
           ("**{}**", "bold type"), ("**{}**", "bold"), ("~~{}~~", "strikethrough"), ("({})", "brackets"),
-          ("({})", "parentheses"), ("[{}]", "square brackets"), ("`{}`", "backticks"), ("*{}*", "italic"))  # fmt: skip
+          ("({})", "parentheses"), ("[{}]", "square brackets"), ("`{}`", "backticks"), ("*{}*", "italic"),
+          ("'{}'", "single quotes"), ('"{}"', "double quotes"), ("{{{}}}", "curly brackets"),
+          ("<{}>", "angle brackets"),
+          ("<b>{}</b>", "bold HTML"), ("***{}***", "bold italic"), ("*{}*", "single asterisks"),
+          ("> {}", "a blockquote"), ("**{}**", "two asterisks"), ("`{}`", "code type"))  # fmt: skip
 
 
 def in_table(heads: list[str], rows: list[list[str]]) -> str:
     """The rows as a table in Markdown."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows))
+
+
+def _items(draw: Draw, low: int, high: int) -> list[str]:
+    """Words, phrases, things to do, or letters and codes."""
+    style, count = draw.rng.random(), draw.whole(low, high)
+    if style < 0.35:
+        verbs, befores = _WORDING["errands"][0].split(" / "), ("", "", "the ", "my ", "a ", "some ", "two ", "all ")
+        some = lambda: draw.name() if draw.chance(0.2) else draw.any(befores) + given.some_word(draw)  # noqa: E731
+        return [verb if draw.chance(0.12) else f"{verb} {some()}" for verb in draw.rng.sample(verbs, count)]
+    if style < 0.42:
+        letters = draw.rng.sample("abcdefghijklmnopqrstuvwxyz", count)
+        return [f"{one}{draw.whole(0, 99)}" for one in letters] if draw.chance(0.5) else letters
+    return given.any_items(draw, low, high)
+
+
+def _typed(draw: Draw, items: list[str]) -> str:
+    """The items as users type them."""
+    joints = (", ", "; ", " / ", ",", " and ", "\n", ", then ", " | ", ", and then ", " then ", "/", " + ", " & ", ";")
+    if draw.chance(0.06):
+        return given.in_lines(draw, items)
+    fitting = [joint for joint in joints if not {*joint.split()} & {*" ".join(items).split()}]
+    return draw.any(fitting).join(items) if draw.chance(0.25) else given.typed(draw, items)
 
 
 def _objects(draw: Draw) -> list[Exchange]:
@@ -45,11 +91,12 @@ def _in_form(ask: str, form: str, items: list[str], follow_up: bool = False) -> 
 
 def _list(draw: Draw) -> list[Exchange]:
     """A list in one form, then longer, shorter, sorted, or in another form."""
-    ordered = draw.chance(0.5)
-    *items, spare, last_spare = given.words_in_order(draw, draw.whole(4, 8)) if ordered else given.any_items(draw, 4, 8)
+    ordered = draw.chance(0.3)
+    most = draw.any((7, 8, 8, 12))
+    *items, spare, last_spare = given.words_in_order(draw, draw.whole(4, most)) if ordered else _items(draw, 4, most)
     spares = [spare, last_spare]
     form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
-    x = draw.say(_WORDING["said"], x=given.enumerated(items)) if draw.chance(0.1) else given.typed(draw, items)
+    x = draw.say(_WORDING["said"], x=given.enumerated(items)) if draw.chance(0.15) else _typed(draw, items)
     exchanges = [_in_form(draw.asked(_WORDING, form, x=x), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
@@ -77,6 +124,14 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
             return some_value(draw, head.lower())
         return given.some_word(draw) if draw.chance(0.4) else draw.whole(1, 300)
 
+    if named and draw.chance(0.5):
+        first = draw.any(tuple(_FIRSTS))
+        beside = dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((1, 1, 1, 2))))
+        heads = [first, *beside]
+        pool, count = _FIRSTS[first] or _GOODS, draw.whole(2, 5)
+        firsts = draw.names(count) if pool is words.NAMES else draw.words(pool, count)
+        rows = [[one, *(str(some_value(draw, head)) for head in heads[1:])] for one in firsts]
+        return [head.title() if head.islower() else head for head in heads] if draw.chance(0.6) else heads, rows
     if named:
         heads = list(dict.fromkeys(draw.rng.sample(draw.any((KEYS, words.every_word())), draw.any((2, 2, 2, 3)))))
         heads = [head.title() for head in heads] if draw.chance(0.5) else heads
@@ -89,8 +144,14 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
 
 def _told(draw: Draw, rows: list[list[str]], joints: tuple[str, ...] = (" ",)) -> str:
     """The rows as users type them in one line."""
-    told = [draw.any(joints).join(row) for row in rows]
-    return draw.any((given.enumerated, *(joint.join for joint in (", ", ", ", "; ", " and ", ", then "))))(told)
+    joint, same = draw.any(joints), draw.chance(0.85)
+    told = [(joint if same else draw.any(joints)).join(row) for row in rows]
+    if joint == " (x) ":
+        told = [f"{row[0]} ({', '.join(row[1:])})" for row in rows]
+    if "," in joint:
+        return draw.any(("; ", "\n", " and ", " / ", " | ")).join(told)
+    between = (", ", ", ", "; ", " and ", ", then ", ", and ", " / ", "\n", ". ")
+    return draw.any((given.enumerated, *(sign.join for sign in between)))(told)
 
 
 def _table(draw: Draw) -> list[Exchange]:
@@ -103,7 +164,7 @@ def _table(draw: Draw) -> list[Exchange]:
         ask = draw.ask(asks, x=x, h=given.enumerated(heads))
     else:
         x = _told(draw, rows, _JOINTS if named else (" ",))
-        h = draw.any((" and ", ", ", " | ")).join(heads)
+        h = draw.any((" and ", " and ", ", ", ", ", " | ", " ", " / ", "; ", " & ", ",", " n ", " + ", "/")).join(heads)
         ask = draw.asked(_WORDING, "heads" if named else "table", x=x, h=h)
     exchanges = [exact(ask, in_table(heads, rows))]
     if draw.chance(0.3):
@@ -128,8 +189,8 @@ def _commas(draw: Draw) -> list[Exchange]:
     if way == "csv_to_table":
         ask = draw.asked(_WORDING, way, h=",".join(heads), x=_told(draw, rows, (",",)))
         return [exact(ask, in_table(heads, rows))]
-    h = draw.any((",", ",", ", ", " and ")).join(heads)
-    ask = draw.asked(_WORDING, way, h=h, x=_told(draw, rows, (" ", " ", ",", ", ", " and ")))
+    h = draw.any((",", ",", ", ", " and ", " ", ";", " / ")).join(heads)
+    ask = draw.asked(_WORDING, way, h=h, x=_told(draw, rows, (*_JOINTS, ",", ", ", " and ")))
     return [exact(ask, "\n".join(map(",".join, [heads, *rows])))]
 
 
@@ -138,9 +199,15 @@ def _marks(draw: Draw) -> list[Exchange]:
     text = draw.any((given.word(draw), given.phrase(draw), given.some_text(draw)))
     if draw.chance(0.2):
         level = draw.whole(1, 4)
-        ask = draw.ask(_WORDING["heading"], x=given.in_quotes(draw, text), k=level)
+        text = text.title() if draw.chance(0.3) else text
+        way = draw.any(("heading", "heading worded", *(["heading plain"] * 4 if level == 1 else ())))
+        ask = draw.ask(_WORDING[way], x=given.in_quotes(draw, text), k=level, w=draw.any(_LEVELS[level]))
         return [given.handed_back(draw, ask, f"{'#' * level} {text}")]
     mark, name = draw.any(_MARKS)
+    if draw.chance(0.2):
+        items = given.any_words(draw, 2, 5)
+        return [given.handed_back(draw, draw.ask(_WORDING["each"], x=_typed(draw, items), m=name),
+                                  ", ".join(map(mark.format, items)))]  # fmt: skip
     ask = draw.asked(_WORDING, "marks", x=text if name == "quotes" else given.in_quotes(draw, text), m=name)
     return [given.handed_back(draw, ask, mark.format(text))]
 
@@ -150,14 +217,22 @@ def _pairs(draw: Draw) -> list[Exchange]:
     way, sign = draw.any((("yaml", ": "), ("assigned", "=")))
     pairs = {draw.any(words.every_word()): draw.any((str(draw.whole(1, 9999)), given.some_word(draw), draw.name()))
              for _ in range(draw.any((1, 2, 2, 3)))}  # fmt: skip
-    between = draw.any((" is ", " ", "=", ": ", " = "))
+    key, value = draw.any(words.every_word()), draw.any((str(draw.whole(1, 9999)), given.some_word(draw)))
+    between = draw.any((" is ", " ", "=", ": ", " = ", " set to ", ":", " -> ", " to ", " being "))
+    added = way == "assigned" and key not in pairs and draw.chance(0.25)
+    if added:
+        between = "="
     told = draw.any((", ", ", ", " and ", "; ")).join(f"{key}{between}{value}" for key, value in pairs.items())
-    return [exact(draw.asked(_WORDING, way, x=told), "\n".join(f"{key}{sign}{value}" for key, value in pairs.items()))]
+    if added:
+        way, pairs[key] = "assigned_more", value
+    done = "\n".join(f"{one}{sign}{two}" for one, two in pairs.items())
+    return [exact(draw.asked(_WORDING, way, x=told, y=f"{key}={value}"), done)]
 
 
 def _shaped(draw: Draw) -> list[Exchange]:
     """Words in lines, in boxes, between signs, or one form out of another."""
-    items, key = (given.any_items if draw.chance(0.3) else given.any_words)(draw, 2, 6), draw.any(words.every_word())
+    items = (_items if draw.chance(0.5) else given.any_words)(draw, 2, draw.any((5, 6, 9)))
+    key = draw.any(words.every_word())
     done = {
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
         "lines": given.marked(items, ""),
@@ -165,9 +240,11 @@ def _shaped(draw: Draw) -> list[Exchange]:
         "csv_to_list": given.marked(items), "pipes": "|".join(items), "commas_only": ",".join(items),
         "semicolons": "; ".join(items), "spaced_commas": ", ".join(items), "list_to_line": ", ".join(items),
         "quoted_each": ", ".join(f'"{item}"' for item in items),
+        "yaml_bare": given.marked(items), "sentence": given.enumerated(items),
+        "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
     }  # fmt: skip
-    way = draw.any((*done, "lines", "lines", "dashes", "steps", "spaced_commas", "commas_only"))
-    x = given.typed(draw, items)
+    way = draw.any((*done, "lines", "lines", "dashes", "steps", "spaced_commas", "commas_only", "boxes", "sentence"))
+    x = _typed(draw, items)
     if way == "list_to_line":
         x = draw.any((" ", "\n")).join(f"- {item}" for item in items)
     elif way == "csv_to_list":
@@ -179,7 +256,44 @@ def _shaped(draw: Draw) -> list[Exchange]:
     return [exact(ask, done[way]) if plain else given.handed_back(draw, ask, done[way])]
 
 
+def _joined(draw: Draw) -> list[Exchange]:
+    """Words with a sign between them, close to it or not; or a text split at a sign, a line each."""
+    items, sign = (_items if draw.chance(0.3) else given.any_words)(draw, 2, draw.any((5, 9))), draw.any(tuple(_SIGNS))
+    items = [item for item in items if sign not in item] or ["one", "two"]
+    way = draw.any(("joined", "joined close", "joined close", "joined wide", "split", "split"))
+    names = _SIGNS[sign].split(" / ")
+    name = draw.any([one for one in names if way != "split" or not one.startswith(("a ", "an "))])
+    if way == "split":
+        x = draw.any((sign, f"{sign} ", f" {sign} ")).join(items)
+        return [exact(draw.ask(_WORDING[way], x=x, s=name), given.marked(items, ""))]
+    wide = way == "joined wide" or (way == "joined" and sign == "->")
+    between = f" {sign} " if wide else f"{sign} " if way == "joined" and sign in ",;" else sign
+    x = draw.any((", ", " ", " ", "\n")).join(items) if " " not in "".join(items) else ", ".join(items)
+    return [given.handed_back(draw, draw.ask(_WORDING[way], x=x, s=name), between.join(items))]
+
+
+def _between(draw: Draw) -> list[Exchange]:
+    """The same facts in another of the forms: CSV, JSON, YAML, a table."""
+    heads, rows = _rows(draw, True)
+    heads, rows = [head.lower() for head in heads], rows[: draw.any((1, 2, 2, 3))]
+    records: list[dict[str, Any]] = [
+        {head: int(cell) if cell.isdigit() else cell for head, cell in zip(heads, row, strict=True)} for row in rows
+    ]
+    csv, table = "\n".join(map(",".join, [heads, *rows])), in_table(heads, rows)
+    pairs = "\n".join(f"{key}: {value}" for key, value in records[0].items())
+    first = json.dumps(records[0])
+    forms = {
+        "records": (_told(draw, rows, _JOINTS[:12]), ""), "csv_as_json": (csv, ""), "yaml_as_json": (pairs, ""),
+        "csv_as_table": (csv, table), "json_as_yaml": (first, pairs), "table_as_csv": (table, csv),
+        "json_as_table": (first, in_table(heads, rows[:1])), "json_as_csv": (first, "\n".join(csv.split("\n")[:2])),
+    }  # fmt: skip
+    x, done = forms[way := draw.any((*forms, *["records"] * 3, "csv_as_json"))]
+    ask = draw.ask(_WORDING[way], x=x, h=draw.any((", ", " and ", ",", " / ")).join(heads))
+    return [exact(ask, done) if done else json_of(ask, records[0] if way == "yaml_as_json" else records)]
+
+
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    ways = (*[_objects] * 9, *[_list, _shaped] * 6, *[_table] * 5, *[_commas] * 3, _marks, _marks, _pairs)
+    ways = (*[_objects] * 11, *[_list, _shaped] * 6, *[_table] * 5, *[_commas] * 4, *[_marks, _pairs, _joined] * 2,
+            _between, _between)  # fmt: skip
     return draw.any(ways)(draw)

@@ -9,22 +9,29 @@ from typing import Any
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import any_words, enumerated, handed_back, in_quotes, phrase, word
+from assets.recipe.user_words import any_words, enumerated, handed_back, in_quotes, phrase, some_word, word
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("objects")
 _NUMERIC, _TEXTUAL, _OTHER = (tuple(_WORDING[f"{sort} keys"][0].split()) for sort in ("numeric", "textual", "other"))
 KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
+_SHORT = tuple("abcdefgkmnpqrstuvwxyz")
 _USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price")
 _POOLS = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "product": (*words.FOODS, *words.OBJECTS),
-          "event": tuple(_WORDING["events"][0].split()), "day": words.KINDS["days"]}  # fmt: skip
+          "event": tuple(_WORDING["events"][0].split()), "day": words.KINDS["days"],
+          "country": words.KINDS["countries"],
+          "colour": words.COLOURS, "color": words.COLOURS, "food": words.FOODS, "pet": words.ANIMALS,
+          "fruit": words.KINDS["fruits"], "sport": words.KINDS["sports"]}  # fmt: skip
+_NAMED = ("name", "friend", "owner", "author", "user", "surname", "nick", "patient", "nurse", "boss", "sister")
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 # How a key stands beside its value, and one such pair beside the next.
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
             (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
-            (" to ", " and "), (" -> ", ", "))  # fmt: skip
-_MORE = (*["looked_up", "number_array", "nested"] * 2, *["json_changed"] * 4, "empty", "under_key", "with_list",
-         "several")  # fmt: skip
+            (" to ", " and "), (" -> ", ", "), ("=", " "), (":", " "), (":", ","), (" - ", ", "), (" => ", ", "),
+            (" is ", "; "), (" ", " "), (" ", "; "), (": ", " "), ("=", "\n"), (" is ", ". "), (" ", "\n"))  # fmt: skip
+_MORE = (*["looked_up", "number_array", "nested", "with_list"] * 2, *["json_changed"] * 6, "empty", "under_key",
+         "several", "pretty", "python_dict", "unquoted", "keys_of", "minified", "rising_array", "falling_array",
+         "dotted")  # fmt: skip
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
@@ -48,27 +55,32 @@ def some_value(draw: Draw, key: str) -> Any:
         return draw.name()
     if key == "time":
         return f"{draw.whole(7, 21)}:{draw.any(('00', '00', '15', '30', '45'))}"
-    return draw.any(_POOLS[key]) if key in _POOLS else draw.whole(*_RANGES[key])
+    return draw.any(_POOLS[key]) if key in _POOLS else draw.whole(*_RANGES.get(key, (1, 300)))
 
 
 def _facts(draw: Draw) -> dict[str, Any]:
     """Any keys with any values."""
     facts: dict[str, Any] = {}
-    pool = draw.any((_USUAL, KEYS, words.every_word()))
+    pool = draw.any((_USUAL, KEYS, words.every_word(), _SHORT) if draw.chance(0.5) else (_USUAL, KEYS))
     for key in dict.fromkeys(draw.rng.sample(pool, draw.any((1, 2, 2, 2, 3, 3, 4)))):
         numeric = key in _NUMERIC or (key not in _TEXTUAL and draw.chance(0.3))
-        named = key in ("name", "friend", "owner", "author")
+        named = key in _NAMED
+        if key in _POOLS and draw.chance(0.7):
+            facts[key] = draw.any(_POOLS[key])
+            continue
         facts[key] = draw.whole(0, draw.any((20, 99, 2030))) if numeric else draw.name() if named else word(draw)
         if named and draw.chance(0.15):
             facts[key] = facts[key].lower()
-        elif not named and draw.chance(0.2):
-            facts[key] = draw.any((True, False, phrase(draw)))
+        elif not named and draw.chance(0.3):
+            two = f"{some_word(draw)} {some_word(draw)}"
+            facts[key] = draw.any((True, False, phrase(draw), two.title(), draw.whole(1, 199) / 10))
     return facts
 
 
 def _fields(draw: Draw, facts: dict[str, Any]) -> str:
     """The facts as people write them down."""
     between, join = draw.any(_WRITTEN)
+    join = ", " if join == " " and any(" " in str(told) for told in facts.values()) else join
     quote = '"' if draw.chance(0.25) else ""
     shown = {key: f"{quote}{told}{quote}" if isinstance(told, str) else json.dumps(told) for key, told in facts.items()}
     if draw.chance(0.22):
@@ -86,11 +98,26 @@ def _sentence(draw: Draw, way: str) -> tuple[str, dict[str, Any]]:
         "n": draw.name(), "a": draw.whole(1, 99), "p": draw.any(words.ANIMALS), "y": draw.whole(1900, 2030),
         "w": draw.any((word(draw), phrase(draw))), "c": draw.any(words.CITIES), "j": draw.any(words.JOBS),
         "o": draw.any(_POOLS["product"]), "e": draw.any(_POOLS["event"]), "d": draw.any(_POOLS["day"]),
-        "h": some_value(draw, "time"),
+        "h": some_value(draw, "time"), "m": draw.name(), "r": draw.any(words.every_word()), "b": draw.whole(2, 900),
+        "q": draw.any(words.WORDS), "f": draw.any(words.COLOURS),
     }  # fmt: skip
     story = draw.expand(story)
+    if ":" in keys:
+        named = (entry.split(":") for entry in keys.split(","))
+        return story.format(**values), {key.format(**values): values[field] for field, key in named}
     facts = dict(zip(keys.split(","), (values[key] for key in re.findall(r"\{(\w)\}", story)), strict=True))
     return story.format(**values), facts
+
+
+def _keyed(draw: Draw) -> Exchange:
+    """An object whose keys are told apart from its values."""
+    while len(facts := _facts(draw)) < 2:
+        pass
+    shown = [told if isinstance(told, str) else json.dumps(told) for told in facts.values()]
+    shown = [f'"{told}"' for told in shown] if draw.chance(0.1) else shown
+    k, v = draw.any((enumerated, enumerated, ", ".join, ",".join, " ".join, " / ".join))(list(facts)), ", ".join(shown)
+    v = draw.any(("; ", " and ", " / ", " | ", "\n")).join(shown) if draw.chance(0.3) else v
+    return json_of(draw.ask(_WORDING["keyed"], k=k, v=v, y=draw.any(words.every_word())), facts)
 
 
 def _described(draw: Draw) -> Exchange:
@@ -110,6 +137,10 @@ def _more(draw: Draw) -> Exchange:
     way, facts, key = draw.any(_MORE), _facts(draw), draw.any(words.every_word())
     values, items = draw.rng.sample(range(200), draw.whole(2, 6)), any_words(draw, 2, 4)
     x = json.dumps(facts, ensure_ascii=False)
+    if way in ("keys_of", "minified"):
+        short = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
+        ask = draw.ask(_WORDING[way], x=x if way == "keys_of" else json.dumps(facts, indent=2, ensure_ascii=False))
+        return handed_back(draw, ask, ", ".join(facts) if way == "keys_of" else short)
     if way in ("looked_up", "json_changed"):
         key = draw.any(list(facts))
         if way == "looked_up":
@@ -123,24 +154,36 @@ def _more(draw: Draw) -> Exchange:
         elif len(facts) > 1 and draw.chance(0.3):
             return json_of(draw.ask(_WORDING["json_less"], x=x, y=key), {k: v for k, v in facts.items() if k != key})
         return json_of(draw.ask(_WORDING[way], x=x, y=key, z=told), {**facts, key: new})
-    told = draw.any((", ", ", ", " ")).join(map(str, values))
-    ordered = draw.chance(0.2)
+    told = draw.any((", ".join, ", ".join, " ".join, "; ".join, enumerated))(list(map(str, values)))
+    other, named = draw.any(_NAMED), word(draw)
+    owner = draw.any([one for one in ("name", "name", "user", "person", *KEYS) if one != key])
+    key = f"{key}s" if key == other else key
+    there = next(one for one in draw.rng.sample(words.every_word(), 9) if one not in (owner, other, key))
+    dotted = draw.any((f"{owner}.{other} is {named}, {owner}.{key}.{there} is {values[0]}",
+                       f"{owner} has {other} {named}, and {owner}.{key} has {there} {values[0]}",
+                       f"{owner}.{other}={named} {owner}.{key}.{there}={values[0]}"))  # fmt: skip
+    ordered = ", ".join(f"the {words.ORDINALS[at + 1]} one {value}" for at, value in enumerate(values[:3]))
     fact, x = {
-        "number_array": (sorted(values) if ordered else values, f"{told}, sorted" if ordered else told),
-        "empty": ({key: []}, ""), "under_key": ({key: items}, ", ".join(items)),
-        "with_list": ({"name": x, key: items}, f"{x}, {key} {enumerated(items)}"),
+        "number_array": (values, told), "rising_array": (sorted(values), told),
+        "falling_array": (sorted(values, reverse=True), told),
+        "pretty": (facts, json.dumps(facts, separators=draw.any(((",", ":"), None)), ensure_ascii=False)),
+        "python_dict": (facts, str(facts)),
+        "unquoted": (facts, "{" + x.replace('"', "")[1:-1] + "}"),
+        "empty": ({key: []}, ""), "under_key": ({key: items}, draw.any((", ".join, enumerated))(items)),
+        "with_list": ({owner: named, key: items}, f"{owner} {named}, {key} {draw.any((', '.join, enumerated))(items)}"),
         "nested": ({key: facts}, _fields(draw, facts)),
-        "several": ([{key: one} for one in values[:3]], ", ".join(map(str, values[:3]))),
+        "dotted": ({owner: {other: named, key: {there: values[0]}}}, dotted),
+        "several": ([{key: one} for one in values[:3]], draw.any((", ".join(map(str, values[:3])), ordered))),
     }[way]  # fmt: skip
-    return json_of(draw.ask(_WORDING[way], x=x, y=key), fact)
+    return json_of(draw.ask(_WORDING[way], x=x, y=key, k=words.spelled(len(values[:3]))), fact)
 
 
 def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
     """Facts as JSON, perhaps changed afterwards; and the facts, where they are such as fit a table."""
     style = draw.rng.random()
-    if style < 0.5:
-        return [_described(draw) if style < 0.2 else _more(draw)], {}
-    sentence, facts = _sentence(draw, "sentence") if style < 0.7 else ("", _facts(draw))
+    if style < 0.64:
+        return [_described(draw) if style < 0.18 else _keyed(draw) if style < 0.32 else _more(draw)], {}
+    sentence, facts = _sentence(draw, "sentence") if style < 0.76 else ("", _facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or _fields(draw, facts)), facts)]
     while draw.chance(0.3) and len(exchanges) < 3:
         key = draw.any(list(facts))

@@ -18,6 +18,7 @@ _LINES = {1: ("two", "two", "2"), 2: ("four", "4", "four"), 3: ("six", "6"), 4: 
 
 # Subjects as they are asked for: "the sea", "winter", "a lamp"; and creatures.
 _THINGS = [_WORDING[name][0].split(" / ") for name in ("things", "things_bare", "things_a")]
+_ADJECTIVES = _WORDING["adjectives"][0].split(" / ")
 _CREATURES = (*words.ANIMALS, *_WORDING["creatures"][0].split(" / "))
 
 
@@ -49,13 +50,20 @@ def _upper(text: str) -> str:
 def _subject(draw: Draw, kind: str) -> Subject:
     style = 1.0 if kind == "creature" else draw.rng.random()
     if style >= 0.6:
-        noun = draw.any(_CREATURES if kind == "creature" else _THINGS[2])
+        noun = draw.any(_CREATURES if kind == "creature" else draw.any((_THINGS[2], words.OBJECTS, words.WORDS)))
+        while draw.chance(0.2):
+            noun = f"{draw.any(_ADJECTIVES)} {noun}"
         if kind == "creature" and draw.chance(0.3):
             name = draw.name()
-            ways = ("the {0} {1}", "{1} the {0}", "a {0} called {1}", "my {0} {1}", "{1}, my {0}", "our {0}, {1}")
-            return Subject(noun, draw.any(ways).format(noun, name), f"{name} the {noun}", kind)
+            ways = ("the {0} {1}", "{1} the {0}", "{2} called {1}", "my {0} {1}", "{1}, my {0}", "our {0}, {1}")
+            return Subject(noun, draw.any(ways).format(noun, name, words.article(noun)), f"{name} the {noun}", kind)
+        if draw.chance(0.15):
+            own = f"{draw.any(('my', 'our', 'her', 'his', 'your'))} {noun}"
+            return Subject(noun, own, own, kind)
         return Subject(noun, words.article(noun), f"the {noun}", kind)
     asked = draw.any(_THINGS[0 if style < 0.3 else 1])
+    if asked.startswith("the ") and draw.chance(0.3):
+        asked = f"the {draw.any(_ADJECTIVES)} {asked.removeprefix('the ')}"
     return Subject(asked.removeprefix("the "), asked, asked, kind)
 
 
@@ -78,7 +86,8 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
         return draw.asked(_WORDING, "asks_any"), rhymes()
     if style < 0.35 or couplets == 1:
         fields = {"a": subject.asked, "lines": draw.any(_LINES[couplets])}
-        ask = draw.asked(_WORDING, "couplet" if couplets == 1 and draw.chance(0.5) else "asks_lines", **fields)
+        short = {1: "couplet", 2: "quatrain"}.get(couplets, "asks_lines")
+        ask = draw.asked(_WORDING, short if draw.chance(0.4) else "asks_lines", **fields)
         return ask, rhymes(2 * couplets, subject.noun)
     return draw.asked(_WORDING, "asks", a=subject.asked), rhymes(None, subject.noun)
 

@@ -26,6 +26,15 @@ _ASKED = (*["animal", "named"] * 8, *["two", "person"] * 5, *["pair", "theme", "
           "friend")  # fmt: skip
 _NEAR = ("near", "near", "not far from", "next to", "in", "at", "under", "behind", "on", "beside", "above")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
+# The stages of a story of so many sentences, and how the number is said.
+_COUNTED = {2: ("open", "brief"), 3: ("open", "wishes", "ending"), 4: ("open", "wishes", "troubles", "ending"),
+            5: ("open", "wishes", "troubles", "helped", "ending"),
+            6: ("open", "wishes", "troubles", "helped", "turns", "ending")}  # fmt: skip
+_NUMBERS = {2: ("two", "2"), 3: ("three", "3", "just three"), 4: ("four", "4", "three or four", "3-4", "a few"),
+            5: ("five", "5", "about five", "about 5", "four or five"), 6: ("six", "6", "at most six")}  # fmt: skip
+_COMPOSED = (*["about"] * 6, *["list"] * 5, *["where"] * 2, *["how"] * 2, "hero", "hero")
+_DEEDS = tuple(tuple(deed.split("/")) for deed in _WORDING["deeds"][0].split())
+_SKILLS = tuple(_WORDING["skills"][0].split(" / "))
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,7 @@ def _wish(draw: Draw, pool: str) -> tuple[str, str]:
 
 
 def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, str] | None = None,
-          place: str = "") -> Plot:  # fmt: skip
+          place: str = "", opening: str = "", sentences: int = 0) -> Plot:  # fmt: skip
     """A plot of chance, but for what is given."""
     helper = helper or f"old {draw.any(words.ANIMALS)}"
     want, done = _wish(draw, "wants")
@@ -69,8 +78,11 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
         "want": want, "done": done, "morning": draw.expand(draw.any(_WORDING["mornings"])),
         "advice": draw.any(_WORDING["advice"]), "h": one, "h_up": _upper(one), "h_the": the, "h_the_up": _upper(the),
     }  # fmt: skip
-    said = {stage: draw.expand(draw.any(_WORDING[stage])).format(**fields) for stage in (*_STAGES, *_MORE)}
-    stages = _STAGES[:2], _STAGES[2:5], _STAGES[5:]
+    said = {stage: draw.expand(draw.any(_WORDING[stage])).format(**fields)
+            for stage in (*_STAGES, *_MORE, "brief", "ending", "helped")}  # fmt: skip
+    if opening:
+        said["open"] = opening if sentences else f"{opening} {{n}} lived {place}."
+    stages = (_COUNTED[sentences],) if sentences else (_STAGES[:2], _STAGES[2:5], _STAGES[5:])
     parts = (" ".join(said[stage] for stage in part if said[stage]) for part in stages)
     happily, joint = draw.any(_WORDING["happily"]), "\n\n" if draw.chance(0.6) else " "
     texts = {
@@ -83,6 +95,10 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
 
 def _upper(text: str) -> str:
     return text[:1].upper() + text[1:]
+
+
+def _sentence_count(text: str) -> int:
+    return len(re.findall(r"[.!?]\"?(?=\s|$)", text))
 
 
 def well_formed(*subjects: str, least: int = 150, before: str = "") -> Check:
@@ -107,8 +123,56 @@ def _plural(kind: str) -> str:
     return kind + ("es" if kind.endswith(("x", "ch", "sh", "s")) else "s")
 
 
+def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
+    """A request put together of a frame, a hero, and what the hero does, has or meets: all told in the user's words."""
+    (kind, name), way = hero, draw.any(_COMPOSED)
+    other = draw.any([animal for animal in words.ANIMALS if animal not in kind])
+    site, theme = draw.any((draw.any(_SITES), draw.any(words.WORDS))), draw.any(_THEMES)
+    find = draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.FOODS), draw.any(words.WORDS)))
+    near, lost = f"{draw.any(_NEAR)} the {site}", (f"to find the {find}", f"found the {find}")
+    options: dict[str, Any] = {} if way == "hero" else {"wish": lost}
+    if way == "list":
+        find, options = draw.any(((find, options), (find, options), (other, {"helper": other}), (site, {})))
+    find = f"{draw.any((*_ADJECTIVES, *words.COLOURS))} {find}" if draw.chance(0.2) else find
+    base, third, past = draw.any(_DEEDS)
+    fields = {
+        "x": words.article(kind), "k": kind, "n": name, "m": draw.name(), "f": find, "y": words.article(find),
+        "g": site, "z": words.article(site), "o": words.article(other), "p": near, "t": theme, "v": draw.any(_SKILLS),
+        "b": base, "d": third, "e": past, "ks": _plural(kind), "w": words.article(draw.any(words.JOBS)),
+    }  # fmt: skip
+    frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named"))
+    told = draw.expand(draw.any(_WORDING[told]))
+    subject, _, clause = told.partition(" => ")
+    if way == "list":
+        clause = clause.format(**fields)
+        options |= {"place": near} if "{g}" in told or "{z}" in told else {}
+    elif way != "hero":
+        line = draw.expand(draw.any(_WORDING["how" if way == "how" else "clause"])).format(**fields)
+        clause, want, done = (part.strip() for part in line.split("=>"))
+        options = {"wish": (want, done)} if want else {"place": near} if near in clause else {}
+        frame = way if way == "how" or (way == "where" and clause.startswith(("who ", "that "))) else "about"
+        if clause.startswith("who ") and draw.chance(0.25):
+            clause = f"that{clause[3:]}"
+        subject += " {c}"
+    fields["c"] = clause.partition(" ")[2] if frame == "where" else clause
+    sentences = draw.whole(2, 6) if frame == "about" and draw.chance(0.12) else 0
+    if sentences:
+        frame, fields["q"] = "counted", draw.any(_NUMBERS[sentences])
+    template = draw.any(draw.side(_WORDING[f"frame {frame}"])).replace("{s}", subject)
+    opening = draw.any(_WORDING["opening"]) if clause else ""
+    if way == "how":
+        opening += f" how {{x}} named {{n}} {clause}."
+    elif clause:
+        opening += f" {{n}}, {{x}}{',' if clause.startswith('and ') else ''} {clause}."
+    plot = _plot(draw, hero, opening=opening, sentences=sentences, **options)
+    needed = (kind, clause, *((name,) if "{n}" in subject else ()))
+    return draw.ask((template,), **fields), plot, well_formed(*needed, least=60 if sentences else 150)
+
+
 def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """Draw a request for the story, and what the story has to be: whom and what it has to speak of."""
+    if draw.chance(0.55):
+        return _composed(draw, hero)
     (kind, name), (friend, way), child = hero, (draw.name(), draw.any(_ASKED)), draw.any(("girl", "boy"))
     other = draw.any([animal for animal in words.ANIMALS if animal != kind])
     find, site = (draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS))) for _ in range(2))
@@ -152,7 +216,7 @@ def _retold(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
     else:
         changed = replace(plot, name=next(name for name in draw.names(2) if name != plot.name))
         ask, needed = draw.ask(_WORDING["rename"], m=changed.name, k=f"the {plot.kind}"), changed.name
-    return Exchange(ask, changed.told(), well_formed(needed), True), changed
+    return Exchange(ask, changed.told(), well_formed(needed, least=60), True), changed
 
 
 def _asked_about(draw: Draw, plot: Plot) -> Exchange:
@@ -163,7 +227,7 @@ def _asked_about(draw: Draw, plot: Plot) -> Exchange:
         "where": (f"{plot.name} lived {plot.place}.", plot.place),
         "title": (f"**{plot.name} and the {plot.helper.title()}**", plot.name),
     }  # fmt: skip
-    kind = draw.any(("who", "what", "where", "title", "title"))
+    kind = draw.any([kind for kind, (_, told) in answers.items() if told in plot.texts["story"] + name] + ["title"])
     reply, needed = answers[kind]
     return Exchange(draw.ask(_WORDING[kind], n=name), reply, mentions(needed), True)
 
@@ -185,8 +249,15 @@ def _hero(draw: Draw) -> tuple[str, str]:
     while True:
         kind = draw.any(_HEROES) if draw.chance(0.3) else draw.any(words.ANIMALS)
         name = draw.name()
-        if draw.chance(0.15):
+        kind = draw.any(words.WORDS) if draw.chance(0.06) else kind
+        while draw.chance(0.22):
             kind = f"{draw.any(_ADJECTIVES)} {kind}"
+        style = draw.rng.random()
+        if style < 0.16:
+            name = draw.any(words.WORDS).title() if style < 0.1 else f"{name}{draw.any((' ', '-'))}{draw.name()}"
+        elif style < 0.22:
+            at = draw.whole(1, len(name) - 1)
+            name = name[:at] + draw.any("éèüöäñçåøßłšžíóúáğ") + name[at + draw.whole(0, 1) :]
         if set_aside(f"{kind} {name}") == draw.held_out:
             return kind, name
 
