@@ -24,7 +24,8 @@ from assets.recipe.skills import sums
 from assets.recipe.skills.poems import rhymes
 from assets.recipe.skills.python import functions
 from assets.recipe.skills.python.composed import composed
-from assets.recipe.skills.python.task import fill, holds, parses, passes
+from assets.recipe.skills.python.running import holds
+from assets.recipe.skills.python.task import fill, parses, passes
 from assets.recipe.skills.stories import well_formed
 from assets.recipe.training import Plan, Schedule, Trainer, load_trained
 

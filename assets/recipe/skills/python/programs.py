@@ -7,7 +7,8 @@ import re
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, code_block, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.python.task import holds, parses
+from assets.recipe.skills.python.running import holds
+from assets.recipe.skills.python.task import parses
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording
 
