@@ -220,10 +220,10 @@ def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
 def compose(draw: Draw) -> list[Exchange]:
     """A function written on request, perhaps changed or explained afterwards."""
     style = draw.rng.random()
-    if style < 0.2:
+    if style < 0.22:
         return program(draw)
-    known = _SHOWCASE if style < 0.21 else draw.rng.choices(TASKS, _FAME) if style < 0.6 else TASKS
-    task = composed(draw) if style > 0.8 else draw.any(known)
+    known = _SHOWCASE if style < 0.23 else draw.rng.choices(TASKS, _FAME) if style < 0.62 else TASKS
+    task = composed(draw) if style > 0.82 else draw.any(known)
     named = known is not _SHOWCASE and draw.chance(0.4)
     names, usual = _names(draw, task), True
     if not named:
