@@ -35,6 +35,8 @@ _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 
 _FIRST_LINES = 5
 # What users call a parameter, by the type of what is passed.
 _PARAMETERS = {key.split()[1]: tuple(_WORDING[key][0].split()) for key in _WORDING if key.startswith("parameters ")}
+# An article, and not the number that is called a.
+_ARTICLE = re.compile(r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) ")
 _PREFIXES = ("is", "get", "calc", "my", "do", "find", "compute", "to", "check", "the", "make")
 _SUFFIXES = ("_of", "_fn", "2", "_func", "_it", "_list", "_all", "s", "_value", "_1", "_new")
 _ONLY_WAY = "I know only this way:\n\n"
@@ -76,8 +78,9 @@ def _other_name(draw: Draw, task: Task, name: str) -> str:
 
 
 def _otherwise(draw: Draw, description: str) -> str:
-    """The description with some of its words replaced by others that mean the same."""
-    return _SAID.sub(lambda said: draw.any(_SAME[said[0]]) if draw.chance(0.35) else said[0], description)
+    """The description with some of its words replaced by others that mean the same, now and then without articles."""
+    said = _SAID.sub(lambda said: draw.any(_SAME[said[0]]) if draw.chance(0.35) else said[0], description)
+    return _ARTICLE.sub("", said) if draw.chance(0.15) else said
 
 
 def to_infinitive(does: str) -> str:
@@ -157,7 +160,7 @@ def _told(draw: Draw, shown: Shown) -> dict[str, str]:
     }  # fmt: skip
     if known and draw.chance(0.6):
         told = {key: text if '"' in text else roughened(draw.rng, text) for key, text in told.items()}
-    return {**told, "f": shown.name, "p": ", ".join(shown.parameters)}
+    return {**told, "f": shown.name, "p": draw.any((", ", ", ", ",")).join(shown.parameters)}
 
 
 def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
@@ -186,10 +189,12 @@ def _example(draw: Draw, shown: Shown) -> dict[str, str]:
 
 def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tuple[str, Check, Shown]:
     """The question with a wish for its manner, an addition or an example, and the function that meets it."""
-    kind = draw.any((*_MARKS, "manner", "manner", "manner", "case", "case"))
+    kind = draw.any((*_MARKS, "manner", "manner", "manner", "manner", "case", "case", "result", "result"))
     if kind == "manner":
         kind = shown.manner
-    if not kind or (kind in ("example", "typed", "case") and not shown.has_case):
+    if kind == "result":
+        kind = type(eval(shown.task.cases[0][1])).__name__ if shown.task.cases else ""
+    if not kind or f"with {kind.split()[0]}" not in _WORDING or (kind in ("example", "typed", "case") and not shown.has_case):
         return ask, check, shown
     if kind in _MARKS:
         shown, check = replace(shown, additions=frozenset({kind})), _changed(check, _MARKS[kind], None)
@@ -235,9 +240,9 @@ def compose(draw: Draw) -> list[Exchange]:
     if named and shown.has_case and draw.chance(0.6):
         shown = _with_other_parameters(draw, shown)
     ask, check = _question(draw, shown, named)
-    if shown.renamed and not re.search(rf"\b{', '.join(shown.parameters)}\b", ask):
+    if shown.renamed and not re.search(rf"\b{', ?'.join(shown.parameters)}\b", ask):
         shown = replace(shown, renamed=())  # Nobody has told them.
-    if draw.chance(0.3):
+    if draw.chance(0.36):
         ask, check, shown = _wished(draw, shown, ask, check, named)
     reply = draw.say(_OPEN, does=shown.does) + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
     exchanges = [Exchange(ask, reply, check, parses=parses)]
