@@ -16,19 +16,18 @@ from collections.abc import Sequence
 from threading import Timer
 from typing import Any
 
-_SECONDS = 5.0
 _runner: subprocess.Popen[str] | None = None
 
 
-def holds(code: str, expressions: Sequence[str], name: str | None = None) -> bool:
+def holds(code: str, expressions: Sequence[str], name: str | None = None, seconds: float = 5.0) -> bool:
     """Return True if each expression is true after the code, whose last function or class (or the named one) is `f`.
 
-    What the code has printed so far is `out()`. Code that takes longer than a few seconds is wrong.
+    What the code has printed so far is `out()`. Code that takes longer than this many seconds is wrong.
     """
     runner = _running()
     assert runner.stdin is not None
     assert runner.stdout is not None
-    limit = Timer(_SECONDS, runner.kill)
+    limit = Timer(seconds, runner.kill)
     limit.start()
     try:
         runner.stdin.write(json.dumps([code, list(expressions), name]) + "\n")
