@@ -108,9 +108,8 @@ def test_code_that_never_ends_is_wrong_and_the_next_is_examined_again(endless: s
     assert holds("def f(): return 1", ("f() == 1",))
 
 
-def test_code_that_is_wrong_or_endless_does_not_pass() -> None:
+def test_code_that_is_wrong_does_not_pass() -> None:
     assert not passes("def f(x):\n    return x", (("1", "2"),))
-    assert not passes("def f(x):\n    while True:\n        pass", (("1", "1"),))
     assert not passes("def f(x:", (("1", "1"),))
 
 
@@ -249,6 +248,8 @@ def test_nothing_is_said_twice_in_a_story_or_a_poem() -> None:
         ("sums a list", "sum a list"),
         ("does FizzBuzz", "do FizzBuzz"),
         ("searches", "search"),
+        ("multiplies two numbers", "multiply two numbers"),
+        ("is a generator", "be a generator"),
         ("says hello", "say hello"),
     ],
 )
