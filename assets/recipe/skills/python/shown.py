@@ -49,7 +49,7 @@ class Shown:
         body, ways = self.plain.partition("\n")[2], "".join(way.code for way in self.task.ways)
         spared = next((one for one in _BUILT_IN if f"{one}(" in ways and f"{one}(" not in body), "")
         looped = "looped" if re.search(r"^ +(for|while) ", body, re.MULTILINE) else ""
-        looped = "recursive" if re.search(rf"\b{self.name}\(", body) else looped
+        looped = "recursive" if re.search(rf"(?<![.\w]){self.name}\(", body) else looped
         return f"without {spared}" if spared else looped or ("in_line" if "\n" not in body else "")
 
     @property
