@@ -33,7 +33,7 @@ _MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
 _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 10, "other_way": 12, "explain": 12,
             "line": 8}  # fmt: skip
 _FIRST_LINES = 5
-# What users call a parameter, by the type of what is passed.
+# What users call a parameter, by the type of what is passed and by its usual name.
 _PARAMETERS = {key.split()[1]: tuple(_WORDING[key][0].split()) for key in _WORDING if key.startswith("parameters ")}
 # An article, and not the number that is called a.
 _ARTICLE = re.compile(r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) ")
@@ -215,7 +215,8 @@ def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
     taken = set(re.findall(r"\w+", shown.does + "".join(fill(way.code, shown.names) for way in shown.task.ways)))
     told, renamed = set(re.findall(r"\w+", " ".join((shown.does, *shown.task.about)))), {}
     for name, value in zip(shown.parameters, given, strict=True):
-        new = draw.any(_PARAMETERS.get(_kind(value), _PARAMETERS["int"]))
+        usual = _PARAMETERS.get(name, ()) if draw.chance(0.6) else ()
+        new = draw.any(usual or _PARAMETERS.get(_kind(value), _PARAMETERS["int"]))
         if name not in told and new not in taken:
             renamed[name] = new
             taken.add(new)
