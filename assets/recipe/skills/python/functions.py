@@ -189,12 +189,15 @@ def _example(draw: Draw, shown: Shown) -> dict[str, str]:
 
 def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tuple[str, Check, Shown]:
     """The question with a wish for its manner, an addition or an example, and the function that meets it."""
-    kind = draw.any((*_MARKS, "manner", "manner", "manner", "manner", "case", "case", "result", "result"))
+    kind = draw.any((*_MARKS, "manner", "manner", "manner", "manner", "case", "case", "result", "result", "plain"))
     if kind == "manner":
         kind = shown.manner
+    elif kind == "plain" and "import " in shown.code:
+        kind = ""
     if kind == "result":
         kind = type(eval(shown.task.cases[0][1])).__name__ if shown.task.cases else ""
-    if not kind or f"with {kind.split()[0]}" not in _WORDING or (kind in ("example", "typed", "case") and not shown.has_case):
+    unfit = kind in ("example", "typed", "case") and not shown.has_case
+    if unfit or not kind or f"with {kind.split()[0]}" not in _WORDING:
         return ask, check, shown
     if kind in _MARKS:
         shown, check = replace(shown, additions=frozenset({kind})), _changed(check, _MARKS[kind], None)
@@ -213,7 +216,7 @@ def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
     """The function with parameters as the user may call them, but for those that its description names."""
     given = arguments(shown.task.cases[0][0])
     taken = set(re.findall(r"\w+", shown.does + "".join(fill(way.code, shown.names) for way in shown.task.ways)))
-    told, renamed = set(re.findall(r"\w+", " ".join((shown.does, *shown.task.about)))), {}
+    told, renamed = set(re.findall(r"\w+", shown.does)), {}
     for name, value in zip(shown.parameters, given, strict=True):
         usual = _PARAMETERS.get(name, ()) if draw.chance(0.6) else ()
         new = draw.any(usual or _PARAMETERS.get(_kind(value), _PARAMETERS["int"]))
