@@ -22,6 +22,8 @@ _SHOWCASE = tuple(task for task in TASKS if task.about[0] in ("the sum of a list
 _EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
 _FRAMES = ("asks", "asks", "asks_to", "asks_to", "asks_about", "asks_about", "bare", "bare", "asks_what")
 _WORLDLY = frozenset(_WORDING["worldly"][0].split())
+# Nor is this a wish for code where nothing says so.
+_SAYING = ("say ", "repeat ", "spell ", "greet ", "welcome ", "tell ")
 _SAME = {first: others for first, *others in (line.split(" / ") for line in _WORDING["same"])}
 _SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b")
 # Of several wordings and names the first is by far the most usual: a small model is spared the choice.
@@ -176,7 +178,8 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
     if draw.chance(0.02):
         return draw.ask(_WORDING["asks_any"]), parses
     frame = draw.any(_FRAMES)
-    if (frame == "bare" and task.names[0] in _WORLDLY) or (frame == "asks_what" and not task.questions):
+    worldly = task.names[0] in _WORLDLY or told["do"].lower().startswith(_SAYING)
+    if (frame == "bare" and worldly) or (frame == "asks_what" and not task.questions):
         frame = "asks_about"
     return draw.asked(_WORDING, frame, **told), check
 
