@@ -9,7 +9,7 @@ from typing import Any
 
 from assets.recipe.conversation import Check, Exchange, code_block, mentions, number_list
 from assets.recipe.skills.poems import rhymes
-from assets.recipe.skills.python.task import holds
+from assets.recipe.skills.python.running import holds
 from assets.recipe.skills.stories import well_formed
 from assets.recipe.words import TEXTS
 

@@ -7,24 +7,39 @@ import re
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, code_block, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.python.task import holds, parses
+from assets.recipe.skills.python.running import holds
+from assets.recipe.skills.python.task import parses
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording
 
 _PROGRAMS = read_wording("programs")
-_KINDS = tuple(dict.fromkeys(key.split()[0] for key in _PROGRAMS if key != "prints"))
+# Programs that are asked for again and again have many wordings.
+_KINDS = {key.split()[0]: len(asks) for key, asks in _PROGRAMS.items() if key.endswith(" ask")}
 _FIELD = re.compile(r"\$(k[1234]|\w)")
 _CLASSES = ("Counter", "Tally", "Clicker", "Score", "Meter", "Dog", "Person", "Cat", "Robot", "Player", "Car")
 _ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
-_OWN = {"fix": ("f", "add", "calc", "check", "g"), "greet": ("f", "greet", "hello", "welcome"),
-        "speaks": ("speak", "bark", "sound", "talk", "say", "answer", "call"), "roll": ("roll", "dice", "pick", "f"),
-        "grade": ("grade", "level", "rate", "size", "check", "f"), "sign": ("check", "label", "kind", "f", "test"),
+_LISTS, _TEXTS = ("nums", "numbers", "xs", "a", "items", "lst"), ("text", "s", "word", "string", "sentence")
+_MADE = ("result", "doubled", "new", "b", "out")
+_SAYS = ("speak", "bark", "sound", "talk", "say", "answer", "call", "meow", "greet", "shout")
+_GIVES = ("f", "calc", "get", "g", "compute", "value", "safe", "result_of", "fn", "find")
+_CHECKS = ("check", "is_ok", "f", "test", "valid", "matches")
+# The names of what a program takes and of what it is called itself, by how its kind begins.
+_OWN = {"fix": ("f", "add", "calc", "check", "g"), "greet": ("f", "greet", "hello", "welcome", "say_hi"),
+        "speaks": _SAYS, "mute": _SAYS, "roll": ("roll", "dice", "pick", "f"),
+        "grade": ("grade", "level", "rate", "size", "check", "f", "mark", "to_letter"),
+        "sign": ("check", "label", "kind", "f", "test"), "doubled": _MADE, "squared": _MADE, "filtered": _MADE,
         "squares": ("squares", "result", "nums", "s"), "constant": ("f", "answer", "word", "get", "greet"),
         "apply": ("scale", "f", "times", "grow"), "lambda": ("double", "times", "scale"),
         "said": ("greet", "welcome", "say", "f", "message", "label"), "over": ("check", "is_high", "f", "passed"),
         "parts": ("divisible", "check", "f", "fits"), "linear": ("f", "line", "calc", "mix"),
         "minus": ("abs_diff", "distance", "f", "gap"), "dict": ("d", "data", "ages", "scores", "prices"),
-        "list": ("words", "items", "names", "xs"), "swapped": ("b", "other", "y")}  # fmt: skip
+        "list": ("words", "items", "names", "xs"), "swapped": ("b", "other", "y"), "empty": _GIVES,
+        "zero": ("divide", "safe_div", "div", "f", "quotient"), "key_or": _GIVES, "remainder": _GIVES, "plus": _GIVES,
+        "less": _GIVES, "power": _GIVES, "percent": ("discount", "f", "reduced", "sale"), "with_tax": ("gross", "f", "tax"),
+        "longer": _CHECKS, "starts": _CHECKS, "has": _CHECKS, "swap_own": ("fix", "f", "clean", "swap")}  # fmt: skip
+_TAKEN = {"doubled": _LISTS, "squared": _LISTS, "filtered": _LISTS, "empty": _LISTS, "longer": _TEXTS, "starts": _TEXTS,
+          "has": _TEXTS, "swap_own": _TEXTS}  # fmt: skip
+_OTHERWISE = ("None", "None", "0", "-1", "False", '""')
 _METHODS = ("up", "add", "increase", "increment", "step", "click", "plus", "count_up")
 
 
@@ -32,26 +47,37 @@ def program(draw: Draw) -> list[Exchange]:
     """A program that is no function, or a class; or what a line prints."""
     if draw.chance(0.12):
         return _printed(draw)
-    name, k = draw.any((*_KINDS, "count", "counter", "grade")), draw.whole(2, draw.any((12, 12, 50, 99)))
-    attribute, method = draw.any(_ATTRIBUTES), draw.any(_METHODS)
-    if name in ("doubled", "squared", "filtered"):
-        attribute, method = draw.any(("nums", "numbers", "xs", "a")), draw.any(("result", "doubled", "new", "b"))
-    elif own := next((own for kind, own in _OWN.items() if name.startswith(kind)), ()):
-        method = draw.any(own)
-    w, u, v = draw.rng.sample(words.every_word(), 3)
+    name = draw.rng.choices([*_KINDS], [*_KINDS.values()])[0]
+    k = draw.whole(2, draw.any((12, 12, 50, 99)))
+    method, attribute = (
+        draw.any(next((own for kind, own in names.items() if name.startswith(kind)), usual))
+        for names, usual in ((_OWN, _METHODS), (_TAKEN, _ATTRIBUTES))
+    )
+    w, u, v = (_cased(draw, word) for word in draw.rng.sample(words.every_word(), 3))
     if name == "grade" and draw.chance(0.5):
         w, v, u = "ABC"
+    p, q = draw.rng.sample(range(2, 10), 2)
+    high, middle, low = sorted(draw.rng.sample(range(5, 100, draw.any((1, 5, 5))), 3), reverse=True)
+    if draw.chance(0.3):
+        high, middle, low = draw.any(((90, 80, 70), (90, 75, 60), (85, 70, 50), (80, 60, 40)))
     values = {
-        "k": str(k), "k1": str(k + 1), "k2": str(2 * k), "k3": str(2 * k + 1), "k4": str(2 * k + 2), "w": w, "u": u,
-        "v": v, "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(), "a": attribute, "m": method,
-        "l": str([draw.whole(1, 20) for _ in range(draw.whole(2, 5))]),
+        "k": k, "k1": k + 1, "k2": 2 * k, "k3": 2 * k + 1, "k4": 2 * k + 2, "w": w, "u": u, "v": v, "p": p, "q": q,
+        "x": high, "y": middle, "z": low, "a": attribute, "m": method, "o": draw.any(_OTHERWISE),
+        "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(),
+        "l": [draw.whole(1, 20) for _ in range(draw.whole(2, 5))],
     }  # fmt: skip
     parts = (_PROGRAMS[f"{name} {part}"][0] for part in ("code", "why", "test"))
-    code, why, test = (_FIELD.sub(lambda found: values[found[1]], part) for part in parts)
+    code, why, test = (_FIELD.sub(lambda found: str(values[found[1]]), part) for part in parts)
     ask = draw.ask([_FIELD.sub(r"{\1}", one) for one in _PROGRAMS[f"{name} ask"]], **values)
     reply = f"```python\n{code}\n```" + (f"\n\n{why}" if draw.chance(0.8) else "")
     check = (lambda reply: holds(code_block(reply) or "", (test,))) if test else parses
     return [Exchange(ask, reply, check, parses=parses)]
+
+
+def _cased(draw: Draw, word: str) -> str:
+    """The word or a made-up one, now and then with capitals."""
+    word = draw.nonsense() if draw.chance(0.2) else word
+    return draw.any((word, word, word.title(), word.title(), word.upper()))
 
 
 def _printed(draw: Draw) -> list[Exchange]:

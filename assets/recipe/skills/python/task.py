@@ -1,39 +1,35 @@
-"""Small Python tasks: reading them from text, and running code against their cases.
+"""Small Python tasks: reading them from text, and checking code against their cases.
 
 A task file holds blocks, parted by empty lines:
 
     task: returns the sum of a list / adds up the numbers in a list
     about: the sum of a list / summing a list
     names: sum_list total
+    question: what do the numbers in a list add up to
     case: [1, 2, 3] -> 6
     way: The built-in `sum` adds all elements.
         def $f($xs):
             return sum($xs)
 
-`task` lists ways to say what it does, `about` what it is about, `names` usual names of the function, a `case`
-its arguments and value; each `way` is an explanation with the code under it. In both `$f` is the function's
-name, `$xs` and `$x` a sequence and its element, `$s` a text and `$n` a whole number.
+`task` lists ways to say what it does, `about` what it is about, `names` usual names of the function, `question`
+(if there is one) questions that it answers, a `case` its arguments and value; each `way` is an explanation with the
+code under it. In both `$f` is the function's name, `$xs` and `$x` a sequence and its element, `$s` a text and `$n` a
+whole number.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
-import io
-import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import Template
-from types import FrameType
-from typing import Any
 
 from assets.recipe.conversation import Check, code_block
+from assets.recipe.skills.python.running import holds
 from assets.recipe.words import TEXTS
 
 Case = tuple[str, str]
 _FOLDER = TEXTS / "tasks"
 _INDENT = "    "
-_PATIENCE = 50_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +49,7 @@ class Task:
     names: tuple[str, ...]
     ways: tuple[Way, ...]
     cases: tuple[Case, ...]
+    questions: tuple[str, ...] = ()
 
 
 def read_tasks() -> tuple[Task, ...]:
@@ -63,7 +60,7 @@ def read_tasks() -> tuple[Task, ...]:
 
 
 def _task(block: str) -> Task:
-    fields: dict[str, list[str]] = {"task": [], "about": [], "names": [], "case": [], "way": []}
+    fields: dict[str, list[str]] = {"task": [], "about": [], "names": [], "question": [""], "case": [], "way": []}
     code: list[list[str]] = []
     for line in block.rstrip("\n").split("\n"):
         if line.startswith(_INDENT):
@@ -75,8 +72,8 @@ def _task(block: str) -> Task:
             code.append([])
     ways = tuple(Way(why, "\n".join(lines)) for why, lines in zip(fields["way"], code, strict=True))
     cases = tuple((given, expected) for given, _, expected in (case.partition(" -> ") for case in fields["case"]))
-    does, about = (tuple(fields[key][0].split(" / ")) for key in ("task", "about"))
-    return Task(does, about, tuple(fields["names"][0].split()), ways, cases)
+    does, about, questions = (tuple(fields[key][-1].split(" / ")) for key in ("task", "about", "question"))
+    return Task(does, about, tuple(fields["names"][0].split()), ways, cases, questions if questions[0] else ())
 
 
 def fill(text: str, names: dict[str, str]) -> str:
@@ -92,49 +89,9 @@ def parses(reply: str) -> bool:
         return False
 
 
-def holds(code: str, expressions: Sequence[str], name: str | None = None) -> bool:
-    """Return True if each expression is true after the code, whose last function or class (or the named one) is `f`.
-
-    What the code has printed so far is `out()`.
-    """
-    try:
-        defined = [node.name for node in ast.parse(code).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-        if not code or (name and name not in defined):
-            return False
-        output = io.StringIO()
-        scope: dict[str, Any] = {"out": output.getvalue}
-        with contextlib.redirect_stdout(output), _impatience():
-            exec(code, scope)
-            scope["f"] = scope[name or defined[-1]] if defined else None
-            return all(eval(expression, scope) for expression in expressions)
-    except Exception:
-        # Whatever a wrong answer raises, it is wrong.
-        return False
-
-
 def passes(code: str, cases: tuple[Case, ...], name: str | None = None) -> bool:
     """Return True if the code's last function (or the named one) gives every case its value."""
     return holds(code, [f"f({given}) == ({expected})" for given, expected in cases], name)
-
-
-@contextlib.contextmanager
-def _impatience() -> Iterator[None]:
-    """Raises TimeoutError in code that runs on and on."""
-    left = _PATIENCE
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise TimeoutError("the code runs on and on")
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
 
 
 def solves(task: Task, name: str | None = None) -> Check:
