@@ -31,6 +31,11 @@ _RULES = read_wording("constructions")
 _FIELDS = re.compile(r"(\{[^{}]*\})")
 _SAME = {first: others for first, *others in (line.split(" / ") for line in _RULES["same"])}
 _SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b", re.IGNORECASE)
+# Words that a hurried writer leaves out; not where "a" is a letter.
+_LETTER_A = "to|and|or|by|is|in|of|with|from|plus|minus|times|than"
+_NEEDLESS = re.compile(
+    rf"\b(?:[Pp]lease|kindly|the following|the|an|(?<!letter )a(?! (?:{_LETTER_A})\b)) (?=[a-z])"
+)
 _WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b")
 
 
@@ -204,15 +209,19 @@ def rephrased(rng: Random, template: str, new: bool, expand: Callable[[str], str
     if rng.random() < 0.15:
         inner = template if rng.random() < 0.5 else _lower_first(template)
         template = drawn("before").replace("{q}", inner)
-    if rng.random() < 0.1 and not template.endswith("}"):
-        template = drawn("after").replace("{q}", template)
+    if rng.random() < 0.1:
+        after_data = template.endswith("}")
+        if not after_data or (not new and rng.random() < 0.6):
+            template = drawn("data after" if after_data else "after").replace("{q}", template)
     return template
 
 
 def roughened(rng: Random, template: str) -> str:
-    """The question as carelessly typed as people type: lower case, no full stop, typos; never inside a field."""
-    if rng.random() < 0.28:
-        template = _outside_fields(template, str.lower)
+    """The question as carelessly typed as people type: no articles, lower case, typos; never inside a field."""
+    if rng.random() < 0.1:
+        template = _outside_fields(template, lambda text: _NEEDLESS.sub("", text))
+    if rng.random() < 0.3:
+        template = _outside_fields(template, str.lower if rng.random() < 0.95 else str.upper)
     if rng.random() < 0.2:
         template = template.rstrip(".?!")
     if rng.random() < 0.05:
@@ -230,13 +239,14 @@ def _outside_fields(template: str, change: Callable[[str], str]) -> str:
 
 
 def _typo(rng: Random, text: str) -> str:
-    """Two neighbouring letters swapped, one left out, or one twice."""
+    """Two neighbouring letters swapped, one left out, one twice, or another vowel in the place of one."""
     places = [i for i in range(1, len(text) - 2) if text[i : i + 2].isalpha()]
     if not places:
         return text
     at = rng.choice(places)
     one, two = text[at], text[at + 1]
-    return text[:at] + rng.choice((two + one, one, one + one + two)) + text[at + 2 :]
+    vowel = rng.choice("aeiou") if one in "aeiou" else one
+    return text[:at] + rng.choice((two + one, one, one + one + two, vowel + two)) + text[at + 2 :]
 
 
 def _lower_first(text: str) -> str:
