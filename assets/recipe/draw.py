@@ -36,7 +36,7 @@ _LETTER_A = "to|and|or|by|is|in|of|with|from|plus|minus|times|than"
 _NEEDLESS = re.compile(
     rf"\b(?:[Pp]lease|kindly|the following|the|an|(?<!letter )a(?! (?:{_LETTER_A})\b)) (?=[a-z])"
 )
-_WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b")
+_WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b(?! of\b)")
 
 
 def set_aside(text: str, one_in: int = 6) -> bool:
