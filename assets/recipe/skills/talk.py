@@ -105,7 +105,7 @@ def _introduction(draw: Draw) -> list[Exchange]:
     if draw.chance(0.15):
         return [Exchange(draw.ask(_WORDING["both"], n=name), f"Your name is {name}.", mentions(name))]
     hello = draw.say(_HELLO, n=name)
-    exchanges = [Exchange(draw.asked(_WORDING, "my_name", n=name), hello, mentions(name))]
+    exchanges = [Exchange(draw.asked(_WORDING, "my_name", **_anything(draw) | {"n": name}), hello, mentions(name))]
     if draw.chance(0.6):
         reply = draw.say(("Your name is {n}.", "You are {n}.", "You told me that your name is {n}."), n=name)
         exchanges.append(Exchange(draw.asked(_WORDING, "ask_name"), reply, mentions(name), True))
