@@ -74,7 +74,8 @@ def _topic(block: str) -> Topic:
 _CLOSINGS = read_topics("closings")
 TOPICS = read_topics("itself") + read_topics("things")
 SMALL_TALK = (*read_topics("small_talk"), *_CLOSINGS)
-APPLICATION = read_topics("keys") + read_topics("ideas") + read_topics("commands")
+# The keys and the ideas are asked for more often than every flag.
+APPLICATION = (read_topics("keys") + read_topics("ideas")) * 2 + read_topics("commands")
 
 
 def _anything(draw: Draw) -> dict[str, object]:
