@@ -88,12 +88,14 @@ class Draw:
 
         Args:
             pool: phrasings, split between training and evaluation.
-            varied: phrasings with many choices in each, for training alone, which draws them half of the time.
+            varied: phrasings with many choices in each, for training alone, which draws them half of the time, or
+                more often where they are more.
                 Where they come to the words of a phrasing that is held out, others are drawn.
         """
-        pools = [self.side(pool)] + ([varied] if varied and not self.held_out else [])
+        plainly = self.side(pool)
+        often = 0 if self.held_out else max(0.5, len(varied) / (len(varied) + len(plainly)))
         while True:
-            phrasing = self.expand(self.rng.choice(self.rng.choice(pools)))
+            phrasing = self.expand(self.rng.choice(varied if varied and self.chance(often) else plainly))
             if not self.held_out and self.chance(0.5):
                 phrasing = _reworded(self.rng, phrasing)
             if self.held_out or plain(phrasing) not in _held_out_of(tuple(pool)):
