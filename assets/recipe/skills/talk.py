@@ -154,5 +154,5 @@ def declining(draw: Draw) -> list[Exchange]:
     reply = " ".join(draw.say(_DECLINING[part]) for part in ("sorry", "can", "larger"))
     exchanges = [Exchange(_beyond(draw), reply, declines())]
     if draw.chance(0.15):
-        exchanges.append(Exchange(draw.ask(_DECLINING["but"]), draw.say(_DECLINING["still"]), declines(), True))
+        exchanges.append(Exchange(draw.asked(_DECLINING, "but"), draw.say(_DECLINING["still"]), declines(), True))
     return exchanges
