@@ -36,6 +36,16 @@ _LETTER_A = "to|and|or|by|is|in|of|with|from|plus|minus|times|than"
 _NEEDLESS = re.compile(
     rf"\b(?:[Pp]lease|kindly|the following|the|an|(?<!letter )a(?! (?:{_LETTER_A})\b)) (?=[a-z])"
 )
+# What names the data that stand behind it, and what would then say too little.
+_NAMED = re.compile(
+    r"\b(?:the following|these|those|this) (?:(?:\w+ )?list|(?:\w+ )?(?:word|item|name|number|entrie|term|string)s|"
+    r"word|name|text|sentence|phrase|line|string)\b(?! (?:of|list|by|and|or|which|that)\b)"
+)
+_TOO_LITTLE = re.compile(
+    r"(?:\w+ )?(?:count|number|list|name|write|print|check|show|make|complete|continue|say|use|answer with) \{x\}"
+    r"(?: for \w+)?(?:,? please)?|.*number of \{x\}.*",
+    re.IGNORECASE,
+)
 _WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b(?! of\b)")
 
 
@@ -201,6 +211,9 @@ def rephrased(rng: Random, template: str, new: bool, expand: Callable[[str], str
 
     task, colon, rest = template.partition(": ")
     moved = colon and rest == "{x}" and "{" not in task and rng.random() < 0.4
+    inside = _NAMED.sub("{x}", task, count=1)
+    if moved and not new and inside != task and not _TOO_LITTLE.fullmatch(inside) and rng.random() < 0.3:
+        moved, template = False, inside
     if _WISH.match(template) is not None and rng.random() < 0.25:
         said = (task if moved else template)[template.lower().startswith("please ") and 7 :]
         said = drawn("wish").replace("{do}", _lower_first(said.rstrip(".?!")))
