@@ -31,7 +31,22 @@ _RULES = read_wording("constructions")
 _FIELDS = re.compile(r"(\{[^{}]*\})")
 _SAME = {first: others for first, *others in (line.split(" / ") for line in _RULES["same"])}
 _SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b", re.IGNORECASE)
-_WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b")
+# Words that a hurried writer leaves out; not where "a" is a letter.
+_LETTER_A = "to|and|or|by|is|in|of|with|from|plus|minus|times|than"
+_NEEDLESS = re.compile(
+    rf"\b(?:[Pp]lease|kindly|the following|the|an|(?<!letter )a(?! (?:{_LETTER_A})\b)) (?=[a-z])"
+)
+# What names the data that stand behind it, and what would then say too little.
+_NAMED = re.compile(
+    r"\b(?:the following|these|those|this) (?:(?:\w+ )?list|(?:\w+ )?(?:word|item|name|number|entrie|term|string)s|"
+    r"word|name|text|sentence|phrase|line|string)\b(?! (?:of|list|by|and|or|which|that)\b)"
+)
+_TOO_LITTLE = re.compile(
+    r"(?:\w+ )?(?:count|number|list|name|write|print|check|show|make|complete|continue|say|use|answer with) \{x\}"
+    r"(?: for \w+)?(?:,? please)?|.*number of \{x\}.*",
+    re.IGNORECASE,
+)
+_WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b(?! of\b)")
 
 
 def set_aside(text: str, one_in: int = 6) -> bool:
@@ -83,12 +98,14 @@ class Draw:
 
         Args:
             pool: phrasings, split between training and evaluation.
-            varied: phrasings with many choices in each, for training alone, which draws them half of the time.
+            varied: phrasings with many choices in each, for training alone, which draws them half of the time, or
+                more often where they are more.
                 Where they come to the words of a phrasing that is held out, others are drawn.
         """
-        pools = [self.side(pool)] + ([varied] if varied and not self.held_out else [])
+        plainly = self.side(pool)
+        often = 0 if self.held_out else max(0.5, len(varied) / (len(varied) + len(plainly)))
         while True:
-            phrasing = self.expand(self.rng.choice(self.rng.choice(pools)))
+            phrasing = self.expand(self.rng.choice(varied if varied and self.chance(often) else plainly))
             if not self.held_out and self.chance(0.5):
                 phrasing = _reworded(self.rng, phrasing)
             if self.held_out or plain(phrasing) not in _held_out_of(tuple(pool)):
@@ -194,6 +211,9 @@ def rephrased(rng: Random, template: str, new: bool, expand: Callable[[str], str
 
     task, colon, rest = template.partition(": ")
     moved = colon and rest == "{x}" and "{" not in task and rng.random() < 0.4
+    inside = _NAMED.sub("{x}", task, count=1)
+    if moved and not new and inside != task and not _TOO_LITTLE.fullmatch(inside) and rng.random() < 0.3:
+        moved, template = False, inside
     if _WISH.match(template) is not None and rng.random() < 0.25:
         said = (task if moved else template)[template.lower().startswith("please ") and 7 :]
         said = drawn("wish").replace("{do}", _lower_first(said.rstrip(".?!")))
@@ -204,15 +224,19 @@ def rephrased(rng: Random, template: str, new: bool, expand: Callable[[str], str
     if rng.random() < 0.15:
         inner = template if rng.random() < 0.5 else _lower_first(template)
         template = drawn("before").replace("{q}", inner)
-    if rng.random() < 0.1 and not template.endswith("}"):
-        template = drawn("after").replace("{q}", template)
+    if rng.random() < 0.1:
+        after_data = template.endswith("}")
+        if not after_data or (not new and rng.random() < 0.6):
+            template = drawn("data after" if after_data else "after").replace("{q}", template)
     return template
 
 
 def roughened(rng: Random, template: str) -> str:
-    """The question as carelessly typed as people type: lower case, no full stop, typos; never inside a field."""
-    if rng.random() < 0.28:
-        template = _outside_fields(template, str.lower)
+    """The question as carelessly typed as people type: no articles, lower case, typos; never inside a field."""
+    if rng.random() < 0.1:
+        template = _outside_fields(template, lambda text: _NEEDLESS.sub("", text))
+    if rng.random() < 0.3:
+        template = _outside_fields(template, str.lower if rng.random() < 0.95 else str.upper)
     if rng.random() < 0.2:
         template = template.rstrip(".?!")
     if rng.random() < 0.05:
@@ -230,13 +254,14 @@ def _outside_fields(template: str, change: Callable[[str], str]) -> str:
 
 
 def _typo(rng: Random, text: str) -> str:
-    """Two neighbouring letters swapped, one left out, or one twice."""
+    """Two neighbouring letters swapped, one left out, one twice, or another vowel in the place of one."""
     places = [i for i in range(1, len(text) - 2) if text[i : i + 2].isalpha()]
     if not places:
         return text
     at = rng.choice(places)
     one, two = text[at], text[at + 1]
-    return text[:at] + rng.choice((two + one, one, one + one + two)) + text[at + 2 :]
+    vowel = rng.choice("aeiou") if one in "aeiou" else one
+    return text[:at] + rng.choice((two + one, one, one + one + two, vowel + two)) + text[at + 2 :]
 
 
 def _lower_first(text: str) -> str:

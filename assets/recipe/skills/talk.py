@@ -4,7 +4,7 @@ A topic is many ways to ask one thing, a few ways to say it, and what a right re
 blocks of lines, parted by empty lines. `ask:` lines are questions, `then:` lines shorter ones for the middle of a
 conversation, `say:` lines replies (`\\n` breaks the line), `need:` lines words that a right reply holds, one of them
 where ` / ` parts several. They tell the topic's replies from those of others. `vary:` lines are questions with many
-choices in each, for training alone.
+choices in each, for training alone. A question may have the fields of `_anything`.
 
 A topic may also give names to what it is about, ` / ` between them: `thing:` names one thing, `things:` several,
 `key:` a key, `do:` what somebody wants to do. Each name fits every frame of its kind in wording/frames.txt;
@@ -71,9 +71,22 @@ def _topic(block: str) -> Topic:
     return Topic(asks, varied, follow_ups, replies, needs, names)
 
 
-TOPICS = read_topics("itself") + read_topics("things")
-APPLICATION = read_topics("keys") + read_topics("ideas")
 _CLOSINGS = read_topics("closings")
+TOPICS = read_topics("itself") + read_topics("things")
+SMALL_TALK = (*read_topics("small_talk"), *_CLOSINGS)
+# The keys and the ideas are asked for more often than every flag.
+APPLICATION = (read_topics("keys") + read_topics("ideas")) * 2 + read_topics("commands")
+
+
+def _anything(draw: Draw) -> dict[str, object]:
+    """What any question may be about, by the name of its field."""
+    w, u, one, other = draw.rng.sample(words.every_word(), 4)
+    return {
+        "w": w, "u": u, "v": draw.any((one, f"{one} {other}")).title(), "n": draw.name(), "k": draw.whole(1950, 2030),
+        "p": f"{one} {draw.any(('the', 'my', 'is', 'with', 'a'))} {w} {other}", "c": draw.any(words.CITIES),
+        "t": draw.any(words.KINDS["countries"]), "j": draw.any(words.JOBS), "a": draw.any(words.ANIMALS),
+        "f": draw.any(words.FOODS), "d": draw.whole(2, 70),
+    }  # fmt: skip
 
 
 def _exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
@@ -81,7 +94,7 @@ def _exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
     short = follow_up and bool(topic.follow_ups or topic.names)
     own = topic.follow_ups if short else topic.asks
     if not topic.names or (own and draw.chance(0.5)):
-        ask = draw.ask(own, () if short else topic.varied)
+        ask = draw.ask(own, () if short else topic.varied, **_anything(draw))
     else:
         kind, name = draw.any(topic.names)
         ask = draw.asked(_FRAMES, f"then_{kind}" if short else kind, t=name)
@@ -93,18 +106,18 @@ def _introduction(draw: Draw) -> list[Exchange]:
     if draw.chance(0.15):
         return [Exchange(draw.ask(_WORDING["both"], n=name), f"Your name is {name}.", mentions(name))]
     hello = draw.say(_HELLO, n=name)
-    exchanges = [Exchange(draw.asked(_WORDING, "my_name", n=name), hello, mentions(name))]
+    exchanges = [Exchange(draw.asked(_WORDING, "my_name", **_anything(draw) | {"n": name}), hello, mentions(name))]
     if draw.chance(0.6):
         reply = draw.say(("Your name is {n}.", "You are {n}.", "You told me that your name is {n}."), n=name)
-        exchanges.append(Exchange(draw.ask(_WORDING["ask_name"]), reply, mentions(name), True))
+        exchanges.append(Exchange(draw.asked(_WORDING, "ask_name"), reply, mentions(name), True))
     return exchanges
 
 
 def greetings(draw: Draw) -> list[Exchange]:
     """A greeting or a question about the model itself, perhaps with another after it."""
-    if draw.chance(0.2):
+    if draw.chance(0.15):
         return _introduction(draw)
-    first, second = draw.rng.sample(TOPICS, 2)
+    first, second = draw.rng.sample(draw.any((TOPICS, SMALL_TALK)), 2)
     exchanges = [_exchange(draw, first)]
     return [*exchanges, _exchange(draw, second, True)] if draw.chance(0.35) else exchanges
 
@@ -127,19 +140,13 @@ def declines() -> Check:
 
 def _beyond(draw: Draw) -> str:
     """A question of some family about one or two of its subjects."""
-    if draw.chance(0.3):
-        w, u, one, other = draw.rng.sample(words.every_word(), 4)
-        said = f"{one} {draw.any(('the', 'my', 'is', 'with', 'a'))} {w} {other}"
-        return draw.ask(
-            _DECLINING["anything"], w=w, u=u, v=draw.any((one, f"{one} {other}")).title(), p=said, n=draw.name(),
-            c=draw.any(words.CITIES), t=draw.any(words.KINDS["countries"]), k=draw.whole(1950, 2030),
-            j=draw.any(words.JOBS),
-        )  # fmt: skip
+    if draw.chance(0.45):
+        return draw.asked(_DECLINING, "anything", **_anything(draw))
     family = draw.any(_FAMILIES)
-    asks = _DECLINING["about" if family in _NAMED and draw.chance(0.35) else family]
+    about = "about" if family in _NAMED and draw.chance(0.35) else family
     subject, other = draw.any(_SUBJECTS[family]), draw.any(_SUBJECTS[family])
     insert = draw.any(_SUBJECTS[_INSERTS[family]]) if family in _INSERTS else ""
-    return draw.ask(asks, t=subject, u=other, p=insert)
+    return draw.asked(_DECLINING, about, t=subject, u=other, p=insert)
 
 
 def declining(draw: Draw) -> list[Exchange]:
@@ -147,5 +154,5 @@ def declining(draw: Draw) -> list[Exchange]:
     reply = " ".join(draw.say(_DECLINING[part]) for part in ("sorry", "can", "larger"))
     exchanges = [Exchange(_beyond(draw), reply, declines())]
     if draw.chance(0.15):
-        exchanges.append(Exchange(draw.ask(_DECLINING["but"]), draw.say(_DECLINING["still"]), declines(), True))
+        exchanges.append(Exchange(draw.asked(_DECLINING, "but"), draw.say(_DECLINING["still"]), declines(), True))
     return exchanges
