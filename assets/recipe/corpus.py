@@ -39,23 +39,23 @@ class Skill:
 
 
 SKILLS = (
-    Skill("greetings", 40, talk.greetings),
-    Skill("application", 80, talk.application),
+    Skill("greetings", 44, talk.greetings),
+    Skill("application", 110, talk.application),
     Skill("sums", 150, sums.compose),
     Skill("word problems", 60, word_problems.compose),
-    Skill("two-step problems", 130, word_problems.compose_two_steps),
+    Skill("two-step problems", 160, word_problems.compose_two_steps),
     Skill("measures", 80, measures.compose),
-    Skill("counting", 120, counting.compose),
+    Skill("counting", 140, counting.compose),
     Skill("word lists", 260, word_lists.compose),
     Skill("echo", 70, copying.echo),
-    Skill("copying", 120, copying.compose),
+    Skill("copying", 160, copying.compose),
     Skill("letters and case", 230, letters.compose),
-    Skill("formats", 120, formats.compose),
-    Skill("examples", 170, examples.compose),
+    Skill("formats", 160, formats.compose),
+    Skill("examples", 150, examples.compose),
     Skill("Python", 370, functions.compose),
     Skill("stories", 36, stories.compose),
     Skill("poems", 18, poems.compose),
-    Skill("declining", 56, talk.declining),
+    Skill("declining", 66, talk.declining),
 )
 _SYSTEM = read_wording("greetings")["system"]
 _LONG_SHARE = 0.008

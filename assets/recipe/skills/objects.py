@@ -69,7 +69,7 @@ def _facts(draw: Draw) -> dict[str, Any]:
             facts[key] = draw.any(_POOLS[key])
             continue
         facts[key] = draw.whole(0, draw.any((20, 99, 2030))) if numeric else draw.name() if named else word(draw)
-        if named and draw.chance(0.15):
+        if named and not numeric and draw.chance(0.15):
             facts[key] = facts[key].lower()
         elif not named and draw.chance(0.3):
             two = f"{some_word(draw)} {some_word(draw)}"
