@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in, number_list
 from assets.recipe.draw import Draw
@@ -121,7 +122,7 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
     row = list(line) + [line[-1] + line.step * at for at in range(1, 5 if line[-1] + 4 * line.step >= 0 else 1)]
     first = min(first, len(row) - 1)
     seen = draw.any((", ", ", ", ", ", " ", " ", ",")).join(map(str, row[:first]))
-    by = {"a": line[0], "b": end, "s": line.step if name == "seq" else s, "w": w,
+    by: dict[str, object] = {"a": line[0], "b": end, "s": line.step if name == "seq" else s, "w": w,
           "o": ORDINALS[s] if s < len(ORDINALS) else f"{s}th"}  # fmt: skip
     rows: dict[str, tuple[Sequence[int], dict[str, object]]] = {
         **dict.fromkeys(("step", "from_by", "either_step", "down_by", "seq"), (line, by)),
@@ -155,7 +156,7 @@ def _rows(draw: Draw) -> list[Exchange]:
     """Numbers in a row, up, down or by steps, and no follow-up, or one, or two."""
     way = draw.any(_ROWS)
     values, said = _row(draw, way)
-    steps = {after - before for before, after in zip(values, values[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(values)}
     step, apart = steps.pop() if len(steps) == 1 else 0, ""
     ask = draw.asked(_WORDING, way.removesuffix(" down").removesuffix(" short"), **said)
     if draw.chance(0.1):
@@ -219,7 +220,7 @@ def _in_words(draw: Draw) -> list[Exchange]:
         row = [spelled(n) for n in range(a, a + length + 1)]
         row = row[::-1] if draw.chance(0.3) else row
         listed = ", ".join(row)
-        first, last = ((a, a + length) if row[0] == spelled(a) else (a + length, a))
+        first, last = (a, a + length) if row[0] == spelled(a) else (a + length, a)
         return [Exchange(draw.asked(_WORDING, way, a=first, b=last), listed, exactly_in(listed))]
     if way == "in digits":
         return [Exchange(draw.asked(_WORDING, way, a=spelled(a)), f"It is {a}.", ends_with_numbers(a))]

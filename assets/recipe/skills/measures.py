@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.arithmetic import plain, worked_product, worked_quotient
-from assets.recipe.skills.word_problems import compose_shapes, respelled
 from assets.recipe.skills.percentages import percentage
 from assets.recipe.skills.times import TIMES, chain
+from assets.recipe.skills.word_problems import compose_shapes, respelled
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
 
@@ -39,9 +39,7 @@ _PAIRS = tuple(Pair(_unit(big), _unit(small), int(factor)) for big, small, facto
 _TENS = (10, 100, 1000)
 _TOPS = {24: 7, 16: 10, 365: 5, 3600: 24, 1440: 5, 86400: 3, 168: 6}
 _METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
-_SPOKEN = tuple(
-    pair for pair in _PAIRS if pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards")
-)
+_SPOKEN = tuple(pair for pair in _PAIRS if pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards"))
 _STUFF = {"kg": ("flour", "sugar", "rice", "apples", "sand"), "l": ("milk", "water", "juice", "oil")}
 
 
@@ -141,6 +139,7 @@ def _half(draw: Draw) -> list[Exchange]:
         to = draw.any(("hours", "hours, as a decimal"))
         return _told(draw, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
     pair = draw.any([pair for pair in _PAIRS if pair.factor % 4 == 0])
+    steps: tuple[tuple[int, int, str], ...]
     big, small, factor, n = pair.big[0], pair.small[1], pair.factor, draw.whole(1, 5)
     a_big, part = f"{'an' if big == 'hour' else 'a'} {big}", (factor, 2, "/")
     known, way = f"1 {big} = {factor} {small}.", draw.any((*["half", "and a half"] * 2, "quarter", "three"))
@@ -182,11 +181,11 @@ def _both(draw: Draw) -> list[Exchange]:
         line = chain(*steps, (a * factor + b, c, "+"))
         return _told(draw, way, f"{line} {small}.", a * factor + b + c, x=x, z=f"{c} {small}", y=small)
     if way == "alike":
-        z = draw.any(("+", "+", "-"))
-        steps = [(b, c, "+")] if z == "+" else [(b + c, c, "-")]
-        first, result = (b, b + c) if z == "+" else (b + c, b)
-        said = {"x": f"{first} {small}", "z": f"{c} {small}", "y": small}
-        return _told(draw, "added" if z == "+" else "taken", f"{chain(*steps)} {small}.", result, **said)
+        more = draw.chance(0.6)
+        had, result = (b, b + c) if more else (b + c, b)
+        said = {"x": f"{had} {small}", "z": f"{c} {small}", "y": small}
+        line = chain((had, c, "+" if more else "-"))
+        return _told(draw, "added" if more else "taken", f"{line} {small}.", result, **said)
     if way == "taken":
         line, x = chain((a, factor, "×"), (a * factor, c, "-")), f"{a} {big}"
         return _told(draw, way, f"{line} {small}.", a * factor - c, x=x, z=f"{c} {small}", y=small)
@@ -200,11 +199,11 @@ def _both(draw: Draw) -> list[Exchange]:
         first, second = (f"{some} of {draw.any(_STUFF[pair.big[2]])}" for some in (first, second))
     elif a == 1 and form == 1 and draw.chance(0.5):
         first = f"one {big}"
-    flipped, more = draw.chance(0.5), a * factor > amount
+    flipped, larger = draw.chance(0.5), a * factor > amount
     ask = draw.ask(_WORDING[way], x=second if flipped else first, y=first if flipped else second)
-    answer = first if more == (way == "longer") else second
+    answer = first if larger == (way == "longer") else second
     if way == "is_more":
-        ask, answer = ask + draw.say(_WORDING["yes or no"]), "yes." if more != flipped else "no."
+        ask, answer = ask + draw.say(_WORDING["yes or no"]), "yes." if larger != flipped else "no."
     return [worked(ask, f"{a} {big} = {a * factor} {small}", answer)]
 
 
