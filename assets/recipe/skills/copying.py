@@ -19,7 +19,6 @@ from assets.recipe.user_words import (
     in_quotes,
     phrase,
     some_text,
-    some_word,
     word,
 )
 from assets.recipe.words import read_wording
@@ -170,5 +169,14 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    return draw.any((*[_long] * 5, *[parts.part] * 6, *[_swapped, parts.cut] * 4, *[_asked_of] * 3,
-                     parts.template, parts.signed, _remembered))(draw)
+    return draw.any(
+        (
+            *[_long] * 5,
+            *[parts.part] * 6,
+            *[_swapped, parts.cut] * 4,
+            *[_asked_of] * 3,
+            parts.template,
+            parts.signed,
+            _remembered,
+        )
+    )(draw)

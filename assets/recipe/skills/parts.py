@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
@@ -46,14 +47,14 @@ def _filled(draw: Draw, pool: tuple[str, ...], **own: str) -> str:
     (n, m), (w, other), (job, second) = (
         draw.names(2), draw.rng.sample(words.every_word(), 2), draw.rng.sample(words.JOBS, 2)
     )  # fmt: skip
-    fields: dict[str, object] = dict(
-        n=n, m=m, l=n.lower(), w=w, u=other, v=word(draw), x=draw.jumble(), k=draw.whole(2, 9999),
+    say = partial(
+        draw.say, pool, n=n, m=m, l=n.lower(), w=w, u=other, v=word(draw), x=draw.jumble(), k=draw.whole(2, 9999),
         s=draw.whole(2, 59), d=draw.whole(1, 9), e=draw.whole(10, 59), y=draw.whole(1800, 2030), h=draw.whole(1, 12),
         t=draw.any(words.OBJECTS), p=draw.any(words.ANIMALS), c=draw.any(words.CITIES), f=draw.any(words.FOODS),
         a=draw.any(words.KINDS["days"]), b=draw.any(words.KINDS["months"]), z=draw.any(words.KINDS["seasons"]),
         j=job, i=second, o=draw.any(words.WORDS), q=draw.any(words.WORDS),
     )  # fmt: skip
-    return draw.say(pool, **{**fields, **own})
+    return say(**own)
 
 
 def code(draw: Draw) -> str:
@@ -152,13 +153,13 @@ def cut(draw: Draw) -> list[Exchange]:
     if len(set(some)) < len(some) or any(not one[-1].isalnum() for one in some):
         return cut(draw)
     x = " ".join(some)
-    done = {"after_word": some[at + 1 :], "before_word": some[:at], "first_word": some[:1], "last_word": some[-1:],
-            "first_words": some[:k], "last_words": some[-k:], "nth_word": some[at : at + 1]}[way]  # fmt: skip
+    picked = {"after_word": some[at + 1 :], "before_word": some[:at], "first_word": some[:1], "last_word": some[-1:],
+              "first_words": some[:k], "last_words": some[-k:], "nth_word": some[at : at + 1]}[way]  # fmt: skip
     ask = draw.ask(_WORDING[way], x=draw.any((x, x, f'"{x}"', f"{x}.")), y=in_quotes(draw, some[at]), p=words.ORDINALS[
         min(at + 1, 12)], k=draw.any((k, words.spelled(k))))  # fmt: skip
     if way == "nth_word":
         return [worked(ask, numbered(some), some[at])] if at < 12 else cut(draw)
-    return [handed_back(draw, ask, " ".join(done))]
+    return [handed_back(draw, ask, " ".join(picked))]
 
 
 def signed(draw: Draw) -> list[Exchange]:

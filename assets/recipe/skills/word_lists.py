@@ -18,8 +18,17 @@ _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
 _MOST = {"longest": "Most", "shortest": "Fewest"}
-_BY_PLACE = ("middle", "drop_nth", "swap_two", "first_k", "last_k", "every_other", "every_second", "drop_first_k",
-             "drop_last_k")
+_BY_PLACE = (
+    "middle",
+    "drop_nth",
+    "swap_two",
+    "first_k",
+    "last_k",
+    "every_other",
+    "every_second",
+    "drop_first_k",
+    "drop_last_k",
+)
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
 
 
