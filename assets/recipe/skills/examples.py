@@ -216,7 +216,7 @@ def _pattern(draw: Draw) -> list[Exchange]:
     if style < 0.08:
         rule, pairs = _known(draw, 2)
         if rule != "kind":
-            (a, b), (source, answer) = pairs
+            (a, b), (source, _) = pairs
             return [_gone_on_with(draw, draw.ask(_WORDING["analogy"], a=a, b=b, c=source), rule, pairs)]
     make = _of_numbers if style < 0.28 else _known if style < 0.48 else _of_words
     rule, pairs = make(draw, 2 if make is _of_words and draw.chance(0.1) else draw.any((3, 3, 3, 4)))

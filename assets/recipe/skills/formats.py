@@ -55,8 +55,9 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
     style, count = draw.rng.random(), draw.whole(low, high)
     if style < 0.35:
         verbs, befores = _WORDING["errands"][0].split(" / "), ("", "", "the ", "my ", "a ", "some ", "two ", "all ")
-        some = lambda: draw.name() if draw.chance(0.2) else draw.any(befores) + given.some_word(draw)  # noqa: E731
-        return [verb if draw.chance(0.12) else f"{verb} {some()}" for verb in draw.rng.sample(verbs, count)]
+        some = [draw.name() if draw.chance(0.2) else draw.any(befores) + given.some_word(draw) for _ in range(count)]
+        chosen = zip(draw.rng.sample(verbs, count), some, strict=True)
+        return [verb if draw.chance(0.12) else f"{verb} {one}" for verb, one in chosen]
     if style < 0.42:
         letters = draw.rng.sample("abcdefghijklmnopqrstuvwxyz", count)
         return [f"{one}{draw.whole(0, 99)}" for one in letters] if draw.chance(0.5) else letters

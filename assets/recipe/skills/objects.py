@@ -63,8 +63,8 @@ def _facts(draw: Draw) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     pool = draw.any((_USUAL, KEYS, words.every_word(), _SHORT) if draw.chance(0.5) else (_USUAL, KEYS))
     for key in dict.fromkeys(draw.rng.sample(pool, draw.any((1, 2, 2, 2, 3, 3, 4)))):
-        numeric = key in _NUMERIC or (key not in _TEXTUAL and draw.chance(0.3))
         named = key in _NAMED
+        numeric = key in _NUMERIC or (key not in (*_TEXTUAL, *_NAMED) and draw.chance(0.3))
         if key in _POOLS and draw.chance(0.7):
             facts[key] = draw.any(_POOLS[key])
             continue
