@@ -38,7 +38,9 @@ _FIRST_LINES = 5
 # What users call a parameter, by the type of what is passed and by its usual name.
 _PARAMETERS = {key.split()[1]: tuple(_WORDING[key][0].split()) for key in _WORDING if key.startswith("parameters ")}
 # An article, and not the number that is called a.
-_ARTICLE = re.compile(r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) ")
+_ARTICLE = re.compile(
+    r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) "
+)
 _PREFIXES = ("is", "get", "calc", "my", "do", "find", "compute", "to", "check", "the", "make")
 _SUFFIXES = ("_of", "_fn", "2", "_func", "_it", "_list", "_all", "s", "_value", "_1", "_new")
 _ONLY_WAY = "I know only this way:\n\n"
@@ -211,8 +213,9 @@ def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tu
 
 def _kind(value: object) -> str:
     """The type's name, but of a list of texts "words", and of one of lists "lists"."""
-    inner = {str: "words", list: "lists"}.get(type(value[0]), "list") if isinstance(value, list) and value else ""
-    return inner or type(value).__name__
+    if isinstance(value, list) and value and isinstance(value[0], (str, list)):
+        return "words" if isinstance(value[0], str) else "lists"
+    return type(value).__name__
 
 
 def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
