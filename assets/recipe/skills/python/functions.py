@@ -175,7 +175,7 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
         if known and shown.has_case and task in TASKS and draw.chance(0.08):
             return draw.ask(_WORDING["exampled"], **told, **_example(draw, shown)), check
         return draw.ask(_WORDING["headed" if known else "named"], **told), check
-    if draw.chance(0.12) and not draw.new_phrasing:
+    if draw.chance(0.5 if task in _SHOWCASE else 0.12) and not draw.new_phrasing:
         return draw.expand(_EVERYDAY.format(does=task.does[0])), check
     if draw.chance(0.02):
         return draw.ask(_WORDING["asks_any"]), parses
@@ -237,7 +237,7 @@ def compose(draw: Draw) -> list[Exchange]:
     style = draw.rng.random()
     if style < 0.22:
         return program(draw)
-    known = _SHOWCASE if style < 0.23 else draw.rng.choices(TASKS, _FAME) if style < 0.62 else TASKS
+    known = _SHOWCASE if style < 0.235 else draw.rng.choices(TASKS, _FAME) if style < 0.62 else TASKS
     task = composed(draw) if style > 0.82 else draw.any(known)
     named = known is not _SHOWCASE and draw.chance(0.4)
     names, usual = _names(draw, task), True
