@@ -101,7 +101,9 @@ def test_code_holds_what_is_true_of_its_last_function_and_of_its_output() -> Non
     assert not any(holds(wrong, ("True",)) for wrong in ("", "1 / 0", "def f(:", "exit()", "input()"))
 
 
-@pytest.mark.parametrize("endless", ["while True:\n    try:\n        pass\n    except:\n        pass", "sum(iter(int, 1))"])
+@pytest.mark.parametrize(
+    "endless", ["while True:\n    try:\n        pass\n    except:\n        pass", "sum(iter(int, 1))"]
+)
 def test_code_that_never_ends_is_wrong_and_the_next_is_examined_again(endless: str) -> None:
     assert holds("def f(): return 1", ("f() == 1",))
     assert not holds(endless, ("True",), seconds=0.2)

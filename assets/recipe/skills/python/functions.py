@@ -38,7 +38,9 @@ _FIRST_LINES = 5
 # What users call a parameter, by the type of what is passed and by its usual name.
 _PARAMETERS = {key.split()[1]: tuple(_WORDING[key][0].split()) for key in _WORDING if key.startswith("parameters ")}
 # An article, and not the number that is called a.
-_ARTICLE = re.compile(r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) ")
+_ARTICLE = re.compile(
+    r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) "
+)
 _PREFIXES = ("is", "get", "calc", "my", "do", "find", "compute", "to", "check", "the", "make")
 _SUFFIXES = ("_of", "_fn", "2", "_func", "_it", "_list", "_all", "s", "_value", "_1", "_new")
 _ONLY_WAY = "I know only this way:\n\n"
@@ -173,7 +175,7 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
         if known and shown.has_case and task in TASKS and draw.chance(0.08):
             return draw.ask(_WORDING["exampled"], **told, **_example(draw, shown)), check
         return draw.ask(_WORDING["headed" if known else "named"], **told), check
-    if draw.chance(0.12) and not draw.new_phrasing:
+    if draw.chance(0.5 if task in _SHOWCASE else 0.12) and not draw.new_phrasing:
         return draw.expand(_EVERYDAY.format(does=task.does[0])), check
     if draw.chance(0.02):
         return draw.ask(_WORDING["asks_any"]), parses
@@ -211,8 +213,9 @@ def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tu
 
 def _kind(value: object) -> str:
     """The type's name, but of a list of texts "words", and of one of lists "lists"."""
-    inner = {str: "words", list: "lists"}.get(type(value[0]), "list") if isinstance(value, list) and value else ""
-    return inner or type(value).__name__
+    if isinstance(value, list) and value and isinstance(value[0], (str, list)):
+        return "words" if isinstance(value[0], str) else "lists"
+    return type(value).__name__
 
 
 def _with_other_parameters(draw: Draw, shown: Shown) -> Shown:
@@ -234,7 +237,7 @@ def compose(draw: Draw) -> list[Exchange]:
     style = draw.rng.random()
     if style < 0.22:
         return program(draw)
-    known = _SHOWCASE if style < 0.23 else draw.rng.choices(TASKS, _FAME) if style < 0.62 else TASKS
+    known = _SHOWCASE if style < 0.235 else draw.rng.choices(TASKS, _FAME) if style < 0.62 else TASKS
     task = composed(draw) if style > 0.82 else draw.any(known)
     named = known is not _SHOWCASE and draw.chance(0.4)
     names, usual = _names(draw, task), True
