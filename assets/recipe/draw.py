@@ -33,9 +33,7 @@ _SAME = {first: others for first, *others in (line.split(" / ") for line in _RUL
 _SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b", re.IGNORECASE)
 # Words that a hurried writer leaves out; not where "a" is a letter.
 _LETTER_A = "to|and|or|by|is|in|of|with|from|plus|minus|times|than"
-_NEEDLESS = re.compile(
-    rf"\b(?:[Pp]lease|kindly|the following|the|an|(?<!letter )a(?! (?:{_LETTER_A})\b)) (?=[a-z])"
-)
+_NEEDLESS = re.compile(rf"\b(?:[Pp]lease|kindly|the following|the|an|(?<!letter )a(?! (?:{_LETTER_A})\b)) (?=[a-z])")
 # What names the data that stand behind it, and what would then say too little.
 _NAMED = re.compile(
     r"\b(?:the following|these|those|this) (?:(?:\w+ )?list|(?:\w+ )?(?:word|item|name|number|entrie|term|string)s|"
