@@ -34,7 +34,7 @@ _OWN = {"fix": ("f", "add", "calc", "check", "g"), "greet": ("f", "greet", "hell
         "parts": ("divisible", "check", "f", "fits"), "linear": ("f", "line", "calc", "mix"),
         "minus": ("abs_diff", "distance", "f", "gap"), "dict": ("d", "data", "ages", "scores", "prices"),
         "list": ("words", "items", "names", "xs"), "swapped": ("b", "other", "y"), "empty": _GIVES,
-        "zero": ("divide", "safe_div", "div", "f", "quotient"), "key_or": _GIVES, "remainder": _GIVES, "plus": _GIVES,
+        "zero": ("divide", "safe_div", "f", "quotient"), "key_or": _GIVES, "remainder": _GIVES, "plus": _GIVES,
         "less": _GIVES, "power": _GIVES, "percent": ("discount", "f", "reduced", "sale"),
         "with_tax": ("gross", "f", "tax"),
         "longer": _CHECKS, "starts": _CHECKS, "has": _CHECKS, "swap_own": ("fix", "f", "clean", "swap")}  # fmt: skip
