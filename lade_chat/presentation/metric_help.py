@@ -35,7 +35,7 @@ METRIC_HELP: dict[str, str] = {
     "tokens per forward": "what the model read in the step shown: the last token, the window, the candidates.",
     "candidates": "guesses that the step shown verified.",
     "window (W × N)": "the window of the step shown: its columns, and the length of the n-grams that it yields. None"
-    " where it has not paid of late: then guesses come from the text and from earlier logits alone.",
+    " where it has not paid of late: then guesses come from context and successor alone.",
     "n-grams in the pool": "what the window's iterations have left so far; those not used for longest go first.",
     "verified from": "how many of the reply's verified tokens each source had guessed: "
     + "; ".join(f"{name} is {source.place}" for name, source in SOURCES.items())
