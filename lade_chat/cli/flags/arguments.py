@@ -99,7 +99,8 @@ Theme: TypeAlias = Annotated[
 
 _RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
 Resume: TypeAlias = Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)]
-Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help="Continue the latest conversation.")]
+_LATEST = "Continue the latest conversation; in the chat, the latest that was held there."
+Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST)]
 _FOLDER = "Keep conversations here; by default, in the platform's folder for user data."
 DataDir: TypeAlias = Annotated[Path | None, typer.Option(metavar="FOLDER", file_okay=False, help=_FOLDER)]
 CHAT_FLAGS = {
