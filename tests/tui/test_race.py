@@ -60,12 +60,15 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding")
         await sees(pilot, "16 steps", "0.90 s", "2.65 s", "56.7 tok/s", "The texts are identical")
         assert reply_text(app).count("It adds the numbers one by one.") == 2
-        await pilot.press(*" More, same!")  # a letter starts no other race: it is typed
-        await sees(pilot, "What you type waits in the prompt")
+        await pilot.press("space", "space")  # which alone is no message
+        assert app.chat_screen.prompt.text == "Write a function."
+        await pilot.press(*"More, same!")  # a letter starts no other race: it is typed
+        await sees(pilot, "Waits in the prompt (Esc): Write a function. More, same!")
+        await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding", "The texts are identical")
         assert len(engine.sent_of(Compare)) == 1
         await pilot.press("escape")
         assert app.screen is app.chat_screen
-        assert app.chat_screen.prompt.text == "Write a function. More, same!"
+        assert app.chat_screen.prompt.text == "Write a function.  More, same!"
         assert app.chat_screen.chat.conversation.messages == ()
 
 
