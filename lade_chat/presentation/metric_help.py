@@ -56,8 +56,9 @@ METRIC_HELP: dict[str, str] = {
     " tokens are its own, as in a reply; a step is one run of the model.",
     "race track": "tokens so far, towards the end of the side that has finished, else towards the one ahead. The"
     " little columns are its tok/s, on one scale for both sides.",
-    "race result": "one side's seconds over the other's. Within 2% they are called even: clocks are no better. The"
-    " texts are compared token by token.",
+    "race result": "one side's seconds over the other's. Within 2% they are called even: clocks are no better."
+    " Sides that took as many steps, the slower one without a guess, did the same work: neither wins. The texts are"
+    " compared token by token.",
     "race score": "races won by either side; tokens for time over all races so far; how many pairs of texts are"
     " identical.",
 }

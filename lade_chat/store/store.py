@@ -65,7 +65,8 @@ class Store:
     def begin(self, system: str | None = None) -> Conversation:
         """Begin a conversation, which is stored from its first question on."""
         now = time.time()
-        return Conversation(self._database, Stored(Record(_new_name(), now, now, system=system or None, chat=self._chat), ()))
+        record = Record(_new_name(), now, now, system=system or None, chat=self._chat)
+        return Conversation(self._database, Stored(record, ()))
 
     def resume(self, conversation: str) -> Conversation:
         """Return a stored conversation. Raises StoreError, also if there is none of this id."""

@@ -19,7 +19,7 @@ from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
-from lade_chat.protocol.values import Side
+from lade_chat.protocol.values import Side, Statistics
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.terminal.key_names import keys_of
@@ -116,8 +116,12 @@ class RaceScreen(ClosingScreen[None]):
         return not self._racing
 
     @property
+    def _statistics(self) -> tuple[Statistics, Statistics]:
+        return self._pane("left").statistics, self._pane("right").statistics
+
+    @property
     def _both_wrote(self) -> bool:
-        return all(pane.statistics.generated_tokens for pane in self.query(RacePane))
+        return all(side.generated_tokens for side in self._statistics)
 
     def action_stop(self) -> None:
         """Stop the race, and its suite with it."""
@@ -190,7 +194,7 @@ class RaceScreen(ClosingScreen[None]):
                 self._pane(event.side).end(event.finish_reason, event.statistics)
                 self._compare()
             case ComparisonFinished():
-                first = winner(event.speedup)
+                first = winner(event.speedup, self._statistics)
                 if first is not None and not self._stopped:
                     self._pane(first).add_class("winner")
                 won = "won" if first != "right" and event.identical else "lost"
@@ -223,7 +227,7 @@ class RaceScreen(ClosingScreen[None]):
         return f"{self._titles[ahead]} leads by {lead} at {seconds(panes[ahead].statistics.seconds)}"
 
     def _result(self, event: ComparisonFinished) -> str:
-        left, right = (self._pane(side).statistics for side in ("left", "right"))
+        sides = left, right = self._statistics
         times = left.seconds, right.seconds
         score = self._races.score
         if self._stopped:
@@ -231,8 +235,8 @@ class RaceScreen(ClosingScreen[None]):
             lines = [f"stopped at {' and '.join(map(seconds, times))}"]
         else:
             same = sameness(event, self._dtype)
-            self._outcome = (outcome(event.speedup, *self._titles), same)
-            lines = [outcome(event.speedup, *self._titles, times), same, *unverified(self._titles, (left, right))]
+            self._outcome = (outcome(event.speedup, *self._titles, sides=sides), same)
+            lines = [outcome(event.speedup, *self._titles, times, sides), same, *unverified(self._titles, sides)]
         if score is not None and self._races.last:
             lines = [*(lines if self._stopped else ()), *score.lines(*self._titles)]
         return "\n".join(f"{_capital(line)}." for line in lines)
