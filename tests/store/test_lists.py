@@ -89,6 +89,10 @@ def test_where_something_was_said_last_is_first(store: Store) -> None:
 
 def test_an_empty_store_has_nothing(store: Store) -> None:
     assert store.latest() is None
+    assert store.page("anything") == ()
+    assert store.prompts() == ()
+    with pytest.raises(StoreError, match="no conversation nobody"):
+        store.resume("nobody")
 
 
 def test_the_chat_goes_on_with_its_own_latest_and_the_command_line_with_the_latest_of_all(
@@ -110,10 +114,6 @@ def test_the_chat_goes_on_with_its_own_latest_and_the_command_line_with_the_late
     say(command_line.resume(asked.id), "five", "5")
     assert latest(store) == asked.id
     command_line.close()
-    assert store.page("anything") == ()
-    assert store.prompts() == ()
-    with pytest.raises(StoreError, match="no conversation nobody"):
-        store.resume("nobody")
 
 
 @pytest.mark.parametrize(
