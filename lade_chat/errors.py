@@ -17,6 +17,10 @@ class UsageError(LadeChatError):
     """A request that no model can fulfil: something of an unknown name, say; on the command line, wrong usage."""
 
 
+class NotYetError(LadeChatError):
+    """A request that something else has to come before: nothing in its words is to be corrected."""
+
+
 class ModelError(LadeChatError):
     """A model cannot be found, downloaded or loaded."""
 

@@ -200,6 +200,8 @@ def test_raw_text_keeps_its_last_line_break(engine: ScriptedEngine, monkeypatch:
         (["ask", "x", "--seed", "x"], "must be a whole number from 0 to 2⁶⁴ - 1, not x"),
         (["web", "--port", "65536"], "must be a whole number from 0 to 65535, not 65536"),
         (["ask", "x", "--dtype", "bogus"], "Unknown dtype 'bogus'"),
+        (["ask", "x", "--device", "foo"], "Unknown device 'foo'. Choose cpu, cuda, cuda:N or mps."),
+        (["ask", "x", "--quantize", "int4"], "--quantize knows only int8."),
         (["ask", "x", "y"], "y"),
     ],
 )

@@ -349,9 +349,9 @@ def test_models_are_listed_with_size_and_format(
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "tiny"
     folder.mkdir()
-    (folder / "config.json").write_text("{}")
+    (folder / "config.json").write_text('{"dtype": "float32"}')  # in which its author ran it
     (folder / "model.safetensors").write_bytes(b"0" * 1500)
     assert main(["models", "--json"]) == 0
     bundled, tiny = json.loads(capsys.readouterr().out)["models"]
-    assert bundled["about"].endswith("used without -m")
+    assert bundled["about"].endswith("MB safetensors bfloat16, used without -m")
     assert tiny == {"path": "./tiny", "about": "1.5 kB safetensors"}

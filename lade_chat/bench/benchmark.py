@@ -83,8 +83,18 @@ def benchmark(
     *,
     assistant: LoadedModel | None = None,
     grown: str | None = None,
+    in_files: Any = None,
 ) -> Result:
-    """Run the benchmark. Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass."""
+    """Run the benchmark. Raises PromptError if a prompt or a window does not fit the model; decoders' errors pass.
+
+    Args:
+        loaded: the model.
+        plan: what to run on it.
+        progress: hears of every reply.
+        assistant: the draft model for ``hf-assisted``.
+        grown: a description of the shape that the model was grown to.
+        in_files: the model with its weights where ``from_pretrained`` leaves them, if they lie elsewhere in ``loaded``.
+    """
     for window_size, ngram_size, _ in plan.fixed_sizes if "lookahead-fixed" in plan.methods else ():
         if problem := beyond_context_message(window_size, ngram_size, loaded.info.context_window):
             raise PromptError(problem)
@@ -95,6 +105,7 @@ def benchmark(
         plan.fixed_sizes,
         loaded.tokenizer,
         assistant,
+        in_files=in_files,
         compiled=loaded.info.compiled,
         sampling=sampling,
         workers=loaded.workers,

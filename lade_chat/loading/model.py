@@ -112,7 +112,7 @@ def with_compiled_steps(loaded: LoadedModel) -> LoadedModel:
 def _load(options: ModelOptions, report: Report) -> LoadedModel:
     from decoding import native_support, trust_weights
     from lade_chat.loading.architecture import context_window, load_config, plain_attention
-    from lade_chat.loading.precision import choose_device, parse_dtype
+    from lade_chat.loading.precision import check_options, choose_device, parse_dtype
     from lade_chat.loading.tokenization import load_tokenizer
     from lade_chat.loading.weights import (
         check_quantize,
@@ -123,6 +123,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
         stored_dtype,
     )
 
+    check_options(options)
     device, requested = choose_device(options.device), parse_dtype(options.dtype)
     folder = checkpoint_folder(options, report)
     config = load_config(folder, name=options.path or "", trust_remote_code=options.trust_remote_code)
@@ -137,7 +138,7 @@ def _load(options: ModelOptions, report: Report) -> LoadedModel:
 
     _await_kernels(report)
     if options.quantize:
-        check_quantize(options, config, device)
+        check_quantize(config, device)
     asked = requested or (stored_dtype(weights, config) if options.quantize else None)
     dtype = dtype_for(weights, config, asked, device, what=_what(options))
     placed = placement(options, config)

@@ -1,12 +1,14 @@
-"""Chooses the device and the dtype that a model runs in."""
+"""Chooses the device and the dtype that a model runs in; what is asked for is checked without importing torch."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from lade_chat.errors import DeviceError
-from lade_chat.protocol.values import QUANTISATIONS
+from lade_chat.protocol.values import QUANTISATIONS, ModelOptions
 
 if TYPE_CHECKING:
     import torch
@@ -29,6 +31,42 @@ DTYPES = {
 SMALL_MODEL_PARAMETERS = 100_000_000
 """Below this many parameters a CPU runs in float32: exactness matters more than memory."""
 AUTO = "auto"
+_DEVICES = re.compile(r"(cpu|cuda|mps)(:\d{1,2})?")
+
+
+def check_device(requested: str) -> None:
+    """Raise DeviceError if no device that a model can run on is called so."""
+    if not _DEVICES.fullmatch(requested.strip().lower()):
+        raise DeviceError(f"Unknown device '{requested}'. Choose cpu, cuda, cuda:N or mps.")
+
+
+def check_quantisation(method: str) -> None:
+    """Raise DeviceError if there is no quantisation of this name."""
+    if method not in QUANTISATIONS:
+        raise DeviceError(f"--quantize knows only {', '.join(QUANTISATIONS)}.")
+
+
+def check_options(options: ModelOptions) -> None:
+    """Raise DeviceError for a device or dtype of no known name, and for options that exclude one another."""
+    if options.device is not None:
+        check_device(options.device)
+    if options.dtype is not None and options.dtype.strip().lower() != AUTO:
+        dtype_name(options.dtype)
+    spread, compiled = options.device_map is not None, options.compiled
+    if options.quantize:
+        check_quantisation(options.quantize)
+        if options.device is not None and not options.device.strip().lower().startswith("cpu"):
+            raise DeviceError(f"--quantize is for models on a CPU, not on {options.device}.")
+        if options.processes > 1 or spread or compiled:
+            raise DeviceError("--quantize does not go with --compile, --device-map or several processes.")
+    if options.tensor_parallel > 1 and (spread or compiled):
+        raise DeviceError(f"--tensor-parallel does not go with {'--compile' if compiled else '--device-map'}.")
+    if spread and options.device is not None:
+        raise DeviceError("--device-map and --device exclude each other: leave one of them away.")
+    if spread and compiled:
+        raise DeviceError("--compile does not go with --device-map.")
+    if spread and find_spec("accelerate") is None:
+        raise DeviceError("--device-map needs accelerate: pip install accelerate.")
 
 
 def choose_device(requested: str | None) -> torch.device:
@@ -39,18 +77,14 @@ def choose_device(requested: str | None) -> torch.device:
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        device = torch.device(requested.strip().lower())
-    except (RuntimeError, ValueError):
-        device = torch.device("meta")
+    check_device(requested)
+    device = torch.device(requested.strip().lower())
     if device.type == "cuda":
         _check_cuda(requested, device)
     elif device.type == "mps" and not torch.backends.mps.is_available():
         raise DeviceError(
             f"There is no device '{requested}' here: MPS needs a Mac with Apple silicon. Try --device cpu."
         )
-    elif device.type not in ("mps", "cpu"):
-        raise DeviceError(f"Unknown device '{requested}'. Choose cpu, cuda, cuda:N or mps.")
     return device
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from ctypes import CDLL, c_size_t, c_void_p
-from importlib.util import find_spec
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from lade_chat.errors import DeviceError, ModelError, OutOfMemoryError, does_not_fit_message, is_out_of_memory, summary
+from lade_chat.errors import ModelError, OutOfMemoryError, does_not_fit_message, is_out_of_memory, summary
 from lade_chat.loading.checkpoint import CONFIG, Weights
 from lade_chat.loading.precision import choose_dtype, memory_bytes
 from lade_chat.protocol.values import ModelOptions
@@ -56,19 +55,12 @@ def stored_dtype(weights: Weights, config: Any) -> torch.dtype:
     return found
 
 
-def check_quantize(options: ModelOptions, config: Any, device: torch.device) -> None:
-    """Raise ModelError unless ``--quantize`` names a method that goes with everything else."""
-    problem = None
-    if options.quantize != "int8":
-        problem = "knows only int8"
-    elif device.type != "cpu":
-        problem = f"is for models on a CPU, not on {device.type}"
-    elif options.processes > 1 or options.device_map is not None or options.compiled:
-        problem = "does not go with --compile, --device-map or several processes"
-    elif (method := quantisation(config)) is not None:
-        problem = f"does not go with a checkpoint that is quantised already, with {method}"
-    if problem is not None:
-        raise ModelError(f"--quantize {problem}.")
+def check_quantize(config: Any, device: torch.device) -> None:
+    """Raise ModelError unless the checkpoint can be quantised on this device."""
+    if device.type != "cpu":
+        raise ModelError(f"--quantize is for models on a CPU, not on {device.type}.")
+    if (method := quantisation(config)) is not None:
+        raise ModelError(f"--quantize does not go with a checkpoint that is quantised already, with {method}.")
 
 
 def quantize(model: Any, method: str, dtype: torch.dtype | None, report: Callable[[int, int], None]) -> None:
@@ -170,27 +162,15 @@ def read_weights(
 def placement(options: ModelOptions, config: Any) -> dict[str, Any]:
     """Arguments of ``from_pretrained`` that place the model; empty for a single device.
 
-    Raises:
-        DeviceError: accelerate is not installed, or the options exclude each other.
-        ModelError: the model cannot be split over so many ranks.
+    Raises ModelError if the model cannot be split over so many ranks.
     """
     if options.tensor_parallel > 1:
         return _tensor_parallel_placement(options, config)
-    if options.device_map is None:
-        return {}
-    if options.device is not None:
-        raise DeviceError("--device-map and --device exclude each other: leave one of them away.")
-    if options.compiled:
-        raise DeviceError("--compile does not go with --device-map.")
-    if find_spec("accelerate") is None:
-        raise DeviceError("--device-map needs accelerate: pip install accelerate.")
-    return {"device_map": options.device_map}
+    return {} if options.device_map is None else {"device_map": options.device_map}
 
 
 def _tensor_parallel_placement(options: ModelOptions, config: Any) -> dict[str, Any]:
     ranks = options.tensor_parallel
-    if options.device_map is not None or options.compiled:
-        raise DeviceError(f"--tensor-parallel does not go with {'--compile' if options.compiled else '--device-map'}.")
     text = config.get_text_config(decoder=True)
     if not getattr(text, "base_model_tp_plan", None):
         raise ModelError(f"transformers has no plan to split a {config.model_type} model over several processes.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lade_chat.presentation.methods import OWN_METHODS
 from lade_chat.presentation.metrics import counted, exactness, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished
@@ -14,28 +15,49 @@ EVEN = 0.02
 """Sides within this share of one another are called even, since clocks are no more accurate."""
 
 
-def winner(speedup: float) -> Side | None:
-    """Return the faster side; None if they are even.
+def winner(speedup: float, sides: Sequence[Statistics] = ()) -> Side | None:
+    """Return the faster side; None if they are even, or differ by noise alone.
 
     Args:
         speedup: the right side's seconds by the left's.
+        sides: the statistics of both, if they are known.
     """
     if speedup <= 0 or abs(speedup - 1) <= EVEN:
         return None
-    return "left" if speedup > 1 else "right"
+    first: Side = "left" if speedup > 1 else "right"
+    return None if sides and _is_noise(*(sides if first == "left" else reversed(sides))) else first
 
 
-def outcome(speedup: float, left: str, right: str, times: tuple[float, float] | None = None) -> str:
+def _is_noise(first: Statistics, behind: Statistics) -> bool:
+    """Return True if both did the same work: as many steps, those of the side behind over one token each."""
+    ours = all(side.method is not None and side.method.name in OWN_METHODS for side in (first, behind))
+    return ours and first.steps == behind.steps and not behind.guessing_steps
+
+
+def outcome(
+    speedup: float,
+    left: str,
+    right: str,
+    times: tuple[float, float] | None = None,
+    sides: Sequence[Statistics] = (),
+) -> str:
     """Name the faster side: ``lookahead auto is 1.52x as fast as plain decoding``.
 
     Args:
         speedup: the right side's seconds by the left's.
         times: the seconds of the left side and the right, to be told in the order of the names.
+        sides: the statistics of both, if they are known.
     """
     if speedup <= 0:
         return "no time was measured"
     told = [seconds(each) for each in times or ()]
-    first = winner(speedup)
+    first = winner(speedup, sides)
+    if first is None and winner(speedup) is not None:
+        difference = " against ".join(told) or f"{max(speedup, 1 / speedup):.2f}x"
+        return (
+            f"{left} and {right} took {counted(sides[0].steps, 'step')} each, so neither is faster:"
+            f" {difference} is what else the machine did"
+        )
     if first is None:
         return f"{left} and {right} are even ({speedup:.2f}x" + (f": {' and '.join(told)})" if told else ")")
     if first == "right":
@@ -84,21 +106,17 @@ class Score:
     left_tokens: int = 0
     right_tokens: int = 0
 
-    def add(self, finished: ComparisonFinished, seconds: tuple[float, float], tokens: tuple[int, int]) -> None:
-        """Count a finished race.
-
-        Args:
-            seconds: of the left side and the right.
-            tokens: what they generated.
-        """
+    def add(self, finished: ComparisonFinished, left: Statistics, right: Statistics) -> None:
+        """Count a finished race with the statistics of its sides."""
+        first = winner(finished.speedup, (left, right))
         self.races += 1
-        self.left_wins += winner(finished.speedup) == "left"
-        self.right_wins += winner(finished.speedup) == "right"
+        self.left_wins += first == "left"
+        self.right_wins += first == "right"
         self.identical += finished.identical
-        self.left_seconds += seconds[0]
-        self.right_seconds += seconds[1]
-        self.left_tokens += tokens[0]
-        self.right_tokens += tokens[1]
+        self.left_seconds += left.seconds
+        self.right_seconds += right.seconds
+        self.left_tokens += left.generated_tokens
+        self.right_tokens += right.generated_tokens
 
     @property
     def speedup(self) -> float:

@@ -11,6 +11,8 @@ from lade_chat.protocol.values import MethodSpec, Sizes
 PLAIN, LOOKAHEAD, FIXED, JACOBI, GENERATE = "plain", "lookahead", "lookahead-fixed", "jacobi", "hf-generate"
 PROMPT_LOOKUP = {"hf-prompt-lookup-3": 3, "hf-prompt-lookup-10": 10}
 """The tokens that transformers' prompt lookup guesses at once, by method."""
+OWN_METHODS = (PLAIN, LOOKAHEAD, FIXED, JACOBI)
+"""Those whose steps over one token are the same step."""
 PAPER_SIZES = Sizes()
 
 

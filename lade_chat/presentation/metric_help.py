@@ -35,7 +35,7 @@ METRIC_HELP: dict[str, str] = {
     "tokens per forward": "what the model read in the step shown: the last token, the window, the candidates.",
     "candidates": "guesses that the step shown verified.",
     "window (W × N)": "the window of the step shown: its columns, and the length of the n-grams that it yields. None"
-    " where it has not paid of late: then guesses come from the text and from earlier logits alone.",
+    " where it has not paid of late: then guesses come from context and successor alone.",
     "n-grams in the pool": "what the window's iterations have left so far; those not used for longest go first.",
     "verified from": "how many of the reply's verified tokens each source had guessed: "
     + "; ".join(f"{name} is {source.place}" for name, source in SOURCES.items())
@@ -56,8 +56,9 @@ METRIC_HELP: dict[str, str] = {
     " tokens are its own, as in a reply; a step is one run of the model.",
     "race track": "tokens so far, towards the end of the side that has finished, else towards the one ahead. The"
     " little columns are its tok/s, on one scale for both sides.",
-    "race result": "one side's seconds over the other's. Within 2% they are called even: clocks are no better. The"
-    " texts are compared token by token.",
+    "race result": "one side's seconds over the other's. Within 2% they are called even: clocks are no better."
+    " Sides that took as many steps, the slower one without a guess, did the same work: neither wins. The texts are"
+    " compared token by token.",
     "race score": "races won by either side; tokens for time over all races so far; how many pairs of texts are"
     " identical.",
 }

@@ -58,7 +58,7 @@ VERIFIED = Look("#1d5136", "#bfe8cd", ("#f0fff4", "#14602c"))
 SOURCES: dict[Origin, SourceLabel] = {
     "trajectory": SourceLabel(
         "an n-gram that the window had guessed",
-        "the window and its pool",
+        "the pool of n-grams",
         ("n-gram", "n-grams"),
         VERIFIED,
     ),
@@ -69,8 +69,8 @@ SOURCES: dict[Origin, SourceLabel] = {
         Look("#2a4682", "#c9dcff", ("#f2f5ff", "#2a4682"), "italic"),
     ),
     "successor": SourceLabel(
-        "a likely next token recycled from earlier logits",
-        "what earlier logits held likely",
+        "a token that an earlier step found likely next",
+        "what earlier steps found likely",
         ("token with successors", "tokens with successors"),
         Look("#6e4c10", "#ffdf9e", ("#fff8ea", "#6e4c10"), "bold"),
     ),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -27,6 +29,8 @@ DTYPES: Mapping[str, tuple[str, int]] = {
     "I32": ("int32", 4),
 }
 """The names that safetensors has for types, with torch's name and the bytes of a number; others take one byte."""
+MAX_HEADER_BYTES = 100_000_000
+"""Of a safetensors file, as its format has it; what claims more is none."""
 MAX_FOLDERS = 200
 """Folders searched; completion of a typed path has no such limit."""
 
@@ -167,10 +171,23 @@ def _size_and_format(folder: Path) -> str:
     with suppress(OSError, ValueError):
         weights = [each for each in folder.iterdir() if each.name.endswith(_WEIGHTS)]
         kinds = dict.fromkeys(each.suffix[1:] for each in sorted(weights, reverse=True))
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        dtype = str(config.get("dtype") or config.get("torch_dtype") or "") if isinstance(config, dict) else ""
+        dtype = next((found for each in weights if (found := _stored_dtype(each))), "")
         return described(sum(each.stat().st_size for each in weights), ", ".join(kinds), dtype)
     return "folder"
+
+
+def _stored_dtype(weights: Path) -> str:
+    """Return the type of most numbers in a safetensors file, from its header; empty if that is none."""
+    with suppress(OSError, ValueError, LookupError, TypeError, AttributeError), weights.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length)) if length < MAX_HEADER_BYTES else {}
+        numbers = Counter[str]()
+        for name, tensor in header.items():
+            if name != "__metadata__":
+                numbers[tensor["dtype"]] += math.prod(tensor["shape"])
+        (most, _), *_ = numbers.most_common()
+        return DTYPES.get(most, (most.lower(), 1))[0]
+    return ""
 
 
 def described(size: int, form: str, dtype: str = "") -> str:

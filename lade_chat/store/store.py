@@ -8,6 +8,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from lade_chat.protocol.values import EarlierReply
 from lade_chat.store import search
 from lade_chat.store.cleanup import RESTORABLE_SECONDS, clean_up, purge
@@ -33,9 +35,15 @@ class Store:
     most some seconds where another program writes. ``notices`` and ``unsaved`` never wait.
     """
 
-    def __init__(self, data_dir: Path | None = None, *, remember: bool = True) -> None:
-        """``data_dir`` None means the platform's folder for user data. ``remember``: let replies be guessed from."""
+    def __init__(self, data_dir: Path | None = None, *, remember: bool = True, chat: bool = True) -> None:
+        """
+        Args:
+            data_dir: None for the platform's folder for user data.
+            remember: let replies be guessed from.
+            chat: False for questions on the command line: what is asked nowhere else is no conversation of the chat.
+        """
         self.remembers = remember
+        self._chat = chat
         self._indexed = False
         self._database = Database(data_dir or default_folder(), self._prepare)
 
@@ -57,19 +65,24 @@ class Store:
     def begin(self, system: str | None = None) -> Conversation:
         """Begin a conversation, which is stored from its first question on."""
         now = time.time()
-        return Conversation(self._database, Stored(Record(_new_name(), now, now, system=system or None), ()))
+        record = Record(_new_name(), now, now, system=system or None, chat=self._chat)
+        return Conversation(self._database, Stored(record, ()))
 
     def resume(self, conversation: str) -> Conversation:
         """Return a stored conversation. Raises StoreError, also if there is none of this id."""
         stored = self._database.run(lambda connection: rows.load(connection, conversation))
         if stored is None:
             raise StoreError(f"There is no conversation {conversation} in {self.path}.")
-        return Conversation(self._database, stored)
+        about = msgspec.structs.replace(stored.record, chat=stored.record.chat or self._chat)
+        return Conversation(self._database, stored._replace(record=about))
 
     def latest(self) -> Conversation | None:
-        """Return the most recently used conversation; None if there is none. Raises StoreError."""
-        newest = self.page(size=1)
-        return self.resume(newest[0].id) if newest else None
+        """Return the conversation used last; None if there is none. Raises StoreError.
+
+        For the chat, one of the chat's, if there is any.
+        """
+        newest = self._database.run(lambda connection: rows.latest(connection, chat=self._chat))
+        return self.resume(newest) if newest else None
 
     def page(
         self, matching: str = "", *, after: Summary | None = None, size: int = 50, deleted: bool = False

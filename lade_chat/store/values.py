@@ -88,6 +88,8 @@ class Record(msgspec.Struct, frozen=True):
     leaf: int | None = None
     """The turn that the next question follows."""
     deleted: float | None = None
+    chat: bool = True
+    """False while nothing was asked in it but on the command line."""
 
     @property
     def title(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -92,6 +93,27 @@ def test_an_empty_store_has_nothing(store: Store) -> None:
     assert store.prompts() == ()
     with pytest.raises(StoreError, match="no conversation nobody"):
         store.resume("nobody")
+
+
+def test_the_chat_goes_on_with_its_own_latest_and_the_command_line_with_the_latest_of_all(
+    store: Store, folder: Path
+) -> None:
+    def latest(of: Store) -> str:
+        found = of.latest()
+        assert found is not None
+        return found.id
+
+    command_line = Store(folder, chat=False)
+    asked, held = command_line.begin(), store.begin()
+    say(asked, "one", "1")
+    assert latest(store) == asked.id  # better than none
+    say(held, "two", "2")
+    say(asked, "three", "3")
+    assert (latest(store), latest(command_line)) == (held.id, asked.id)
+    say(store.resume(asked.id), "four", "4")
+    say(command_line.resume(asked.id), "five", "5")
+    assert latest(store) == asked.id
+    command_line.close()
 
 
 @pytest.mark.parametrize(

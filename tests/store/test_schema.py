@@ -23,18 +23,18 @@ def version(store: Store) -> int:
 def test_an_earlier_file_is_brought_forward(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = store.begin()
     say(conversation, "one", "1")
-    assert version(store) == 1
+    before = version(store)
     store.close()
 
-    def second(connection: sqlite3.Connection) -> None:
+    def next_one(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE conversations ADD COLUMN pinned INTEGER")
 
-    def third(connection: sqlite3.Connection) -> None:
+    def last(connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE conversations SET pinned = 1")
 
-    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, second, third])
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, next_one, last])
     assert store.resume(conversation.id).turns == conversation.turns
-    assert version(store) == 3
+    assert version(store) == before + 2
     assert sql(store, "SELECT pinned FROM conversations") == [(1,)]
     assert store.notices == ()
 
@@ -42,6 +42,7 @@ def test_an_earlier_file_is_brought_forward(store: Store, folder: Path, monkeypa
 def test_a_migration_that_fails_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     conversation = store.begin()
     say(conversation, "one", "1")
+    before = version(store)
     store.close()
 
     def broken(connection: sqlite3.Connection) -> None:
@@ -52,7 +53,7 @@ def test_a_migration_that_fails_changes_nothing(store: Store, monkeypatch: pytes
         patch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, broken])
         with pytest.raises(StoreError, match="nowhere"):
             store.latest()
-    assert version(store) == 1
+    assert version(store) == before
     assert store.resume(conversation.id).turns == conversation.turns
 
 

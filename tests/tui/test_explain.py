@@ -67,7 +67,7 @@ async def test_the_space_bar_alone_leads_from_start_to_end_and_tells_what_matter
         "This is why guesses cannot change the text",
         "The guess “↵” was right. So what the model says after it is settled, too: two places at once.",
         "Here three in a row are: they are verified. The others are dropped.",
-        "in the pool of collected runs and in the chat so far",
+        "in the pool of n-grams and in the text so far",
         "Plain decoding took 60 steps for this text, lookahead decoding 42",
     ):
         assert words in whole

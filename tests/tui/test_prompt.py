@@ -96,7 +96,9 @@ async def test_an_unknown_command_is_sent_to_nobody_and_stays(engine: ScriptedEn
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/frobnicate")
         assert "There is no command /frobnicate" in status(app)
+        assert "Ctrl+C clears the prompt." in status(app)
         assert app.chat_screen.prompt.text == "/frobnicate"
+        assert app.chat_screen.prompt.cursor_location == (0, len("/frobnicate"))
         assert not engine.sent_of(Reply)
         await say(app, pilot, "//frobnicate")
         assert asked(engine).messages[-1].content == "/frobnicate"
@@ -197,9 +199,12 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
     ],
 )
 async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, text: str, line: str) -> None:
+    """What is to be corrected stays in the prompt; what is to be done later does not."""
     async with opened(engine, size=(160, 24)) as (app, pilot):
         await say(app, pilot, text)
         assert line in status(app)
+        later = line.endswith(" yet") or text == "/system"
+        assert app.chat_screen.prompt.text == ("" if later else text)
 
 
 async def test_a_theme_is_chosen_by_its_name(engine: ScriptedEngine) -> None:
@@ -350,8 +355,15 @@ async def test_a_missing_file_keeps_the_message_in_the_prompt(engine: ScriptedEn
         assert "There is no file gone.txt" in status(app)
         assert app.chat_screen.prompt.text == "Read @gone.txt"
         assert not engine.sent_of(Reply)
-        await pilot.press("ctrl+u")
+        await pilot.press("home", "enter")
+        assert app.chat_screen.prompt.cursor_location == (0, len("Read @gone.txt"))
+        await pilot.press("ctrl+r")
+        assert "There is no file gone.txt" in status(app)
+        await pilot.press("ctrl+c")
         assert status(app).startswith("ready")
+        await say(app, pilot, "/compare Read @gone.txt")
+        assert "There is no file gone.txt" in status(app)
+        assert app.chat_screen.prompt.text == "/compare Read @gone.txt"
 
 
 # --- an editor ---------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 from textual.color import Color
@@ -12,7 +13,7 @@ from lade_chat.presentation.comparison import Score, outcome
 from lade_chat.protocol.commands import Compare, Explain
 from lade_chat.protocol.control import Stop
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Failed
-from lade_chat.protocol.values import Difference, Message, MethodSpec, ModelInfo
+from lade_chat.protocol.values import Difference, Message, MethodSpec, ModelInfo, Statistics
 from lade_chat.suites.prompts import BUNDLED, bundled_suites
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
@@ -60,12 +61,15 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding")
         await sees(pilot, "16 steps", "0.90 s", "2.65 s", "56.7 tok/s", "The texts are identical")
         assert reply_text(app).count("It adds the numbers one by one.") == 2
-        await pilot.press(*" More, same!")  # a letter starts no other race: it is typed
-        await sees(pilot, "What you type waits in the prompt")
+        await pilot.press("space", "space")  # which alone is no message
+        assert app.chat_screen.prompt.text == "Write a function."
+        await pilot.press(*"More, same!")  # a letter starts no other race: it is typed
+        await sees(pilot, "Waits in the prompt (Esc): Write a function. More, same!")
+        await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding", "The texts are identical")
         assert len(engine.sent_of(Compare)) == 1
         await pilot.press("escape")
         assert app.screen is app.chat_screen
-        assert app.chat_screen.prompt.text == "Write a function. More, same!"
+        assert app.chat_screen.prompt.text == "Write a function.  More, same!"
         assert app.chat_screen.chat.conversation.messages == ()
 
 
@@ -345,8 +349,9 @@ async def test_a_suite_that_is_stopped_ends_there(engine: ScriptedEngine) -> Non
 class TestWords:
     def test_a_score_adds_up_tokens_and_time(self) -> None:
         score = Score()
-        score.add(ComparisonFinished(2.0, identical=True), (1.0, 2.0), (100, 100))
-        score.add(ComparisonFinished(0.5, identical=False), (3.0, 1.5), (100, 100))
+        side = partial(Statistics, generated_tokens=100)
+        score.add(ComparisonFinished(2.0, identical=True), side(seconds=1.0), side(seconds=2.0))
+        score.add(ComparisonFinished(0.5, identical=False), side(seconds=3.0), side(seconds=1.5))
         assert (score.races, score.left_wins, score.right_wins, score.identical) == (2, 1, 1, 1)
         assert score.speedup == pytest.approx(3.5 / 4.0)
 
@@ -356,3 +361,21 @@ class TestWords:
         assert outcome(0.5, "a", "b") == "b is 2.00x as fast as a"
         assert outcome(0.5, "a", "b", (2.0, 1.0)) == "b is 2.00x as fast as a (1.00 s against 2.00 s)"
         assert Score().lines("a", "b") == ["no race was finished"]
+
+    def test_equal_work_has_no_winner_whatever_the_clocks_say(self) -> None:
+        def side(name: str, steps: int = 51, guessing: int = 0) -> Statistics:
+            return Statistics(steps=steps, guessing_steps=guessing, method=MethodSpec(name))
+
+        def told(speedup: float, *sides: Statistics) -> str:
+            return outcome(speedup, "lookahead", "plain", sides=sides)
+
+        same = "lookahead and plain took 51 steps each, so neither is faster: 1.99x is what else the machine did"
+        assert told(1.99, side("lookahead", guessing=9), side("plain")) == same
+        assert told(1 / 1.99, side("lookahead"), side("plain")) == same
+        # Wrong guesses take time, fewer steps save it, and transformers' steps are others than ours.
+        assert "plain is 1.25x as fast" in told(0.8, side("lookahead", guessing=9), side("plain"))
+        assert "lookahead is 1.99x as fast" in told(1.99, side("lookahead", 40, 9), side("plain"))
+        assert "lookahead is 1.99x as fast" in told(1.99, side("plain"), side("hf-generate"))
+        score = Score()
+        score.add(ComparisonFinished(1.99, identical=True), side("lookahead"), side("plain"))
+        assert (score.races, score.left_wins, score.right_wins) == (1, 0, 0)

@@ -25,18 +25,25 @@ inlined void fetch_rows(const char *weight, long at, long bytes) {
     for (int row = 0; row < 2 * TILE; row++) __builtin_prefetch(ahead + row * bytes);
 }
 
+/* Of 32 rows, those that are fetched into the second-level cache while others are multiplied: so many bytes further. */
+typedef struct {
+    const char *weight;
+    long bytes, distance;
+    int first, last;
+} later_rows;
+
+inlined void fetch_later(const later_rows *later, long at) {
+    at += later->distance;
+    const char *ahead = later->weight + (at < later->bytes ? at : at - later->bytes + 2 * TILE * later->bytes);
+    for (int row = later->first; row < later->last; row++) __builtin_prefetch(ahead + row * later->bytes, 0, 2);
+}
+
 /* The sums of 32 outputs by one or two groups of 16 rows: (outputs, rows), 16 outputs and a group after another. */
 typedef vector tile_sums[4][TILE];
 
-/* 32 rows of a weight from some column on: the distances of rows, of the two tiles of 16, and of what comes next. */
-typedef struct {
-    const char *first;
-    long row, half, next;
-} left_factor;
-
-/* Add what the bytes first … last of each row make to the sums. weight: to be fetched ahead, if it is in no cache yet. */
-inlined void bfloat16_tiles(left_factor left, const char *packed, int groups, tile_sums sums, long bytes, long first,
-                            long last, int terms, long term_bytes, const char *weight) {
+/* Add what the bytes first … last of 32 rows of a weight make to the sums. */
+inlined void bfloat16_tiles(const char *weight, const char *packed, int groups, tile_sums sums, long bytes, long first,
+                            long last, int terms, long term_bytes, int in_no_cache, const later_rows *later) {
     if (first) {
         _tile_loadd(0, sums[0], TILE_BYTES);
         _tile_loadd(1, sums[1], TILE_BYTES);
@@ -48,10 +55,11 @@ inlined void bfloat16_tiles(left_factor left, const char *packed, int groups, ti
         _tile_zero(2);
         _tile_zero(3);
     }
-    for (long at = first; at < last; at += TILE_BYTES, left.first += left.next) {
-        if (weight) fetch_rows(weight, at, bytes);
-        _tile_loadd(4, left.first, left.row);
-        _tile_loadd(5, left.first + left.half, left.row);
+    for (long at = first; at < last; at += TILE_BYTES) {
+        if (in_no_cache) fetch_rows(weight, at, bytes);
+        fetch_later(later, at);
+        _tile_loadd(4, weight + at, bytes);
+        _tile_loadd(5, weight + at + TILE * bytes, bytes);
         for (int term = 0; term < terms; term++) {
             const char *of_term = packed + term * term_bytes + TILE * at;
             _tile_loadd(6, of_term, TILE_BYTES);
@@ -70,17 +78,6 @@ inlined void bfloat16_tiles(left_factor left, const char *packed, int groups, ti
         _tile_stored(2, sums[2], TILE_BYTES);
         _tile_stored(3, sums[3], TILE_BYTES);
     }
-}
-
-/* Copy the bytes first … last of 32 rows, one tile behind the other: rows a power of two apart share a few places in a
- * first-level cache. */
-inlined left_factor copied(const char *weight, long bytes, long first, long last, char *copy) {
-    const left_factor left = {copy, TILE_BYTES, TILE * TILE_BYTES, 2 * TILE * TILE_BYTES};
-    for (long at = first; at < last; at += TILE_BYTES) {
-        fetch_rows(weight, at, bytes);
-        for (long row = 0; row < 2 * TILE; row++, copy += TILE_BYTES) memcpy(copy, weight + row * bytes + at, TILE_BYTES);
-    }
-    return left;
 }
 
 /* Each block of INT8_BLOCK bytes of a row has a scale of its own: (blocks, rows), a group after another. */
@@ -168,26 +165,25 @@ inlined void store_tile(const linear *by, const activations *a, const vector *su
 /* The outputs n … n + 32, or the last of those, for rows first … last; the packed rows' terms are `apart` bytes apart. */
 inlined void outputs_by_tiles(const linear *by, const activations *a, const char *packed, const float *scales, int terms,
                               long apart, void *out, long n, long first, long last) {
-    enum { SPAN = 512 }; /* bytes of 32 weights that stay in a first-level cache */
+    enum { SPAN = 4096 }; /* bytes of 32 weights, and of as many to come, beside which the rows stay in the cache */
     const long bytes = by->K * (scales ? 1 : 2), groups = (last - first + TILE - 1) / TILE;
     if (n + 2 * TILE > by->N) n = by->N - 2 * TILE; /* some a second time */
     const char *weight = (const char *)by->weight + n * bytes;
     tile_sums few, *sums = groups > 2 ? scratch(SUMS, (groups + 1) / 2 * sizeof *sums) : &few;
-    const long span = scales || groups <= 2 ? bytes : SPAN;
-    char copy[2 * TILE * SPAN] ALIGNED;
+    const long span = scales || groups <= 2 ? bytes : SPAN, pairs = (groups + 1) / 2;
     for (long at = 0; at < bytes; at += span) {
         const long end = at + span < bytes ? at + span : bytes;
-        left_factor left = {weight + at, bytes, TILE * bytes, TILE_BYTES};
-        const int copying = span < bytes && bytes % 1024 == 0;
-        if (copying) left = copied(weight, bytes, at, end, copy);
         for (long group = 0; group < groups; group += 2) {
             const int two = 1 + (group + 1 < groups);
             const char *rows = packed + (first + group * TILE) * bytes;
             tile_sums *to = sums + group / 2;
+            /* The memory is busy all the time: each pair of groups fetches its share of the weights that come next. */
+            const int share = pairs > 1 ? 2 * TILE : 0;
+            const later_rows later = {weight, bytes, span, group / 2 * share / pairs, (group / 2 + 1) * share / pairs};
             if (scales)
                 int8_tiles(weight, rows, scales + (first + group * TILE) * bytes / INT8_BLOCK, two, *to, bytes);
             else
-                bfloat16_tiles(left, rows, two, *to, bytes, at, end, terms, apart, group || copying ? 0 : weight);
+                bfloat16_tiles(weight, rows, two, *to, bytes, at, end, terms, apart, !group, &later);
         }
     }
     for (long group = 0; group < groups; group++)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from lade_chat.errors import DeviceError
-from lade_chat.loading.precision import AUTO, dtype_name
+from lade_chat.loading.precision import AUTO, check_device, check_quantisation, dtype_name
 from lade_chat.presentation.methods import METHODS
 from lade_chat.presentation.sources import ColourView, view_named
 from lade_chat.protocol.values import quantisation_named
@@ -32,14 +32,26 @@ def valued(setting: str, help_text: str, *names: str) -> Any:
     return typer.Option(*names, metavar=metavar, parser=_parser(kind), help=help_text)
 
 
-def dtype(value: Any) -> Any:
-    """Parse the name of a number format or of a quantisation, as it was given."""
-    try:
-        if str(value).strip().lower() != AUTO and quantisation_named(str(value)) is None:
-            dtype_name(str(value))
-    except DeviceError as error:
-        raise typer.BadParameter(str(error)) from None
-    return value
+def _checked(check: Callable[[str], object]) -> Callable[[Any], Any]:
+    """Return a typer parser for what ``check`` does not refuse with a DeviceError; the value stays as it was given."""
+
+    def parse(value: Any) -> Any:
+        try:
+            check(str(value))
+        except DeviceError as error:
+            raise typer.BadParameter(str(error)) from None
+        return value
+
+    return parse
+
+
+def _check_dtype(name: str) -> None:
+    if name.strip().lower() != AUTO and quantisation_named(name) is None:
+        dtype_name(name)
+
+
+dtype, device, quantisation = _checked(_check_dtype), _checked(check_device), _checked(check_quantisation)
+"""Parsers of the names of number formats, devices and quantisations."""
 
 
 def _parser(kind: Kind) -> Callable[[Any], Any]:
@@ -99,7 +111,8 @@ Theme: TypeAlias = Annotated[
 
 _RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
 Resume: TypeAlias = Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)]
-Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help="Continue the latest conversation.")]
+_LATEST = "Continue the latest conversation; in the chat, the latest that was held there."
+Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST)]
 _FOLDER = "Keep conversations here; by default, in the platform's folder for user data."
 DataDir: TypeAlias = Annotated[Path | None, typer.Option(metavar="FOLDER", file_okay=False, help=_FOLDER)]
 CHAT_FLAGS = {

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lade_chat.cli.flags.arguments import dtype, valued, whole
+from lade_chat.cli.flags.arguments import device, dtype, quantisation, valued, whole
 from lade_chat.engine.ranks import torchrun
 from lade_chat.protocol.values import ModelOptions, Sizes, quantisation_named
 
@@ -27,7 +27,8 @@ class ModelFlags:
         ),
     ] = None
     device: Annotated[
-        str | None, typer.Option(metavar="DEVICE", help="cpu, cuda, cuda:1, mps …; by default, the best.")
+        str | None,
+        typer.Option(metavar="DEVICE", parser=device, help="cpu, cuda, cuda:1, mps …; by default, the best."),
     ] = None
     dtype: Annotated[
         str | None,
@@ -78,6 +79,7 @@ class ModelFlags:
         str | None,
         typer.Option(
             metavar="METHOD",
+            parser=quantisation,
             help="int8: eight-bit weights and activations on a CPU, with lookahead on and off alike.",
         ),
     ] = None
@@ -106,11 +108,11 @@ class ModelFlags:
     max_new_tokens: Annotated[int, valued("max_new_tokens", "Most tokens of a reply.")] = 1024
 
     def model(self) -> ModelOptions:
-        quantisation = quantisation_named(self.dtype)
+        named = quantisation_named(self.dtype)
         return ModelOptions(
             path=self.model_path,
             device=self.device,
-            dtype=None if quantisation else self.dtype,
+            dtype=None if named else self.dtype,
             trust_remote_code=self.trust_remote_code,
             allow_pickle=self.allow_pickle,
             step_cost=self.sizes() is None,
@@ -118,7 +120,7 @@ class ModelFlags:
             lookahead_workers=1 if self.tensor_parallel else self.processes(),
             tensor_parallel=self.processes() if self.tensor_parallel else 1,
             device_map=self.device_map,
-            quantize=self.quantize or quantisation,
+            quantize=self.quantize or named,
         )
 
     def processes(self) -> int:

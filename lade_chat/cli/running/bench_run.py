@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lade_chat.bench.plan import Plan
 from lade_chat.cli.exit_codes import INTERRUPTED
@@ -36,6 +36,7 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
             plan, grown = _grown(plan, line)
             ranks = _ranks(plan)
             loaded, assistant = _loaded(plan, line)
+            in_files = _moved_to_huge_pages(plan, loaded)
             from lade_chat.bench.benchmark import benchmark
             from lade_chat.bench.random_weights import with_random_weights
 
@@ -47,7 +48,7 @@ def run_bench(plan: Plan, plot: Path | None, *, as_json: bool) -> int:
             line.show("waiting for the other processes …" if plan.model.processes > 1 else "")
             loaded = ranks.attach_all(loaded)
         with bench_progress() as progress, _out_of_memory_errors():
-            result = benchmark(loaded, plan, progress, assistant=assistant, grown=grown)
+            result = benchmark(loaded, plan, progress, assistant=assistant, grown=grown, in_files=in_files)
         if as_json:
             from lade_chat.bench.results.json_report import as_json as report
 
@@ -98,7 +99,6 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
 
     from lade_chat.cli.running.engine_run import load_model
     from lade_chat.loading.checkpoint import check_files
-    from lade_chat.loading.huge_pages import WeightCopies
 
     # Steps are measured under the benchmark's own conditions.
     wanted = [msgspec.structs.replace(plan.model, step_cost=False)]
@@ -107,12 +107,32 @@ def _loaded(plan: Plan, line: PassingLine) -> tuple[LoadedModel, LoadedModel | N
     for options in wanted:
         check_files(options.path, allow_pickle=options.allow_pickle)
     models = [load_model(options, line) for options in wanted]
-    if plan.model.processes == 1 and not plan.model.quantize:
-        # As in a chat after its first reply.
-        copies = WeightCopies(models[0].model)
-        copies.begin()
-        copies.settle(wait=True)
     return models[0], models[1] if len(models) > 1 else None
+
+
+def _moved_to_huge_pages(plan: Plan, loaded: LoadedModel) -> Any:
+    """Move the weights to huge pages, as a chat does after its first reply.
+
+    Returns:
+        The model with its weights in the mapped files, where ``from_pretrained`` leaves them, for the methods of
+        transformers; None where they stay.
+    """
+    from copy import deepcopy
+
+    from torch import nn
+
+    from lade_chat.loading.huge_pages import WeightCopies
+
+    if plan.model.processes > 1 or plan.model.quantize or plan.random_weights is not None:
+        return None
+    model = loaded.model
+    same = {id(weight): nn.Parameter(weight.data, requires_grad=weight.requires_grad) for weight in model.parameters()}
+    in_files = deepcopy(model, same)
+    copies = WeightCopies(model)
+    copies.begin()
+    copies.settle(wait=True)
+    weights = zip(model.parameters(), in_files.parameters(), strict=True)
+    return in_files if any(now.data_ptr() != before.data_ptr() for now, before in weights) else None
 
 
 @contextmanager

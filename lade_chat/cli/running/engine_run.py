@@ -15,6 +15,7 @@ from lade_chat.engine.job import Job
 from lade_chat.errors import LadeChatError
 from lade_chat.garbage import uncollected
 from lade_chat.loading.checkpoint import check_files
+from lade_chat.loading.precision import check_options
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare, Load, Reply
 from lade_chat.protocol.events import Event, Failed, Loaded, LoadFailed, Loading
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 
 def make_engine(options: ModelOptions) -> Engine:
-    """Return an engine in this process. Its import takes seconds, so a bad path is reported first."""
+    """Return an engine in this process. Its import takes seconds, so bad options and paths are reported first."""
+    check_options(options)
     check_files(options.path, allow_pickle=options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # stderr is for people here; read at the import
     from lade_chat.loading.model import compile_ahead
@@ -82,6 +84,7 @@ def load(engine: Engine, options: ModelOptions, line: PassingLine) -> ModelInfo:
 
 def load_model(options: ModelOptions, line: PassingLine) -> LoadedModel:
     """Load a model without an engine, with its notices on stderr. Raises ModelError."""
+    check_options(options)
     check_files(options.path, allow_pickle=options.allow_pickle)
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")  # read at the import
     with uncollected():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lade_chat.cli.running.engine_run import run
 from lade_chat.cli.running.output import Collected, PassingLine, style_of
 from lade_chat.errors import LadeChatError
-from lade_chat.presentation.comparison import outcome, sameness, unverified
+from lade_chat.presentation.comparison import outcome, sameness, unverified, winner
 from lade_chat.presentation.methods import in_force, title
 from lade_chat.presentation.metrics import reason_forms, sampling_forms
 from lade_chat.presentation.sanitize import printable
@@ -123,10 +123,12 @@ class Result:
         assert self.finished is not None
         if self.cancelled:
             return ["stopped before the end, so there is no winner"]
-        faster = outcome(self.finished.speedup, self.titles["left"], self.titles["right"])
         sides = [each.statistics for each in self.sides.values()]
+        speedup = self.finished.speedup
+        faster = outcome(speedup, self.titles["left"], self.titles["right"], sides=sides)
+        has_winner = winner(speedup, sides) is not None or winner(speedup) is None
         return [
-            f"speed-up: {self.finished.speedup:.2f}x ({faster})",
+            f"speed-up: {speedup:.2f}x ({faster})" if has_winner else f"speed-up: none ({faster})",
             *unverified(list(self.titles.values()), sides),
             sameness(self.finished, model.dtype),
         ]

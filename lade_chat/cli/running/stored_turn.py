@@ -28,7 +28,7 @@ class StoredTurn:
 
         ``system`` None leaves a conversation's system prompt as it is.
         """
-        self._store = Store(data_dir, remember=remember)
+        self._store = Store(data_dir, remember=remember, chat=False)
         found = self._latest() if latest else None
         if latest and found is None:
             sys.stderr.write("There is no conversation to continue yet: this begins one.\n")

@@ -66,8 +66,7 @@ def compare_suites(
 
 def _count(score: Score, result: Result) -> None:
     assert result.finished is not None
-    left, right = (side.statistics for side in result.sides.values())
-    score.add(result.finished, (left.seconds, right.seconds), (left.generated_tokens, right.generated_tokens))
+    score.add(result.finished, result.sides["left"].statistics, result.sides["right"].statistics)
 
 
 def _print(out: TextIO, name: str, question: str, result: Result, model: ModelInfo) -> None:

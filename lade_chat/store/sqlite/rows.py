@@ -17,7 +17,7 @@ from lade_chat.store.sqlite.piece_codec import pack, token_ids
 from lade_chat.store.sqlite.schema import transaction
 from lade_chat.store.values import Model, Record, Summary, Turn
 
-RECORD_COLUMNS = "id, created, updated, opening, name, system, model, leaf, deleted"
+RECORD_COLUMNS = "id, created, updated, opening, name, system, model, leaf, deleted, chat"
 _TWINS = """FROM conversations AS other WHERE other.opening = conversations.opening AND other.deleted IS NULL
     AND other.name IS NULL AND conversations.name IS NULL"""
 TWIN = f"""1 + (SELECT count(*) {_TWINS}
@@ -58,13 +58,13 @@ def put_record(record: Record, *, revive: bool = False) -> Statement:
     ``revive``: it is no longer deleted.
     """
     return (
-        f"""INSERT INTO conversations ({RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        f"""INSERT INTO conversations ({RECORD_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (id) DO UPDATE SET updated = max(updated, excluded.updated), opening = excluded.opening,
-        system = excluded.system, model = excluded.model, leaf = excluded.leaf,
+        system = excluded.system, model = excluded.model, leaf = excluded.leaf, chat = max(chat, excluded.chat),
         deleted = {"NULL" if revive else "deleted"}""",
         (
             *(record.id, record.created, record.updated, record.opening, record.name, record.system),
-            *(_json(record.model), record.leaf, record.deleted),
+            *(_json(record.model), record.leaf, record.deleted, record.chat),
         ),
     )
 
@@ -134,6 +134,15 @@ def load(connection: sqlite3.Connection, conversation: str) -> Stored | None:
     with transaction(connection, writes=False):
         row = connection.execute(f"SELECT {RECORD_COLUMNS} FROM conversations WHERE id = ?", (conversation,)).fetchone()
         return None if row is None else Stored(_record(row), tuple(turns(connection, conversation)))
+
+
+def latest(connection: sqlite3.Connection, *, chat: bool) -> str | None:
+    """The conversation used last; with ``chat`` of those held in the chat, if there are any."""
+    first = "chat DESC, " if chat else ""
+    row = connection.execute(
+        f"SELECT id FROM conversations WHERE deleted IS NULL ORDER BY {first}updated DESC, id DESC LIMIT 1"
+    ).fetchone()
+    return None if row is None else str(row[0])
 
 
 def summaries(rows: Iterable[Sequence[object]]) -> tuple[Summary, ...]:
@@ -213,7 +222,7 @@ def _turn(row: Sequence[object], chunks: Sequence[tuple[str, str | None, bytes]]
 
 def _record(row: Sequence[object]) -> Record:
     values = dict(zip(Record.__struct_fields__, row, strict=True))
-    return _convert(values | {"model": _value(values["model"], Model)}, Record)
+    return _convert(values | {"model": _value(values["model"], Model), "chat": bool(values["chat"])}, Record)
 
 
 def _convert(values: dict[str, object], kind: type[T]) -> T:

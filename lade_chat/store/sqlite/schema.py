@@ -55,7 +55,12 @@ def _first(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_first]
+def _second(connection: sqlite3.Connection) -> None:
+    # Of an earlier conversation it is not known where it was held.
+    connection.execute("ALTER TABLE conversations ADD COLUMN chat INTEGER NOT NULL DEFAULT 1")
+
+
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_first, _second]
 """The step from version n to n + 1 stands at place n. Append only: files of every version are out there."""
 
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from textual.app import SuspendNotSupported
 
-from lade_chat.errors import LadeChatError
-from lade_chat.presentation.attachments import AttachmentError, attach, parted
+from lade_chat.errors import LadeChatError, NotYetError
+from lade_chat.presentation.attachments import attach, parted
 from lade_chat.presentation.metrics import counted
 from lade_chat.protocol.values import Message, ModelOptions
 from lade_chat.store.documents.markdown import to_markdown
@@ -79,16 +79,13 @@ class ChatActions:
     def race(self, text: str = "") -> None:
         """Race over a question as it would be asked, with its files.
 
-        Without ``text`` that is what stands in the prompt, unless it is a command; else the last question.
+        Without ``text`` that is what stands in the prompt, unless it is a command; else the last question. Raises
+        AttachmentError.
         """
         draft = self.ui.prompt.message
         if not text.strip() and not is_command(draft):
             text = draft
-        try:
-            self.chat.races.begin(attach(unescaped(text)))
-        except AttachmentError as error:
-            draft = self.ui.prompt.text
-            self.ui.status.hint(str(error), lambda: self.ui.prompt.text == draft)
+        self.chat.races.begin(attach(unescaped(text)))
 
     def edit(self, turn: int | None = None) -> None:
         """Put a question, by default the last, into the prompt: the next message replaces it."""
@@ -110,7 +107,7 @@ class ChatActions:
         self.ui.hint(f"Copied {what}: {counted(len(text), 'character')}.")
 
     def copy_last(self, what: str = "") -> None:
-        """Copy the last reply, its ``code``, or ``all`` of the conversation. Raises ValueError if there is none."""
+        """Copy the last reply, its ``code``, or ``all`` of the conversation. Raises ValueError, NotYetError."""
         if what not in ("", "code", "all"):
             raise ValueError("Use /copy, /copy code, or /copy all.")
         session = self.chat.conversation
@@ -118,9 +115,9 @@ class ChatActions:
         reply = session.whole_reply(asked[-1]) if asked else ""
         blocks = code_blocks(reply)
         if not reply:
-            raise ValueError("There is no reply to copy yet.")
+            raise NotYetError("There is no reply to copy yet.")
         if what == "code" and not blocks:
-            raise ValueError("There is no code block in the last reply.")
+            raise NotYetError("There is no code block in the last reply.")
         if what == "all":
             self.copy(to_markdown(session.current), "the conversation")
         elif what == "code":

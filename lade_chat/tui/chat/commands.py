@@ -9,7 +9,7 @@ from functools import partial
 
 import msgspec
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.settings.models import misspelt_alias
 from lade_chat.settings.settings import nearest
 from lade_chat.tui.app.preferences_owner import preferences_owner
@@ -40,9 +40,10 @@ def _rename(actions: ChatActions, title: str) -> None:
     session = actions.chat.conversation
     current = session.current
     if not current.turns:
-        raise ValueError("There is nothing to name yet: type a message first.")
+        raise NotYetError("There is nothing to name yet: type a message first.")
     if not title:
-        raise ValueError(f"The title is “{current.title}”. /rename TITLE changes it.")
+        actions.ui.hint(f"The title is “{current.title}”. /rename TITLE changes it.")
+        return
 
     def renamed() -> None:
         actions.ui.side_bar.look()
@@ -55,8 +56,11 @@ def _system(actions: ChatActions, text: str) -> None:
     session, owner = actions.chat.conversation, preferences_owner(actions.ui.screen)
     system = session.current.about.system
     word, _, name = text.partition(" ")
+    if not text and system:
+        actions.ui.transcript.note(f"System prompt: {system}")
+        return
     if not text:
-        raise ValueError(f"System prompt: {system}" if system else "There is no system prompt. /system TEXT sets one.")
+        raise NotYetError("There is no system prompt. /system TEXT sets one.")
     if word == "save" and len(name.split()) == 1:
         if not system or name in SYSTEM_WORDS:
             raise ValueError(f"{name} cannot be a name." if system else "There is no system prompt to save.")
@@ -203,10 +207,12 @@ ALIASES = {
 
 
 def run(actions: ChatActions, text: str) -> str | None:
-    """Run the command in ``text``. Returns why it could not be carried out, if so."""
+    """Run the command in ``text``. Returns what is wrong with it, if something is."""
     try:
         command, argument = parse(text)
         command.action(actions, argument)
+    except NotYetError as error:
+        actions.ui.hint(str(error))
     except (ValueError, LadeChatError) as error:
         return str(error)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lade_chat.errors import NotYetError
 from lade_chat.presentation.sanitize import printable
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
@@ -68,10 +69,10 @@ class ConversationActions:
             self._ui.hint("The side bar is there from 120 columns on.")
 
     def delete(self) -> None:
-        """Delete the open conversation and begin a new one. Raises ValueError if it is empty."""
+        """Delete the open conversation and begin a new one. Raises NotYetError if it is empty."""
         current, store = self._chat.conversation.current, self._worker.store
         if not current.turns:
-            raise ValueError("There is nothing to delete yet.")
+            raise NotYetError("There is nothing to delete yet.")
 
         def deleted() -> None:
             self._deleted.append(current.id)

@@ -19,10 +19,7 @@ from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
 from lade_chat.tui.screens.picture_name import PictureName
-from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.theme.colouring import view_of
-
-DRAFTED = "What you type waits in the prompt: {stop} leads there."
 
 
 class RaceView:
@@ -34,11 +31,10 @@ class RaceView:
         self._screen = screen
         self._stop, self._again, self._explain = stop, again, explain
         self._race: RaceScreen | None = None
-        self._told = False
 
     def begin(self, question: str, races: Races, state: ChatState) -> None:
         """Show a new race, in place of the one before."""
-        app, self._told = self._screen.app, False
+        app = self._screen.app
         assert state.model is not None, "a race needs a model"
         before, self._race = (
             self._race,
@@ -65,13 +61,11 @@ class RaceView:
         if self._race is not None and self._race.is_on_stack:
             self._race.tell(event)
 
-    def _type(self, text: str) -> None:
-        """Type into the prompt, which the race hides."""
+    def _type(self, text: str) -> str:
+        """Type into the prompt, which the race hides; returns its text."""
         prompt = self._screen.query_one(Prompt)
-        if not self._told:
-            self._told = True
-            self._screen.app.notify(keys_of(prompt).put_into(DRAFTED), markup=False)
         prompt.insert(text)
+        return prompt.text
 
     def _open_menu(self, races: Races, state: ChatState) -> None:
         def chosen(choice: RaceChoice | None) -> None:

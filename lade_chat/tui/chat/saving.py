@@ -10,7 +10,7 @@ from typing import Any
 
 from textual.screen import Screen
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
@@ -54,7 +54,7 @@ def save_as(
     Raises LadeChatError at once if the name or the conversation does not fit; later errors are reported.
     """
     if not conversation.turns:
-        raise SavingError("There is nothing to save yet: type a message first.")
+        raise NotYetError("There is nothing to save yet: type a message first.")
     path = Path(name).expanduser()
     suffix = path.suffix.lower()
     if suffix not in (*_TEXTS, *_PICTURES):
@@ -103,10 +103,10 @@ def _check_free(path: Path) -> None:
 
 
 def picture_of(conversation: Conversation, view: ColourView) -> Content:
-    """Return the last reply as it was decoded. Raises SavingError if there is none."""
+    """Return the last reply as it was decoded. Raises NotYetError if there is none."""
     turn = next((turn for turn in reversed(conversation.path) if turn.reply), None)
     if turn is None:
-        raise SavingError("There is no reply to make a picture of yet.")
+        raise NotYetError("There is no reply to make a picture of yet.")
     before = conversation.path[: conversation.path.index(turn) + 1]
     asked = next((each.question for each in reversed(before) if each.question is not None), "")
     return Content(asked, _model_of(turn), (_recording_of(turn),), view=view)

@@ -41,6 +41,8 @@ from lade_chat.tui.widgets.header_bar import HeaderBar
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.status_bar import REFUSAL_SECONDS, StatusBar
 
+CLEARS = "Ctrl+C clears the prompt."
+
 
 class ChatScreen(Screen[None]):
     """Every key works while the prompt has the focus."""
@@ -130,17 +132,22 @@ class ChatScreen(Screen[None]):
                 self.prompt.remember(text)
             else:
                 self.prompt.put(text)
-                self.status.hint(problem, lambda: self.prompt.text == text, REFUSAL_SECONDS)
+                self._have_corrected(problem)
             return
         try:
             question = attach(unescaped(text))
         except AttachmentError as error:
-            draft = self.prompt.text  # of ``text``, folded pastes are only marks there
-            self.status.hint(str(error), lambda: self.prompt.text == draft, REFUSAL_SECONDS)
+            self._have_corrected(str(error))
             return
         if self.chat.submit(question, self.prompt.editing, draft=text):
             self.prompt.remember(text)
             self.prompt.clear_all()
+
+    def _have_corrected(self, problem: str) -> None:
+        """Leave what was refused in the prompt, the cursor at its end, and say why as long as it stands there."""
+        draft = self.prompt.text
+        self.prompt.move_cursor(self.prompt.document.end)
+        self.status.hint(f"{problem} {CLEARS}", lambda: self.prompt.text == draft, REFUSAL_SECONDS)
 
     def on_resize(self, event: Resize) -> None:
         """Leave most of the screen to the transcript, however long a draft is."""
@@ -218,7 +225,10 @@ class ChatScreen(Screen[None]):
         self.chat.controls.toggle_lookahead()
 
     def action_race(self) -> None:
-        self.actions.race()
+        try:
+            self.actions.race()
+        except AttachmentError as error:
+            self._have_corrected(str(error))
 
     def action_restart(self) -> None:
         self.chat.restart()

@@ -19,7 +19,7 @@ class Start(NamedTuple):
     """The conversation that the chat opens with: a new one unless one of these is given."""
 
     latest: bool = False
-    """The conversation that was last written to."""
+    """The conversation that the chat was last used in."""
     wanted: str | None = None
     """An identifier, or words that only one conversation contains; a list if several do, or none."""
     system: str | None = None

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from textual.content import Content
 
+from lade_chat.presentation.sources import SOURCES
 from lade_chat.protocol.inspection import Candidate
 from lade_chat.protocol.tutorial import Group, LookaheadStep, Verification
-from lade_chat.tui.explain.page import LABEL, MUTED, NEW, Cell, Draw, Grid, Page, Room, in_words
+from lade_chat.tui.explain.page import MUTED, NEW, Cell, Draw, Grid, Page, Room, in_words
 from lade_chat.tui.inspector.view import shown
 from lade_chat.tui.theme.tint import VERIFIED
 
@@ -18,6 +19,8 @@ TITLE = "3 of 3 · Guesses are verified"
 LIT: frozenset[Group] = frozenset({"candidates"})
 MAX_MASK = 24
 """Rows of a mask; a larger one would leave no room for the candidates."""
+SOURCE_LABEL = 1 + max(map(len, SOURCES))
+"""The width of a source before its branch."""
 LINES = 3
 """What a branch takes: the guess, the model's own words, a gap."""
 
@@ -96,13 +99,7 @@ class _Tree:
     def sources(self) -> str:
         """Return the sentence that names the candidates' sources."""
         origins = {candidate.origin for candidate in self._candidates}
-        known = (
-            ("trajectory", "the pool of collected runs"),
-            ("context", "the chat so far"),
-            ("successor", "what earlier steps found likely"),
-        )
-        places = [place for origin, place in known if origin in origins]
-        known_in = " and in ".join(places)
+        known_in = " and in ".join(source.place for origin, source in SOURCES.items() if origin in origins)
         return f"Tokens that followed it before, in {known_in}, may follow again: these guesses are the candidates."
 
     def verdict(self) -> str:
@@ -120,7 +117,7 @@ class _Tree:
         """The text and the branches; with ``models`` what the model says beneath, with ``judged`` what came of it."""
         lines = [self._text(room, written), Content("")]
         most = max(1, (room.height - len(lines)) // LINES)
-        grid = Grid([row for branch in self._branches for row in self._words(branch)], room.width)
+        grid = Grid([row for branch in self._branches for row in self._words(branch)], room.width, SOURCE_LABEL)
         for branch in self._branches[:most]:
             lines.append(grid.row(self._label(branch), self._guesses(branch, judged)))
             if models:
@@ -133,7 +130,7 @@ class _Tree:
 
     def _label(self, branch: _Branch) -> str:
         origins = {self._candidates[number - 1].origin for number in branch.numbers}
-        return "pool" if "trajectory" in origins else "chat" if "context" in origins else "likely"
+        return next(origin for origin in SOURCES if origin in origins)
 
     def _words(self, branch: _Branch) -> tuple[list[str], list[str]]:
         """The guesses of a branch; and what the model says at the place of each, and at the one behind the last."""
@@ -162,8 +159,8 @@ class _Tree:
         settled = self._step.inspection.settled if written else ()
         tail = [shown(token) for token in settled]
         tokens: list[Cell] = [(token, VERIFIED) for token in tail[:-1]] + [(token, NEW) for token in tail[-1:]]
-        left = room.width - LABEL - sum(len(token) for token in tail)
+        left = room.width - SOURCE_LABEL - sum(len(token) for token in tail)
         before = shown(self._before)
         if len(before) > left:
             before = "…" + before[len(before) - max(left - 1, 0) :]
-        return Content.assemble((f"{'reply':<{LABEL}}", MUTED), before, *tokens)
+        return Content.assemble((f"{'reply':<{SOURCE_LABEL}}", MUTED), before, *tokens)

@@ -68,9 +68,7 @@ class Races:
         if stopped:
             self.give_up()
         elif self.score is not None and len(self._ends) == 2:
-            left, right = (self._ends[side].statistics for side in ("left", "right"))
-            seconds, tokens = (left.seconds, right.seconds), (left.generated_tokens, right.generated_tokens)
-            self.score.add(event, seconds, tokens)
+            self.score.add(event, self._ends["left"].statistics, self._ends["right"].statistics)
 
     def next(self) -> bool:
         """Go on to the suite's next question; False if there is none."""

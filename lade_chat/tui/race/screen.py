@@ -19,14 +19,16 @@ from lade_chat.presentation.methods import FIXED, LOOKAHEAD, METHODS
 from lade_chat.presentation.metrics import counted, seconds
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Failed, Prefilling, ReplyFinished, Tokens
-from lade_chat.protocol.values import Side
+from lade_chat.protocol.values import Side, Statistics
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Races
+from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import explain
 
 SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and each clock runs only in its own steps."
+DRAFTED = "Waits in the prompt ({stop}): "
 
 
 class RaceScreen(ClosingScreen[None]):
@@ -58,7 +60,7 @@ class RaceScreen(ClosingScreen[None]):
         menu: Callable[[], None] = lambda: None,
         picture: Callable[[tuple[Recording, ...], tuple[str, ...]], None] = lambda sides, verdict: None,
         explain: Callable[[], None] = lambda: None,
-        draft: Callable[[str], None] = lambda text: None,
+        draft: Callable[[str], str] = lambda text: text,
     ) -> None:
         """
         Args:
@@ -69,7 +71,7 @@ class RaceScreen(ClosingScreen[None]):
             menu: lets other methods be chosen, or a suite.
             picture: keeps what was recorded of the two sides, and what came of it.
             explain: shows how the steps just raced came about.
-            draft: takes what is typed meanwhile.
+            draft: puts what is typed meanwhile into the prompt, and returns all that stands there.
         """
         super().__init__()
         self._question, self._dtype = question, dtype
@@ -80,6 +82,8 @@ class RaceScreen(ClosingScreen[None]):
         self._races, self._titles = races or Races(), titles
         self._racing = True
         self._stopped = self._thoughts_open = False
+        self._typed, self._drafted = "", 0
+        """All that was typed here, and how much of it the prompt has."""
         # What an engine tells before the panes are laid out.
         self._early: list[Event] | None = []
 
@@ -95,6 +99,7 @@ class RaceScreen(ClosingScreen[None]):
             yield RacePane("left", self._titles[0], guesses=METHODS[races.left.name].guesses)
             yield RacePane("right", self._titles[1], guesses=METHODS[races.right.name].guesses)
         yield Static("" if self.has_class("-low") else SLOWER_THAN_LIFE, markup=False, id="race-verdict")
+        yield Static(markup=False, id="race-draft")
         yield KeyFooter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -111,8 +116,12 @@ class RaceScreen(ClosingScreen[None]):
         return not self._racing
 
     @property
+    def _statistics(self) -> tuple[Statistics, Statistics]:
+        return self._pane("left").statistics, self._pane("right").statistics
+
+    @property
     def _both_wrote(self) -> bool:
-        return all(pane.statistics.generated_tokens for pane in self.query(RacePane))
+        return all(side.generated_tokens for side in self._statistics)
 
     def action_stop(self) -> None:
         """Stop the race, and its suite with it."""
@@ -124,9 +133,21 @@ class RaceScreen(ClosingScreen[None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """Type into the next message: no letter does anything else here."""
+        """Type into the next message: no letter does anything else here, and blanks alone are none."""
         if event.is_printable and event.character and not event.key.startswith("alt+"):
-            self._draft(event.character)
+            self._typed += event.character
+            if self._typed.strip():
+                draft = self._draft(self._typed[self._drafted :])
+                self._drafted = len(self._typed)
+                self._show_draft(draft)
+
+    def _show_draft(self, draft: str) -> None:
+        """Show the end of the next message, which waits behind this screen."""
+        line = self.query_one("#race-draft", Static)
+        where, text = keys_of(self).put_into(DRAFTED), " ".join(printable(draft).split())
+        room = self.size.width - len(where) - 3
+        line.update(Content.assemble(where, (text if len(text) < room else f"…{text[-room:]}", "$foreground")))
+        line.display = True
 
     def action_explain(self) -> None:
         self._explain()
@@ -173,7 +194,7 @@ class RaceScreen(ClosingScreen[None]):
                 self._pane(event.side).end(event.finish_reason, event.statistics)
                 self._compare()
             case ComparisonFinished():
-                first = winner(event.speedup)
+                first = winner(event.speedup, self._statistics)
                 if first is not None and not self._stopped:
                     self._pane(first).add_class("winner")
                 won = "won" if first != "right" and event.identical else "lost"
@@ -206,7 +227,7 @@ class RaceScreen(ClosingScreen[None]):
         return f"{self._titles[ahead]} leads by {lead} at {seconds(panes[ahead].statistics.seconds)}"
 
     def _result(self, event: ComparisonFinished) -> str:
-        left, right = (self._pane(side).statistics for side in ("left", "right"))
+        sides = left, right = self._statistics
         times = left.seconds, right.seconds
         score = self._races.score
         if self._stopped:
@@ -214,8 +235,8 @@ class RaceScreen(ClosingScreen[None]):
             lines = [f"stopped at {' and '.join(map(seconds, times))}"]
         else:
             same = sameness(event, self._dtype)
-            self._outcome = (outcome(event.speedup, *self._titles), same)
-            lines = [outcome(event.speedup, *self._titles, times), same, *unverified(self._titles, (left, right))]
+            self._outcome = (outcome(event.speedup, *self._titles, sides=sides), same)
+            lines = [outcome(event.speedup, *self._titles, times, sides), same, *unverified(self._titles, sides)]
         if score is not None and self._races.last:
             lines = [*(lines if self._stopped else ()), *score.lines(*self._titles)]
         return "\n".join(f"{_capital(line)}." for line in lines)
