@@ -10,6 +10,7 @@ from transformers import PreTrainedModel
 
 from decoding.arguments import check_kind
 from decoding.drafting.registry import Origin
+from decoding.drafting.successors import Successors
 from decoding.drafting.tables import DraftTables
 from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
@@ -120,7 +121,7 @@ class Session:
             self.tables = DraftTables()
         self._vocabulary = self.tables.vocabulary = vocabulary
 
-    def remember(self, texts: Iterable[Sequence[int]]) -> None:
+    def remember(self, texts: Iterable[Sequence[int]], successors: Iterable[Successors] = ()) -> None:
         """Let candidates come from these earlier texts and the session's own, and from no other text.
 
         Called again without a text that is to be forgotten, it leaves nothing of it. The tables are bounded: of many
@@ -128,15 +129,16 @@ class Session:
 
         Args:
             texts: token ids of earlier conversations or replies, the latest last; none continues another.
+            successors: what ``tables.successors.learnt_since`` gave after each of them.
 
         Raises:
             ValueError: one holds an id beyond the model's vocabulary; the tables are as they were.
         """
-        given = [list(text) for text in texts]
-        for text in given:
-            if text and not 0 <= min(text) <= max(text) < self._vocabulary:
+        given, learnt = [list(text) for text in texts], list(successors)
+        for ids in (*given, *((*each.pair, *each.tokens) for each in learnt)):
+            if ids and not 0 <= min(ids) <= max(ids) < self._vocabulary:
                 raise ValueError(f"an earlier text holds ids that are not among the model's {self._vocabulary}")
-        self.tables.remember(given)
+        self.tables.remember(given, learnt)
         for table in self.tables:
             table.extend(self.ids)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import msgspec
 import pytest
 from safetensors.torch import load_file, save_file
 
+from decoding.drafting.successors import Successors
 from decoding.planning.ledger import Ledger
 from lade_chat.cli.app import main
 from lade_chat.engine.chat_engine import ChatEngine
 from lade_chat.engine.job import Job
+from lade_chat.engine.learnt_successors import encode_successors
 from lade_chat.engine.process.server import EngineServer
 from lade_chat.protocol.commands import Compare, JobCommand, Load, Prefill, Remember, Reply
 from lade_chat.protocol.control import Stop
@@ -23,7 +26,7 @@ from lade_chat.store.values import Model
 from tests.checkpoints import edit_json, make_qwen2
 from tests.costs import fixed_cost
 from tests.engines import MAKE_ENGINE, ScriptedEngine
-from tests.store.replies import answer, tokens
+from tests.store.replies import sql, tokens
 from tests.test_cli import pipe_in
 
 MARK = "f" * 32
@@ -43,12 +46,15 @@ def talked(store: Store, *questions: str, model: Model = MODEL) -> str:
     conversation = store.begin()
     for question in questions:
         conversation.ask(question, model)
-        answer(conversation, f"said to {question}")
+        conversation.grow(tokens(f"said to {question}"))
+        conversation.finish(ReplyFinished("eos", Statistics(), successors=question.encode()))
     return conversation.id
 
 
 def remembered(store: Store, **more: int) -> list[str]:
-    return [reply.question for reply in store.earlier_replies(MARK, **more)]
+    replies = store.earlier_replies(MARK, **more)
+    assert all(reply.successors == reply.question.encode() for reply in replies)
+    return [reply.question for reply in replies]
 
 
 def test_the_latest_replies_of_this_model_come_last_and_bounded(tmp_path: Path) -> None:
@@ -65,7 +71,10 @@ def test_the_latest_replies_of_this_model_come_last_and_bounded(tmp_path: Path) 
     assert store.earlier_replies(MARK)[-1].ids == tuple(piece.id for piece in tokens("said to three").pieces)
     assert remembered(store, max_tokens=7) == ["two", "three"]
     assert store.earlier_replies("") == ()
-    assert Store(tmp_path, remember=False).earlier_replies(MARK) == ()
+    forgetful = Store(tmp_path, remember=False)
+    assert forgetful.earlier_replies(MARK) == ()
+    talked(forgetful, "five")
+    assert store.earlier_replies(MARK)[-1].successors == b"", "nothing is kept for guesses that are not wanted"
 
 
 def test_what_is_deleted_is_not_among_them_until_it_is_restored(tmp_path: Path) -> None:
@@ -76,6 +85,32 @@ def test_what_is_deleted_is_not_among_them_until_it_is_restored(tmp_path: Path) 
     assert remembered(store) == ["kept"]
     store.restore(gone)
     assert remembered(store) == ["kept", "gone"]
+
+
+def test_nothing_learnt_since_a_deleted_conversation_began_is_used(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+
+    def learnt() -> list[bytes]:
+        return [reply.successors for reply in store.earlier_replies(MARK)]
+
+    talked(store, "before")
+    gone = talked(store, "gone")
+    talked(store, "after")
+    store.delete(gone)
+    assert learnt() == [b"before", b""], "guesses checked after it may have come from it"
+    store.restore(gone)
+    assert learnt() == [b"before", b"gone", b"after"]
+    store.delete(gone)
+    store.purge(kept_seconds=-1)
+    assert learnt() == [b"before", b""]
+    assert sql(store, "SELECT CAST(successors AS TEXT) FROM learnt") == [("before",)]
+    sql(store, "DROP TABLE learnt")
+    assert learnt() == [b"", b""], "as a file of an earlier version"
+    talked(store, "later")
+    store.close()
+    assert learnt() == [b"", b"", b""]
+    talked(store, "last")
+    assert learnt() == [b"", b"", b"", b"last"]
 
 
 # --- the engine ---------------------------------------------------------------------------------------------------
@@ -127,8 +162,12 @@ def said(events: Sequence[Event], side: str = "left") -> tuple[int, ...]:
 
 def context_tokens(events: Sequence[Event]) -> int:
     """The text that guesses could come from at the end."""
+    return table_sizes(events)["context"]
+
+
+def table_sizes(events: Sequence[Event]) -> dict[str, int]:
     inspections = [event.inspection for event in events if isinstance(event, Tokens) and event.inspection is not None]
-    return dict(inspections[-1].table_sizes)["context"]
+    return dict(inspections[-1].table_sizes)
 
 
 def ended(events: Sequence[Event], side: str = "left") -> ReplyFinished:
@@ -148,12 +187,39 @@ def test_the_text_is_the_same_and_guesses_come_from_what_was_said(engine: ChatEn
     assert context_tokens(warm) > context_tokens(cold) == context_tokens(first)
 
 
+def test_successors_learnt_in_a_reply_come_back_and_leave_with_it(engine: ChatEngine) -> None:
+    ask, mark = Reply(user("Tell me of the sea."), OPTIONS), mark_of(engine)
+    cold = run(engine, ask)
+    learnt = ended(cold).successors
+    assert 0 < len(learnt) < 40 * ended(cold).statistics.generated_tokens
+    other = Reply(user("Tell me of theatres."), OPTIONS)
+    sizes, texts = [], set()
+    broken = (
+        b"",
+        b"nonsense",
+        learnt[:-9],
+        zlib.compress(b"\x90"),
+        zlib.compress(msgspec.msgpack.encode([[1], b"\1", [2], b"\0"])),
+    )
+    for successors in (learnt, *broken, encode_successors([Successors((1, 2), [10**6], [0.0])]), learnt):
+        run(engine, Remember(mark, (EarlierReply("x", (5, 6, 7), successors),), forget=True))
+        events = run(engine, other)
+        sizes.append(table_sizes(events)["successor"])
+        texts.add(said(events))
+    assert len(texts) == 1
+    assert sizes[0] == sizes[-1] > max(sizes[1:-1])
+    assert len(set(sizes[1:-1])) == 1
+    plain = run(engine, msgspec.structs.replace(ask, options=msgspec.structs.replace(OPTIONS, lookahead=False)))
+    assert ended(plain).successors == b"", "nothing was learnt in this reply itself"
+    assert ended(run(engine, Compare(ask.messages, OPTIONS))).successors == b""
+
+
 def test_another_models_replies_are_never_used(engine: ChatEngine) -> None:
     ask = Reply(user("Tell me of the sea."), OPTIONS)
-    cold = context_tokens(run(engine, ask))
+    events = run(engine, ask)
     run(engine, Remember(mark_of(engine), forget=True))
-    run(engine, Remember(MARK, (EarlierReply("x", (5, 6, 7) * 20),), forget=True))
-    assert context_tokens(run(engine, ask)) == cold
+    run(engine, Remember(MARK, (EarlierReply("x", (5, 6, 7) * 20, ended(events).successors),), forget=True))
+    assert table_sizes(run(engine, ask)) == table_sizes(events)
 
 
 def test_ids_that_the_model_does_not_have_are_left_out(engine: ChatEngine) -> None:
@@ -268,7 +334,7 @@ def talking(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedEngine:
     def answer(job: Job) -> Iterator[Event]:
         if not isinstance(job.command, Remember):
             yield Tokens((Piece("hi", "plain", 7, 0),), Statistics())
-            yield ReplyFinished("eos", Statistics())
+            yield ReplyFinished("eos", Statistics(), successors=b"learnt")
 
     monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))
     pipe_in(monkeypatch, b"")
@@ -294,7 +360,7 @@ def test_ask_takes_what_was_said_unless_it_is_told_not_to(
     assert main(["ask", "one", *first]) == 0
     assert main(["ask", "two", *second]) == 0
     found = [command for command in talking.commands if isinstance(command, Remember)]
-    assert found == [Remember(MARK, (EarlierReply("one", (7,)),))] * taken
+    assert found == [Remember(MARK, (EarlierReply("one", (7,), b"learnt"),))] * taken
 
 
 def test_the_setting_turns_it_off(talking: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:

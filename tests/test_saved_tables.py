@@ -11,6 +11,7 @@ import pytest
 
 from decoding import DraftTables, Origin, Session
 from decoding.drafting.context import MAX_TOKENS
+from decoding.drafting.successors import Successors
 from tests.costs import NEARLY_FREE, budgeted
 from tests.models import hf_greedy, random_model, random_prompt
 
@@ -62,6 +63,29 @@ def test_nothing_is_left_of_a_text_that_is_no_longer_remembered() -> None:
     assert session.tables.sizes()[Origin.SUCCESSOR] == session.tables.sizes()[Origin.TRAJECTORY] == 0
 
 
+def test_successors_learnt_in_a_reply_are_proposed_by_a_session_that_remembers_them() -> None:
+    model, first, second = random_model("llama"), random_prompt(19), random_prompt(19, seed=1)
+    session = Session(model)
+    learnt = session.tables.successors
+    reply(session, first)
+    of_first, lessons = learnt.learnt_since(0), learnt.lessons
+    assert learnt.learnt_since(lessons) == []
+    said, _ = reply(session, second)
+    of_second = learnt.learnt_since(lessons)
+    assert set(pairwise(said[:-1])) <= {row.pair for row in of_second}
+    other = Session(model)
+    other.remember([], [*of_first, *of_second])
+    for row in (*of_first, *of_second):
+        assert other.tables.successors.after(row.pair) == learnt.after(row.pair)
+    assert reply(other, first)[0] == hf_greedy(model, first, 24)
+    gone = {row.pair for row in of_first} - {row.pair for row in of_second}
+    other.remember([], of_second)
+    fresh = Session(model)
+    fresh.remember([], of_second)
+    assert gone
+    assert all(fresh.tables.successors.after(pair) == other.tables.successors.after(pair) for pair in gone)
+
+
 def test_of_many_texts_the_latest_are_remembered() -> None:
     draw, session = Random(0), learnt_session()
     texts = [[draw.randrange(50) for _ in range(draw.randrange(900))] for _ in range(100)]
@@ -77,6 +101,8 @@ def test_ids_that_the_model_lacks_are_refused(text: list[int]) -> None:
     before = session.tables.sizes()
     with pytest.raises(ValueError, match="ids that are not among the model's"):
         session.remember([[1, 2], text])
+    with pytest.raises(ValueError, match="ids that are not among the model's"):
+        session.remember([[1, 2]], [Successors((1, 2), text, [0.0] * len(text))])
     assert session.tables.sizes() == before
 
 

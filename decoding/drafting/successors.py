@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
@@ -28,13 +28,21 @@ Entry: TypeAlias = dict[int, Evidence]
 """Successors, and how sure of each the model was."""
 
 
+class Successors(NamedTuple):
+    """The likeliest tokens after two tokens, the likeliest first, with their logits."""
+
+    pair: Pair
+    tokens: Sequence[int]
+    logits: Sequence[float]
+
+
 class _Row:
     """The likeliest successors of a token with their logits, as entries once they are asked for."""
 
-    __slots__ = ("after_pair", "after_token", "logits", "successors")
+    __slots__ = ("after_pair", "after_token", "lesson", "logits", "successors")
 
-    def __init__(self, successors: Sequence[int], logits: Sequence[float]) -> None:
-        self.successors, self.logits = successors, logits
+    def __init__(self, successors: Sequence[int], logits: Sequence[float], lesson: int) -> None:
+        self.successors, self.logits, self.lesson = successors, logits, lesson
         self.after_token: Entry | None = None
         self.after_pair: Entry | None = None
 
@@ -43,21 +51,24 @@ class SuccessorTable(TokenTable):
     """Token Recycling (Luo et al. 2024, arXiv 2408.08696): what the model thought likely after a token, last time.
 
     The same is kept by the last two tokens; what follows both is likelier.
+
+    Attributes:
+        lessons: how often it has learnt, by which what is learnt of a text can be told from what was known before.
     """
 
     def __init__(self) -> None:
         self._seen: OrderedDict[Key, _Row] = OrderedDict()
-        self._unread: OrderedDict[Key, torch.Tensor] = OrderedDict()
-        self._max_unread = 0
+        self._unread: OrderedDict[Key, tuple[torch.Tensor, int]] = OrderedDict()
+        self._max_unread = self.lessons = 0
 
     def __len__(self) -> int:
         """The number of entries, those of logits not read yet included."""
         return len(self._seen) + len(self._unread)
 
-    def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float]) -> None:
+    def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float], lesson: int = 0) -> None:
         """Replace the entry of a token or a pair."""
         self._unread.pop(key, None)
-        self._seen[key] = _Row(successors, logits)
+        self._seen[key] = _Row(successors, logits, lesson)
         self._seen.move_to_end(key)
         self._bound()
 
@@ -65,12 +76,13 @@ class SuccessorTable(TokenTable):
         self, pairs: Sequence[Pair], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
     ) -> None:
         seen, unread = self._seen, self._unread
+        self.lessons = lesson = self.lessons + 1
         for pair, of_token, of_logits in zip(pairs, successors, logits, strict=True):
             token = pair[1]
             if unread:
                 unread.pop(token, None)
                 unread.pop(pair, None)
-            seen[token] = seen[pair] = _Row(of_token, of_logits)
+            seen[token] = seen[pair] = _Row(of_token, of_logits, lesson)
             seen.move_to_end(token)
             seen.move_to_end(pair)
         self._bound()
@@ -78,9 +90,10 @@ class SuccessorTable(TokenTable):
     def learn_logits(self, pair: Pair, logits: torch.Tensor) -> None:
         # The likeliest are searched for only once the token is met again.
         self._max_unread = self._max_unread or min(MAX_ENTRIES, 2 * (MAX_UNREAD_BYTES // logits.nbytes))
+        self.lessons += 1
         for key in (pair[1], pair):
             self._unread.pop(key, None)
-            self._unread[key] = logits
+            self._unread[key] = logits, self.lessons
             if len(self._unread) > self._max_unread:
                 self._unread.popitem(last=False)
         self._bound()
@@ -106,6 +119,22 @@ class SuccessorTable(TokenTable):
             both[token] = both[token] + evidence if token in both else evidence
         return both
 
+    def learnt_since(self, lessons: int) -> list[Successors]:
+        """Return what was learnt of pairs after so many lessons, the latest last."""
+        for key, (_, lesson) in list(self._unread.items()):
+            if lesson > lessons:
+                self._read(key)
+        return [
+            Successors(key, row.successors, row.logits)
+            for key, row in self._seen.items()
+            if row.lesson > lessons and isinstance(key, tuple)
+        ]
+
+    def fill(self, successors: Iterable[Successors]) -> None:
+        """Learn what :meth:`learnt_since` gave of several texts, the latest last."""
+        if given := list(successors):
+            self.learn_rows(*zip(*given, strict=True))
+
     def entries(self) -> list[tuple[Key, list[int], list[float]]]:
         for key in list(self._unread):
             self._read(key)
@@ -123,15 +152,15 @@ class SuccessorTable(TokenTable):
 
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()
-        other._seen, other._unread = self._seen.copy(), self._unread.copy()
+        other._seen, other._unread, other.lessons = self._seen.copy(), self._unread.copy(), self.lessons
         return other
 
     def _read(self, key: Key) -> None:
         """Search logits for the likeliest, where that was put off."""
-        unread = self._unread.get(key)
-        if unread is not None:
-            values, successors = largest(unread[None], min(WIDTH, len(unread)))
-            self.learn(key, successors[0], values[0])
+        if key in self._unread:
+            logits, lesson = self._unread[key]
+            values, successors = largest(logits[None], min(WIDTH, len(logits)))
+            self.learn(key, successors[0], values[0], lesson)
 
     def _entry(self, row: _Row, first_rank: int) -> Entry:
         logits, first = row.logits, self.first_class + first_rank * CLASSES_PER_RANK

@@ -14,6 +14,7 @@ from decoding.drafting.context import ContextIndex
 from decoding.drafting.registry import OFFSETS, ORIGINS, SOURCES, Origin
 from decoding.drafting.saved import SavedTables
 from decoding.drafting.source import DraftTable, PathTable, TokenTable
+from decoding.drafting.successors import Successors, SuccessorTable
 from decoding.planning.window_size import WindowChoice
 
 VERSION = 3
@@ -98,10 +99,14 @@ class DraftTables:
             raise ValueError(f"the draft tables belong to a model of {self.vocabulary} ids, and this has {vocabulary}")
         self.vocabulary = vocabulary
 
-    def remember(self, texts: Iterable[Sequence[int]]) -> None:
-        """Forget all text but these texts, the latest last; none continues another. Estimates of acceptance stay."""
+    def remember(self, texts: Iterable[Sequence[int]], successors: Iterable[Successors] = ()) -> None:
+        """Forget all but these texts and successors, the latest last; no text continues another.
+
+        Estimates of acceptance stay.
+        """
         fresh = DraftTables()
         fresh.context.fill(texts)
+        fresh.successors.fill(successors)
         self._tables = fresh._tables
         self.path_tables, self.token_tables = fresh.path_tables, fresh.token_tables
 
@@ -110,6 +115,13 @@ class DraftTables:
         """The table of texts."""
         table = self._tables[Origin.CONTEXT]
         assert isinstance(table, ContextIndex)
+        return table
+
+    @property
+    def successors(self) -> SuccessorTable:
+        """The table of likely next tokens."""
+        table = self._tables[Origin.SUCCESSOR]
+        assert isinstance(table, SuccessorTable)
         return table
 
     def __getitem__(self, origin: Origin) -> DraftTable:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import msgspec
 
 from decoding import Session
+from decoding.drafting.successors import Successors
 from decoding.model.capabilities import vocabulary_size
 from decoding.parallel import RankLostError
 from lade_chat.engine.comparison.record import RaceRecord
@@ -21,6 +22,7 @@ from lade_chat.engine.explain.chapters import MAX_NEW_TOKENS, explain
 from lade_chat.engine.explain.race import explain_race
 from lade_chat.engine.fingerprint import fingerprint
 from lade_chat.engine.job import Job
+from lade_chat.engine.learnt_successors import decode_successors
 from lade_chat.engine.load_run import LoadRun
 from lade_chat.engine.prompt_builder import Prompt, prompt_for
 from lade_chat.engine.ranks.group import Ranks
@@ -108,7 +110,7 @@ class ChatEngine:
         """A session that has seen nothing but these replies."""
         assert self.session is not None
         session = fresh(self.session)
-        session.remember([reply.ids for reply in earlier])
+        session.remember(*_learnt_in(earlier, session))
         return session, SessionHistory()
 
     def _remember(self, command: Remember) -> None:
@@ -122,9 +124,9 @@ class ChatEngine:
         if command.forget:
             self.session, self._history = self._fresh(self._earlier)
         else:
-            texts = [reply.ids for reply in self._earlier]
-            self.session.remember(texts)
-            self._history.remember(texts)
+            texts, successors = _learnt_in(self._earlier, self.session)
+            self.session.remember(texts, successors)
+            self._history.remember(texts, successors)
 
     def _prefill(self, command: Prefill, job: Job) -> None:
         """Read ahead; nobody has asked for it, so errors are not told."""
@@ -259,6 +261,14 @@ def _ready(options: ModelOptions, report: Report, ranks: Ranks) -> LoadedModel:
         loaded = with_step_cost(loaded, measured=measured)
         report("cost", 1, 1)
     return ranks.with_shared_cost(loaded)
+
+
+def _learnt_in(replies: Sequence[EarlierReply], session: Session) -> tuple[list[tuple[int, ...]], list[Successors]]:
+    """Return the replies' tokens, and the successors that were learnt in them."""
+    size = vocabulary_size(session.model)
+    return [reply.ids for reply in replies], [
+        each for reply in replies for each in decode_successors(reply.successors, size)
+    ]
 
 
 def _remaining_ranks(loaded: LoadedModel | None) -> str:

@@ -28,6 +28,7 @@ from lade_chat.engine.comparison.record import SideRecord
 from lade_chat.engine.comparison.transformers_decoder import TransformersDecoder
 from lade_chat.engine.inspector import Inspector
 from lade_chat.engine.job import Job
+from lade_chat.engine.learnt_successors import encode_successors
 from lade_chat.engine.meter import Meter
 from lade_chat.engine.prompt_builder import Prompt
 from lade_chat.engine.sampling import in_force, sampling_config
@@ -95,6 +96,7 @@ class ReplyRun:
         self._step_seconds: list[float] = []
         self._flushed = perf_counter()
         self._steps = 0
+        self._lessons = session.tables.successors.lessons
 
     @property
     def seconds(self) -> float:
@@ -124,7 +126,14 @@ class ReplyRun:
         yield self._last_tokens()
         if self._options.debug or self._job.inspecting:
             self._measure_again()
-        yield ReplyFinished(reason or "cancelled", self._meter.statistics(self._is_lookahead()), self._side)
+        statistics, learnt = self._meter.statistics(self._is_lookahead()), self._learnt_successors()
+        yield ReplyFinished(reason or "cancelled", statistics, self._side, learnt)
+
+    def _learnt_successors(self) -> bytes:
+        """What this reply has learnt from logits; nothing of a race."""
+        if self._compared is not None:
+            return b""
+        return encode_successors(self._session.tables.successors.learnt_since(self._lessons))
 
     def _lacks_step_cost(self) -> bool:
         """Return True if the cost of steps is to be measured now that the first token is shown."""

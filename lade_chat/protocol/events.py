@@ -74,6 +74,8 @@ class ReplyFinished(msgspec.Struct, frozen=True, tag=True):
     finish_reason: FinishReason
     statistics: Statistics
     side: Side = "left"
+    successors: bytes = b""
+    """Likely next tokens that were learnt in it; ``EarlierReply`` gives them back to the engine."""
 
 
 class ComparisonFinished(msgspec.Struct, frozen=True, tag=True):

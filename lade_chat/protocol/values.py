@@ -153,6 +153,8 @@ class EarlierReply(msgspec.Struct, frozen=True, array_like=True):
 
     question: str
     ids: tuple[int, ...]
+    successors: bytes = b""
+    """Those of its ``ReplyFinished``, which only an engine reads."""
 
 
 class Piece(msgspec.Struct, frozen=True, array_like=True):

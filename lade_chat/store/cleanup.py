@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 
-from lade_chat.store import search
+from lade_chat.store import learnt, search
 from lade_chat.store.sqlite import rows
 from lade_chat.store.sqlite.schema import transaction
 
@@ -33,6 +33,7 @@ def purge(connection: sqlite3.Connection, kept_seconds: float, *, most: int = -1
         for (conversation,) in connection.execute(query, values).fetchall():
             if indexed:
                 search.forget(connection, conversation)
+            learnt.forget_since(connection, conversation)
             connection.execute("DELETE FROM conversations WHERE id = ?", (conversation,))
 
 

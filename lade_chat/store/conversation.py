@@ -11,7 +11,7 @@ import msgspec
 
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, Statistics
-from lade_chat.store import tree
+from lade_chat.store import learnt, tree
 from lade_chat.store.errors import StoreError
 from lade_chat.store.running_reply import RunningReply
 from lade_chat.store.search import index_new
@@ -30,8 +30,9 @@ class Conversation:
     properties, ``turn``, ``siblings``) never waits, so a screen may ask while a worker saves.
     """
 
-    def __init__(self, database: Database, stored: Stored) -> None:
-        self._database = database
+    def __init__(self, database: Database, stored: Stored, *, remembers: bool = True) -> None:
+        """``remembers``: keep what was learnt in replies, for later ones to be guessed from."""
+        self._database, self._remembers = database, remembers
         self.about = stored.record
         """The attributes of the conversation as a whole."""
         self._turns = {turn.id: turn for turn in stored.turns}
@@ -141,7 +142,7 @@ class Conversation:
 
     def finish(self, finished: ReplyFinished) -> None:
         """The running reply ended. Raises StoreError; without a running reply, nothing."""
-        self._end(finished.finish_reason, "", finished.statistics)
+        self._end(finished.finish_reason, "", finished.statistics, finished.successors if self._remembers else b"")
 
     def break_off(self, error: str = "") -> None:
         """The running reply ends here: failed, with ``error`` in one line, or else stopped. Raises StoreError."""
@@ -203,7 +204,7 @@ class Conversation:
         opening, model = self.about.opening or tree.opening(turn.question or ""), turn.model or self.about.model
         self._put(turn, updated=turn.created, opening=opening, model=model, leaf=turn.id, deleted=None, revive=True)
 
-    def _end(self, ending: Ending, error: str, statistics: Statistics | None) -> None:
+    def _end(self, ending: Ending, error: str, statistics: Statistics | None, successors: bytes = b"") -> None:
         with self._lock:
             running, self._running = self._running, None
             if running is None:
@@ -211,6 +212,8 @@ class Conversation:
             self._put(running.ended(ending, error, statistics), updated=time.time(), flush=True)
             with suppress(StoreError):  # all that matters is saved
                 self._database.run(index_new)
+                if successors:
+                    self._database.run(lambda connection: learnt.put(connection, running.turn.id, successors))
 
     def _break_off_running(self) -> None:
         """Whoever says something new has done with the reply before."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from lade_chat.protocol.values import EarlierReply
-from lade_chat.store import search
+from lade_chat.store import learnt, search
 from lade_chat.store.cleanup import RESTORABLE_SECONDS, clean_up, purge
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
@@ -66,7 +66,7 @@ class Store:
         """Begin a conversation, which is stored from its first question on."""
         now = time.time()
         record = Record(_new_name(), now, now, system=system or None, chat=self._chat)
-        return Conversation(self._database, Stored(record, ()))
+        return self._open(Stored(record, ()))
 
     def resume(self, conversation: str) -> Conversation:
         """Return a stored conversation. Raises StoreError, also if there is none of this id."""
@@ -74,7 +74,7 @@ class Store:
         if stored is None:
             raise StoreError(f"There is no conversation {conversation} in {self.path}.")
         about = msgspec.structs.replace(stored.record, chat=stored.record.chat or self._chat)
-        return Conversation(self._database, stored._replace(record=about))
+        return self._open(stored._replace(record=about))
 
     def latest(self) -> Conversation | None:
         """Return the conversation used last; None if there is none. Raises StoreError.
@@ -121,13 +121,20 @@ class Store:
         return self._database.run(lambda connection: rows.prompts(connection, limit))
 
     def earlier_replies(self, fingerprint: str, max_tokens: int = MAX_REMEMBERED_TOKENS) -> tuple[EarlierReply, ...]:
-        """Return the latest replies of this very model, the latest last. Raises StoreError.
+        """Return the latest replies of this very model and what was learnt in them, the latest last. Raises StoreError.
 
         None of a deleted conversation, and none at all where ``remember`` is off or the model is not known.
         """
-        if not (self.remembers and fingerprint):
-            return ()
-        return self._database.run(lambda connection: rows.earlier_replies(connection, fingerprint, max_tokens))
+
+        def read(connection: sqlite3.Connection) -> tuple[EarlierReply, ...]:
+            replies = rows.earlier_replies(connection, fingerprint, max_tokens)
+            successors = learnt.of_turns(connection, replies)
+            return tuple(
+                msgspec.structs.replace(reply, successors=successors.get(turn, b""))
+                for turn, reply in reversed(replies.items())
+            )
+
+        return self._database.run(read) if self.remembers and fingerprint else ()
 
     def rename(self, conversation: str, title: str) -> None:
         """Set the title; a blank one restores the first question. Raises StoreError."""
@@ -153,9 +160,13 @@ class Store:
         """Save and close the file; a later call opens it again. Break off a running reply first. Raises StoreError."""
         self._database.close()
 
+    def _open(self, stored: Stored) -> Conversation:
+        return Conversation(self._database, stored, remembers=self.remembers)
+
     def _prepare(self, connection: sqlite3.Connection) -> None:
         self._indexed = search.prepare(connection)
         with suppress(sqlite3.Error):  # it can wait, for instance until the disk has room
+            learnt.prepare(connection)
             clean_up(connection, indexed=self._indexed)
 
 

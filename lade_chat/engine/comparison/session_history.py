@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from decoding import DraftTables, Session
+from decoding.drafting.successors import Successors
 
 
 class SessionHistory:
@@ -23,10 +24,10 @@ class SessionHistory:
             self._ids, self._tables, self._cached = ids, None if seen else session.tables.copy(), session.cached
         self._answered.add(hash(ids))
 
-    def remember(self, texts: Sequence[Sequence[int]]) -> None:
-        """Let the tables before the last answer hold these earlier texts and that turn's prompt, and no other text."""
+    def remember(self, texts: Sequence[Sequence[int]], successors: Sequence[Successors]) -> None:
+        """Let the tables before the last answer hold these earlier texts and that turn's prompt, and nothing else."""
         if self._tables is not None:
-            self._tables.remember(texts)
+            self._tables.remember(texts, successors)
             for table in self._tables:
                 table.extend(self._ids)
 

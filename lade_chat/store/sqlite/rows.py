@@ -168,11 +168,15 @@ def prompts(connection: sqlite3.Connection, limit: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def earlier_replies(connection: sqlite3.Connection, fingerprint: str, max_tokens: int) -> tuple[EarlierReply, ...]:
-    """The latest replies of the model, ``max_tokens`` at most and the latest last, none of a deleted conversation."""
-    found: list[EarlierReply] = []
-    for question, packed in connection.execute(
-        """SELECT coalesce(question, ''), pieces FROM turns JOIN conversations ON conversations.id = conversation
+def earlier_replies(connection: sqlite3.Connection, fingerprint: str, max_tokens: int) -> dict[int, EarlierReply]:
+    """The latest replies of the model by their turns, ``max_tokens`` at most and the latest first.
+
+    None of a deleted conversation.
+    """
+    found: dict[int, EarlierReply] = {}
+    for turn, question, packed in connection.execute(
+        """SELECT turns.id, coalesce(question, ''), pieces FROM turns
+        JOIN conversations ON conversations.id = conversation
         WHERE deleted IS NULL AND ending IS NOT NULL AND pieces IS NOT NULL AND instr(turns.model, ?)
         ORDER BY turns.created DESC, turns.id DESC""",
         (f'"fingerprint":{msgspec.json.encode(fingerprint).decode()}',),
@@ -182,8 +186,8 @@ def earlier_replies(connection: sqlite3.Connection, fingerprint: str, max_tokens
         if max_tokens < 0:
             break
         if ids and min(ids) >= 0:
-            found.append(EarlierReply(question, tuple(ids)))
-    return tuple(reversed(found))
+            found[turn] = EarlierReply(question, tuple(ids))
+    return found
 
 
 def turns(connection: sqlite3.Connection, conversation: str) -> Iterator[Turn]:

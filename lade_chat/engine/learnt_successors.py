@@ -1,0 +1,63 @@
+"""A codec of the successors learnt in a reply, as they are stored with it for the sessions that come later."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+
+import msgspec
+
+from decoding.drafting.successors import WIDTH, Successors
+
+KEPT = 4
+"""Successors kept of each row: with all that are learnt, a fresh conversation is hardly faster."""
+STEP = 0.25
+"""Distances from the likeliest logit are kept in multiples of this, as far as a byte goes."""
+_LOGITS = tuple(-STEP * steps for steps in range(256))
+
+
+class _Columns(msgspec.Struct, frozen=True, array_like=True):
+    """Pairs one after the other; for each the number of its successors, and these; for each of them its distance."""
+
+    pairs: list[int]
+    counts: bytes
+    tokens: list[int]
+    distances: bytes
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder: msgspec.msgpack.Decoder[_Columns] = msgspec.msgpack.Decoder(_Columns)
+
+
+def encode_successors(learnt: Sequence[Successors]) -> bytes:
+    """Return them as bytes, near ten for each pair; of none, none."""
+    if not learnt:
+        return b""
+    rows = [(each.tokens[:KEPT], each.logits[:KEPT]) for each in learnt]
+    columns = _Columns(
+        [token for each in learnt for token in each.pair],
+        bytes(len(tokens) for tokens, _ in rows),
+        [token for tokens, _ in rows for token in tokens],
+        bytes(round(min(255, (logits[0] - logit) / STEP)) for _, logits in rows for logit in logits),
+    )
+    return zlib.compress(_encoder.encode(columns))
+
+
+def decode_successors(encoded: bytes, vocabulary: int) -> list[Successors]:
+    """Return what was encoded; nothing if it is broken, or of a larger vocabulary."""
+    try:
+        pairs, counts, tokens, distances = msgspec.structs.astuple(_decoder.decode(zlib.decompress(encoded)))
+    except (zlib.error, msgspec.MsgspecError):
+        return []
+    whole = len(pairs) == 2 * len(counts) > 0 and sum(counts) == len(tokens) == len(distances)
+    if not whole or not 1 <= min(counts) <= max(counts) <= WIDTH:
+        return []
+    if not 0 <= min(*pairs, *tokens) <= max(*pairs, *tokens) < vocabulary:
+        return []
+    found, start = [], 0
+    for before, token, count in zip(pairs[::2], pairs[1::2], counts, strict=True):
+        end = start + count
+        logits = [_LOGITS[distance] for distance in distances[start:end]]
+        found.append(Successors((before, token), tokens[start:end], logits))
+        start = end
+    return found
