@@ -61,7 +61,7 @@ class BudgetedPlan(Plan):
         self._is_quick = cost.live and cost.seconds(1) < QUICK_SECONDS
         wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
         self.row_width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
-        self._stake = Stake(cost.ledger)
+        self._stake = Stake(cost.ledger, quick=self._is_quick)
         # Each step that is observed has a detail of its own.
         self._steps_at_once = RESTING_STEPS if observe is None else 1
         self._usual_candidates = float(USUAL_CANDIDATES)
