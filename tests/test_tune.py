@@ -91,7 +91,7 @@ def test_figures_of_a_busy_machine_are_said_to_be_rough_and_not_kept(
     capsys.readouterr()
     monkeypatch.setattr("decoding.measure_step_cost", partial(scripted_cost, live=True, spread=1.84))
     assert main(arguments) == 0
-    assert "The machine was busy: the same step took up to 1.8 times as long" in capsys.readouterr().out
+    assert "Rough, so not kept: the machine was busy, a step took up to 1.8 times as long." in capsys.readouterr().out
     assert len(kept) == 1
 
 

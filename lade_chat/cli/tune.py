@@ -164,10 +164,8 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
         console.print(f"Products of this shape: {times}. --dtype auto takes the faster.")
     console.print(_curve(report.steps))
     if report.is_rough:
-        console.print(
-            f"The machine was busy: the same step took up to {report.spread:.1f} times as long when measured again."
-            " These figures are rough, and not kept."
-        )
+        longer = f"a step took up to {report.spread:.1f} times as long"
+        console.print(f"Rough, so not kept: the machine was busy, {longer}.")
     console.print("\nCandidates in a row that pay, by how often each is right:")
     for chain in report.chains:
         pays = f"{chain.candidates:2} pay: {chain.speedup:.2f}x" if chain.candidates else "none pays"
