@@ -118,8 +118,14 @@ class BudgetedPlan(Plan):
             pairs += [pairs[row] for row in true_rows]
             likeliest += [likeliest[row] for row in true_rows]
             logits += [logits[row] for row in true_rows]
+        # The candidates behind the last true row were all rejected; the likeliest was taken first.
+        last = true_rows[-1]
+        node = expander.taken[last - 1] if last else expander.root
+        rejected = min([child.number for child in node.children or () if child.number], default=ROOT)
         for table in self._tables:
             table.learn_rows(pairs, likeliest, logits)
+            if rejected:
+                table.learn_rejected((node.token, choices.tokens[last]), choices.likeliest[rejected])
 
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
         assert draft.expander is not None
