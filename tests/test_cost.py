@@ -76,9 +76,9 @@ def test_between_sizes_measured_the_cost_lies_on_a_line() -> None:
 
 def test_beyond_them_it_rises_as_steeply_as_the_outer_half() -> None:
     assert StepCost({1: 1.0, 10: 2.0, 20: 4.0}).seconds(30) == pytest.approx(6.0)
-    # One figure tells nothing of more tokens, and more tokens never take less than the most measured.
+    # One figure tells nothing of more tokens; where the outer half falls, something has disturbed it.
     assert StepCost({1: 1.0}).seconds(50) == pytest.approx(1.0)
-    assert StepCost({1: 1.0, 10: 5.0, 20: 3.0}).seconds(40) == pytest.approx(3.0)
+    assert StepCost({1: 1.0, 11: 5.0, 21: 3.0}).seconds(41) == pytest.approx(4.0)
 
 
 def test_the_budgets_curve_is_in_plain_steps_and_starts_at_what_is_fixed() -> None:

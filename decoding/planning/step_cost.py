@@ -36,6 +36,8 @@ FIRST_TRIALS = 4
 measured too high."""
 DOUBT_WEIGHT = 0.5
 """Weight, for the whole curve, of a live step that is quicker than a doubted cost."""
+MAX_TRIAL = 8
+"""Candidates of a trial: one that fails is to cost little."""
 HOPE = 0.25
 """The share of a doubted cost beyond a plain step's with which candidates are chosen."""
 FIRST_REFRESHES = (4, 8, 16)
@@ -63,10 +65,13 @@ class CostCurve:
         self._hopeful: CostCurve | None = None
 
     def hopeful(self) -> CostCurve:
-        """Return the curve with a share of what candidates add, as if something else had taken the rest of the time."""
+        """Return the curve of a trial: few candidates, with a share of what they seem to add.
+
+        It is as if something else had taken the rest of the time.
+        """
         if self._hopeful is None:
             first = self.costs[0]
-            self._hopeful = CostCurve([first + HOPE * (cost - first) for cost in self.costs])
+            self._hopeful = CostCurve([first + HOPE * (cost - first) for cost in self.costs[: 1 + MAX_TRIAL]])
         return self._hopeful
 
 
@@ -232,6 +237,7 @@ class StepCost:
         table = np.interp(np.arange(last + 1), self._sizes, self._costs)
         table[2:] += self._beside(2)
         self._table = table.tolist()
-        # Beyond what was measured, as steep as its outer half.
-        self._slope = max(0.0, (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2))
+        # Beyond what was measured, as steep as its outer half; where that was disturbed, half as steep as all of it.
+        outer = (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2)
+        self._slope = max(0.0, outer, (self._table[-1] - 1.0) / max(1, last - 1) / 2)
         self._curves = {}
