@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
@@ -61,7 +62,7 @@ class SuccessorTable(TokenTable):
 
     def __init__(self) -> None:
         self._seen: OrderedDict[Key, _Row] = OrderedDict()
-        self._unread: OrderedDict[Key, tuple[torch.Tensor, int]] = OrderedDict()
+        self._unread: OrderedDict[Key, torch.Tensor] = OrderedDict()
         self._max_unread = self.lessons = 0
         self._replaced: tuple[Pair | None, Entry] = None, {}
 
@@ -69,10 +70,11 @@ class SuccessorTable(TokenTable):
         """The number of entries, those of logits not read yet included."""
         return len(self._seen) + len(self._unread)
 
-    def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float], lesson: int = 0) -> None:
+    def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float]) -> None:
         """Replace the entry of a token or a pair."""
         self._unread.pop(key, None)
-        self._seen[key] = _Row(successors, logits, lesson)
+        self.lessons += 1
+        self._seen[key] = _Row(successors, logits, self.lessons)
         self._seen.move_to_end(key)
         self._bound()
 
@@ -101,10 +103,9 @@ class SuccessorTable(TokenTable):
     def learn_logits(self, pair: Pair, logits: torch.Tensor) -> None:
         # The likeliest are searched for only once the token is met again.
         self._max_unread = self._max_unread or min(MAX_ENTRIES, 2 * (MAX_UNREAD_BYTES // logits.nbytes))
-        self.lessons += 1
         for key in (pair[1], pair):
             self._unread.pop(key, None)
-            self._unread[key] = logits, self.lessons
+            self._unread[key] = logits
             if len(self._unread) > self._max_unread:
                 self._unread.popitem(last=False)
         self._bound()
@@ -133,14 +134,14 @@ class SuccessorTable(TokenTable):
 
     def learnt_since(self, lessons: int) -> list[Successors]:
         """Return what was learnt of pairs after so many lessons, the latest last."""
-        for key, (_, lesson) in list(self._unread.items()):
-            if lesson > lessons:
-                self._read(key)
-        return [
+        for key in list(self._unread):
+            self._read(key)
+        found = [
             Successors(key, row.successors, row.logits)
-            for key, row in self._seen.items()
-            if row.lesson > lessons and isinstance(key, tuple)
+            for key, row in takewhile(lambda entry: entry[1].lesson > lessons, reversed(self._seen.items()))
+            if isinstance(key, tuple)
         ]
+        return found[::-1]
 
     def fill(self, successors: Iterable[Successors]) -> None:
         """Learn what :meth:`learnt_since` gave of several texts, the latest last."""
@@ -171,9 +172,9 @@ class SuccessorTable(TokenTable):
     def _read(self, key: Key) -> None:
         """Search logits for the likeliest, where that was put off."""
         if key in self._unread:
-            logits, lesson = self._unread[key]
+            logits = self._unread[key]
             values, successors = largest(logits[None], min(WIDTH, len(logits)))
-            self.learn(key, successors[0], values[0], lesson)
+            self.learn(key, successors[0], values[0])
 
     def _entry(self, row: _Row, first_rank: int) -> Entry:
         logits, first = row.logits, self.first_class + first_rank * CLASSES_PER_RANK
