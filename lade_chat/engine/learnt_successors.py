@@ -10,8 +10,9 @@ import msgspec
 from decoding.drafting.successors import WIDTH, Successors
 
 KEPT = 4
-"""Successors kept of each row: with all that are learnt, a fresh conversation is hardly faster. Rows of no more are left
-out: they were learnt where candidates are dear, and a fresh conversation is no faster for them there."""
+"""Successors kept of each row: with all that are learnt, a fresh conversation is hardly faster.
+
+Rows of no more are left out: they were learnt where candidates are dear, and there it is no faster for them."""
 STEP = 0.25
 """Distances from the likeliest logit are kept in multiples of this, as far as a byte goes."""
 _LOGITS = tuple(-STEP * steps for steps in range(256))
