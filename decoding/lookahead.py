@@ -106,6 +106,7 @@ class LookaheadDecoder(Decoder):
             step = self._plain_step(session, request)
             if step.finish_reason is not None or rest.is_over():
                 return step
+            rest.forward_seconds.append(step.forward_seconds)
             yield step
         return self._plain_step(session, request)
 

@@ -16,7 +16,7 @@ from decoding.drafting.context import MATCH_LENGTHS, ContextIndex, count_class, 
 from decoding.drafting.expander import MIN_PROBABILITY, CandidateExpander, Node
 from decoding.drafting.registry import OFFSETS, ORIGINS, WEIGHTS, origin_of
 from decoding.drafting.source import EvidenceClass
-from decoding.drafting.successors import CLASSES_PER_RANK, GAPS, WIDTH, SuccessorTable
+from decoding.drafting.successors import CLASSES_PER_RANK, GAPS, MAX_AFTER_REJECTED, WIDTH, SuccessorTable
 from decoding.planning.budget import select
 from decoding.planning.step_cost import CostCurve
 
@@ -43,6 +43,9 @@ def by_gap(rank: int, gap: float, *, after_pair: bool = False) -> EvidenceClass:
 
 
 TRAJECTORY = evidence_class(Origin.TRAJECTORY, 0)
+AFTER_REJECTED = [
+    evidence_class(Origin.SUCCESSOR, 2 * WIDTH * CLASSES_PER_RANK + rank) for rank in range(MAX_AFTER_REJECTED)
+]
 CLASSES: list[EvidenceClass] = [
     *(
         by_gap(rank, gap, after_pair=pair)
@@ -50,6 +53,7 @@ CLASSES: list[EvidenceClass] = [
         for rank in range(WIDTH)
         for gap in (0.1, 1.0, 3.0, 9.0)
     ),
+    *AFTER_REJECTED,
     *(by_match(length) for length in MATCH_LENGTHS),
     *(by_count(agreeing, others) for agreeing in (1, 2, 3) for others in range(4)),
     TRAJECTORY,
@@ -273,7 +277,7 @@ def test_what_followed_both_tokens_is_surer_than_what_followed_the_last() -> Non
 def test_every_evidence_class_has_its_source_and_no_two_are_the_same() -> None:
     assert sorted(CLASSES) == list(range(len(WEIGHTS)))
     sources = (
-        [Origin.SUCCESSOR] * 2 * WIDTH * CLASSES_PER_RANK
+        [Origin.SUCCESSOR] * (2 * WIDTH * CLASSES_PER_RANK + MAX_AFTER_REJECTED)
         + [Origin.CONTEXT] * (len(MATCH_LENGTHS) + 12)
         + [Origin.TRAJECTORY]
     )
@@ -289,6 +293,24 @@ def test_copied_weights_learn_on_their_own() -> None:
     # And go on alike from there.
     other.learn((SURE,), 0.5, accepted=True)
     assert other.weights == acceptance.weights
+
+
+def test_successors_of_a_rejected_candidate_may_follow_the_token_chosen_in_its_place() -> None:
+    tables = only_successors({1: 2})
+    tables.bind(50)
+    tables.successors.learn_rejected((7, 1), [5, 2])
+
+    def shares(tables: DraftTables, before: int) -> dict[int, float]:
+        expander = CandidateExpander(tables, [before, 1])
+        return {child.token: child.share for child in expander.children(expander.root)}
+
+    assert list(shares(tables, 8)) == [2]
+    assert set(shares(tables, 7)) == {2, 5}
+    assert shares(tables.copy(), 7) == shares(tables, 7)
+    tables.successors.learn_rejected((8, 1), [6])
+    assert list(shares(tables, 7)) == [2], "of the last token alone"
+    tables.remember([])
+    assert shares(tables, 8) == {}
 
 
 def test_the_last_word_on_what_follows_a_token_counts() -> None:

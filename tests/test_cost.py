@@ -12,7 +12,7 @@ import pytest
 from decoding import StepCost, measure_step_cost, step_cost_of, still_holds
 from decoding.planning import cost_probe
 from decoding.planning.cost_probe import MIN_SIZES, SIZES
-from decoding.planning.step_cost import MAX_CANDIDATES
+from decoding.planning.step_cost import MAX_CANDIDATES, MAX_SPREAD
 from tests.models import random_model
 
 CURVE = {1: 1.0, 4: 1.2, 16: 2.0, 64: 5.0}
@@ -76,9 +76,9 @@ def test_between_sizes_measured_the_cost_lies_on_a_line() -> None:
 
 def test_beyond_them_it_rises_as_steeply_as_the_outer_half() -> None:
     assert StepCost({1: 1.0, 10: 2.0, 20: 4.0}).seconds(30) == pytest.approx(6.0)
-    # One figure tells nothing of more tokens, and more tokens never take less than the most measured.
+    # One figure tells nothing of more tokens; where the outer half falls, something has disturbed it.
     assert StepCost({1: 1.0}).seconds(50) == pytest.approx(1.0)
-    assert StepCost({1: 1.0, 10: 5.0, 20: 3.0}).seconds(40) == pytest.approx(3.0)
+    assert StepCost({1: 1.0, 11: 5.0, 21: 3.0}).seconds(41) == pytest.approx(4.0)
 
 
 def test_the_budgets_curve_is_in_plain_steps_and_starts_at_what_is_fixed() -> None:
@@ -125,6 +125,29 @@ def test_what_all_larger_steps_take_beside_the_model_is_learnt_from_a_few_of_one
     assert cost.seconds(4) > 1.1 * CURVE[4]
 
 
+def test_a_row_of_plain_steps_tells_what_one_takes_now() -> None:
+    cost = StepCost(CURVE)
+    for _ in range(40):
+        cost.observe(1, 1.0)
+    cost.observe(1, 3.0)
+    assert cost.seconds(1) < 1.2
+    cost.observe(1, 3.0, 7)
+    assert cost.seconds(1) == pytest.approx(3.0)
+    cost.observe(1, 0.9, 7)
+    assert cost.seconds(1) == pytest.approx(0.9)
+
+
+def test_a_cost_that_live_steps_show_to_be_too_high_is_believed_no_longer() -> None:
+    cost = StepCost({1: 1.0, 4: 5.0, 16: 6.0})
+    assert cost.is_doubtful
+    assert cost.curve(1).hopeful().costs[3] == pytest.approx(2.0)
+    while cost.is_doubtful:
+        cost.observe(4, 1.2)
+    assert cost.in_plain_steps(4) < 2.0
+    assert cost.in_plain_steps(16) < 4.0
+    assert not StepCost({1: 1.0, 4: 5.0}, live=False).is_doubtful
+
+
 def test_one_outlier_hardly_counts_and_is_forgotten() -> None:
     cost = StepCost(CURVE)
     cost.observe(16, 1000.0)
@@ -169,6 +192,26 @@ def test_measuring_takes_a_few_sizes_however_long_they_take() -> None:
     measured = measure_step_cost(random_model("llama"), seconds=0.0)
     assert {int(size) for size in measured.as_dict()} == set(SIZES[:MIN_SIZES])
     assert all(seconds > 0 for seconds in measured.as_dict().values())
+
+
+def test_measurements_far_apart_are_rough_until_live_steps_have_put_them_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, length = [0.0], [1e-3, 1.0]
+
+    def now() -> float:
+        clock[0] += length[0]
+        length[0] *= length[1]
+        return clock[0]
+
+    monkeypatch.setattr(cost_probe, "perf_counter", now)
+    monkeypatch.setattr(cost_probe, "MAX_REPEATS", 3)
+    assert not measure_step_cost(random_model("llama"), seconds=60.0).is_rough
+    length[1] = 1.01  # other programs take more and more of the machine
+    cost = measure_step_cost(random_model("llama"), seconds=60.0)
+    assert cost.spread > MAX_SPREAD
+    assert cost.is_rough
+    for _ in range(20):
+        cost.observe(4, cost.seconds(4))
+    assert not cost.is_rough
 
 
 def test_with_time_all_sizes_are_measured() -> None:

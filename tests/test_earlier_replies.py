@@ -201,7 +201,12 @@ def test_successors_learnt_in_a_reply_come_back_and_leave_with_it(engine: ChatEn
         zlib.compress(b"\x90"),
         zlib.compress(msgspec.msgpack.encode([[1], b"\1", [2], b"\0"])),
     )
-    for successors in (learnt, *broken, encode_successors([Successors((1, 2), [10**6], [0.0])]), learnt):
+    for successors in (
+        learnt,
+        *broken,
+        encode_successors([Successors((1, 2), [10**6, 3, 4, 5, 6], [0.0] * 5)]),
+        learnt,
+    ):
         run(engine, Remember(mark, (EarlierReply("x", (5, 6, 7), successors),), forget=True))
         events = run(engine, other)
         sizes.append(table_sizes(events)["successor"])
@@ -209,6 +214,7 @@ def test_successors_learnt_in_a_reply_come_back_and_leave_with_it(engine: ChatEn
     assert len(texts) == 1
     assert sizes[0] == sizes[-1] > max(sizes[1:-1])
     assert len(set(sizes[1:-1])) == 1
+    assert encode_successors([Successors((1, 2), [3, 4, 5, 6], [0.0] * 4)]) == b"", "learnt where candidates are dear"
     plain = run(engine, msgspec.structs.replace(ask, options=msgspec.structs.replace(OPTIONS, lookahead=False)))
     assert ended(plain).successors == b"", "nothing was learnt in this reply itself"
     assert ended(run(engine, Compare(ask.messages, OPTIONS))).successors == b""

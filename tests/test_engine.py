@@ -283,6 +283,7 @@ class Cost:
     """Stands for the measured curve, and counts how often it was written down."""
 
     written = 0
+    is_rough = False
 
     def as_dict(self):
         Cost.written += 1

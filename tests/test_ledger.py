@@ -114,6 +114,42 @@ def test_a_machine_that_turns_slower_or_faster_deceives_it_but_little(
     assert taken < 0.5 * plain
 
 
+def test_a_cost_measured_beside_other_programs_is_corrected_by_the_first_reply(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    for measured in (1.0, 4.0):  # what a step over several tokens seemed to take, by what it takes
+        machine = Machine(monkeypatch, COSTS["a tenth a token"], looking=0.01)
+        cost = StepCost({1: 1.0} | {size: measured * COSTS["a tenth a token"](size) for size in (2, 8, 32)})
+        model = MODELS["now this, now that"]()
+        taken.append(times(machine, LookaheadDecoder(model, cost=cost), [[3, 4, 5, 6, 7]], 100)[0])
+    assert taken[1] < 1.1 * taken[0]
+
+
+def test_a_machine_that_turns_slower_ends_no_guessing_that_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(
+        monkeypatch,
+        lambda tokens: 1.0 if tokens == 1 else 1.15 + 0.01 * tokens,
+        0.01,
+        lambda at: 6.0 if at > 40 else 1.0,
+    )
+    decoder = LookaheadDecoder(MODELS["now this, now that"](), cost=StepCost({1: 1.0, 8: 1.23, 64: 1.8}))
+    taken, plain = times(machine, decoder, [[3, 4, 5, 6, 7]], 160)
+    assert taken < 0.65 * plain
+
+
+def test_what_was_lost_only_because_all_became_slower_is_not_held_against_guessing() -> None:
+    def rests_after(slower: float) -> int:
+        """The steps of the rest that go on once plain steps are known to take so many times what was expected."""
+        ledger = Ledger()
+        stake = Stake(ledger)
+        while not stake.rest_steps(has_window=False):
+            stake.book(ledger.book(2, 4.5, 1.5))
+        stake.take_back(ledger.take_back(slower))
+        return sum(stake.rest_steps(has_window=False) for _ in range(20))
+
+    assert rests_after(1.0) == rests_after(1.1) == 20
+    assert rests_after(3.0) == 0
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_any_run_of_steps_loses_no_more_than_balance_and_tax(seed: int) -> None:
     """Random luck, text by text: the bound holds from every step to every later one."""

@@ -75,6 +75,7 @@ def test_successors_learnt_in_a_reply_are_proposed_by_a_session_that_remembers_t
     assert set(pairwise(said[:-1])) <= {row.pair for row in of_second}
     other = Session(model)
     other.remember([], [*of_first, *of_second])
+    learnt.extend([])  # the text goes on: what was rejected for its last token counts no more
     for row in (*of_first, *of_second):
         assert other.tables.successors.after(row.pair) == learnt.after(row.pair)
     assert reply(other, first)[0] == hf_greedy(model, first, 24)
@@ -117,7 +118,7 @@ def test_saved_tables_propose_what_they_proposed(tmp_path: Path) -> None:
     for path, loaded in zip(session.tables.path_tables[:1], tables.path_tables[:1], strict=True):
         assert path.start(session.ids) == loaded.start(session.ids)
     for table, again in zip(session.tables.token_tables, tables.token_tables, strict=True):
-        for pair in pairwise(session.ids):
+        for pair in set(pairwise(session.ids)) - {tuple(session.ids[-2:])}:
             assert table.after(pair) == again.after(pair)
     again_said, _ = reply(other, random_prompt(19))
     assert again_said == hf_greedy(session.model, random_prompt(19), 24)

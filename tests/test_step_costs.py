@@ -21,6 +21,7 @@ class Cost:
     """Stands for the measured curve: a number, and how often it was measured."""
 
     measured = 0
+    is_rough = False
 
     def __init__(self, level: float) -> None:
         self.level = level

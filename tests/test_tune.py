@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +21,9 @@ FREE = [1.0] * 65
 EVERY_TOKEN_COSTS_ALL = [float(tokens) for tokens in range(65)]
 
 
-def scripted_cost(_model: object = None, *, compiled: bool = False) -> StepCost:
+def scripted_cost(_model: object = None, *, compiled: bool = False, **more: Any) -> StepCost:
     """A step over T tokens takes (T + 3) / 4 plain steps, and a plain step 2 ms."""
-    return StepCost({tokens: 0.002 * (tokens + 3) / 4 for tokens in (1, 64)}, live=False)
+    return StepCost({tokens: 0.002 * (tokens + 3) / 4 for tokens in (1, 64)}, **{"live": False, **more})
 
 
 def test_where_tokens_are_free_as_many_pay_as_there_is_room_for() -> None:
@@ -74,6 +76,23 @@ def test_tune_tells_what_pays(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "80%   3 pay: 1.69x" in shown
     assert "W7 N5   7.00  (28 tokens wide)" in shown
     assert "against plain" not in shown
+    assert "busy" not in shown
+
+
+@pytest.mark.usefixtures("quick")
+def test_figures_of_a_busy_machine_are_said_to_be_rough_and_not_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = []
+    monkeypatch.setattr("lade_chat.loading.step_costs.write", lambda *entry: kept.append(entry))
+    arguments = ["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]
+    assert main(arguments) == 0
+    assert len(kept) == 1
+    capsys.readouterr()
+    monkeypatch.setattr("decoding.measure_step_cost", partial(scripted_cost, live=True, spread=1.84))
+    assert main(arguments) == 0
+    assert "Rough, so not kept: the machine was busy, a step took up to 1.8 times as long." in capsys.readouterr().out
+    assert len(kept) == 1
 
 
 @pytest.mark.usefixtures("quick")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from decoding.drafting.acceptance import NO_CANDIDATE
 from decoding.drafting.registry import Origin, origin_of
-from decoding.drafting.source import Evidence, Pair, PathTable
+from decoding.drafting.source import Evidence, Pair, PathTable, merged
 from decoding.drafting.tables import DraftTables
 
 MIN_PROBABILITY = 0.003
@@ -112,10 +112,10 @@ class CandidateExpander:
                 of_path[token] = evidence
                 if behind:
                     states[token] = (*states.get(token, ()), (table, behind))
-            found = _merged(found, of_path)
+            found = merged(found, of_path)
         pair = self.pair if node.parent is None else (node.parent.token, node.token)
         for by_token in self._token_tables:
-            found = _merged(found, by_token.after(pair))
+            found = merged(found, by_token.after(pair))
         return self._weighed(node, found, states)
 
     def _weighed(
@@ -140,13 +140,3 @@ class CandidateExpander:
                     child.states = states[token]
                 children.append(child)
         return children
-
-
-def _merged(found: Mapping[int, Evidence], more: Mapping[int, Evidence]) -> Mapping[int, Evidence]:
-    """Return the evidence of both for each token."""
-    if not found or not more:
-        return found or more
-    both = dict(found)
-    for token, evidence in more.items():
-        both[token] = both[token] + evidence if token in both else evidence
-    return both

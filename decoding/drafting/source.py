@@ -56,6 +56,9 @@ class DraftTable(ABC):
     ) -> None:
         """Take in the likeliest successors of each two tokens, the likeliest first, with their logits."""
 
+    def learn_rejected(self, pair: Pair, successors: Sequence[int]) -> None:
+        """Take in the likeliest successors of the likeliest candidate that was rejected for the last of two tokens."""
+
     def learn_logits(self, pair: Pair, logits: torch.Tensor) -> None:
         """Take in the logits after two tokens, shape (vocabulary,). They may be kept and must not be written to."""
 
@@ -104,6 +107,16 @@ def as_tokens(value: Any, vocabulary: int) -> list[int]:
     if not isinstance(value, list) or not all(type(token) is int and SEAM <= token < vocabulary for token in value):
         raise ValueError(f"a list of ids below {vocabulary} is something else")
     return value
+
+
+def merged(found: Mapping[int, Evidence], more: Mapping[int, Evidence]) -> Mapping[int, Evidence]:
+    """Return the evidence of both for each token."""
+    if not found or not more:
+        return found or more
+    both = dict(found)
+    for token, evidence in more.items():
+        both[token] = both[token] + evidence if token in both else evidence
+    return both
 
 
 @dataclass(frozen=True)

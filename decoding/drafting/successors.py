@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
-from decoding.drafting.source import Evidence, Pair, Source, TokenTable, as_tokens
+from decoding.drafting.source import Evidence, Pair, Source, TokenTable, as_tokens, merged
 from decoding.sampling.vocabulary import largest
 
 WIDTH = 8
@@ -18,13 +19,15 @@ GAPS = (0.7, 2.0, 4.0)
 """Bounds between the evidence classes of successors of one rank, in nats: of the likeliest's lead over the second, of
 another's distance from the likeliest."""
 CLASSES_PER_RANK = len(GAPS) + 1
+MAX_AFTER_REJECTED = 4
+"""Successors of a rejected candidate that may follow the token chosen in its place."""
 MAX_ENTRIES = 65_536
 """Tokens and pairs that have an entry; the least recently seen goes (near 47 MB)."""
 MAX_UNREAD_BYTES = 4_000_000
 """Logits kept unread; of those beyond, the oldest are dropped."""
 
 Key: TypeAlias = int | Pair
-Entry: TypeAlias = dict[int, Evidence]
+Entry: TypeAlias = Mapping[int, Evidence]
 """Successors, and how sure of each the model was."""
 
 
@@ -50,7 +53,8 @@ class _Row:
 class SuccessorTable(TokenTable):
     """Token Recycling (Luo et al. 2024, arXiv 2408.08696): what the model thought likely after a token, last time.
 
-    The same is kept by the last two tokens; what follows both is likelier.
+    The same is kept by the last two tokens; what follows both is likelier. What was likely behind a candidate that was
+    rejected may follow the token chosen in its place: often one word stands for another, and the sentence goes on.
 
     Attributes:
         lessons: how often it has learnt, by which what is learnt of a text can be told from what was known before.
@@ -58,17 +62,19 @@ class SuccessorTable(TokenTable):
 
     def __init__(self) -> None:
         self._seen: OrderedDict[Key, _Row] = OrderedDict()
-        self._unread: OrderedDict[Key, tuple[torch.Tensor, int]] = OrderedDict()
+        self._unread: OrderedDict[Key, torch.Tensor] = OrderedDict()
         self._max_unread = self.lessons = 0
+        self._replaced: tuple[Pair | None, Entry] = None, {}
 
     def __len__(self) -> int:
         """The number of entries, those of logits not read yet included."""
         return len(self._seen) + len(self._unread)
 
-    def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float], lesson: int = 0) -> None:
+    def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float]) -> None:
         """Replace the entry of a token or a pair."""
         self._unread.pop(key, None)
-        self._seen[key] = _Row(successors, logits, lesson)
+        self.lessons += 1
+        self._seen[key] = _Row(successors, logits, self.lessons)
         self._seen.move_to_end(key)
         self._bound()
 
@@ -87,19 +93,29 @@ class SuccessorTable(TokenTable):
             seen.move_to_end(pair)
         self._bound()
 
+    def extend(self, tokens: Sequence[int]) -> None:
+        self._replaced = None, {}
+
+    def learn_rejected(self, pair: Pair, successors: Sequence[int]) -> None:
+        first = self.first_class + 2 * WIDTH * CLASSES_PER_RANK
+        self._replaced = pair, {token: (first + rank,) for rank, token in enumerate(successors[:MAX_AFTER_REJECTED])}
+
     def learn_logits(self, pair: Pair, logits: torch.Tensor) -> None:
         # The likeliest are searched for only once the token is met again.
         self._max_unread = self._max_unread or min(MAX_ENTRIES, 2 * (MAX_UNREAD_BYTES // logits.nbytes))
-        self.lessons += 1
         for key in (pair[1], pair):
             self._unread.pop(key, None)
-            self._unread[key] = logits, self.lessons
+            self._unread[key] = logits
             if len(self._unread) > self._max_unread:
                 self._unread.popitem(last=False)
         self._bound()
 
     def after(self, pair: Pair) -> Entry:
         """Return the likeliest successors of a pair and of its last token; empty if both are new. Not to be changed."""
+        found, (replaced, more) = self._after(pair), self._replaced
+        return found if pair != replaced else merged(found, more)
+
+    def _after(self, pair: Pair) -> Entry:
         seen = self._seen
         if self._unread:
             self._read(pair)
@@ -114,21 +130,18 @@ class SuccessorTable(TokenTable):
             return of_token
         if (of_pair := row.after_pair) is None:
             of_pair = row.after_pair = self._entry(row, WIDTH)
-        both = of_token.copy()
-        for token, evidence in of_pair.items():
-            both[token] = both[token] + evidence if token in both else evidence
-        return both
+        return merged(of_token, of_pair)
 
     def learnt_since(self, lessons: int) -> list[Successors]:
         """Return what was learnt of pairs after so many lessons, the latest last."""
-        for key, (_, lesson) in list(self._unread.items()):
-            if lesson > lessons:
-                self._read(key)
-        return [
+        for key in list(self._unread):
+            self._read(key)
+        found = [
             Successors(key, row.successors, row.logits)
-            for key, row in self._seen.items()
-            if row.lesson > lessons and isinstance(key, tuple)
+            for key, row in takewhile(lambda entry: entry[1].lesson > lessons, reversed(self._seen.items()))
+            if isinstance(key, tuple)
         ]
+        return found[::-1]
 
     def fill(self, successors: Iterable[Successors]) -> None:
         """Learn what :meth:`learnt_since` gave of several texts, the latest last."""
@@ -153,20 +166,21 @@ class SuccessorTable(TokenTable):
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()
         other._seen, other._unread, other.lessons = self._seen.copy(), self._unread.copy(), self.lessons
+        other._replaced = self._replaced
         return other
 
     def _read(self, key: Key) -> None:
         """Search logits for the likeliest, where that was put off."""
         if key in self._unread:
-            logits, lesson = self._unread[key]
+            logits = self._unread[key]
             values, successors = largest(logits[None], min(WIDTH, len(logits)))
-            self.learn(key, successors[0], values[0], lesson)
+            self.learn(key, successors[0], values[0])
 
     def _entry(self, row: _Row, first_rank: int) -> Entry:
         logits, first = row.logits, self.first_class + first_rank * CLASSES_PER_RANK
         best = logits[0]
         gap = best - logits[1] if len(logits) > 1 else 0.0
-        entry: Entry = {}
+        entry: dict[int, Evidence] = {}
         for token, logit in zip(row.successors, logits, strict=True):
             entry[token] = (first + bisect_right(GAPS, gap if not entry else best - logit),)
             first += CLASSES_PER_RANK
@@ -198,6 +212,8 @@ SOURCE: Source = Source(
         *(0.28, 0.29, 0.13, 0.04),
         *(0.04, 0.05, -0.11, -0.2),
         *(-0.18, -0.17, -0.33, -0.41),
+        # Behind a rejected candidate, by rank alone.
+        *(-1.0, -1.3, -1.6, -1.9),
     ),
     row_width=WIDTH,
 )

@@ -41,8 +41,8 @@ class SharedStepCost(StepCost):
             curve = self._shared_curves[fixed] = CostCurve(costs)
         return curve
 
-    def observe(self, tokens: int, seconds: float) -> None:
-        super().observe(self._share(tokens), seconds)
+    def observe(self, tokens: int, seconds: float, steps: int = 1) -> None:
+        super().observe(self._share(tokens), seconds, steps)
 
     def _share(self, tokens: int) -> int:
         return 1 - (1 - tokens) // self._ranks() if tokens > 1 else tokens

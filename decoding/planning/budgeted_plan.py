@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean, median
 
 import torch
 
@@ -14,7 +15,7 @@ from decoding.planning.budget import select
 from decoding.planning.draft import Draft, Rest
 from decoding.planning.ledger import Stake
 from decoding.planning.plan import Plan, positions_ahead
-from decoding.planning.step_cost import StepCost
+from decoding.planning.step_cost import OUTLIER, StepCost
 from decoding.sampling.sampler import Choices
 from decoding.sampling.vocabulary import largest
 from decoding.session import Session
@@ -40,6 +41,8 @@ WIDE_TOKENS, WIDE_COST = 16, 1.25
 row; elsewhere only the likeliest few, since the others would hardly ever be verified."""
 RESTING_STEPS = 8
 """Steps of a rest are taken and booked so many at a time."""
+ROW_STEPS = 7
+"""Plain steps in a row whose mean tells what one takes now, whatever was believed: those of a rest but the first."""
 QUICK_SECONDS = 1.5e-3
 """Where a plain step takes less, learning from logits costs more time than it saves: guesses are looked up in texts
 alone, and only where the last tokens are known."""
@@ -69,6 +72,8 @@ class BudgetedPlan(Plan):
         self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
         # Steps since the time of a plain step was last measured, and whether the last step was plain.
         self._unmeasured, self._after_plain = cost.steps_since_plain, False
+        # The times of the forward passes of plain steps in a row.
+        self._row: list[float] = []
 
     def _rest(self) -> Rest | None:
         if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=self._steps_at_once):
@@ -86,6 +91,8 @@ class BudgetedPlan(Plan):
         ids, window = self._session.ids, self._window
         expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
         curve = self._cost.curve(1 + len(window))
+        if self._cost.is_doubtful:
+            curve = curve.hopeful()
         candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.trust)
         return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
 
@@ -111,8 +118,14 @@ class BudgetedPlan(Plan):
             pairs += [pairs[row] for row in true_rows]
             likeliest += [likeliest[row] for row in true_rows]
             logits += [logits[row] for row in true_rows]
+        # The candidates behind the last true row were all rejected; the likeliest was taken first.
+        last = true_rows[-1]
+        node = expander.taken[last - 1] if last else expander.root
+        rejected = min([child.number for child in node.children or () if child.number], default=ROOT)
         for table in self._tables:
             table.learn_rows(pairs, likeliest, logits)
+            if rejected:
+                table.learn_rejected((node.token, choices.tokens[last]), choices.likeliest[rejected])
 
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
         assert draft.expander is not None
@@ -136,7 +149,7 @@ class BudgetedPlan(Plan):
     def account(self, draft: Draft | Rest, step: Step) -> None:
         if isinstance(draft, Rest):
             super().account(draft, step)
-            self._account_rest(step, len(self._session.ids) - self._drafted_at)
+            self._account_rest(draft, step, len(self._session.ids) - self._drafted_at)
             return
         cost, ledger, count = self._cost, self._ledger, step.forward_tokens
         if draft.is_plain:
@@ -149,9 +162,10 @@ class BudgetedPlan(Plan):
             self._stake.book(ledger.book(len(step.tokens), taken, expected))
             cost.observe(count, step.seconds)
             self._after_plain = False
+            self._row.clear()
         self._unmeasured += 1
 
-    def _account_rest(self, step: Step, steps: int) -> None:
+    def _account_rest(self, rest: Rest, step: Step, steps: int) -> None:
         if steps > 1:
             # The last of several steps is as plain as any; what came before the first of them is divided by all.
             self._ledger.note_overhead(step.seconds - step.forward_seconds)
@@ -160,7 +174,7 @@ class BudgetedPlan(Plan):
         else:
             self._ledger.book(1, 1.0 + self._beyond_plain(step))
         self._unmeasured += steps - 1
-        self._observe_plain(step)
+        self._observe_plain(step, rest.forward_seconds[1:])
         self._unmeasured += 1
 
     def _beyond_plain(self, step: Step) -> float:
@@ -168,13 +182,29 @@ class BudgetedPlan(Plan):
         more = step.seconds - step.forward_seconds - self._ledger.overhead
         return max(0.0, more) / self._cost.seconds(1) if self._cost.live else 0.0
 
-    def _observe_plain(self, step: Step) -> None:
-        """Let the time of a step over one token teach the cost, if the one before it was plain too."""
+    def _observe_plain(self, step: Step, earlier: Sequence[float] = ()) -> None:
+        """Let the time of a step over one token teach the cost, if the one before it was plain too.
+
+        Args:
+            earlier: the times of the forward passes before it in the same rest.
+        """
         if self._after_plain and step.forward_tokens == 1:
-            overhead = step.seconds - step.forward_seconds
-            self._cost.observe(1, step.forward_seconds + min(overhead, self._ledger.overhead))
+            overhead = min(step.seconds - step.forward_seconds, self._ledger.overhead)
+            self._row += [*earlier, step.forward_seconds]
+            if self._cost.live and len(self._row) >= ROW_STEPS:
+                # As steps over several tokens are booked: with what holds them up, within limits.
+                most = OUTLIER * median(self._row)
+                self._believe(fmean(min(each, most) for each in self._row) + overhead, len(self._row))
+            else:
+                self._cost.observe(1, step.forward_seconds + overhead)
             self._unmeasured = -1
         self._after_plain = True
+
+    def _believe(self, seconds: float, steps: int) -> None:
+        """Believe what several plain steps in a row have taken, and take back what was lost by believing otherwise."""
+        self._stake.take_back(self._ledger.take_back(seconds / self._cost.seconds(1)))
+        self._cost.observe(1, seconds, steps)
+        self._row.clear()
 
     def _judge_window(self, draft: Draft, accepted: Sequence[int]) -> None:
         """Change the window where another one is likely to pay."""

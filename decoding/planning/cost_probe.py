@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from time import perf_counter
 
 from transformers import PreTrainedModel
@@ -23,7 +24,7 @@ SIZES = (1, 16, 4, 32, 8, 2, 6, 64, 12, 24, 128)
 """Tokens of the steps measured, the most informative first; close together where steps are small: a matrix product over
 2 tokens can take longer than one over 6."""
 MIN_SIZES = 3
-"""Measured however long they take."""
+"""Measured however long they take, and twice unless that takes twice the time allowed."""
 PROBE_SECONDS = 0.5
 CHECKED_SIZES = (1, 8, 16)
 CHECK_SECONDS = 0.1
@@ -86,25 +87,15 @@ def measure_step_cost(
     if padded:
         sizes = [size for size in sizes if padded_size(size) == size]
 
-    started = perf_counter()
+    times = _measured(prefix, sizes, seconds)
     # The minimum: whatever else the machine does can only make a step longer.
-    least: dict[int, float] = {}
-    for repeat in range(MAX_REPEATS):
-        for index, size in enumerate(sizes):
-            if perf_counter() - started > seconds and (repeat > 0 or index >= MIN_SIZES):
-                break
-            if repeat > 0 and size > LARGE:
-                continue
-            inputs = _wide_step(size)
-            taken = _timed(prefix, inputs)
-            if taken < QUICK_SECONDS:
-                # In use, a step follows one of much the same size, and finds its data in the processor's caches.
-                taken = _timed(prefix, inputs)
-            least[size] = min(taken, least.get(size, taken))
+    least = {size: min(taken) for size, taken in times.items()}
+    repeated = [sorted(taken) for taken in times.values() if len(taken) > 1]
     if padded:
         # Cost is constant within a padding bucket.
         least |= {fewest_padded_to(size): value for size, value in least.items()}
-    return StepCost({size: value + (BOOKKEEPING_SECONDS if size > 1 else 0) for size, value in least.items()})
+    costs = {size: value + (BOOKKEEPING_SECONDS if size > 1 else 0) for size, value in least.items()}
+    return StepCost(costs, spread=max((taken[1] / taken[0] for taken in repeated), default=1.0))
 
 
 def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str = False) -> bool:
@@ -117,6 +108,27 @@ def still_holds(model: PreTrainedModel, cost: StepCost, *, compiled: bool | str 
         abs(now.seconds(size) / now.seconds(1) * cost.seconds(1) / cost.seconds(size) - 1) <= AGREEMENT
         for size in CHECKED_SIZES
     )
+
+
+def _measured(prefix: KVPrefix, sizes: Sequence[int], seconds: float) -> dict[int, list[float]]:
+    """Return the times of steps over each size that there was time for."""
+    times: dict[int, list[float]] = {}
+    started = perf_counter()
+    for repeat in range(MAX_REPEATS):
+        for index, size in enumerate(sizes):
+            # The first few once in any case, and twice where that takes little longer.
+            allowed = (inf, 2 * seconds)[repeat] if index < MIN_SIZES and repeat < 2 else seconds
+            if perf_counter() - started > allowed:
+                break
+            if repeat > 0 and size > LARGE:
+                continue
+            inputs = _wide_step(size)
+            taken = _timed(prefix, inputs)
+            if taken < QUICK_SECONDS:
+                # In use, a step follows one of much the same size, and finds its data in the processor's caches.
+                taken = _timed(prefix, inputs)
+            times.setdefault(size, []).append(taken)
+    return times
 
 
 def _warmed_up(prefix: StaticPrefix, sizes: Sequence[int]) -> bool:

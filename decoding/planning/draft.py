@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.tree import CandidateTree
@@ -70,7 +70,9 @@ class Rest:
     Attributes:
         steps: their number at most.
         is_over: asked after each of them but the last; True if the rest ends there.
+        forward_seconds: the times of the forward passes before the last.
     """
 
     steps: int
     is_over: Callable[[], bool] = _never
+    forward_seconds: list[float] = field(default_factory=list)

@@ -21,10 +21,14 @@ what steps truly take."""
 STAKE = 4.0
 """The plain steps that guessing may lose at the beginning of a text."""
 RETRY_STAKE = 1.0
-"""The same after a rest."""
+"""The same after a rest, and where a loss is taken back."""
 PRIOR_TRUST_TOKENS = 10.0
 """The accepted tokens that are taken to have been expected, and to have come true, before any were."""
 TRUST_DECAY = 0.97
+RECENT_STEPS = 8
+"""The last steps over several tokens, whose loss is taken back if plain steps turn out to take longer as well."""
+SLOWER = 1.25
+"""Plain steps that take so many times what was expected show that all of the machine has become slower."""
 IDLE_STEPS = 8
 """After so many steps in which nothing was worth verifying, the sources rest; so long is the first rest."""
 QUICK_IDLE_STEPS = 3
@@ -38,7 +42,8 @@ class Ledger:
     Guessing is allowed while the balance is positive. The balance grows by :data:`TAX` a token and never exceeds
     :data:`MAX_BALANCE`. So the time of any run of steps is at most 1 + TAX times that of plain decoding, and beyond
     that MAX_BALANCE plain steps (:data:`OPENING` at first) and what two steps can lose; but of what one run loses, no
-    more than :data:`MAX_DEBT` is paid back, and the first late steps with a model are not counted.
+    more than :data:`MAX_DEBT` is paid back, the first late steps with a model are not counted, and a loss that plain
+    steps then show to be of all the machine's becoming slower leads to another try (:meth:`take_back`).
 
     Attributes:
         balance: in plain steps.
@@ -50,6 +55,8 @@ class Ledger:
         # If the last step over several tokens was late, and how much of its time was not booked.
         self._late, self._held = False, 0.0
         self._warm_ups = WARM_UPS
+        # Cost and gain of the last steps over several tokens since plain steps were measured.
+        self._recent: list[tuple[float, float]] = []
 
     def book(self, tokens: int, cost: float, expected: float | None = None) -> float:
         """Book a step; returns its gain in plain steps.
@@ -71,7 +78,28 @@ class Ledger:
                 self._held = 0.0 if was_late else held
         gain = tokens - booked
         self.balance = max(-MAX_DEBT, min(MAX_BALANCE, self.balance + gain + TAX * tokens))
+        if expected is not None:
+            self._recent = [*self._recent[1 - RECENT_STEPS :], (booked, gain)]
         return gain
+
+    def take_back(self, slower: float) -> float:
+        """Return what the last steps have lost only because all of the machine had become slower.
+
+        Of the balance, no more than another try is given back.
+
+        Args:
+            slower: how many times as long as was expected plain steps take now.
+        """
+        recent, self._recent = self._recent, []
+        if slower < SLOWER:
+            return 0.0
+        loss = lost = excess = 0.0
+        for cost, gain in reversed(recent):
+            # In plain steps of now it has cost less.
+            lost, excess = lost - gain, excess + (1 - 1 / slower) * cost
+            loss = max(loss, min(lost, excess))
+        self.balance = max(self.balance, min(RETRY_STAKE, self.balance + loss))
+        return loss
 
     def note_overhead(self, seconds: float) -> None:
         """Follow the overhead of plain steps; one outlier hardly counts."""
@@ -119,6 +147,12 @@ class Stake:
         self.left = min(MAX_BALANCE, self.left + gain)
         if self.left >= self._at_rest + 1:
             self._next_length = IDLE_STEPS
+
+    def take_back(self, loss: float) -> None:
+        """Try again after a loss that was none, and end the rest that it has led to."""
+        if loss > 0:
+            self.left = max(self.left, min(RETRY_STAKE, self.left + loss))
+            self._resting, self._next_length = 0, IDLE_STEPS
 
     def count_verified(self, expected: float, accepted: int) -> None:
         """Compare the accepted tokens expected of a step with those that it had."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from decoding.planning.ledger import Ledger
+from decoding.planning.ledger import SLOWER, Ledger
 
 MAX_CANDIDATES = 96
 """Candidates of one step, whatever they cost."""
@@ -21,12 +21,25 @@ SHAPE_WEIGHT = 0.03
 """Weight of one live step in the curve near its own size."""
 EXTRA_WEIGHT = 0.01
 """Weight of one live step in the overhead of all steps over several tokens; the first count more."""
+ENOUGH_STEPS = 5
+"""So many plain steps in a row tell what one takes now, whatever one took before."""
 STALE_STEPS = 16
 """A live step counts half where the last plain step was so many steps ago: the machine may have changed since."""
 OUTLIER = 2.0
 """Slower steps count as this many times the expected time."""
 EXTRA_OUTLIER = 0.25
 """The overhead follows a step at most this share beyond the expected time."""
+MAX_SPREAD = 1.2
+"""Measurements of one and the same step that are further apart were disturbed."""
+FIRST_TRIALS = 4
+"""Live steps over several tokens before the cost of such steps is believed: beside other programs it may have been
+measured too high."""
+DOUBT_WEIGHT = 0.5
+"""Weight, for the whole curve, of a live step that is quicker than a doubted cost."""
+MAX_TRIAL = 8
+"""Candidates of a trial: one that fails is to cost little."""
+HOPE = 0.25
+"""The share of a doubted cost beyond a plain step's with which candidates are chosen."""
 FIRST_REFRESHES = (4, 8, 16)
 REFRESH_STEPS = 32
 """Live steps between updates of the curve that the budget uses."""
@@ -49,6 +62,17 @@ class CostCurve:
         # For the last count there is nothing to add.
         self.slopes: list[float] = added.min(axis=1).tolist()
         self.least_slope = min(self.slopes)
+        self._hopeful: CostCurve | None = None
+
+    def hopeful(self) -> CostCurve:
+        """Return the curve of a trial: few candidates, with a share of what they seem to add.
+
+        It is as if something else had taken the rest of the time.
+        """
+        if self._hopeful is None:
+            first = self.costs[0]
+            self._hopeful = CostCurve([first + HOPE * (cost - first) for cost in self.costs[: 1 + MAX_TRIAL]])
+        return self._hopeful
 
 
 class StepCost:
@@ -56,13 +80,15 @@ class StepCost:
 
     Attributes:
         ledger: what guessing has saved or lost with this model on this machine.
+        spread: how far apart the measurements of one and the same step were, as a factor.
     """
 
-    def __init__(self, seconds: Mapping[int, float], *, live: bool = True) -> None:
+    def __init__(self, seconds: Mapping[int, float], *, live: bool = True, spread: float = 1.0) -> None:
         """
         Args:
             seconds: the time of a step by its number of tokens; 1 must be among them.
             live: update it with live steps; if not, steps are reproducible.
+            spread: how many times as long as the least time the next one of the same step was, when it was measured.
 
         Raises:
             ValueError: there is no figure for one token, or one that is no positive number of seconds or tokens.
@@ -78,9 +104,10 @@ class StepCost:
         self._costs = [1.0, *(seconds[size] / self._plain for size in self._sizes[1:])]
         self._live, self._observed, self._plain_steps, self._since_plain = live, 0, 0, 0
         self._extra, self._several = 0.0, 0
+        self._trials = FIRST_TRIALS if live else 0
         self._table: list[float] = []
         self._curves: dict[int, CostCurve] = {}
-        self.ledger = Ledger()
+        self.ledger, self.spread = Ledger(), spread
         self._draw()
 
     @classmethod
@@ -99,6 +126,16 @@ class StepCost:
     def steps_since_plain(self) -> int:
         """The live steps since the last plain one."""
         return self._since_plain
+
+    @property
+    def is_doubtful(self) -> bool:
+        """True if steps over several tokens may cost less than is believed, so that one is worth a trial."""
+        return self._trials > 0
+
+    @property
+    def is_rough(self) -> bool:
+        """True if it was measured while the machine was busy, and live steps have not put it right yet."""
+        return self.spread > MAX_SPREAD and self.is_doubtful
 
     @property
     def live(self) -> bool:
@@ -125,18 +162,27 @@ class StepCost:
             curve = self._curves[fixed] = CostCurve(costs[fixed:].tolist())
         return curve
 
-    def observe(self, tokens: int, seconds: float) -> None:
-        """Update the cost by a live step; a single outlier moves it little."""
+    def observe(self, tokens: int, seconds: float, steps: int = 1) -> None:
+        """Update the cost by a live step; a single outlier moves it little.
+
+        Args:
+            steps: of steps over one token, the number of those in a row whose mean this is.
+        """
         if not self._live:
             return
         self._observed += 1
         if tokens == 1:
-            self._plain_steps += 1
+            self._plain_steps += steps
             self._since_plain = 0
-            weight = max(PLAIN_WEIGHT, 1 / (1 + self._plain_steps))
-            self._plain += weight * (min(seconds, OUTLIER * self._plain) - self._plain)
+            weight = max(PLAIN_WEIGHT, steps / (1 + self._plain_steps))
+            if steps < ENOUGH_STEPS:
+                seconds = min(seconds, OUTLIER * self._plain)
+            elif not 1 / SLOWER < seconds / self._plain < SLOWER:
+                weight = 1.0
+            self._plain += weight * (seconds - self._plain)
             return
-        if seconds < self._plain:
+        is_quicker = seconds < self._plain
+        if is_quicker:
             self._lower_plain(seconds)
         right = min(bisect_left(self._sizes, tokens), len(self._sizes) - 1)
         left = right if self._sizes[right] <= tokens else max(0, right - 1)
@@ -145,6 +191,9 @@ class StepCost:
         freshness = STALE_STEPS / (STALE_STEPS + self._since_plain)
         ratio = freshness * (min(seconds / (self._plain * expected), OUTLIER) - 1)
         self._since_plain += 1
+        if ratio < 0 and self.is_doubtful and not is_quicker:
+            self._lower_several(ratio)
+        self._trials = max(0, self._trials - 1)
         for index in {left, right} - {0}:
             self._costs[index] *= 1 + SHAPE_WEIGHT * ratio
         # Bookkeeping, masks and whatever else the probe did not see.
@@ -153,6 +202,11 @@ class StepCost:
         self._extra += weight * min(ratio, EXTRA_OUTLIER) * expected
         if self._observed % REFRESH_STEPS == 0 or self._several in FIRST_REFRESHES:
             self._draw()
+
+    def _lower_several(self, ratio: float) -> None:
+        """Let a step that was quicker than expected correct a doubted cost: what disturbs a step makes it longer."""
+        self._costs = [1.0, *(max(1.0, cost * (1 + DOUBT_WEIGHT * ratio)) for cost in self._costs[1:])]
+        self._draw()
 
     def _lower_plain(self, seconds: float) -> None:
         """Let a step over several tokens that was quicker than a plain one is expected to be bound that from above."""
@@ -183,6 +237,7 @@ class StepCost:
         table = np.interp(np.arange(last + 1), self._sizes, self._costs)
         table[2:] += self._beside(2)
         self._table = table.tolist()
-        # Beyond what was measured, as steep as its outer half.
-        self._slope = max(0.0, (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2))
+        # Beyond what was measured, as steep as its outer half; where that was disturbed, half as steep as all of it.
+        outer = (self._table[-1] - self._table[len(self._table) // 2]) / max(1, last - last // 2)
+        self._slope = max(0.0, outer, (self._table[-1] - 1.0) / max(1, last - 1) / 2)
         self._curves = {}

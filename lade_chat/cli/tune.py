@@ -136,6 +136,8 @@ def _as_json(info: ModelInfo, report: Tuning) -> dict[str, Any]:
         **times,
         "copied_weight_bytes": report.copied_bytes,
         "compiled_bookkeeping": report.compiled_bookkeeping,
+        "spread": report.spread,
+        "rough": report.is_rough,
         **rows,
     }
 
@@ -161,6 +163,9 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
         times = ", ".join(f"{dtype} {time:.1f} ms" for dtype, time in report.dtype_times.items())
         console.print(f"Products of this shape: {times}. --dtype auto takes the faster.")
     console.print(_curve(report.steps))
+    if report.is_rough:
+        longer = f"a step took up to {report.spread:.1f} times as long"
+        console.print(f"Rough, so not kept: the machine was busy, {longer}.")
     console.print("\nCandidates in a row that pay, by how often each is right:")
     for chain in report.chains:
         pays = f"{chain.candidates:2} pay: {chain.speedup:.2f}x" if chain.candidates else "none pays"

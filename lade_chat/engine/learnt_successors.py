@@ -10,7 +10,9 @@ import msgspec
 from decoding.drafting.successors import WIDTH, Successors
 
 KEPT = 4
-"""Successors kept of each row: with all that are learnt, a fresh conversation is hardly faster."""
+"""Successors kept of each row: with all that are learnt, a fresh conversation is hardly faster.
+
+Rows of no more are left out: they were learnt where candidates are dear, and there it is no faster for them."""
 STEP = 0.25
 """Distances from the likeliest logit are kept in multiples of this, as far as a byte goes."""
 _LOGITS = tuple(-STEP * steps for steps in range(256))
@@ -31,11 +33,12 @@ _decoder: msgspec.msgpack.Decoder[_Columns] = msgspec.msgpack.Decoder(_Columns)
 
 def encode_successors(learnt: Sequence[Successors]) -> bytes:
     """Return them as bytes, near ten for each pair; of none, none."""
-    if not learnt:
+    rich = [each for each in learnt if len(each.tokens) > KEPT]
+    if not rich:
         return b""
-    rows = [(each.tokens[:KEPT], each.logits[:KEPT]) for each in learnt]
+    rows = [(each.tokens[:KEPT], each.logits[:KEPT]) for each in rich]
     columns = _Columns(
-        [token for each in learnt for token in each.pair],
+        [token for each in rich for token in each.pair],
         bytes(len(tokens) for tokens, _ in rows),
         [token for tokens, _ in rows for token in tokens],
         bytes(round(min(255, (logits[0] - logit) / STEP)) for _, logits in rows for logit in logits),
@@ -52,7 +55,7 @@ def decode_successors(encoded: bytes, vocabulary: int) -> list[Successors]:
     whole = len(pairs) == 2 * len(counts) > 0 and sum(counts) == len(tokens) == len(distances)
     if not whole or not 1 <= min(counts) <= max(counts) <= WIDTH:
         return []
-    if not 0 <= min(*pairs, *tokens) <= max(*pairs, *tokens) < vocabulary:
+    if min(min(pairs), min(tokens)) < 0 or max(max(pairs), max(tokens)) >= vocabulary:
         return []
     found, start = [], 0
     for before, token, count in zip(pairs[::2], pairs[1::2], counts, strict=True):

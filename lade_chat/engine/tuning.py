@@ -66,7 +66,7 @@ class Outcome(NamedTuple):
 class Tuning(NamedTuple):
     """The report. ``copied_bytes``: memory of the weights' second copies, packed for steps over several tokens;
     ``dtype_times``: milliseconds of the products by which the dtype was chosen; ``compiled_bookkeeping``: True if the
-    modules that plan each step were compiled when lade-chat was installed."""
+    modules that plan each step were compiled when lade-chat was installed; ``spread``: that of the measurement."""
 
     steps: list[StepTime]
     chains: list[Chain]
@@ -74,6 +74,8 @@ class Tuning(NamedTuple):
     copied_bytes: int
     dtype_times: dict[str, float]
     compiled_bookkeeping: bool
+    spread: float
+    is_rough: bool
     sweep: Sequence[Outcome] = ()
 
 
@@ -84,7 +86,9 @@ def tuning(cost: StepCost, loaded: LoadedModel) -> Tuning:
     chains = [best_chain(relative, acceptance) for acceptance in ACCEPTANCES]
     windows = [window_cost(relative, *sizes) for sizes in WINDOWS]
     compiled = not str(budget.__file__).endswith(".py")
-    return Tuning(times, chains, windows, packed_weight_bytes(loaded.model), remembered_times(loaded.model), compiled)
+    copied, by_dtype = packed_weight_bytes(loaded.model), remembered_times(loaded.model)
+    alone = loaded.step_cost or cost
+    return Tuning(times, chains, windows, copied, by_dtype, compiled, alone.spread, alone.is_rough)
 
 
 def step_times(cost: StepCost) -> list[StepTime]:

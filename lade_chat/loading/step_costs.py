@@ -52,7 +52,7 @@ def saved_step_cost(loaded: LoadedModel) -> StepCost | None:
 
 
 def measure(loaded: LoadedModel) -> StepCost:
-    """Measure and save the step cost."""
+    """Measure the step cost, and save it unless the machine was busy meanwhile."""
     from decoding import measure_step_cost
 
     cost = measure_step_cost(loaded.model, compiled=loaded.info.compiled)
@@ -61,7 +61,9 @@ def measure(loaded: LoadedModel) -> StepCost:
 
 
 def remember(loaded: LoadedModel, cost: StepCost) -> None:
-    """Save the cost, which live steps may have refined, for the next start."""
+    """Save the cost, which live steps may have refined, for the next start; not one that is rough."""
+    if cost.is_rough:
+        return
     write(FILE, _key(loaded), cost.as_dict())
 
 

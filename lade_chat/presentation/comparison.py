@@ -56,7 +56,7 @@ def outcome(
         difference = " against ".join(told) or f"{max(speedup, 1 / speedup):.2f}x"
         return (
             f"{left} and {right} took {counted(sides[0].steps, 'step')} each, so neither is faster:"
-            f" {difference} is what else the machine did"
+            f" {difference} is noise"
         )
     if first is None:
         return f"{left} and {right} are even ({speedup:.2f}x" + (f": {' and '.join(told)})" if told else ")")

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterable
 
 MAX_REPLIES = 400
-"""What the latest of all models' replies have learnt is kept, near ten kilobytes each at most."""
-MAX_BYTES = 1_000_000
-"""So much is given back: some 50,000 rows, which are learnt in a quarter of a second."""
+"""What the latest of all models' replies have learnt is kept, about seven kilobytes each."""
+MAX_BYTES = 300_000
+"""So much is given back: some 20,000 rows, which are learnt in a quarter of a second."""
 
 
 def prepare(connection: sqlite3.Connection) -> None:

@@ -369,7 +369,7 @@ class TestWords:
         def told(speedup: float, *sides: Statistics) -> str:
             return outcome(speedup, "lookahead", "plain", sides=sides)
 
-        same = "lookahead and plain took 51 steps each, so neither is faster: 1.99x is what else the machine did"
+        same = "lookahead and plain took 51 steps each, so neither is faster: 1.99x is noise"
         assert told(1.99, side("lookahead", guessing=9), side("plain")) == same
         assert told(1 / 1.99, side("lookahead"), side("plain")) == same
         # Wrong guesses take time, fewer steps save it, and transformers' steps are others than ours.

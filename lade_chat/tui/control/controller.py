@@ -22,8 +22,6 @@ from lade_chat.tui.conversations.session import Asked, ConversationSession
 from lade_chat.tui.conversations.store_worker import Job, StoreWorker
 from lade_chat.tui.prompt.read_ahead import ReadAhead
 
-SAME_TEXT = "Greedy decoding gives the same text to the same question. /set temperature 0.8 draws another."
-
 
 class Chat:
     """Turns requests into commands for the engine, and the engine's events into calls of a view."""
@@ -261,11 +259,11 @@ class Chat:
         self._send(Reply(self.conversation.messages_for(asked), options, self.state.paused))
         self._reply.begin(asked, self._loads.stored)
         self.navigation.withdraw_offer()
-        if others and not self._sampling.is_greedy(options):
-            if options.sampling is not None and options.sampling.seed is not None:
-                self._view.hint(f"Asked again with seed {options.sampling.seed}.")
-        elif any(turn.ending == "eos" and turn.model == self._loads.stored for turn in others):
-            self._view.notice(SAME_TEXT)
+        hint, notice = self._sampling.on_asking_again(others, options, self._loads.stored)
+        if hint:
+            self._view.hint(hint)
+        if notice:
+            self._view.notice(notice)
 
     # --- the conversation --------------------------------------------------------------------------------------
 

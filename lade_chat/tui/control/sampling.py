@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -10,9 +10,10 @@ from lade_chat.presentation.metrics import SEPARATOR, lookahead_forms, sampling_
 from lade_chat.protocol.values import DecodingOptions, Sampling, Sizes, Statistics
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.settings import nearest, parse
-from lade_chat.store.values import Turn
+from lade_chat.store.values import Model, Turn
 from lade_chat.tui.control.view import StatePublisher
 
+SAME_TEXT = "Greedy decoding gives the same text to the same question. /set temperature 0.8 draws another."
 SEEDS = 2**64
 """The number of distinct seeds."""
 
@@ -50,7 +51,14 @@ class ConversationSampling:
         """Publish what the next reply is sampled with, as far as that is known before it."""
         self._publisher.change(sampling=self.effective().sampling)
 
-    def is_greedy(self, options: DecodingOptions) -> bool:
+    def on_asking_again(self, others: Sequence[Turn], options: DecodingOptions, model: Model) -> tuple[str, str]:
+        """Return the hint and the notice to show where ``others`` have answered the same question; mostly empty."""
+        if others and not self._is_greedy(options):
+            seed = None if options.sampling is None else options.sampling.seed
+            return "" if seed is None else f"Asked again with seed {seed}.", ""
+        return "", SAME_TEXT if any(turn.ending == "eos" and turn.model == model for turn in others) else ""
+
+    def _is_greedy(self, options: DecodingOptions) -> bool:
         """Return True if decoding is greedy as far as known: a model's own sampling shows with its first reply."""
         requested, current = options.sampling, self._publisher.state.sampling
         if requested is not None and requested.from_model:
