@@ -54,7 +54,7 @@ def ends_with_numbers(*values: float) -> Check:
     return lambda reply: [float(found) for found in _NUMBER.findall(reply)[-len(wanted) :]] == wanted
 
 
-def number_list(values: Sequence[int]) -> Check:
+def number_list(values: Sequence[float]) -> Check:
     """The reply's numbers are these, in this order, and no others."""
     wanted = [float(value) for value in values]
     return lambda reply: [float(found) for found in _NUMBER.findall(reply)] == wanted

@@ -44,7 +44,7 @@ def _number(wanted: str) -> Check:
 
 
 def _numbers(wanted: str) -> Check:
-    checks = [number_list([int(number) for number in numbers.split()]) for numbers in wanted.split(" / ")]
+    checks = [number_list([float(number) for number in numbers.split()]) for numbers in wanted.split(" / ")]
     # After "So", if the reply shows how it got there.
     return lambda reply: any(check(reply.rpartition("So ")[2]) for check in checks)
 
