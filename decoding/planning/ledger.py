@@ -31,8 +31,8 @@ SLOWER = 1.25
 """Plain steps that take so many times what was expected show that all of the machine has become slower."""
 IDLE_STEPS = 8
 """After so many steps in which nothing was worth verifying, the sources rest; so long is the first rest."""
-QUICK_IDLE_STEPS = 3
-"""The former where a step is so quick that looking takes a tenth of it."""
+QUICK_IDLE_STEPS, QUICK_STAKE = 3, 2.0
+"""Fruitless steps before the first rest, and the stake, where a step is so quick that looking takes a tenth of it."""
 MAX_REST_STEPS = 128
 
 
@@ -117,11 +117,11 @@ class Stake:
     """
 
     def __init__(self, ledger: Ledger, *, quick: bool = False) -> None:
-        self._ledger, self.left = ledger, STAKE
+        self._ledger, self.left = ledger, QUICK_STAKE if quick else STAKE
         self._patience = QUICK_IDLE_STEPS if quick else IDLE_STEPS
         self._idle, self._resting, self._next_length = 0, 0, IDLE_STEPS
         self.trust, self._expected, self._accepted = 1.0, PRIOR_TRUST_TOKENS, PRIOR_TRUST_TOKENS
-        self._at_rest = STAKE
+        self._at_rest = self.left
 
     @property
     def margin(self) -> float:
