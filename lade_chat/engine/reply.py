@@ -130,7 +130,7 @@ class ReplyRun:
         yield ReplyFinished(reason or "cancelled", statistics, self._side, learnt)
 
     def _learnt_successors(self) -> bytes:
-        """What this reply has learnt from logits; nothing of a race."""
+        """The successors that this reply has learnt, packed; none of a race."""
         if self._compared is not None:
             return b""
         return encode_successors(self._session.tables.successors.learnt_since(self._lessons))

@@ -1,4 +1,4 @@
-"""What is true of a number: even or odd, divisible, the larger of two; rounded; its factors."""
+"""Facts about a number: even or odd, divisible, the larger of two; rounded; its factors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ROUNDED = ((10, "ten"), (100, "hundred"))
 
 
 def facts(draw: Draw) -> list[Exchange]:
-    """What is true of a number: even or odd, divisible, the larger of two; rounded; its factors."""
+    """Facts about a number: even or odd, divisible, the larger of two; rounded; its factors."""
     way = draw.any(("parity", "is_even", "divisible", "divisible", "compare", "is_more", "round", "round", "factors"))
     a, b, k = draw.numbers((2, draw.any((30, 99, 999))), (2, 99), (2, 9))
     if way == "factors":

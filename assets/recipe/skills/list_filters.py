@@ -1,4 +1,4 @@
-"""What passes of the user's list: by letters, by length, by kind, or by standing in another list."""
+"""The part of the user's list that passes a test: by letters, by length, by kind, or by standing in another list."""
 
 from __future__ import annotations
 

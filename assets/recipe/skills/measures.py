@@ -157,7 +157,7 @@ def _half(draw: Draw) -> list[Exchange]:
 
 
 def _one(draw: Draw) -> list[Exchange]:
-    """What one unit holds of the smaller one."""
+    """The number of smaller units in one."""
     pair = draw.any(_PAIRS)
     one, small = pair.big[0], pair.small[1]
     shown = f"{draw.any(('an' if one == 'hour' else 'a', 'one', '1'))} {one}"

@@ -39,6 +39,7 @@ def line(draw: Draw) -> str:
 
 
 def sentence(draw: Draw) -> str:
+    """A sentence of this side of the split."""
     return draw.own(lambda: _filled(draw, _WORDING["sentence"]))
 
 
@@ -68,6 +69,7 @@ def code(draw: Draw) -> str:
 
 
 def asked(draw: Draw, way: str, done: str, **fields: object) -> list[Exchange]:
+    """A question of the wording's pool of this name, and the part asked for handed back."""
     return [handed_back(draw, draw.ask(_WORDING[way], **fields), done)]
 
 
@@ -119,7 +121,7 @@ def _of_several(draw: Draw) -> list[Exchange]:
 
 
 def _enclosed(draw: Draw) -> list[Exchange]:
-    """What stands in quotes or brackets."""
+    """The part in quotes or brackets."""
     part, way = draw.any((phrase, some_text, word))(draw), draw.any(("in_quotes", "in_brackets"))
     signs = draw.any(("({})", "({})", "[{}]") if way == "in_brackets" else ('"{}"', "'{}'"))
     before, after = draw.any((("", ""), (f"{some_text(draw)} ", f" {some_text(draw)}"), (f"{some_text(draw)} ", "")))
@@ -130,7 +132,7 @@ def _enclosed(draw: Draw) -> list[Exchange]:
 
 
 def cut(draw: Draw) -> list[Exchange]:
-    """What stands before or after a sign or a word; a text's first or last words; a file name's two parts."""
+    """The part before or after a sign or a word; a text's first or last words; a file name's two parts."""
     way = draw.any(("after_sign", "after_sign", "before_sign", "before_sign", "after_word", "before_word", "first_word",
                     "last_word", "first_words", "last_words", "nth_word", "extension", "stem"))  # fmt: skip
     if way in ("extension", "stem"):

@@ -79,7 +79,7 @@ APPLICATION = (read_topics("keys") + read_topics("ideas")) * 2 + read_topics("co
 
 
 def _anything(draw: Draw) -> dict[str, object]:
-    """What any question may be about, by the name of its field."""
+    """Things that any question may be about, by the names of their fields."""
     w, u, one, other = draw.rng.sample(words.every_word(), 4)
     return {
         "w": w, "u": u, "v": draw.any((one, f"{one} {other}")).title(), "n": draw.name(), "k": draw.whole(1950, 2030),

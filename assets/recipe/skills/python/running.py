@@ -60,7 +60,7 @@ def _end() -> None:
 
 
 def _holds(code: str, expressions: Sequence[str], name: str | None) -> bool:
-    """What `holds` returns, found here."""
+    """Return what `holds` does, found in this process."""
     try:
         defined = [node.name for node in ast.parse(code).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
         if not code or (name and name not in defined):

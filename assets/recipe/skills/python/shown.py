@@ -84,6 +84,7 @@ def _parameters(head: str) -> list[str]:
 
 
 def arguments(given: str) -> tuple[object, ...]:
+    """The values of a call's arguments, as they are written between its brackets."""
     return tuple(eval(f"({given},)")) if given else ()
 
 
