@@ -13,6 +13,7 @@ from typing import Any
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw, set_aside
+from assets.recipe.skills.story_orders import WAYS, ordered, then
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("stories")
@@ -32,7 +33,9 @@ _COUNTED = {2: ("open", "brief"), 3: ("open", "wishes", "ending"), 4: ("open", "
             6: ("open", "wishes", "troubles", "helped", "turns", "ending")}  # fmt: skip
 _NUMBERS = {2: ("two", "2"), 3: ("three", "3", "just three"), 4: ("four", "4", "three or four", "3-4", "a few"),
             5: ("five", "5", "about five", "about 5", "four or five"), 6: ("six", "6", "at most six")}  # fmt: skip
-_COMPOSED = (*["about"] * 6, *["list"] * 5, *["where"] * 2, *["how"] * 2, "hero", "hero")
+_COMPOSED = (*["about"] * 6, *["list"] * 5, *["where"] * 2, *["how"] * 3, "hero", "hero", *["naming"] * 5,
+             *["notes"] * 4, *["begun"] * 3, *["before"] * 2, *["second"] * 3)  # fmt: skip
+_DOING = tuple(line for line in _WORDING["clause"] if line.startswith("who "))
 _DEEDS = tuple(tuple(deed.split("/")) for deed in _WORDING["deeds"][0].split())
 _SKILLS = tuple(_WORDING["skills"][0].split(" / "))
 
@@ -130,7 +133,7 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     site, theme = draw.any((draw.any(_SITES), draw.any(words.WORDS))), draw.any(_THEMES)
     find = draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.FOODS), draw.any(words.WORDS)))
     near, lost = f"{draw.any(_NEAR)} the {site}", (f"to find the {find}", f"found the {find}")
-    options: dict[str, Any] = {} if way == "hero" else {"wish": lost}
+    options: dict[str, Any] = {} if way in ("hero", *WAYS) else {"wish": lost}
     if way == "list":
         find, options = draw.any(((find, options), (find, options), (other, {"helper": other}), (site, {})))
     find = f"{draw.any((*_ADJECTIVES, *words.COLOURS))} {find}" if draw.chance(0.2) else find
@@ -140,32 +143,45 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         "g": site, "z": words.article(site), "o": words.article(other), "p": near, "t": theme, "v": draw.any(_SKILLS),
         "b": base, "d": third, "e": past, "ks": _plural(kind), "w": words.article(draw.any(words.JOBS)),
     }  # fmt: skip
-    frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named"))
+    frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named", "hero named"))
+    told = draw.any(("hero", "hero", "hero", told)) if way == "naming" else told
     told = draw.expand(draw.any(_WORDING[told]))
     subject, _, clause = told.partition(" => ")
     if way == "list":
         clause = clause.format(**fields)
         options |= {"place": near} if "{g}" in told or "{z}" in told else {}
-    elif way != "hero":
-        line = draw.expand(draw.any(_WORDING["how" if way == "how" else "clause"])).format(**fields)
+    elif way not in ("hero", "notes") and (way not in ("naming", "begun", "before") or draw.chance(0.3)):
+        line = draw.any(_WORDING["how"] if way == "how" else _DOING if way == "second" else _WORDING["clause"])
+        line = draw.expand(line).format(**fields)
         clause, want, done = (part.strip() for part in line.split("=>"))
         options = {"wish": (want, done)} if want else {"place": near} if near in clause else {}
         frame = way if way == "how" or (way == "where" and clause.startswith(("who ", "that "))) else "about"
         if clause.startswith("who ") and draw.chance(0.25):
             clause = f"that{clause[3:]}"
         subject += " {c}"
-    fields["c"] = clause.partition(" ")[2] if frame == "where" else clause
-    sentences = draw.whole(2, 6) if frame == "about" and draw.chance(0.12) else 0
+    fields["c"] = clause.partition(" ")[2] if frame == "where" or way == "second" else clause
+    counted = frame == "about" and way not in ("notes", "begun", "before") and draw.chance(0.12)
+    sentences = draw.whole(2, 6) if counted else 0
     if sentences:
         frame, fields["q"] = "counted", draw.any(_NUMBERS[sentences])
-    template = draw.any(draw.side(_WORDING[f"frame {frame}"])).replace("{s}", subject)
-    opening = draw.any(_WORDING["opening"]) if clause else ""
+    template = draw.any(draw.side(_WORDING[f"frame {frame}"]))
+    if way in WAYS:
+        template = ordered(draw, way, template, subject, "{n}" in subject)
+    template = draw.expand(template.replace("{s}", subject))
+    if draw.chance(0.2):
+        template = then(draw, template, draw.any(draw.side(_WORDING["manner"])))
+    named, opening = "{n}" in template, draw.any(_WORDING["opening"])
+    if named and draw.chance(0.07):
+        fields["n"] = name = name.lower()
+    if way == "notes" and "{p}" in template:
+        options = {"place": near}
     if way == "how":
         opening += f" how {{x}} named {{n}} {clause}."
-    elif clause:
-        opening += f" {{n}}, {{x}}{',' if clause.startswith('and ') else ''} {clause}."
-    plot = _plot(draw, hero, opening=opening, sentences=sentences, **options)
-    needed = (kind, clause, *((name,) if "{n}" in subject else ()))
+    else:
+        joint = ", " if clause.startswith("and ") else " " if clause else ""
+        opening = f"{opening} {{n}}, {{x}}{joint}{clause}." if clause or named else ""
+    plot = _plot(draw, (kind, name), opening=opening, sentences=sentences, **options)
+    needed = (kind, clause, *((name,) if named else ()))
     return draw.ask((template,), **fields), plot, well_formed(*needed, least=60 if sentences else 150)
 
 
@@ -192,7 +208,8 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     )  # fmt: skip
     third = (site,) if site in ask and way == "words" else ()
     ways: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-        "any": ({}, ()), "named": ({}, (kind, name)), "role": ({}, (kind, name)), "person": ({}, (name,)),
+        **dict.fromkeys(("named", "role", "more", "told", "go_on"), ({}, (kind, name))),
+        "any": ({}, ()), "person": ({}, (name,)),
         "two": (two, (kind, second)), "theme": ({"wish": (to.format(t=theme), done)}, (theme,)),
         "pair": ({"helper": f"{other} named {friend}"}, (kind, name, other, friend)),
         "both": ({"helper": f"{kind} named {friend}"}, (kind, name, friend)),
@@ -205,6 +222,8 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         "words": ({"wish": lost, "place": f"near {words.article(site)}" if third else ""}, (kind, find, *third)),
     }  # fmt: skip
     given, needed = ways.get(way, ({}, (kind,)))
+    if name in needed and way not in ("person", "happened", "friends"):
+        given = {**given, "opening": f"{draw.any(_WORDING['opening'])} {{n}}, {{x}}."}
     return ask, _plot(draw, (kind, name), **given), well_formed(*needed)
 
 
@@ -249,7 +268,7 @@ def _hero(draw: Draw) -> tuple[str, str]:
     while True:
         kind = draw.any(_HEROES) if draw.chance(0.3) else draw.any(words.ANIMALS)
         name = draw.name()
-        kind = draw.any(words.WORDS) if draw.chance(0.06) else kind
+        kind = draw.any(words.WORDS) if draw.chance(0.06) else draw.nonsense() if draw.chance(0.05) else kind
         while draw.chance(0.22):
             kind = f"{draw.any(_ADJECTIVES)} {kind}"
         style = draw.rng.random()

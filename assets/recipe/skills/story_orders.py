@@ -1,0 +1,54 @@
+"""Requests for a story in any order: the name in a sentence of its own, keywords, a beginning to go on from."""
+
+from __future__ import annotations
+
+from assets.recipe.draw import Draw
+from assets.recipe.words import read_wording
+
+_WORDING = read_wording("stories")
+WAYS = ("naming", "notes", "begun", "before", "second")
+# Between two sentences of a request, and between its notes.
+_JOINTS = (". ", ". ", ". ", "! ", "? ", ", ", "; ", " - ", "\n", "... ", " ")
+_NOTED = (", ", ", ", ", ", " ", "; ", "\n", " / ", " - ", ". ", " | ", ": ", ",")
+
+
+def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool) -> str:
+    """The template of a request for a story of this subject, in one of `WAYS`.
+
+    Args:
+        draw: the chance.
+        way: "naming" tells the name in a second sentence, "second" what the hero does, "before" the hero in a first
+            one; "begun" begins the story, and "notes" has keywords alone.
+        frame: a frame for the subject `{s}`, which "naming" and "second" use.
+        subject: the hero, and what there is to tell; what the hero does is the field `{c}`.
+        named: True if the subject has the name.
+    """
+    if way == "notes":
+        return _notes(draw)
+    if way == "begun":
+        begun = f"{_any(draw, 'begin')} {subject}"
+        return then(draw, begun, _any(draw, "go on")) if draw.chance(0.75) else f"{_any(draw, 'go on before')}: {begun}"
+    if way == "before":
+        return then(draw, f"{_any(draw, 'before')} {subject}", _any(draw, "of it"))
+    template = frame.replace("{s}", subject.removesuffix(" {c}") if way == "second" else subject)
+    told = "naming" if way == "naming" else "doing named" if named else "doing"
+    return then(draw, template, _any(draw, told))
+
+
+def then(draw: Draw, first: str, second: str) -> str:
+    """The two sentences, with some sign or other between them."""
+    joint = draw.any(_JOINTS)
+    second = second[:1].lower() + second[1:] if joint in (", ", "; ", " ") and second[0] != "{" else second
+    return draw.expand(first).rstrip(".!? ") + joint + draw.expand(second)
+
+
+def _any(draw: Draw, name: str) -> str:
+    return draw.expand(draw.any(draw.side(_WORDING[name])))
+
+
+def _notes(draw: Draw) -> str:
+    """Keywords in any order: what is wanted, the hero, a name, a thing and what the story should be like."""
+    kept = {"note story": 0.9, "note hero": 1, "note name": 0.8, "note thing": 0.3, "note manner": 0.5}
+    notes = [_any(draw, name) for name, chance in kept.items() if draw.chance(chance)]
+    draw.rng.shuffle(notes)
+    return draw.any(_NOTED).join(notes)
