@@ -1,0 +1,233 @@
+"""Patterns shown on a few pairs in any notation, to be gone on with.
+
+The reply first writes the pairs in one notation, whatever the user's was, then what they have in common, then the
+one that is asked for: no step needs to look back at how it was typed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from assets.recipe import words
+from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in
+from assets.recipe.draw import Draw
+from assets.recipe.skills.arithmetic import work
+from assets.recipe.user_words import numbered, some_word, spaced
+from assets.recipe.words import read_wording
+
+_WORDING = read_wording("patterns")
+Pairs = list[tuple[str, str]]
+# The first rules are the ones that people try most.
+_OF_WORDS: dict[str, Callable[[str], str]] = {
+    "in capitals": str.upper, "a capital first": str.title, "backwards": lambda one: one[::-1],
+    "first letter": lambda one: one[0], "last letter": lambda one: one[-1],
+    "how many letters": lambda one: str(len(one)), "first two letters": lambda one: one[:2],
+    "first three letters": lambda one: one[:3], "last two letters": lambda one: one[-2:],
+    "without the first letter": lambda one: one[1:], "without the last letter": lambda one: one[:-1],
+    "first and last letter": lambda one: one[0] + one[-1], "first letter in capitals": lambda one: one[0].upper(),
+    "spelled": spaced, "letters apart": " ".join, "capitals and !": lambda one: one.upper() + "!",
+    "twice": lambda one: f"{one} {one}", "twice in one": lambda one: one + one, "with a or an": words.article,
+    "in quotes": '"{}"'.format, "in brackets": "({})".format, "in stars": "*{}*".format,
+    "in square brackets": "[{}]".format,
+}  # fmt: skip
+_USUAL = tuple(_OF_WORDS)[:6]
+# The letters of what is asked are told where a rule looks at them, and those of the answer where many of them stay.
+_LOOKED_AT = tuple(_OF_WORDS)[:16]
+_SPELLED = ("in capitals", "a capital first", "backwards", "without the first letter", "without the last letter",
+            "in small letters")  # fmt: skip
+_OF_TWO: dict[str, Callable[[str, str], str]] = {
+    "initials": lambda one, two: f"{one[0]}.{two[0]}.".upper(), "initials alone": lambda one, two: one[0] + two[0],
+    "the first word": lambda one, two: one, "the second word": lambda one, two: two,
+    "turned round": lambda one, two: f"{two} {one}", "the second, the first": lambda one, two: f"{two}, {one}",
+    "put together": lambda one, two: one + two, "with a hyphen": lambda one, two: f"{one}-{two}",
+    "small, with a dot": lambda one, two: f"{one}.{two}".lower(),
+    "an address": lambda one, two: f"{one}.{two}@mail.com".lower(),
+    "with an underscore": lambda one, two: f"{one}_{two}", "in capitals": lambda one, two: f"{one} {two}".upper(),
+    "capitals first": lambda one, two: f"{one} {two}".title(), "first initial": lambda one, two: f"{one[0]}. {two}",
+    "last initial": lambda one, two: f"{one} {two[0]}.", "with and": lambda one, two: f"{one} and {two}",
+}  # fmt: skip
+_ADDED, _IN_FRONT = (tuple(_WORDING[name][0].split(" / ")) for name in ("added", "in front"))
+_KNOWN = tuple((name, tuple(tuple(pair.split("/")) for pair in told.split())) for name, told in
+               (line.split(" = ") for line in _WORDING["pairs"]))  # fmt: skip
+_WEIGHTS = [{"opposite": 8.0, "past": 2.0, "many": 2.0, "more": 2.0}.get(name, 0.9) for name, _ in _KNOWN]
+_KINDS_OF = (("animal", words.ANIMALS[:40]), ("food", words.FOODS[:40]), ("colour", words.COLOURS[:20]),
+             ("job", words.JOBS[:40]), ("city", words.CITIES[:40]), ("name", words.NAMES[:60]),
+             *((kind.removesuffix("s"), words.KINDS[kind]) for kind in ("fruits", "vegetables", "instruments", "sports",
+             "trees", "tools", "flowers", "months", "days", "planets", "shapes")))  # fmt: skip
+_WIDE, _TIGHT, _FRAMED, _ENDS = (_WORDING[name] for name in ("wide", "tight", "framed", "end"))
+_JOINTS = (*[", "] * 4, "; ", "\n", "\n", ". ", " and ", " || ", ",", ", then ", " / ", ";", "\n\n", ". And ", ", and ")
+_SIGNS: dict[str, Callable[[int, int], int]] = {
+    "+": lambda n, k: n + k, "-": lambda n, k: n - k, "×": lambda n, k: n * k, "/": lambda n, k: n // k,
+}  # fmt: skip
+
+
+def _of_numbers(draw: Draw, count: int) -> tuple[str, Pairs]:
+    """A rule for numbers, or for two at a time, with so many examples; a sign and a number where it is one."""
+    style = draw.rng.random()
+    values = draw.rng.sample(range(1, draw.any((12, 12, 40, 99))), count)
+    if style < 0.08:
+        return "even or odd", [(str(n), ("even", "odd")[n % 2]) for n in values]
+    if style < 0.18:
+        joint, others = draw.any(("+", " + ", " and ", " plus ")), [draw.whole(1, 12) for _ in values]
+        return "the sum", [(f"{n}{joint}{k}", str(n + k)) for n, k in zip(values, others, strict=True)]
+    if style < 0.24:
+        rule, make = draw.any((("in stars", "*"), ("plus .00", ".00"), ("$ in front", "$"), ("0 in front", "0")))
+        small = [n % 9 + 1 for n in values] if len({n % 9 for n in values}) == count else [*range(1, count + 1)]
+        told = {"*": "*" * 9, "$": "$", "0": "0"}.get(make, "")
+        return rule, [(str(n), told[:n] if make == "*" else f"{told}{n}{'' if told else make}") for n in small]
+    if style < 0.3:
+        return "times itself", [(str(n), str(n * n)) for n in draw.rng.sample(range(1, 13), count)]
+    sign = draw.any(("+", "+", "-", "×", "×", "/"))
+    k = draw.any((1, 1, 2, 3, 4, 5, 10, 10, draw.whole(6, 30)) if sign in "+-" else (2, 2, 2, 3, 3, 4, 5, 10, 10))
+    values = [n + k if sign == "-" else n * k if sign == "/" else n for n in values]
+    return f"{sign} {k}", [(str(n), str(_SIGNS[sign](n, k))) for n in values]
+
+
+def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
+    """A rule that is known by heart, with so many examples."""
+    if draw.chance(0.12):
+        first, items = draw.any(_KINDS_OF)
+        two = ((first, items), draw.any([kind for kind in _KINDS_OF if not {*items} & {*kind[1]}]))
+        return "kind", [(draw.any(items), kind) for kind, items in (*two, *draw.rng.choices(two, k=count - 2))]
+    name, known = draw.rng.choices(_KNOWN, _WEIGHTS)[0]
+    pairs = [(one, other) for one, other in draw.rng.sample(known, count)]
+    pairs = [pair[::-1] for pair in pairs] if name == "opposite" and draw.chance(0.4) else pairs
+    if draw.chance(0.1) and all(one.isalpha() and other.isalpha() for one, other in pairs):
+        case = draw.any((str.title, str.upper))
+        pairs = [(case(one), case(other)) for one, other in pairs]
+    return name, pairs
+
+
+def _sources(draw: Draw, count: int) -> list[str]:
+    """Different words of three letters or more: any, short plain ones, names, or letters in a row."""
+    style, found = draw.rng.random(), list[str]()
+    while len(found) < count:
+        at, letters = draw.whole(0, 22), "".join(draw.any("abcdefghijklmnopqrstuvwxyz") for _ in range(3))
+        letters = "abcdefghijklmnopqrstuvwxyz"[at : at + 3] if draw.chance(0.4) else letters
+        one = letters if style < 0.08 else draw.name() if style < 0.2 else some_word(draw)
+        one = draw.any(words.WORDS[:420]) if style > 0.6 else one
+        found += [one] if one not in found and len(one) > 2 else []
+    return found
+
+
+def _added(draw: Draw, sources: list[str]) -> tuple[str, Pairs]:
+    """Something more at one end of each word, or taken from there."""
+    end, first = draw.any((*["s"] * 12, *_ADDED)), draw.any(_IN_FRONT)
+    at_end = draw.chance(0.75)
+    pairs = [(one, one + end if at_end else first + one) for one in sources]
+    if draw.chance(0.2):
+        return "", [pair[::-1] for pair in pairs]
+    if end == "s" and at_end and draw.chance(0.2):
+        return "many", [(f"one {one}", f"two {other}") for one, other in pairs]
+    return "", pairs
+
+
+def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
+    """A rule for words, with so many examples."""
+    sources, style = _sources(draw, count), draw.rng.random()
+    if style < 0.26:
+        return _added(draw, sources)
+    if style < 0.32:
+        joint, first = draw.any(("+", " + ", " and ", "+")), draw.any((*_IN_FRONT[:2], "", ""))
+        return "put together", [((front := first or some_word(draw)) + joint + one, front + one) for one in sources]
+    if style < 0.44:
+        rule = draw.any(tuple(_OF_TWO))
+        named = rule.startswith("initials") or rule.endswith("initial") or draw.chance(0.5)
+        firsts = draw.names(count) if named else _sources(draw, count)
+        seconds = [one.title() for one in sources] if firsts[0][0].isupper() else sources
+        return rule, [(f"{one} {two}", _OF_TWO[rule](one, two)) for one, two in zip(firsts, seconds, strict=True)]
+    if style < 0.49:
+        first, other = sources[0], draw.any((sources[1], f"{sources[1]} ", "10.0.0.", "192.168.1.", "room ", "v", "#"))
+        begin = draw.any((1, 1, draw.whole(2, 40)))
+        return "the same number", [(f"{first}{n}", f"{other}{n}") for n in range(begin, begin + count)]
+    rule = draw.any(_USUAL if draw.chance(0.6) else tuple(_OF_WORDS))
+    small = rule in ("a capital first", "with a or an")
+    pairs = [(one, _OF_WORDS[rule](one)) for one in (map(str.lower, sources) if small else sources)]
+    if rule == "in capitals" and draw.chance(0.2):
+        return "in small letters", [(answer, answer.lower()) for _, answer in pairs]
+    return rule, pairs
+
+
+def _common(pairs: Pairs, rule: str) -> str:
+    """What all the pairs have at one end and not at the other, or the rule's own name."""
+    (one, other), shorter = pairs[0], all(len(b) < len(a) for a, b in pairs)
+    if shorter:
+        pairs, one, other = [pair[::-1] for pair in pairs], other, one
+    end, front = other.removeprefix(one), other.removesuffix(one)
+    if len(pairs) < 2 or not one or other == one:
+        return rule
+    if end != other and all(b == a + end for a, b in pairs):
+        return f"without {end.strip()} at the end" if shorter else f"plus {end.strip()} at the end"
+    if front != other and all(b == front + a for a, b in pairs):
+        return f"without {front.strip()} in front" if shorter else f"{front.strip()} in front"
+    return rule
+
+
+def _named(rule: str, pairs: Pairs) -> str:
+    """The rule in words, beside the letters of one pair, and those that are looked at."""
+    (one, other), (source, answer) = pairs[0], pairs[-1]
+    rule = rule if rule in _LOOKED_AT else _common(pairs, rule)
+    plain = one.isalpha() and other.isalpha() and len(one + other) < 20
+    before = f"{spaced(one)} {spaced(other)}, " if plain else ""
+    looked_at = numbered([*source]) if rule == "how many letters" else spaced(source) if rule in _LOOKED_AT else ""
+    if rule in _SPELLED and " " not in source:
+        looked_at = f"{spaced(source)}, {spaced(answer)}"
+    return f"{before}{rule}{': ' if looked_at else ''}{looked_at}. {source} -> {answer}"
+
+
+def _calculated(rule: str, pairs: Pairs) -> str:
+    """The shown pairs as sums: first with plus or minus, then as the rule is if that was not the same each time."""
+    known = [(int(a), int(b)) for a, b in pairs[:-1]]
+    sign, k = (rule[0], rule[2:]) if rule[0] in _SIGNS else ("×", "")
+    told = ", ".join(f"{a} {'+' if b >= a else '-'} {abs(b - a)} = {b}" for a, b in known)
+    n = int(pairs[-1][0])
+    if len({b - a for a, b in known}) == 1 and sign in "+-":
+        return f"{told}. {work(n, int(k), sign)[0]}"
+    return f"{told}. {', '.join(f'{a} {sign} {k or a} = {b}' for a, b in known)}. {work(n, int(k or n), sign)[0]}"
+
+
+def _gone_on_with(ask: str, rule: str, pairs: Pairs) -> Exchange:
+    source, answer = pairs[-1]
+    shown = "; ".join(f"{a} -> {b}" for a, b in [*pairs[:-1], (source, "?")])
+    if rule[:1] in _SIGNS or rule == "times itself":
+        told = _calculated(rule, pairs)
+    else:
+        told = _named(rule, pairs)
+        if rule == "the sum":
+            a, *_, b = source.replace("+", " ").split()
+            told = f"the sum. {work(int(a), int(b), '+')[0]}"
+    reply = f"Pairs: {shown}. Pattern: {told}. So {answer}"
+    return Exchange(ask, reply, ends_with_numbers(int(answer)) if answer.isdigit() else exactly_in(answer))
+
+
+def _shape(draw: Draw, spaced_out: bool) -> tuple[str, str]:
+    """A notation for a pair, and what stands between two of them; `spaced_out` are pairs with spaces in them."""
+    style = draw.rng.random()
+    if style < 0.3:
+        return draw.expand(draw.any(_FRAMED)), draw.any((". ", ". ", "; ", "\n", " ", ", ", " | "))
+    if style < 0.38 and not spaced_out:
+        return "{a} {b}", draw.any((", ", ", ", "; ", "\n", " / "))
+    if style < 0.55:
+        joint = draw.any((", ", "; ", "\n", *(() if spaced_out else (" ", " "))))
+        return draw.any(_TIGHT), joint
+    return draw.any(_WIDE), draw.any(_JOINTS)
+
+
+def pattern(draw: Draw) -> list[Exchange]:
+    """A pattern shown on two or three, and one to do."""
+    style = draw.rng.random()
+    if style < 0.08:
+        rule, pairs = _known(draw, 2)
+        if rule != "kind":
+            (a, b), (source, _) = pairs
+            return [_gone_on_with(draw.ask(_WORDING["analogy"], a=a, b=b, c=source), rule, pairs)]
+    make = _of_numbers if style < 0.3 else _known if style < 0.52 else _of_words
+    rule, pairs = make(draw, 2 if make is _of_words and draw.chance(0.1) else draw.any((3, 3, 3, 4)))
+    source = pairs[-1][0]
+    shape, join = _shape(draw, " " in "".join(map("".join, pairs)))
+    told = [shape.format(a=a, b=b, n=n) for n, (a, b) in enumerate(pairs[:-1], 1)]
+    begun = shape.partition("{b}")[0].format(a=source, n=len(pairs)).rstrip(" \"'([")
+    if draw.chance(0.15):
+        return [_gone_on_with(draw.ask(_WORDING["asked then"], x=join.join(told), c=source), rule, pairs)]
+    x = join.join([*told, draw.any(_ENDS).format(x=begun)])
+    return [_gone_on_with(x if draw.chance(0.45) else draw.ask(_WORDING["go on"], x=x), rule, pairs)]
