@@ -1,10 +1,15 @@
-"""Sums worked digit by digit: two numbers and a sign, or the steps of a plan."""
+"""Sums worked digit by digit: two numbers and a sign, or the steps of a plan.
+
+Beside the signs that people write there are three for a division that need not come out: ⌈ counts the groups that hold
+everything, ⌊ those that are full, and % is what is left over.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 _TENS = (10, 100, 1000)
+UNEVEN = "⌈⌊%"
 
 
 def places(number: int) -> list[int]:
@@ -69,8 +74,21 @@ def worked_division(a: int, b: int) -> str:
     return f"{start} + {ones * b} / {b}{end} = {tens} + {ones}{end} = {whole}{end}"
 
 
+def _worked_groups(a: int, b: int, sign: str) -> tuple[str, int]:
+    """The division that need not come out, and its groups or what is left over."""
+    whole, left = divmod(a, b)
+    if not left:
+        return worked_quotient(a, b), whole
+    line = worked_division(a, b)
+    if sign == "⌈":
+        return f"{line}. {whole} + 1 = {whole + 1}", whole + 1
+    return line, left if sign == "%" else whole
+
+
 def work(a: int, b: int, sign: str) -> tuple[str, int]:
     """The worked line and its result."""
+    if sign in UNEVEN:
+        return _worked_groups(a, b, sign)
     if sign == "-" and 0 <= a < b:
         return f"{worked_sum(b, a, '-')}, so {a} - {b} = {a - b}", a - b
     if sign in "+-":
@@ -90,6 +108,8 @@ def worked(plan: str, found: Mapping[str, int]) -> tuple[str, int] | None:
         values = {**found, "x": x, "y": y}
         one, other = values[step[0]], values[step[2:]] if step[2:] in values else int(step[2:])
         if other < 1 or (step[1] == "/" and one % other) or (step[1] == "-" and one - other < 1):
+            return None
+        if step[1] in UNEVEN and (one < other or (step[1] == "%" and one % other == 0)):
             return None
         line, result = work(one, other, step[1])
         lines.append(line)

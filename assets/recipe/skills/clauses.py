@@ -2,6 +2,9 @@
 
 Openings, gains, losses, groups, shares and questions are drawn apart from one another, so that training hardly
 ever sees the same wording twice. A story's template has the fields of skills/word_problems.py.
+
+Signs are told in their order: + and - come and go, × opens with groups (and ×× goes on with others), / shares at the
+end, and h, t and q are a half, a third and a quarter that go.
 """
 
 from __future__ import annotations
@@ -18,9 +21,17 @@ _OWNED = ("things", "things", "things", "kitchen", "fruit", "glass", "money", "m
           "stuff")  # fmt: skip
 _UNOWNED = ("people", "place", "traffic", "swarm")
 _SHARED = ("things", "kitchen", "fruit", "money", "stuff")
-ONE_STEP = ("+", "-", "×", "/")
-TWO_STEPS = ("++", "+-", "-+", "--", "×+", "×-", "+/", "-/")
+ONE_STEP = ("+", "-", "×", "/", "h")
+# The plans of signs that are no chain of theirs.
+PLANS = {
+    "h": "a/2", "h+": "a/2, x+b", "h-": "a/2, x-b", "+h": "a+b, x/2", "-h": "a-b, x/2", "t": "a/3, a-x",
+    "t+": "a/3, a-x, x+b", "t-": "a/3, a-x, x-b", "q+": "a/4, a-x, x+b", "q-": "a/4, a-x, x-b",
+    "××": "a×b, c×d, y+x", "×/": "a×b, x/c",
+}  # fmt: skip
+TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/"] * 2, *PLANS, "h+")
 _LETTERS = "abc"
+_PARTS = {"h": ("half", "half", "one half", "a half"), "t": ("a third", "one third"), "q": ("a quarter", "one quarter")}
+_COUNTED = re.compile(r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points)")
 _TWO_OWNERS = 0.15
 _BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
 
@@ -64,21 +75,27 @@ def _event(draw: Draw, scene: _Scene, sign: str, number: str, own_before: bool =
     """
     kind = "gain" if sign == "+" else "lose"
     owned = scene.domain in _OWNED
+
+    def clause(name: str) -> str:
+        phrase = draw.any(_WORDING[f"{scene.domain}.{name}"])
+        if sign in _PARTS:
+            phrase = _COUNTED.sub("", phrase)
+        return scene.fill(phrase, number)
+
     if owned and draw.chance(0.75):
         links = _WORDING["link"]
         link = draw.any(links if own_before else tuple(entry for entry in links if "WHO" in entry))
         again = scene.who if scene.who == "{n}" and draw.chance(0.35) else scene.pronoun
-        clause = draw.any(_WORDING[f"{scene.domain}.{kind}"])
         if sign == "-" and link == " and" and draw.chance(0.5):
             link = " but"
-        return f"{scene.fill(link, who=again)} {scene.fill(clause, number)}", True
+        return f"{scene.fill(link, who=again)} {clause(kind)}", True
     link = draw.any(_WORDING["other"]).rstrip()
-    return f"{link} {scene.fill(draw.any(_WORDING[f'{scene.domain}.{kind}_other']), number)}", False
+    return f"{link} {clause(f'{kind}_other')}", False
 
 
 def _question(draw: Draw, scene: _Scene, signs: str) -> str:
     """Draw the question at the end, of the total where nothing has gone, of the rest where the last step takes away."""
-    kind = "left" if signs[-1] == "-" and draw.chance(0.75) else "now"
+    kind = "left" if signs[-1] in "-htq" and draw.chance(0.75) else "now"
     if set(signs) <= set("+×") and draw.chance(0.6):
         kind = "total"
     pool = _WORDING[("money_" if scene.domain == "money" else "") + kind]
@@ -103,15 +120,33 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
     """An opening, events in the signs' order, the question."""
     groups = signs[0] == "×"
     scene = _scene(draw, _OWNED if groups or draw.chance(0.7) else _UNOWNED)
+    if signs == "××" and scene.domain == "stuff":
+        # Some of its groups are had and some are used up.
+        return _told(draw, signs)
     story = _opening(draw, scene, "groups" if groups else "open")
     rest = signs[1:] if groups else signs
     own = True
     if not groups and rest[0] == "+" and scene.domain in _OWNED and draw.chance(_TWO_OWNERS):
         return _two_owners(draw, scene, story, rest)
-    for sign, letter in zip(rest, "c" if groups else "bc", strict=False):
-        clause, own = _event(draw, scene, sign, f"{{{letter}}}", own)
+    letters = iter("c" if groups else "bc")
+    for sign in rest:
+        if sign == "×":
+            more = draw.any(_WORDING[f"{scene.domain}.groups"]).replace("{a}", "{c}").replace("{b}", "{d}")
+            clause = f"{scene.fill(draw.any(_WORDING['link']), who=scene.pronoun)} {scene.fill(more)}"
+        else:
+            clause, own = _event(draw, scene, sign, _part(draw, scene, sign) or f"{{{next(letters)}}}", own)
         story += clause
     return f"{story}. {_question(draw, scene, signs)}", scene
+
+
+def _part(draw: Draw, scene: _Scene, sign: str) -> str:
+    """The share that goes, in words, or nothing for a sign with a number."""
+    if sign not in _PARTS:
+        return ""
+    of = (
+        ("", " of it", " of the money") if scene.domain == "money" else ("", " of them", " of the NOUN", " of all NOUN")
+    )
+    return draw.any(_PARTS[sign]) + scene.fill(draw.any(of))
 
 
 def _two_owners(draw: Draw, scene: _Scene, story: str, signs: str) -> tuple[str, _Scene]:
@@ -131,9 +166,10 @@ def _two_owners(draw: Draw, scene: _Scene, story: str, signs: str) -> tuple[str,
 def _divided(draw: Draw, signs: str) -> tuple[str, _Scene]:
     """A number of things that is shared at the end, perhaps after a gain or a loss."""
     scene = _scene(draw, _SHARED)
-    story = _opening(draw, scene, "open")
+    groups = signs[0] == "×"
+    story = _opening(draw, scene, "groups" if groups else "open")
     own = True
-    for sign in signs[:-1]:
+    for sign in signs[groups:-1]:
         clause, own = _event(draw, scene, sign, "{b}")
         story += clause
     money = scene.domain == "money"
@@ -157,4 +193,4 @@ def composed(draw: Draw, signs: str) -> tuple[str, str]:
             story = f"{draw.expand(draw.any(_WORDING['before']))} {story}"
         if not set_aside(story):
             each = f"is {scene.noun} each" if signs[-1] == "/" else ""
-            return story, each or f"{'leaves' if signs[-1] == '-' else 'makes'} {scene.noun}"
+            return story, each or f"{'leaves' if signs[-1] in '-htq' else 'makes'} {scene.noun}"

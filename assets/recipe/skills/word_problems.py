@@ -1,9 +1,10 @@
 """Sums told in words, of one step or several, with somebody's own things.
 
 The stories are text: `signs: story => what the result is`. The story's fields are the numbers {a}, {b} and {c} in
-the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, and a town {t}. A number
-written after a sign is the story's own ("a week" is ×7), and `to 30` in front of the colon keeps numbers small. In
-place of the signs a plan such as `a×b, c-x` may stand, as arithmetic.worked has it.
+the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, a town {t}, a vehicle {v} or
+some {vs}, and what holds things, {k} or {ks}. A number written after a sign is the story's own ("a week" is ×7), and
+`to 30` in front of the colon keeps numbers small. In place of the signs a plan such as `a×b, c-x` may stand, as
+arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday".
 
 Beside the stories that are split between training and evaluation there are varied ones for training alone, of which
 each line stands for hundreds: a model this small learns a sum's words, not its sense, unless they keep changing.
@@ -18,16 +19,27 @@ from dataclasses import dataclass, replace
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import worked
-from assets.recipe.skills.clauses import ONE_STEP, TWO_STEPS, composed
+from assets.recipe.skills.arithmetic import UNEVEN, worked
+from assets.recipe.skills.clauses import ONE_STEP, PLANS, TWO_STEPS, composed
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("follow_ups")
-_STEP = re.compile(r"([-+×/])(\d*)")
+_STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
+_LETTERS = "abcdw"
+# What a story's own number is told as: a share or a multiple by its word, a count of things by its digits.
+_OWN = {
+    "2": r"half|halve[sd]?|twice|doubl\w+|two times", "3": r"thirds?|tripl\w+|three times",
+    "4": r"quarters?|fourth|four times",
+}  # fmt: skip
+_OWN_COUNTS = {
+    "2": "pairs?|both|and back|couples?|two", "3": "three", "5": "Monday to Friday|weekdays?|working day|school days?",
+    "7": "week", "12": "dozen|year",
+}  # fmt: skip
 _TOPS = (20, 60, 99, 400)
 _NOTES = (10, 20, 50, 100, 200, 500)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
 _FOOD = tuple(_WORDING["food"][0].split())
+_VEHICLES, _CONTAINERS = ([one.split("/") for one in _WORDING[name][0].split()] for name in ("vehicles", "containers"))
 _WOMEN = {"Ruth", "Grace", "Ines", "Iris", "Kate", "Lily", "Lucy", "Zoe"} | {
     name for name in words.NAMES[:100] if name.endswith("a")
 }
@@ -45,6 +57,8 @@ class Problem:
 
 def _plan(signs: str) -> str:
     """The plan of a chain of signs: of `×7-` it is `a×7, x-b`."""
+    if signs in PLANS:
+        return PLANS[signs]
     if signs[0].isalpha():
         return signs
     letters = iter("bcd")
@@ -62,7 +76,7 @@ def _read(name: str) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-_STEPS = (*_read("steps"), *_read("steps_jotted"))
+_STEPS = (*_read("steps"), *_read("steps_jotted"), *_read("steps_told"))
 # By the number of steps that are meant: one, or two and more. Split stories, varied ones, those that are no chain.
 _POOLS = (
     (_read("word_problems"), _read("word_problems_varied"), tuple(one for one in _STEPS if "," not in one.plan)),
@@ -81,12 +95,14 @@ def one_of(things: str) -> str:
 def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
     """Numbers for which the sum comes out: times and parts stay small, what is shared comes of its parts."""
     plan, steps = problem.plan, problem.plan.split(", ")
-    factors = {part for step in steps if step[1] in "×/" for part in (step[0] * (step[1] == "×"), step[2])}
+    small = f"×/{UNEVEN}"
+    factors = {part for step in steps if step[1] in small for part in (step[0] * (step[1] == "×"), step[2])}
     factors |= {step[0] for step in steps if step[1:] == "+1"}
     top = problem.top or draw.any(_TOPS)
     while True:
-        letters = sorted(set("abcd") & set(plan))
-        drawn = draw.numbers(*((2, (problem.top or 12) if letter in factors else top) for letter in letters))
+        letters = sorted(set(_LETTERS) & set(plan))
+        tops = (7 if letter == "w" else (problem.top or 12) if letter in factors else top for letter in letters)
+        drawn = draw.numbers(*((2, most) for most in tops))
         numbers = dict(zip(letters, drawn, strict=True))
         if draw.chance(0.4) and steps[0][1] == "×":
             numbers[steps[0][0]] = draw.whole(2, problem.top or draw.any((40, 250)))
@@ -95,15 +111,33 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
             numbers[steps[0][0]] = (numbers[by] if by in numbers else int(by)) * draw.whole(2, 20)
         if steps[-1][0] == "c":
             numbers["c"] = draw.any((draw.whole(20, 200), draw.whole(20, 200), *_NOTES))
+        if "w" in numbers and draw.chance(0.4):
+            numbers["w"] = 5
         done = worked(plan, numbers)
-        if done and done[1] > 1:
+        if done and (done[1] > 1 or "%" in plan):
             return numbers
 
 
-def _listed(story: str, numbers: Mapping[str, int]) -> str:
+def _listed(problem: Problem, numbers: Mapping[str, int]) -> str:
     """Begin a reply with the story's numbers in its own order: what is read first is copied safely later."""
-    told = sorted((story.find(f"{{{name}}}"), number) for name, number in numbers.items() if f"{{{name}}}" in story)
-    return f"Numbers: {', '.join(str(number) for _, number in told)}. " if told else ""
+    story = problem.story
+    told = [(story.find(f"{{{name}}}"), str(n)) for name, n in numbers.items() if f"{{{name}}}" in story]
+    if not told:
+        return ""
+    for own in set(re.findall(r"[×/](\d+)", problem.plan)):
+        if found := re.search(rf"\b(?:{_OWN.get(own, '-')})\b", story, re.IGNORECASE):
+            told.append((found.start(), found[0].lower()))
+        elif found := re.search(rf"\b(?:{_OWN_COUNTS.get(own, '-')})\b", story, re.IGNORECASE):
+            told.append((found.start(), own))
+    return f"Numbers: {', '.join(number for _, number in sorted(told))}. "
+
+
+def _days(draw: Draw, count: int) -> str:
+    """So many days in a row by their names."""
+    days = words.KINDS["days"]
+    first = 0 if count == 5 and draw.chance(0.7) else draw.whole(0, 6)
+    told = f"{days[first]} {draw.any(('to', 'to', 'to', 'until', 'till', 'through'))} {days[(first + count - 1) % 7]}"
+    return told.lower() if draw.chance(0.25) else told
 
 
 def fields(draw: Draw, story: str) -> dict[str, object]:
@@ -114,10 +148,12 @@ def fields(draw: Draw, story: str) -> dict[str, object]:
     if "a {s}" in story.lower():
         things = [thing for thing in things if words.article(thing).startswith("a ")]
     thing, second = draw.rng.sample(things, 2)
+    vehicle, container = draw.any(_VEHICLES), draw.any(_CONTAINERS)
     her = name in _WOMEN or (name not in words.NAMES[:100] and draw.chance(0.5))
     return {
         "n": name, "h": "she" if her else "he", "H": "She" if her else "He", "him": "her" if her else "him",
         "m": other, "o": thing, "p": second, "s": one_of(thing), "t": draw.any(words.CITIES), "u": draw.any(_LENGTHS),
+        "v": vehicle[0], "vs": vehicle[1], "k": container[0], "ks": container[1],
     }  # fmt: skip
 
 
@@ -136,7 +172,7 @@ def _problem(draw: Draw, steps: int) -> Problem:
     stories = set(draw.side([one.story for one in some]))
     problem = draw.any([one for one in some if one.story in stories])
     told = " ".join(draw.expand(problem.story).split()) if pool is not split else problem.story
-    if all(f"{{{name}}}" in told for name in "abcd" if name in problem.plan):
+    if all(f"{{{name}}}" in told for name in _LETTERS if name in problem.plan):
         return replace(problem, story=told)
     return _problem(draw, steps)
 
@@ -147,6 +183,8 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
     top, often = draw.any((0, 0, 0, 0, 13, 13, 100)), draw.any((0.5, 1))
     shown = {name: str(number) for name, number in numbers.items()}
     shown |= {name: spelled(number) for name, number in numbers.items() if number < top and draw.chance(often)}
+    if "w" in numbers:
+        shown["w"] = _days(draw, numbers["w"])
     if problem.story.startswith("{a}"):
         shown["a"] = shown["a"].capitalize()
     exchanges = [_exchange(problem, numbers, given, draw.ask([problem.story], **given, **shown))]
@@ -193,7 +231,7 @@ def _exchange(
 ) -> Exchange:
     line, result = worked(problem.plan, numbers) or ("", 0)
     verb, _, what = problem.answer.format(**fields).partition(" ")
-    reply = f"{_listed(problem.story, numbers)}{line}. That {verb} {result} {what}".rstrip() + "."
+    reply = f"{_listed(problem, numbers)}{line}. That {verb} {result} {what}".rstrip() + "."
     return Exchange(ask, reply, ends_with_numbers(result), later)
 
 
@@ -201,7 +239,7 @@ def _with_another(
     draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object]
 ) -> list[Exchange]:
     """The same story, one of its numbers changed, if the sum comes out."""
-    name = draw.any(sorted(numbers))
+    name = draw.any(sorted(set(numbers) - {"w"}))
     changed = {**numbers, name: _numbers(draw, problem)[name]}
     done, before = worked(problem.plan, changed), list(numbers.values())
     if not done or done[1] < 2 or changed == numbers or before.count(numbers[name]) > 1:
