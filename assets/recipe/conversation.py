@@ -55,9 +55,9 @@ def ends_with_numbers(*values: float) -> Check:
 
 
 def number_list(values: Sequence[float]) -> Check:
-    """The reply's numbers are these, in this order, and no others."""
+    """The reply's numbers are these, in this order, and no others; after "So", if it shows how it got there."""
     wanted = [float(value) for value in values]
-    return lambda reply: [float(found) for found in _NUMBER.findall(reply)] == wanted
+    return lambda reply: [float(found) for found in _NUMBER.findall(reply.rpartition("So ")[2])] == wanted
 
 
 def mentions(*needed: str) -> Check:

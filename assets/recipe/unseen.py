@@ -45,8 +45,7 @@ def _number(wanted: str) -> Check:
 
 def _numbers(wanted: str) -> Check:
     checks = [number_list([float(number) for number in numbers.split()]) for numbers in wanted.split(" / ")]
-    # After "So", if the reply shows how it got there.
-    return lambda reply: any(check(reply.rpartition("So ")[2]) for check in checks)
+    return lambda reply: any(check(reply) for check in checks)
 
 
 def _lines(mark: str, wanted: str) -> Check:

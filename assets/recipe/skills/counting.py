@@ -7,11 +7,14 @@ from itertools import pairwise
 
 from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in, number_list
 from assets.recipe.draw import Draw
+from assets.recipe.skills.row_workings import beyond, worked_row
 from assets.recipe.user_words import handed_back
 from assets.recipe.words import ORDINALS, read_wording, spelled
 
 _WORDING = read_wording("counting")
-_OPEN = ("", "", "", "", "Here you go: ", "Sure: ", "Counting: ", "Here they are: ")
+_OPEN = ("", "Here you go: ", "Here they are: ")
+# The direction is told before the second number settles it.
+_DIRECTIONS = {1: "Counting up: ", -1: "Counting down: "}
 _PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 8: "eights", 9: "nines",
             10: "tens", 12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties",
             100: "hundreds", 1000: "thousands"}  # fmt: skip
@@ -20,14 +23,17 @@ _APART = {"lines": "\n", "spaces": " ", "commas": ", "}
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
 _FIBONACCI = (0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
-_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67)
 
 
-def _listing(draw: Draw, values: list[int], ask: str, follow_up: bool = False, apart: str = "") -> Exchange:
-    """The exchange that lists the numbers, between them what the user wishes for (apart)."""
+def _listing(
+    draw: Draw, values: list[int], ask: str, follow_up: bool = False, apart: str = "", working: str = ""
+) -> Exchange:
+    """The exchange that lists the numbers, between them what the user wishes for (apart); the working stands before."""
     listed = (apart or ", ").join(map(str, values))
-    reply = listed if apart else draw.any(_OPEN) + listed + draw.any((".", ".", ""))
-    return Exchange(ask, reply, number_list(values), follow_up)
+    step = values[1] - values[0] if len(values) > 1 else 0
+    opening = f"{working}. So " if working else _DIRECTIONS.get(step) or draw.any(_OPEN)
+    return Exchange(ask, listed if apart else f"{opening}{listed}.", number_list(values), follow_up)
 
 
 def _told(draw: Draw, value: int) -> str:
@@ -47,12 +53,14 @@ def _fits(way: str, values: list[int], step: int) -> bool:
 def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Exchange, list[int], int]:
     """The follow-up's exchange, what it lists, and the step of that."""
     fields: dict[str, object] = {}
+    working = ""
     if way == "back":
         values, step = values[::-1], 0
     elif way in ("on", "more"):
         count = draw.whole(3, 12) if way == "on" else draw.whole(2, 8)
         values = [values[-1] + step * at for at in range(1, count + 1)]
         fields = {"c": values[-1], "k": _told(draw, count)}
+        working = worked_row("more", values) if way == "more" else ""
     elif way == "by":
         step = draw.any((2, 2, 2, 3, 5, 10)) if len(values) > 10 else 2
         values = values[::step]
@@ -65,7 +73,7 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
         start = draw.whole(values[0] + 1, values[-1] - 2)
         values = list(range(start, values[-1] + 1))
         fields = {"a": _told(draw, start)}
-    return _listing(draw, values, draw.ask(_WORDING[way], **fields), True), values, step
+    return _listing(draw, values, draw.ask(_WORDING[way], **fields), True, working=working), values, step
 
 
 def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
@@ -93,7 +101,11 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
         "negative down": (range(k - odd, -k - 1, -1), {"a": k - odd, "b": -k}),
         "ending": (range(low + (end - low) % 10, high + 1, 10), {"a": low, "b": high, "d": end}),
-        "primes": ([n for n in _PRIMES if n < c % 60 + 3], {"b": c % 60 + 3}),
+        "primes": ([n for n in _PRIMES if n < c % 60 + 4], {"b": c % 60 + 4}),
+        "squares_to": ([n * n for n in range(1, k + 1)], {"b": k * k + draw.whole(0, 2 * k)}),
+        "down_k": (range(b, b - k, -1), {"a": b, "k": told}),
+        "parity_next": (range(a + 1 + (a + 1 - odd) % 2, a + 2 * k + 1, 2), {"a": a, "d": kind, "k": told}),
+        "those_before": (range(b, b + k), {"a": b + k, "k": told}),
         "squares": ([n * n for n in range(1, k + 1)], {"k": told}),
         "cubes": ([n**3 for n in range(1, k + 1)], {"k": told}),
         "first_primes": (_PRIMES[:k], {"k": told}), "fibonacci": (_FIBONACCI[: k + 3 * odd], {"k": k + 3 * odd}),
@@ -120,7 +132,7 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
     end = max(0, low - over) if falling else high + over
     line = range(high, end - 1, -s) if falling else range(low, high + 1, s)
     row = list(line) + [line[-1] + line.step * at for at in range(1, 5 if line[-1] + 4 * line.step >= 0 else 1)]
-    first = min(first, len(row) - 1)
+    first = min(first, len(row) - 2)
     seen = draw.any((", ", ", ", ", ", " ", " ", ",")).join(map(str, row[:first]))
     by: dict[str, object] = {"a": line[0], "b": end, "s": line.step if name == "seq" else s, "w": w,
           "o": ORDINALS[s] if s < len(ORDINALS) else f"{s}th"}  # fmt: skip
@@ -135,21 +147,31 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         "till": (row[first:], {"x": seen, "b": row[-1] + (0 if falling else over)}),
         "series": (row, {"x": seen, "b": row[-1]}),
         "steps_of": (range(low, low + s * k, s), {"a": low, "s": s, "k": told}),
-        "row of code": (range(low, high, s), {"x": f"range({low}, {high - over}, {s})"}),
+        "multiples_after": (range(s * n + s, s * (n + k) + 1, s), {"a": s * n, "s": s, "k": told}),
+        "row of code": (range(low, high, s), {"x": f"range({low}, {high - over}, {s})", "b": high - over}),
     }  # fmt: skip
     if way == "row of code down":
-        return range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})"}
+        return range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})", "b": -1}
     return rows[name]
 
 
-_ROWS = (*["either"] * 16, *["up", "down"] * 10, *["even", "either down"] * 8,
-         *["step", "either_step", "from_by", "down_by"] * 4,
-         *["to", "next", "multiples", "down_to_one", "till", "divisible"] * 3,
-         *["either_step down", "series", "ending", "even_to", "below", "up_to", "by_steps", "named"] * 2,
-         *["row of code", "row of code short"] * 2, "row of code down", "seq", "seq down", "fibonacci", "halving",
-         "even_down", "till down", "series down", "first_odd", "starting_at", "negative", "negative down", "squares",
-         "inside", "below_end", "without", "primes", "first_primes", "powers", "doubling", "steps_of", "cubes",
-         "there_and_back")  # fmt: skip
+_ROWS = (*["either"] * 14, *["even"] * 10, *["up", "down", "either down", "divisible"] * 8,
+         *["step", "either_step", "from_by", "down_by", "till"] * 5, *["next", "multiples", "up_to", "even_to"] * 4,
+         *["to", "down_to_one", "below", "either_step down", "series"] * 3,
+         *["ending", "by_steps", "named", "squares_to", "parity_next", "multiples_after", "down_k"] * 2,
+         *["row of code", "row of code short", "till down", "first_odd", "steps_of", "squares"] * 2,
+         "row of code down", "seq", "seq down", "fibonacci", "halving", "even_down", "series down", "starting_at",
+         "negative", "negative down", "inside", "below_end", "without", "primes", "first_primes", "powers", "doubling",
+         "cubes", "there_and_back", "those_before")  # fmt: skip
+# Bounds that stand in letters now and then; not where they are typed as code or with a minus.
+_NO_LETTERS = ("seq", "negative", "row of code")
+
+
+def _told_end(way: str, values: list[int], said: dict[str, object]) -> tuple[int, ...]:
+    """The number that the row must not pass, if one is told; what would come after the row's last; where it starts."""
+    after = {"primes": next((n for n in _PRIMES if n > values[-1]), 0), "squares_to": (len(values) + 1) ** 2}
+    start, end = said.get("a"), said.get("b")
+    return (end, after.get(way, beyond(values)), start if isinstance(start, int) else 0) if isinstance(end, int) else ()
 
 
 def _rows(draw: Draw) -> list[Exchange]:
@@ -158,11 +180,15 @@ def _rows(draw: Draw) -> list[Exchange]:
     values, said = _row(draw, way)
     steps = {after - before for before, after in pairwise(values)}
     step, apart = steps.pop() if len(steps) == 1 else 0, ""
-    ask = draw.asked(_WORDING, way.removesuffix(" down").removesuffix(" short"), **said)
+    name = way.removesuffix(" down").removesuffix(" short")
+    working = worked_row(way.removesuffix(" down"), values, *_told_end(name, values, said))
+    if name not in _NO_LETTERS and draw.chance(0.06):
+        said = {key: spelled(one) if key in "ab" and isinstance(one, int) else one for key, one in said.items()}
+    ask = draw.asked(_WORDING, name, **said)
     if draw.chance(0.1):
         name = draw.any(("lines", "lines", "spaces", "commas"))
         ask, apart = ask.rstrip(".?! ") + draw.say(_WORDING[f"apart {name}"]), _APART[name]
-    exchanges = [_listing(draw, values, ask, apart=apart)]
+    exchanges = [_listing(draw, values, ask, apart=apart, working=working)]
     while draw.chance(0.3) and len(exchanges) < 3:
         ways = [way for way in _FOLLOW_UPS if _fits(way, values, step)]
         if not ways:
@@ -173,36 +199,45 @@ def _rows(draw: Draw) -> list[Exchange]:
 
 
 def _table(draw: Draw) -> list[Exchange]:
-    n = draw.whole(2, 15)
-    lines = "\n".join(f"{n} × {k} = {n * k}" for k in range(1, 11))
-    wanted = [value for k in range(1, 11) for value in (n, k, n * k)]
-    reply = draw.any(("", "", "Here it is:\n\n")) + lines
-    return [Exchange(draw.asked(_WORDING, "table", n=n), reply, number_list(wanted))]
+    n, last, start = draw.whole(2, 15), 10, draw.any((1, 1, 2, 3, 5, 6))
+    way = draw.any(("table", "table", "table_to", "table_from"))
+    if way != "table":
+        last = draw.any((3, 4, 5, 6, 7, 8, 9, 12, 12, 12, 15) if way == "table_to" else (8, 9, 10, 12))
+    rows = range(start if way == "table_from" else 1, last + 1)
+    lines = "\n".join(f"{n} × {k} = {n * k}" for k in rows)
+    wanted = [value for k in rows for value in (n, k, n * k)]
+    ask = draw.asked(_WORDING, way, n=n, a=start, k=last)
+    return [Exchange(ask, draw.any(("", "", "Here it is:\n\n")) + lines, number_list(wanted))]
 
 
-def _pattern(draw: Draw, start: int, step: int, count: int) -> list[int]:
-    """A row of numbers that goes on by a rule: steps up or down, doubles, squares or halves."""
-    style, factor = draw.rng.random(), 2 + step % 2
-    if style < 0.8:
+def _pattern(draw: Draw, start: int, step: int, count: int) -> tuple[list[int], str]:
+    """A row of numbers that goes on by a rule, and the rule: steps, products, squares, halves, sums of two."""
+    style, factor, first = draw.rng.random(), 2 + step % 2, start % 4 + 1
+    if style < 0.78:
         row = [start + step * at for at in range(count)]
-        return row if style < 0.58 else row[::-1]
+        return (row, f"+{step} each time") if style < 0.54 else (row[::-1], f"-{step} each time")
+    if style < 0.88:
+        return [(start % 5 + 1) * factor**at for at in range(min(count, 8))], f"×{factor} each time"
     if style < 0.92:
-        return [(start % 5 + 1) * factor**at for at in range(count)]
-    first = start % 4 + 1
-    return [(first + at) ** 2 for at in range(count)] if style < 0.96 else [first * 2**at for at in range(count)][::-1]
+        return [(first + at) ** 2 for at in range(count)], f"{first} × {first} and so on"
+    if style < 0.96:
+        return [first * 2**at for at in range(count)][::-1], "Half each time"
+    row = [first, first + step % 3]
+    while len(row) < count:
+        row.append(row[-2] + row[-1])
+    return row, "Each is the sum of the two before"
 
 
 def _continued(draw: Draw) -> list[Exchange]:
     """The numbers after some, before or between them; how many there are."""
-    way = draw.any((*["then", "then", "carry_on", "continue"], "after", "before", "middle", "how_many"))
-    start, step, count = draw.numbers((1, 60), (1, draw.any((12, 12, 25))), (3, 6))
+    way = draw.any(("then", "then", "carry_on", "continue", "after", "before", "middle", "middle", "how_many"))
+    start, step, count = draw.numbers((1, 60), (1, draw.any((12, 12, 25, 60))), (3, 6))
     if way in ("then", "carry_on", "continue"):
         k = {"then": 1, "continue": 3}.get(way) or draw.whole(2, 5)
-        values = _pattern(draw, start, step, count + k)
+        values, rule = _pattern(draw, start, step, count + k)
         typed = draw.any((", ", ", ", ", ", " ", ",")).join(map(str, values[:count]))
         ask = draw.asked(_WORDING, way, x=typed, k=draw.any((k, spelled(k))))
-        reply = draw.any(("", "", "Here you go: ", "Next: ")) + ", ".join(map(str, values[count:])) + "."
-        return [Exchange(ask, reply, number_list(values[count:]))]
+        return [_listing(draw, values[count:], ask, working=rule)]
     if way == "how_many":
         end = start + draw.whole(3, 30)
         reply = f"{end} - {start} = {end - start}. {end - start} + 1 = {end - start + 1}."
