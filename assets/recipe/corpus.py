@@ -40,7 +40,7 @@ class Skill:
 
 SKILLS = (
     Skill("greetings", 44, talk.greetings),
-    Skill("application", 110, talk.application),
+    Skill("application", 125, talk.application),
     Skill("sums", 150, sums.compose),
     Skill("word problems", 60, word_problems.compose),
     Skill("two-step problems", 160, word_problems.compose_two_steps),
@@ -53,8 +53,8 @@ SKILLS = (
     Skill("formats", 170, formats.compose),
     Skill("examples", 160, examples.compose),
     Skill("Python", 370, functions.compose),
-    Skill("stories", 56, stories.compose),
-    Skill("poems", 18, poems.compose),
+    Skill("stories", 70, stories.compose),
+    Skill("poems", 24, poems.compose),
     Skill("declining", 80, talk.declining),
 )
 _SYSTEM = read_wording("greetings")["system"]

@@ -13,6 +13,7 @@ A topic may also give names to what it is about, ` / ` between them: `thing:` na
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from assets.recipe import words
@@ -74,8 +75,11 @@ def _topic(block: str) -> Topic:
 _CLOSINGS = read_topics("closings")
 TOPICS = read_topics("itself") + read_topics("things")
 SMALL_TALK = (*read_topics("small_talk"), *_CLOSINGS)
-# The keys and the ideas are asked for more often than every flag.
-APPLICATION = (read_topics("keys") + read_topics("ideas")) * 2 + read_topics("commands")
+# What is asked again and again has many wordings.
+APPLICATION = tuple(
+    topic for name in ("keys", "ideas", "commands") for topic in read_topics(name)
+    for _ in range(1 + (len(topic.asks) + 2 * len(topic.varied)) // 12)
+)  # fmt: skip
 
 
 def _anything(draw: Draw) -> dict[str, object]:
@@ -97,8 +101,16 @@ def _exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
         ask = draw.ask(own, () if short else topic.varied, **_anything(draw))
     else:
         kind, name = draw.any(topic.names)
+        name = _quoted(draw, name) if draw.chance(0.12) else name
         ask = draw.asked(_FRAMES, f"then_{kind}" if short else kind, t=name)
     return Exchange(ask, draw.say(topic.replies), mentions(*topic.needs), short)
+
+
+def _quoted(draw: Draw, name: str) -> str:
+    """The name in quotes, but for its article."""
+    found = re.fullmatch("((?:an?|the|your) )?(.*)", name)
+    article, rest = (found[1] or "", found[2]) if found else ("", name)
+    return article + draw.any(('"{}"', "'{}'", "“{}”", "`{}`", "*{}*")).format(rest.strip("`"))
 
 
 def _introduction(draw: Draw) -> list[Exchange]:
