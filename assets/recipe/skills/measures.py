@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
+from assets.recipe.skills.amounts import AMOUNTS, METRIC, PAIRS, SPOKEN, Pair, casual
 from assets.recipe.skills.arithmetic import plain, worked_product, worked_quotient
 from assets.recipe.skills.percentages import percentage
 from assets.recipe.skills.times import TIMES, chain
@@ -15,32 +13,8 @@ from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("measures")
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two units: the names of the bigger (one, many, short) and the smaller, and how many smaller ones it holds."""
-
-    big: tuple[str, str, str]
-    small: tuple[str, str, str]
-    factor: int
-
-
-_SHORTER = dict(line.split("=") for line in _WORDING["shorter name"][0].split())
-
-
-def _unit(text: str) -> tuple[str, str, str]:
-    one, many, short = text.split("/")
-    return one, many, short or many
-
-
-_LINES = (line.split() for line in _WORDING["pair"])
-_PAIRS = tuple(Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in _LINES)
 _TENS = (10, 100, 1000)
 _TOPS = {24: 7, 16: 10, 365: 5, 3600: 24, 1440: 5, 86400: 3, 168: 6}
-_METRIC = tuple(pair for pair in _PAIRS if pair.factor in _TENS)
-_SPOKEN = tuple(pair for pair in _PAIRS if pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards"))
-_STUFF = {"kg": ("flour", "sugar", "rice", "apples", "sand"), "l": ("milk", "water", "juice", "oil")}
 
 
 def _converted(pair: Pair, number: int, down: bool, form: int) -> str:
@@ -66,18 +40,13 @@ def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[
     shown = number if down else number * pair.factor
     unit, other = (pair.big, pair.small) if down else (pair.small, pair.big)
     close = form == 2 and unit[2] != unit[1] and draw.chance(0.4)
-    return _casual(draw, f"{shown}{'' if close else ' '}{unit[form]}"), _casual(draw, other[form])
-
-
-def _casual(draw: Draw, unit: str) -> str:
-    """The unit as it is written, or now and then as people shorten it."""
-    return re.sub(r"[a-z]+$", lambda found: _SHORTER.get(found[0], found[0]), unit) if draw.chance(0.3) else unit
+    return casual(draw, f"{shown}{'' if close else ' '}{unit[form]}"), casual(draw, other[form])
 
 
 def _conversion(draw: Draw) -> list[Exchange]:
     """A quantity in another unit, and perhaps another amount of it, or the same in a third unit where it has one."""
-    which = draw.whole(0, len(_PAIRS) - 1)
-    pair, down, form = _PAIRS[which], draw.chance(0.55), draw.any((1, 1, 2))
+    which = draw.whole(0, len(PAIRS) - 1)
+    pair, down, form = PAIRS[which], draw.chance(0.55), draw.any((1, 1, 2))
 
     def asked(way: str, pair: Pair, number: int, later: bool) -> Exchange:
         quantity, unit = _asked(draw, pair, number, down, form)
@@ -89,7 +58,7 @@ def _conversion(draw: Draw) -> list[Exchange]:
 
     number, other = (draw.numbers((which, which), (down, down), (2, _top(pair)))[2] for _ in range(2))
     exchanges, turn = [asked("convert", pair, number, False)], draw.rng.random()
-    thirds = [third for third in _PAIRS if third.big == pair.big and third.small != pair.small]
+    thirds = [third for third in PAIRS if third.big == pair.big and third.small != pair.small]
     if turn < 0.25 and other != number:
         exchanges.append(asked("amount", pair, other, True))
     elif 0.25 <= turn < 0.45 and down and thirds:
@@ -119,16 +88,16 @@ def _degrees(draw: Draw) -> list[Exchange]:
 
 def _decimal(draw: Draw) -> list[Exchange]:
     """A quantity with a decimal point, in the smaller or the bigger unit."""
-    pair, form = draw.any(_METRIC), draw.any((1, 2))
+    pair, form = draw.any(METRIC), draw.any((1, 2))
     size = draw.any((pair.factor, pair.factor // 10, pair.factor // 10, max(1, pair.factor // 100)))
     amount = draw.numbers((1, 99), (size, size))[0] * size
     big, small, shown = pair.big[form], pair.small[form], plain(amount / pair.factor)
     known = f"1 {pair.big[0] if form == 1 or big == pair.big[1] else big} = {pair.factor} {small}."
     if draw.chance(0.5):
         line = f"{known} {amount} / {pair.factor} = {shown} {big}."
-        return _told(draw, "convert", line, float(shown), x=_casual(draw, f"{amount} {small}"), to=big)
+        return _told(draw, "convert", line, float(shown), x=casual(draw, f"{amount} {small}"), to=big)
     line = f"{known} {shown} × {pair.factor} = {amount} {small}."
-    return _told(draw, "convert", line, amount, x=f"{shown} {big}", to=_casual(draw, small))
+    return _told(draw, "convert", line, amount, x=f"{shown} {big}", to=casual(draw, small))
 
 
 def _half(draw: Draw) -> list[Exchange]:
@@ -138,7 +107,7 @@ def _half(draw: Draw) -> list[Exchange]:
         line = f"1 hour = 60 minutes. {halves * 30} / 60 = {plain(halves / 2)} hours."
         to = draw.any(("hours", "hours, as a decimal"))
         return _told(draw, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
-    pair = draw.any([pair for pair in _PAIRS if pair.factor % 4 == 0])
+    pair = draw.any([pair for pair in PAIRS if pair.factor % 4 == 0])
     steps: tuple[tuple[int, int, str], ...]
     big, small, factor, n = pair.big[0], pair.small[1], pair.factor, draw.whole(1, 5)
     a_big, part = f"{'an' if big == 'hour' else 'a'} {big}", (factor, 2, "/")
@@ -158,7 +127,7 @@ def _half(draw: Draw) -> list[Exchange]:
 
 def _one(draw: Draw) -> list[Exchange]:
     """The number of smaller units in one."""
-    pair = draw.any(_PAIRS)
+    pair = draw.any(PAIRS)
     one, small = pair.big[0], pair.small[1]
     shown = f"{draw.any(('an' if one == 'hour' else 'a', 'one', '1'))} {one}"
     line = f"1 {one} = {pair.factor} {small}."
@@ -166,49 +135,23 @@ def _one(draw: Draw) -> list[Exchange]:
 
 
 def _both(draw: Draw) -> list[Exchange]:
-    """A quantity of two units in the smaller one, or with more added to it; or two quantities compared."""
-    pair, form = draw.any(_SPOKEN), draw.any((1, 1, 2))
+    """A quantity of two units in the smaller one, or one of the smaller unit in both."""
+    pair, form = draw.any(SPOKEN), draw.any((1, 1, 2))
     factor, small = pair.factor, pair.small[form]
-    a, b, c = draw.numbers((1, 5), (1, factor - 1), (1, factor - 1))
+    a, b = draw.numbers((1, 5), (1, factor - 1))
     b = 5 * max(1, b // 5) if factor > 20 else b
     big = pair.big[0] if a == 1 and form == 1 else pair.big[form]
-    way = draw.any(("both", "both", "added", "alike", "taken", "split", "longer", "shorter", "is_more"))
-    steps, x = [(a, factor, "×"), (a * factor, b, "+")], f"{a} {big} {b} {small}"
-    if way == "both":
-        x = x.replace(f"{big} ", f"{big} and ") if draw.chance(0.5) else x
-        return _told(draw, way, f"{chain(*steps)} {small}.", a * factor + b, x=x, y=small)
-    if way == "added":
-        line = chain(*steps, (a * factor + b, c, "+"))
-        return _told(draw, way, f"{line} {small}.", a * factor + b + c, x=x, z=f"{c} {small}", y=small)
-    if way == "alike":
-        more = draw.chance(0.6)
-        had, result = (b, b + c) if more else (b + c, b)
-        said = {"x": f"{had} {small}", "z": f"{c} {small}", "y": small}
-        line = chain((had, c, "+" if more else "-"))
-        return _told(draw, "added" if more else "taken", f"{line} {small}.", result, **said)
-    if way == "taken":
-        line, x = chain((a, factor, "×"), (a * factor, c, "-")), f"{a} {big}"
-        return _told(draw, way, f"{line} {small}.", a * factor - c, x=x, z=f"{c} {small}", y=small)
-    if way == "split":
-        ask = draw.asked(_WORDING, way, x=f"{a * factor + b} {small}", big=pair.big[1], small=pair.small[1])
-        line = chain((a, factor, "×"), (a * factor + b, a * factor, "-"))
-        return [worked(ask, line, f"{a} {big} {b} {small}.")]
-    amount = a * factor + draw.any((-1, 1)) * max(1, factor // draw.any((2, 4, 10)))
-    first, second = f"{a} {big}", f"{amount} {small}"
-    if draw.chance(0.3) and pair.big[2] in ("kg", "l"):
-        first, second = (f"{some} of {draw.any(_STUFF[pair.big[2]])}" for some in (first, second))
-    elif a == 1 and form == 1 and draw.chance(0.5):
-        first = f"one {big}"
-    flipped, larger = draw.chance(0.5), a * factor > amount
-    ask = draw.ask(_WORDING[way], x=second if flipped else first, y=first if flipped else second)
-    answer = first if larger == (way == "longer") else second
-    if way == "is_more":
-        ask, answer = ask + draw.say(_WORDING["yes or no"]), "yes." if larger != flipped else "no."
-    return [worked(ask, f"{a} {big} = {a * factor} {small}", answer)]
+    if draw.chance(0.6):
+        x = f"{a} {big} {draw.any(('', 'and '))}{b} {small}"
+        steps = (a, factor, "×"), (a * factor, b, "+")
+        return _told(draw, "both", f"{chain(*steps)} {small}.", a * factor + b, x=x, y=small)
+    ask = draw.asked(_WORDING, "split", x=f"{a * factor + b} {small}", big=pair.big[1], small=pair.small[1])
+    line = chain((a, factor, "×"), (a * factor + b, a * factor, "-"))
+    return [worked(ask, line, f"{a} {big} {b} {small}.")]
 
 
-_WAYS = (*[_conversion, percentage] * 6, *[_decimal, _both, compose_shapes] * 4, *[_degrees, _half] * 3, *TIMES,
-         *[_one] * 2)  # fmt: skip
+_WAYS = (*[_conversion, percentage] * 6, *[_decimal, compose_shapes] * 4, *[_degrees, _half, _both] * 3, *AMOUNTS,
+         *TIMES, *[_one] * 2)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

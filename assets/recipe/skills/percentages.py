@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import work, worked_product, worked_quotient, worked_sum
+from assets.recipe.skills.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("percentages")
-_THINGS = ("coat", "lamp", "bike", "chair", "phone", "table", "guitar", "watch", "tent", "jacket", "bag", "camera")
+_THINGS = tuple(_WORDING["things"][0].split())
 # Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
 _PERCENTS = (
     ((10, 20, 30, 40, 60, 70, 80, 90), 10, 500), ((10, 20, 30, 40, 60, 70, 80, 90), 100, 900), ((50,), 2, 400),
@@ -16,24 +16,33 @@ _PERCENTS = (
     ((15,), 20, 600), ((15,), 20, 200), ((2, 4, 6, 8), 50, 950), ((35, 45, 65, 85), 20, 400),
     ((12, 18, 22, 33), 100, 900),
     ((5, 10, 15, 20, 25, 50), 100, 6000), ((20, 25, 50), 20, 200), ((20, 40, 60, 80), 5, 195),
-    ((20, 40), 5, 95), ((4, 8, 12, 16), 25, 400),
+    ((20, 40), 5, 95), ((4, 8, 12, 16), 25, 400), ((20, 40, 60, 80), 5, 95), ((10, 20, 30, 40, 60, 70, 80, 90), 1, 99),
+    ((5, 15), 10, 200),
 )  # fmt: skip
+_USUAL = (5, 10, 15, 20, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90)
 
 
 def worked_percentage(percent: int, amount: int) -> str:
-    """The percentage of an amount from a tenth, a half, a quarter or a hundredth of it."""
+    """The percentage of an amount: a half, a quarter, a tenth or a hundredth of it, or a product divided."""
     if percent in (50, 25, 10, 1):
-        return f"{percent}% of {amount} is {worked_quotient(amount, 100 // percent)}"
-    if percent == 15:
-        ten, five = amount // 10, amount // 20
-        return f"{worked_percentage(5, amount)}. 15% is {worked_sum(ten, five, '+')}"
-    start = 25 if percent == 75 else 10 if percent % 10 == 0 or percent == 5 else 1
-    if amount * start % 100:
-        # No whole tenth, say: the product first.
-        return f"{worked_product(amount, percent)}. {worked_quotient(amount * percent, 100)}"
-    part = amount * start // 100
-    last = worked_quotient(part, 2) if percent == 5 else worked_product(part, percent // start)
-    return f"{worked_percentage(start, amount)}. {percent}% is {last}"
+        return f"{percent}% of {amount} is {_quotient(amount, 100 // percent)}"
+    if percent == 75:
+        return f"{worked_percentage(25, amount)}. 75% is {worked_product(amount // 4, 3)}"
+    if percent in (5, 15):
+        five = f"{worked_percentage(10, amount)}. 5% is {_quotient(amount // 10, 2)}"
+        sums = worked_sum(amount // 10, amount // 20, "+") if amount % 20 == 0 else _point_sum(amount)
+        return five if percent == 5 else f"{five}. 15% is {sums}"
+    times, of = (percent // 10, 10) if percent % 10 == 0 else (percent, 100)
+    start = f"{percent}% of {amount} is {amount} × {times} / {of}"
+    return f"{start}. {worked_product(amount, times)}. {_quotient(amount * times, of)}"
+
+
+def _point_sum(amount: int) -> str:
+    return f"{amount // 10} + {plain(amount / 20)} = {plain(amount * 0.15)}"
+
+
+def _quotient(a: int, b: int) -> str:
+    return worked_quotient(a, b) if a % b == 0 else f"{a} / {b} = {plain(a / b)}"
 
 
 def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
@@ -42,7 +51,7 @@ def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
         percents, step, top = draw.any(_PERCENTS)
         percent = draw.any(percents)
         _, steps = draw.numbers((percent, percent), (1, (200 if easy else top) // step))
-        if not easy or percent in (5, 10, 20, 25, 30, 40, 50, 60):
+        if not easy or (percent in _USUAL and percent * step * steps % 100 == 0):
             return percent, step * steps
 
 
@@ -54,7 +63,7 @@ def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) 
     """The percentage of the amount, or, with a sign, the amount with that added to it or taken off."""
     share, line = amount * percent // 100, f"{worked_percentage(percent, amount)}."
     if not sign:
-        return Exchange(ask, line, ends_with_numbers(share), later)
+        return Exchange(ask, line, ends_with_numbers(amount * percent / 100), later)
     result = amount + share if sign == "+" else amount - share
     return Exchange(ask, f"{line} {worked_sum(amount, share, sign)}.", ends_with_numbers(result), later)
 

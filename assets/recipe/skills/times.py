@@ -19,27 +19,49 @@ def chain(*steps: tuple[int, int, str]) -> str:
     return ". ".join(work(*step)[0] for step in steps)
 
 
+def _shown(draw: Draw, hour: int, minute: int, halves: bool) -> str:
+    """The time as the clock of a station shows it, or of the morning and the afternoon."""
+    if not halves:
+        return f"{hour:02}:{minute:02}" if draw.chance(0.1) else f"{hour}:{minute:02}"
+    space, *names = draw.any(_HALVES)
+    return f"{(hour - 1) % 12 + 1}{f':{minute:02}' if minute or draw.chance(0.2) else ''}{space}{names[hour // 12]}"
+
+
 def _between(draw: Draw) -> list[Exchange]:
-    """The minutes between two times, or the hours and minutes."""
-    hour, hours = draw.whole(1, 14), draw.any((1, 1, 2, 3, 4, 8, 9))
+    """The minutes between two times, or the hours and minutes; the second may be of the next day."""
+    way = draw.any(("lasts", "lasts", "minutes_between"))
+    halves = way == "lasts" and draw.chance(0.45)
+    hour, hours = draw.any((draw.whole(1, 14), draw.whole(0, 23))), draw.any((*[1, 2, 3] * (2 - halves), 4, 6, 7, 8, 9))
     start, stop = 5 * draw.whole(0, 11), 5 * draw.whole(0, 11)
-    said = {"x": f"{hour}:{start:02}", "y": f"{hour + hours}:{stop:02}"}
-    if draw.chance(0.25):
-        start, stop = min(start, stop), max(start, stop)
-        said = {"x": f"{hour}:{start:02}", "y": f"{hour + hours}:{stop:02}"}
-        line, left = f"{hour + hours} - {hour} = {hours}. {stop} - {start} = {stop - start}", stop - start
-        lasts = f"{hours} hour{'s' * (hours > 1)}" + (f" {left} minutes" if left else "")
-        return [worked(draw.asked(_WORDING, "lasts", **said), line, f"{lasts}.")]
-    whole = hours * 60
-    steps = (hours, 60, "×"), (whole, stop, "+"), (whole + stop, start, "-")
-    line = f"{hour + hours} - {hour} = {hours}. {chain(*steps)} minutes."
-    return [Exchange(draw.asked(_WORDING, "minutes_between", **said), line, ends_with_numbers(whole + stop - start))]
+    if halves and draw.chance(0.5):
+        start = stop = 0
+    end, minute, lines = hour + hours, stop, []
+    x, y = _shown(draw, hour, start, halves), _shown(draw, end % 24, stop, halves)
+    if halves:
+        lines = [f"{x} is {hour}:{start:02}", f"{y} is {end % 24}:{stop:02}"]
+    if end > 23:
+        lines.append(f"{end - 24}:{stop:02} is {end}:{stop:02}")
+    if way == "minutes_between":
+        whole = hours * 60
+        steps = [(hours, 60, "×"), (whole, stop, "+"), (whole + stop, start, "-")]
+        lines += [f"{end} - {hour} = {hours}", f"{chain(*steps)} minutes."]
+        return [
+            Exchange(draw.asked(_WORDING, way, x=x, y=y), ". ".join(lines), ends_with_numbers(whole + stop - start))
+        ]
+    if stop < start:
+        lines.append(f"{end}:{stop:02} is {end - 1}:{stop + 60}")
+        end, minute = end - 1, stop + 60
+    lines.append(f"{end} - {hour} = {end - hour}")
+    if minute or start:
+        lines.append(f"{minute} - {start} = {minute - start}")
+    told = [f"{n} {unit}{'s' * (n > 1)}" for n, unit in ((end - hour, "hour"), (minute - start, "minute")) if n]
+    return [worked(draw.asked(_WORDING, way, x=x, y=y), ". ".join(lines), f"{' '.join(told)}.")]
 
 
 def _clock(draw: Draw) -> list[Exchange]:
     """A time so long after another or before it."""
     hour, minute, hours = draw.any((draw.whole(1, 19), draw.whole(1, 23))), 5 * draw.whole(0, 11), draw.whole(1, 5)
-    later = draw.any((5 * draw.whole(1, 11), 5 * draw.whole(1, 11), 60, 75, 90, 100, 120))
+    later = draw.any((5 * draw.whole(1, 11), 5 * draw.whole(1, 11), 5 * draw.whole(12, 28), 75, 90))
     way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before"] * 2, "both_later"))
     x = f"{hour}:{minute:02}"
     if way.endswith("_before"):
@@ -93,24 +115,52 @@ def _days_of(draw: Draw) -> list[Exchange]:
 
 
 def _half_day(draw: Draw) -> list[Exchange]:
-    """A time so many hours after another, in the morning or the afternoon."""
-    hour, hours, late = draw.whole(1, 11), draw.whole(1, 9), draw.whole(0, 1)
-    minutes, (space, *names) = draw.any(("", "", ":30", ":15")), draw.any(_HALVES)
-    line, then = chain((hour, hours, "+")), hour + hours
+    """A time so many hours or minutes after another, in the morning or the afternoon."""
+    hour, late, (space, *names) = draw.whole(1, 12), draw.whole(0, 1), draw.any(_HALVES)
+    minute, lines = draw.any((0, 0, 30, 15, 5 * draw.whole(0, 11))), []
+    way = draw.any(("hours_later", "minutes_later"))
+    more = draw.whole(1, 9) if way == "hours_later" else 5 * draw.whole(1, 11)
+    shown = f"{hour}{f':{minute:02}' if minute or way == 'minutes_later' else ''}{space}{names[late]}"
+    then, after = hour, minute
+    if way == "minutes_later":
+        lines, after = [f"{minute} + {more} = {minute + more}"], (minute + more) % 60
+        if minute + more > 59:
+            lines.append(f"{minute + more} - 60 = {after}")
+        hours = (minute + more) // 60
+    else:
+        hours = more
+    if hours:
+        then = hour + hours
+        lines.append(f"{hour} + {hours} = {then}")
     if then > 12:
-        line, then = f"{line}. {chain((then, 12, '-'))}", then - 12
-    after = names[late ^ (hour + hours > 11)]
-    said = {"x": f"{hour}{minutes}{space}{names[late]}", "k": draw.any((hours, spelled(hours))), "s": "s" * (hours > 1)}
-    return [worked(draw.asked(_WORDING, "hours_later", **said), line, f"{then}{minutes}{space}{after}")]
+        lines.append(f"{then} - 12 = {then - 12}")
+        then -= 12
+    half = names[late ^ ((hour % 12 + hours) > 11)]
+    k = draw.any((more, spelled(more))) if way == "hours_later" else more
+    ask = draw.asked(_WORDING, way, x=shown, k=k, s="s" * (more > 1))
+    minutes = f":{after:02}" if after or ":" in shown else ""
+    return [worked(ask, ". ".join(lines), f"{then}{minutes}{space}{half}")]
 
 
 def _date(draw: Draw) -> list[Exchange]:
-    """The date so many days after another one of the month, or before it."""
-    month, day, days = draw.any(words.KINDS["months"]), draw.whole(1, 20), draw.whole(2, 8)
-    way, (first, then) = draw.any((("date_after", (day, day + days)), ("date_before", (day + days, day))))
-    shape = draw.any(("{m} {d}", "{m} {d}", "{d} {m}"))
-    ask = draw.asked(_WORDING, way, x=shape.format(m=month, d=first), k=draw.any((days, spelled(days))))
+    """The date so many days after another one, or before it in its month; the days between two dates of a month."""
+    at, day, days = draw.whole(0, 11), draw.whole(1, 20), draw.any((draw.whole(2, 8), draw.whole(2, 20), 10, 7, 14))
+    month, shape = words.KINDS["months"][at], draw.any(("{m} {d}", "{m} {d}", "{d} {m}"))
+    way = draw.any(("date_after", "date_after", "date_before", "date_over", "days_between"))
+    if way == "date_over":
+        day = draw.whole(max(2, _DAYS_OF[at] - days + 1), _DAYS_OF[at])
+        over, following = day + days - _DAYS_OF[at], words.KINDS["months"][(at + 1) % 12]
+        ask = draw.asked(_WORDING, "date_after", x=shape.format(m=month, d=day), k=days)
+        line = f"{chain((day, days, '+'))}. {month} has {_DAYS_OF[at]} days. {chain((day + days, _DAYS_OF[at], '-'))}"
+        return [worked(ask, line, f"{shape.format(m=following, d=over)}.")]
+    days = min(days, _DAYS_OF[at] - day)
+    first, then = (day + days, day) if way == "date_before" else (day, day + days)
+    said = {"x": shape.format(m=month, d=first), "k": draw.any((days, spelled(days)))}
+    if way == "days_between":
+        ask = draw.asked(_WORDING, way, x=said["x"], y=shape.format(m=month, d=then))
+        return [Exchange(ask, f"{chain((then, first, '-'))} days.", ends_with_numbers(days))]
+    ask = draw.asked(_WORDING, way, **said)
     return [worked(ask, chain((first, days, "+" if then > first else "-")), f"{shape.format(m=month, d=then)}.")]
 
 
-TIMES = (*[_clock] * 4, *[_between, _calendar] * 2, _days_of, _half_day, _date)
+TIMES = (*[_clock] * 5, *[_between] * 4, *[_calendar, _half_day, _date] * 2, _days_of)
