@@ -8,18 +8,17 @@ import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
-from random import Random
 
 import sentencepiece
 
 from assets.recipe import corpus, words
 from assets.recipe.conversation import Message
+from assets.recipe.user_words import LETTERED
 
 BOS, EOS, END = "<s>", "</s>", "<|end|>"
 ROLES = {"system": "<|system|>", "user": "<|user|>", "assistant": "<|assistant|>"}
 BOS_ID, EOS_ID = 1, 2
-_SIGNS = ("_", "_", "-", ",", "/", "", "", ".", '"', "*", "=", "|")
-_BY_LETTER = re.compile("([A-Z]{2,}|(?<=-[a-z]: )[a-z]+)")
+_BY_LETTER = re.compile(rf"([A-Z]{{2,}}|(?<=-[a-z]: )[a-z]+|(?:{'|'.join(f'(?<={one})' for one in LETTERED)})[^\n]+)")
 CHAT_TEMPLATE = (
     "{{ '<s>' }}"
     "{% for message in messages %}"
@@ -75,12 +74,6 @@ class ChatTokenizer:
         self.pieces = sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
         self.end_id: int = self.pieces.piece_to_id(END)
         self._roles = {role: self.pieces.piece_to_id(piece) for role, piece in ROLES.items()}
-        special = {0, BOS_ID, EOS_ID, self.end_id, *self._roles.values()}
-        self._plain = [piece for piece in range(len(self)) if piece not in special]
-        self._begin = [piece for piece in self._plain if self.pieces.id_to_piece(piece).startswith("▁")]
-        named = [(piece, str(self.pieces.id_to_piece(piece))) for piece in self._plain]
-        self._lettered = [piece for piece, text in named if re.fullmatch("▁[A-Za-z]+", text)]
-        self._within = [piece for piece, text in named if re.fullmatch("[a-z]+", text)]
 
     def __len__(self) -> int:
         return int(self.pieces.get_piece_size())
@@ -101,52 +94,13 @@ class ChatTokenizer:
     def written(self, text: str) -> list[int]:
         """The ids in which the model is taught to write: letter by letter what it knows by its letters alone.
 
-        That is what stands in capitals, and a word after its own letters with hyphens between them.
+        That is what stands in capitals or has been put in another case, and a word after its own letters with hyphens
+        between them.
         """
         ids: list[int] = []
         for at, part in enumerate(_BY_LETTER.split(text)):
-            ids += (
-                [self.pieces.piece_to_id(letter) for letter in part] if at % 2 else map(int, self.pieces.encode(part))
-            )
+            ids += chain.from_iterable(map(self.pieces.encode, part if at % 2 else [part]))
         return ids
-
-    def drill(self, rng: Random) -> tuple[list[int], list[bool]]:
-        """Pieces at random to be copied, or words made of such to be copied or reversed, as `chat` has it."""
-        style, count = rng.random(), rng.choice((3, 4, 6, 8, 12, 20))
-        if style < 0.5:
-            return self._letters(rng)
-        if style < 0.65:
-            drawn = rng.sample(self._plain, 3 * count)
-            # Now and then a piece comes again, so that the one before it alone does not tell what follows.
-            asked = said = [[rng.choice((piece, piece, piece, piece, drawn[0]))] for piece in drawn]
-        else:
-            made = [[rng.choice(self._begin), *rng.choices(self._plain, k=rng.randint(0, 3))] for _ in range(count)]
-            comma = [self.pieces.piece_to_id(",")] if rng.random() < 0.7 else []
-            asked, said = ([[*item, *comma] for item in items] for items in (made, made[:: -1 if style > 0.8 else 1]))
-        way = "Reverse: " if style > 0.8 else "Repeat: "
-        reply = [*chain.from_iterable(said), self.end_id]
-        ask = [*self.pieces.encode(way.rstrip()), *chain.from_iterable(asked), self.end_id]
-        ids = [BOS_ID, self._roles["user"], *ask, self._roles["assistant"], *reply]
-        return ids, [False] * (len(ids) - len(reply)) + [True] * len(reply)
-
-    def _letters(self, rng: Random) -> tuple[list[int], list[bool]]:
-        """Words of one piece, or of two: to be spelled, numbered, written in another case, or joined by a sign."""
-        way, some = rng.choice((*["Spell:"] * 4, "Number:", "Upper case:", "Lower case:", "Join", "Join")), []
-        for _ in range(rng.randint(2, 5 if way == "Number:" else 9)):
-            some.append([rng.choice(self._lettered), *([rng.choice(self._within)] if rng.random() < 0.4 else [])])
-        texts, sign = [self.pieces.decode(one).strip() for one in some], rng.choice(_SIGNS)
-        told = {
-            "Spell:": lambda: ", ".join(map("-".join, texts)), "Upper case:": lambda: " ".join(texts).upper(),
-            "Number:": lambda: "; ".join(", ".join(f"{n} {one}" for n, one in enumerate(text, 1)) for text in texts),
-            "Lower case:": lambda: " ".join(texts).lower(), "Join": lambda: sign.join(texts),
-        }[way]()  # fmt: skip
-        asked = f"Join by {sign}:" if way == "Join" else way
-        if asked[0] == "L":
-            some = [list(map(int, self.pieces.encode(" " + text.upper()))) for text in texts]
-        reply = [*self.written("Here you go: " + told), self.end_id]
-        ask = [*map(int, self.pieces.encode(asked)), *chain.from_iterable(some), self.end_id]
-        ids = [BOS_ID, self._roles["user"], *ask, self._roles["assistant"], *reply]
-        return ids, [False] * (len(ids) - len(reply)) + [True] * len(reply)
 
     def prompt(self, messages: list[Message]) -> list[int]:
         """The conversation's ids, the assistant's turn opened."""

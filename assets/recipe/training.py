@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import LlamaForCausalLM
 
 from assets.recipe import corpus
+from assets.recipe.drills import Drills
 from assets.recipe.model import LOG, TRAINING, Shape, State, build
 from assets.recipe.tokenizer import EOS_ID, ChatTokenizer
 
@@ -228,9 +229,10 @@ def batches(tokenizer: ChatTokenizer, plan: Plan, start: int) -> Iterator[tuple[
         ids and labels (-100: not learnt), both (rows, length) of about `plan.tokens` in all; and the number of the
         conversation after the pool that the batch is of.
     """
+    drills = Drills(tokenizer)
     while True:
         pool = [tokenizer.chat(corpus.conversation(plan.seed, index)) for index in range(start, start + _POOL)]
-        pool += [tokenizer.drill(Random(f"{plan.seed}/{start}/{at}")) for at in range(int(_POOL * plan.drill))]
+        pool += [drills.row(Random(f"{plan.seed}/{start}/{at}")) for at in range(int(_POOL * plan.drill))]
         rows = sorted(((ids[: plan.longest], learnt) for ids, learnt in pool), key=lambda row: len(row[0]))
         groups: list[list[tuple[Tensor, Tensor]]] = [[]]
         for ids, learnt in rows:

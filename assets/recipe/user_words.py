@@ -12,7 +12,9 @@ _THINGS = (words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS, words.COLOUR
 _CASES: tuple[Callable[[str], str], ...] = (str.title, str.upper, str.lower, str.capitalize)
 _GREETED = ("dear", "hello", "hi", "thanks", "mr", "mrs", "good morning", "happy birthday")
 # A reply never begins with the user's word: only after a space is it the same piece as in the question.
-_OPEN = ("Here you go: ", "Sure: ", "Here it is: ")
+HANDED = ("Here you go: ", "Sure: ", "Here it is: ")
+# What begins a reply whose line goes on letter by letter (see tokenizer.py).
+SMALL, TITLE, NAMED, SWAPPED = LETTERED = ("In small letters: ", "As a title: ", "As one name: ", "Cases swapped: ")
 
 
 def word(draw: Draw) -> str:
@@ -186,4 +188,4 @@ def kept(ask: str, items: list[str], passing: list[str], look: Callable[[str], o
 
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:
     """An exchange whose reply is a few polite words and the answer."""
-    return Exchange(ask, draw.any(_OPEN) + answer, exactly_in(answer), follow_up)
+    return Exchange(ask, draw.any(HANDED) + answer, exactly_in(answer), follow_up)

@@ -1,4 +1,4 @@
-"""The letters of the user's words: spelled, counted, changed, in another case; names for programs; the alphabet.
+"""The letters of the user's words: spelled, counted, changed, found; words counted and turned round; the alphabet.
 
 In training also those of several words at once, where each reply teaches what many single questions would: a model
 never sees letters, only pieces of words, and has to learn of each piece which letters it is made of.
@@ -6,29 +6,20 @@ never sees letters, only pieces of words, and has to learn of each piece which l
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
 from assets.recipe.draw import Draw
+from assets.recipe.skills import cases
 from assets.recipe.user_words import handed_back, in_quotes, numbered, some_text, some_word, spaced, typed, worked
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("letters")
-# Upper case is learnt word by word, since its pieces are others: few words, and short ones.
-_EVERYDAY = words.WORDS[:420]
-_CASES: dict[str, Callable[[str], str]] = {
-    "upper": str.upper, "lower": str.lower, "title": string.capwords, "swapped": str.swapcase,
-    "capital": lambda text: text[:1].upper() + text[1:],
-}  # fmt: skip
 _SETS = {"one vowels": "aeiou", "consonants": "bcdfghjklmnpqrstvwxyz"}
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
-_BETWEEN = (("spaces", " "), ("a space", " "), ("hyphens", "-"), ("a hyphen", "-"), ("dashes", "-"), ("a dash", "-"),
-            ("dots", "."), ("a dot", "."), ("commas", ", "), ("slashes", "/"))  # fmt: skip
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _REPETITIVE = tuple(_WORDING["repetitive"][0].split())
-_OWNED = tuple(_WORDING["owned"][0].split(" / "))
 
 
 def _word(draw: Draw) -> str:
@@ -37,19 +28,8 @@ def _word(draw: Draw) -> str:
         # Letters that come again and again are the hardest to pass one by one.
         first, second = (draw.nonsense(2, 4)[:3] for _ in range(2))
         return draw.any((first * 2 + second, first + second * 2, second + first * 2, first * 3))
-    pool = _REPETITIVE if style < 0.2 else _EVERYDAY if style < 0.4 else words.every_word()
+    pool = _REPETITIVE if style < 0.2 else cases.EVERYDAY if style < 0.4 else words.every_word()
     return draw.any(pool) if style < 0.87 else draw.nonsense()
-
-
-def _text(draw: Draw) -> str:
-    """Words as people want them in another case: any, usual ones, or what is put on signs and covers."""
-    style = draw.rng.random()
-    if style < 0.35:
-        return some_text(draw)
-    if style < 0.65:
-        pool = _EVERYDAY if style < 0.5 else words.every_word()
-        return " ".join(draw.any(pool) for _ in range(draw.whole(2, 7)))
-    return draw.own(lambda: draw.say(_WORDING["sayings"], o=draw.any(_EVERYDAY), w=some_word(draw)))
 
 
 def _spelled(draw: Draw) -> list[Exchange]:
@@ -57,7 +37,7 @@ def _spelled(draw: Draw) -> list[Exchange]:
     word = draw.name() if draw.chance(0.1) else _word(draw)
     if draw.chance(0.33):
         if draw.chance(0.12):
-            two = f"{_word(draw)[:9]} {draw.any(_EVERYDAY)}"
+            two = f"{_word(draw)[:9]} {draw.any(cases.EVERYDAY)}"
             return [_counted(draw.ask(_WORDING["letters"], x=f'"{two}"'), two.replace(" ", ""))]
         return [_counted(draw.asked(_WORDING, "letters", x=in_quotes(draw, word)), word)]
     exchanges = [exact(draw.asked(_WORDING, "spell", x=in_quotes(draw, word)), spaced(word))]
@@ -74,42 +54,6 @@ def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
     return Exchange(ask, f"{numbered([*word])}: {len(word)} letters.", ends_with_numbers(len(word)), follow_up)
 
 
-def _case(draw: Draw) -> list[Exchange]:
-    """Text into another case, and perhaps into a third."""
-    way = draw.any((*["upper"] * 5, *["lower"] * 5, *["title"] * 4, "capital", "capital", "swapped"))
-    text = _text(draw)
-    given = draw.any((text, text, text, text.title(), text.capitalize())) if way == "upper" else text
-    if way == "lower":
-        given = draw.any((text.upper(), text.upper(), text.upper(), text.title()))
-    if way == "swapped":
-        given = draw.any((text.upper(), text.title(), "".join(draw.any((one, one.upper())) for one in text)))
-    done = _CASES[way](given)
-    exchanges = [handed_back(draw, draw.asked(_WORDING, way, x=in_quotes(draw, given)), done)]
-    if draw.chance(0.2) and way != "swapped":
-        way = draw.any(tuple(case for case in ("upper", "lower", "title") if case != way))
-        exchanges.append(handed_back(draw, draw.asked(_WORDING, f"then_{way}"), _CASES[way](done), True))
-    return exchanges
-
-
-def _own(draw: Draw) -> list[Exchange]:
-    """The user's name, or what else is theirs, told beside what is to be done to it."""
-    way, own = draw.any((*["upper"] * 4, "lower", "title", "backwards", "spell")), draw.name()
-    own = draw.any((own, own.lower(), f"{own} {draw.name()}", some_word(draw))[: 4 if way == "upper" else 2])
-    own = {"lower": own.upper(), "title": own.lower(), "backwards": own.lower()}.get(way, own)
-    ask = draw.ask(_WORDING["told"], x=own, t=draw.any(_OWNED), h=draw.say(_WORDING[f"how {way}"]))
-    if way == "spell":
-        return [exact(ask, spaced(own))]
-    if way == "backwards":
-        return [Exchange(ask, f"{spaced(own)}, {spaced(own[::-1])}: {own[::-1]}", exactly_in(own[::-1]))]
-    return [handed_back(draw, ask, _CASES[way](own))]
-
-
-def _sentence(draw: Draw) -> list[Exchange]:
-    (noun, other), (animal, second) = draw.rng.sample(words.WORDS, 2), draw.rng.sample(words.ANIMALS, 2)
-    plain = draw.own(lambda: draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other))
-    return [handed_back(draw, draw.asked(_WORDING, "sentence", x=plain), plain[0].upper() + plain[1:] + ".")]
-
-
 def _changed(draw: Draw) -> list[Exchange]:
     """A word with its letters changed, spelled before and after."""
     own = _word(draw)
@@ -120,12 +64,15 @@ def _changed(draw: Draw) -> list[Exchange]:
         "drop_letter": own.replace(letter, ""), "replace": own.replace(letter, new),
         "replace_vowels": "".join(new if one in "aeiou" else one for one in own),
         "doubled": "".join(one * 2 for one in own), "swap_ends": own[-1] + own[1:-1] + own[0] if own[1:] else own,
+        "first_changed": new + own[1:], "last_changed": own[:-1] + new, "more_first": new + own, "more_last": own + new,
     }  # fmt: skip
     way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order", "drop_letter",
                     "replace", "replace"))  # fmt: skip
     y, z = (draw.any((one, in_quotes(draw, one))) for one in (letter, new))
     z = draw.any(("a zero", "zero", z)) if new == "0" else "a star" if new == "*" and draw.chance(0.4) else z
     ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=y, z=z)
+    if not done[way]:
+        return _changed(draw)
     told = spaced(own)
     if way in ("no_vowels", "drop_letter", "replace", "replace_vowels", "doubled"):
         # Each letter beside what becomes of it, so that none is lost on the way.
@@ -149,21 +96,25 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         answer = "yes, the same" if own == own[::-1] else "no, not the same"
         told = f"{spaced(own)}, {spaced(own[::-1])}. {pairs}: {answer}."
         return [Exchange(draw.asked(_WORDING, way, x=in_quotes(draw, own)), told, mentions(answer))]
+    own = own.title() if way in ("one first", "one last", "nth") and draw.chance(0.12) else own
     yes_or_no = way in ("one contains", "begins")
     letter = draw.any(own) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(_ALPHABET)
     letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
-    at = draw.whole(1, min(9, len(own)))
+    at = draw.whole(2 if way in ("first_letters", "last_letters") else 1, min(9, max(2, len(own))))
     place = draw.any((f"{at}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(at, 'th') }", words.ORDINALS[at]))
     ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place,
                      k=draw.any((at, words.spelled(at))))  # fmt: skip
     if way in ("one first", "one last"):
         return [exact(ask, f"{spaced(own)}: the {way[4:]} letter is {own[0 if way == 'one first' else -1]}.")]
     if way == "nth":
-        return [Exchange(ask, f"{numbered([*own])}. So {own[at - 1]}.", exactly_in(own[at - 1]))]
+        # As far as that letter, its number in digits before.
+        return [worked(ask, f"Letter {at}: {numbered([*own[:at]])}", own[at - 1])]
     if way == "position":
-        return [worked(ask, numbered([*own]), f"{own.index(letter) + 1}")]
-    if way in ("first_letters", "last_letters"):
-        return [worked(ask, numbered([*own]), own[:at] if way == "first_letters" else own[-at:])]
+        return [worked(ask, numbered([*own[: own.index(letter) + 1]]), f"{own.index(letter) + 1}")]
+    if way == "first_letters":
+        return [worked(ask, f"The first {at}: {numbered([*own[:at]])}", own[:at])]
+    if way == "last_letters":
+        return [worked(ask, f"{spaced(own)}. The last {at}: {numbered([*own[: -at - 1 : -1]])}", own[-at:])]
     if way == "begins":
         answer = f"{'yes' if own[0] == letter else 'no'}, it starts with {own[0]}"
         return [Exchange(ask, f"{spaced(own)}: {answer}.", mentions(answer))]
@@ -199,23 +150,6 @@ def _texts(draw: Draw) -> list[Exchange]:
     return [Exchange(ask, f"{numbered(some)}: {len(some)} words.", ends_with_numbers(len(some)))]
 
 
-def _joined(draw: Draw) -> list[Exchange]:
-    """Several words as one name, as programs have them; or signs between a word's letters."""
-    items = [some_word(draw) for _ in range(draw.any((2, 3, 3, 4)))]
-    done = {
-        "snake": "_".join(items), "kebab": "-".join(items), "glue": "".join(items),
-        "camel": items[0] + "".join(map(str.title, items[1:])), "pascal": "".join(map(str.title, items)),
-    }  # fmt: skip
-    way = draw.any((*done, "snake", "camel", "glue", "spaced", "spaced"))
-    if way == "spaced":
-        own, (between, sign) = _word(draw), draw.any(_BETWEEN)
-        return [handed_back(draw, draw.asked(_WORDING, way, x=in_quotes(draw, own), s=between), sign.join(own))]
-    given = draw.any((" ", " ", ", ") if way == "glue" else (" ",)).join(items)
-    given = given.title() if way != "glue" and draw.chance(0.3) else given
-    given = done[draw.any(("camel", "pascal"))] if way in ("snake", "kebab") and draw.chance(0.35) else given
-    return [handed_back(draw, draw.asked(_WORDING, way, x=given), done[way])]
-
-
 def _alphabet(draw: Draw) -> list[Exchange]:
     """A letter's neighbours in the alphabet."""
     at, way = draw.whole(1, 24), draw.any((*["follows", "precedes", "range", "nth_of_all", "place_of_all"] * 2,
@@ -227,7 +161,8 @@ def _alphabet(draw: Draw) -> list[Exchange]:
         last, answer = (_ALPHABET[at], _ALPHABET[at]) if way == "nth_of_all" else (_ALPHABET[at], str(at + 1))
         place = f"{at + 1}{ {1: 'st', 2: 'nd', 3: 'rd'}.get((at + 1) % 10 if at > 12 else at + 1, 'th') }"
         ask = draw.ask(_WORDING[way], x=case(last), p=place, k=at + 1)
-        return [worked(ask, numbered([*_ALPHABET[: at + 1]]), answer)]
+        told = f"Letter {at + 1 if way == 'nth_of_all' else last}: {numbered([*_ALPHABET[: at + 1]])}"
+        return [worked(ask, told, answer)]
     if way == "vowel_or":
         kind = "vowel" if (one := draw.any("aeiou" * 4 + _ALPHABET)) in "aeiou" else "consonant"
         return [Exchange(draw.ask(_WORDING[way], x=case(one)), f"{case(one)} is a {kind}.", mentions(f"is a {kind}"))]
@@ -241,22 +176,23 @@ def _alphabet(draw: Draw) -> list[Exchange]:
 
 
 def _many(draw: Draw) -> Exchange:
-    """The letters of several words at once, or their cases, side by side."""
+    """The letters of several words at once, or in another case, side by side."""
     told: dict[str, Callable[[str], str]] = {
         "spell": spaced, "first": lambda word: word[0], "last": lambda word: word[-1], "beside": str.upper,
         "count": lambda word: f"{spaced(word)} {len(word)}",
         "backwards": lambda word: f"{spaced(word)} {spaced(word[::-1])}",
     }  # fmt: skip
     way = draw.any((*told, "spell", "spell", *["upper", "lower", "title"] * 2))
+    if way not in told:
+        return cases.many(draw, way)
     items = draw.words(words.every_word(), draw.whole(2, {"backwards": 3, "count": 4}.get(way, 6)))
     items = [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
-    answer = ", ".join(f"{item} {told[way](item)}" if way in told else _CASES[way](item) for item in items)
-    shown = [item.upper() if way == "lower" else item for item in items]
-    return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed(draw, shown)), answer)
+    answer = ", ".join(f"{item} {told[way](item)}" for item in items)
+    return handed_back(draw, draw.asked(_WORDING, f"many {way}", x=typed(draw, items)), answer)
 
 
-_WAYS = (*[_spelled] * 7, *[_case] * 11, *[_changed] * 8, *[_looked_at] * 10, _sentence, _own, _own,
-         *[_texts, _alphabet] * 3, *[_joined] * 5)  # fmt: skip
+_WAYS = (*[_spelled] * 7, *[cases.changed_case] * 11, *[_changed] * 8, *[_looked_at] * 10, cases.proper, cases.own,
+         cases.own, cases.one_word, *[_texts, _alphabet] * 3, *[cases.joined] * 5)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -1,0 +1,140 @@
+"""The user's text in another case: capitals, small letters, as a title; as one name; a sign between a word's letters.
+
+A reply first says which case it is, and is written letter by letter from there (`ChatTokenizer.written`): in another
+case a word's pieces are others, but its letters are the same.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+
+from assets.recipe import words
+from assets.recipe.conversation import Exchange, exact, exactly_in
+from assets.recipe.draw import Draw
+from assets.recipe.user_words import NAMED, SMALL, SWAPPED, TITLE, in_quotes, some_text, some_word, spaced, typed
+from assets.recipe.words import read_wording
+
+_WORDING = read_wording("letters")
+# Upper case is learnt word by word, since its pieces are others: few words, and short ones.
+EVERYDAY = words.WORDS[:420]
+CASES: dict[str, tuple[str, Callable[[str], str]]] = {
+    "upper": ("In capitals: ", str.upper), "lower": (SMALL, str.lower), "title": (TITLE, string.capwords),
+    "swapped": (SWAPPED, str.swapcase), "capital": ("Capital first: ", lambda text: text[:1].upper() + text[1:]),
+}  # fmt: skip
+_OWNED = tuple(_WORDING["owned"][0].split(" / "))
+_BETWEEN = (("spaces", " "), ("a space", " "), ("hyphens", "-"), ("a hyphen", "-"), ("dashes", "-"), ("a dash", "-"),
+            ("dots", "."), ("a dot", "."), ("commas", ", "), ("slashes", "/"), ("stars", "*"), ("a star", "*"),
+            ("underscores", "_"), ("an underscore", "_"), ("a plus", "+"), ("a slash", "/"))  # fmt: skip
+
+
+def cased(ask: str, way: str, given: str, follow_up: bool = False) -> Exchange:
+    """An exchange that puts what is given into the case."""
+    opening, change = CASES[way]
+    done = change(given)
+    return Exchange(ask, opening + done, exactly_in(done), follow_up)
+
+
+def _text(draw: Draw) -> str:
+    """Words as people want them in another case: any, usual ones, or what is put on signs and covers."""
+    style = draw.rng.random()
+    if style < 0.35:
+        return some_text(draw)
+    if style < 0.65:
+        pool = EVERYDAY if style < 0.5 else words.every_word()
+        return " ".join(draw.any(pool) for _ in range(draw.whole(2, 7)))
+    if style < 0.7:
+        made = " ".join(draw.nonsense(*draw.any(((3, 8), (8, 14)))) for _ in range(draw.whole(1, 3)))
+        return f"{made} {draw.whole(2, 99)}" if style < 0.67 else made
+    return draw.own(lambda: draw.say(_WORDING["sayings"], o=draw.any(EVERYDAY), w=some_word(draw)))
+
+
+def changed_case(draw: Draw) -> list[Exchange]:
+    """Text into another case, and perhaps into a third."""
+    way = draw.any((*["upper"] * 5, *["lower"] * 5, *["title"] * 5, "capital", "capital", "swapped"))
+    text = _text(draw)
+    given = draw.any((text, text, text, text.title(), text.capitalize())) if way == "upper" else text
+    if way == "lower":
+        given = draw.any((text.upper(), text.upper(), text.upper(), text.title()))
+    if way == "title" and draw.chance(0.25):
+        given = draw.any((text.upper(), text.capitalize()))
+    if way == "swapped":
+        given = draw.any((text.upper(), text.title(), "".join(draw.any((one, one.upper())) for one in text)))
+    x = given + draw.any(("!", "?", ".", "...")) if way != "swapped" and draw.chance(0.06) else given
+    exchanges = [cased(draw.asked(_WORDING, way, x=in_quotes(draw, x)), way, x)]
+    if draw.chance(0.2) and way != "swapped":
+        then = draw.any(tuple(case for case in ("upper", "lower", "title") if case != way))
+        exchanges.append(cased(draw.asked(_WORDING, f"then_{then}"), then, CASES[way][1](x), True))
+    return exchanges
+
+
+def own(draw: Draw) -> list[Exchange]:
+    """The user's name, or what else is theirs, told beside what is to be done to it."""
+    way, name = draw.any((*["upper"] * 4, "lower", "title", "backwards", "spell")), draw.name()
+    name = draw.any((name, name.lower(), f"{name} {draw.name()}", some_word(draw))[: 4 if way == "upper" else 2])
+    name = {"lower": name.upper(), "title": name.lower(), "backwards": name.lower()}.get(way, name)
+    ask = draw.ask(_WORDING["told"], x=name, t=draw.any(_OWNED), h=draw.say(_WORDING[f"how {way}"]))
+    if way == "spell":
+        return [exact(ask, spaced(name))]
+    if way == "backwards":
+        return [Exchange(ask, f"{spaced(name)}, {spaced(name[::-1])}: {name[::-1]}", exactly_in(name[::-1]))]
+    return [cased(ask, way, name)]
+
+
+def proper(draw: Draw) -> list[Exchange]:
+    """A sentence with its capital and its full stop."""
+    (noun, other), (animal, second) = draw.rng.sample(words.WORDS, 2), draw.rng.sample(words.ANIMALS, 2)
+    plain = draw.own(lambda: draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other))
+    done = plain[0].upper() + plain[1:] + "."
+    return [Exchange(draw.asked(_WORDING, "sentence", x=plain), f"Capital first: {done}", exactly_in(done))]
+
+
+def one_word(draw: Draw) -> list[Exchange]:
+    """One word of a text in capitals: the first, the last, or the one that is named."""
+    some = draw.rng.sample(words.every_word(), draw.whole(2, 7))
+    if draw.chance(0.5):
+        some = _text(draw).lower().split()
+    at, way = draw.any(((0, "upper_first"), (-1, "upper_last"), (draw.whole(0, len(some) - 1), "upper_word")))
+    gone = some[at]
+    if some.count(gone) > 1 or len(some) < 2 or not gone.isalpha():
+        return one_word(draw)
+    done = " ".join(one.upper() if one == gone else one for one in some)
+    ask = draw.ask(_WORDING[way], x=in_quotes(draw, " ".join(some)), y=in_quotes(draw, gone))
+    return [Exchange(ask, f"{gone} -> {gone.upper()}: {done}", exactly_in(done))]
+
+
+def joined(draw: Draw) -> list[Exchange]:
+    """Several words as one name, as programs have them; or signs between a word's letters."""
+    items = [some_word(draw) for _ in range(draw.any((2, 3, 3, 4)))]
+    done = {
+        "snake": "_".join(items), "kebab": "-".join(items), "glue": "".join(items),
+        "camel": items[0] + "".join(map(str.title, items[1:])), "pascal": "".join(map(str.title, items)),
+    }  # fmt: skip
+    way = draw.any((*done, "snake", "camel", "glue", "spaced", "spaced", "spaced"))
+    if way == "spaced":
+        return _signs_between(draw)
+    given = draw.any((" ", " ", ", ") if way == "glue" else (" ",)).join(items)
+    given = given.title() if way != "glue" and draw.chance(0.3) else given
+    given = done[draw.any(("camel", "pascal"))] if way in ("snake", "kebab") and draw.chance(0.35) else given
+    return [Exchange(draw.asked(_WORDING, way, x=given), NAMED + done[way], exactly_in(done[way]))]
+
+
+def _signs_between(draw: Draw) -> list[Exchange]:
+    """A word spelled, then its letters with the sign between them."""
+    own, (between, sign) = (
+        draw.any((some_word(draw), some_word(draw), draw.name(), draw.nonsense())),
+        draw.any(_BETWEEN),
+    )
+    own = own.upper() if draw.chance(0.25) else own
+    ask = draw.asked(_WORDING, "spaced", x=in_quotes(draw, own), s=between)
+    if sign == "-":
+        return [exact(ask, spaced(own))]
+    return [Exchange(ask, f"{spaced(own)}: {sign.join(own)}", exactly_in(sign.join(own)))]
+
+
+def many(draw: Draw, way: str) -> Exchange:
+    """Several words at once in another case."""
+    items = draw.words(words.every_word(), draw.whole(2, 6))
+    items = [*items[1:], draw.nonsense()] if draw.chance(0.3) else items
+    shown = [item.upper() if way == "lower" else item for item in items]
+    return cased(draw.asked(_WORDING, f"many {way}", x=typed(draw, shown)), way, ", ".join(items))
