@@ -152,6 +152,12 @@ def marked(items: list[str], mark: str = "- ") -> str:
     return "\n".join((f"{at}. " if mark == "1." else mark) + item for at, item in enumerate(items, 1))
 
 
+def with_another(draw: Draw, items: list[str], again: str) -> list[str]:
+    """The items with one of them once more, somewhere after the first."""
+    at = draw.whole(items.index(again) + 1, len(items))
+    return [*items[:at], again, *items[at:]]
+
+
 def in_lines(draw: Draw, items: list[str]) -> str:
     """The items on lines of their own, with bullets or without."""
     return marked(items, draw.any(("- ", "- ", "* ", "")))
@@ -163,27 +169,45 @@ def numbered(items: list[str], first: int = 1) -> str:
 
 
 def put_in_order(draw: Draw, ask: str, items: list[str], from_z: bool = False, follow_up: bool = False) -> Exchange:
-    """An exchange that sorts words: each behind its first letters, as many as tell them apart; so in order; then alone.
+    """An exchange that sorts words: each behind its first letters; so in order; then alone."""
+    working, done = ordering(items, from_z)
+    return worked(ask, working, ", ".join(done), follow_up)
 
-    The letters in front turn looking for the next word into looking for the next letter.
+
+def ordering(items: list[str], from_z: bool = False) -> tuple[str, list[str]]:
+    """The working that puts words in order, and the words so.
+
+    Each word stands behind three letters, or as many as tell the words apart: looking for the next word turns into
+    looking for the next letter. Three even where one would do, since how many are needed is hard to see beforehand.
     """
     done = sorted(items, key=str.lower, reverse=from_z)
-    most = max(map(len, items))
-    apart = next((n for n in range(1, most) if len({item[:n].lower() for item in items}) == len(items)), most)
+    most = max(3, *map(len, items))
+    apart = next((n for n in range(3, most) if len({item[:n].lower() for item in items}) == len(items)), most)
     told, ordered = (", ".join(f"{spaced(item[:apart].lower())} {item}" for item in some) for some in (items, done))
-    reply = f"{draw.any(('From z', 'Backwards')) if from_z else 'In order'}: {told}. {ordered}. So {', '.join(done)}"
-    return Exchange(ask, reply, exactly_in(", ".join(done)), follow_up)
+    return f"{'From z' if from_z else 'In order'}: {told}. {ordered}", done
 
 
-def worked(ask: str, before: str, answer: str) -> Exchange:
+def worked(ask: str, before: str, answer: str, follow_up: bool = False) -> Exchange:
     """An exchange whose reply leads up to the answer."""
-    return Exchange(ask, f"{before}. So {answer}", exactly_in(answer))
+    return Exchange(ask, f"{before}. So {answer}", exactly_in(answer), follow_up)
 
 
-def kept(ask: str, items: list[str], passing: list[str], look: Callable[[str], object]) -> list[Exchange]:
-    """Every item with what is looked at of it and yes or no, then those with a yes."""
+def kept(
+    ask: str, items: list[str], passing: list[str], look: Callable[[str], object], asks: str = "keep"
+) -> list[Exchange]:
+    """Every item with what is looked at of it and yes or no, then those with a yes.
+
+    Args:
+        ask: the question.
+        items: all that the user brings.
+        passing: those of them for which it is a yes.
+        look: what is shown of an item.
+        asks: for the ones to `keep`; to take `out`, which leaves the others; or to `count`.
+    """
     told = ", ".join(f"{look(item)} {'yes' if item in passing else 'no'}" for item in items)
-    return [worked(ask, told, ", ".join(item for item in items if item in passing) or "none")]
+    left = [item for item in items if (item in passing) != (asks == "out")]
+    answer = str(len(left)) if asks == "count" else ", ".join(left) or "none"
+    return [worked(ask, f"Out if yes: {told}" if asks == "out" else told, answer)]
 
 
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:

@@ -11,6 +11,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.words import KINDS, read_wording, spelled
 
 _WORDING = read_wording("word_lists")
+_ASKS = ("keep", "keep", "keep", "keep", "keep", "out", "out", "count")
 _SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "colour": words.COLOURS,
           "fruit": KINDS["fruits"], "vegetable": KINDS["vegetables"], "tool": KINDS["tools"],
           "country": KINDS["countries"], "instrument": KINDS["instruments"], "flower": KINDS["flowers"],
@@ -29,11 +30,11 @@ def by_letters(draw: Draw) -> list[Exchange]:
         kept = [item for item in items if item[0].isupper() == upper]
         c, d = ("capital", "small")[:: 1 if upper else -1]
         ask = draw.ask(_WORDING["capitals"], x=given.typed(draw, items), c=c, d=d)
-        return given.kept(ask, items, kept, lambda item: f"{item} {item[0]}")
+        return given.kept(ask, items, kept, lambda item: f"{item} {('small', 'capital')[item[0].isupper()]}")
     lengths = {"exactly": ("=", k, k, k), "longer": (">", k - 1, k, 99), "shorter": ("<", k + 1, 0, k),
                "at_least_k": (">=", k, k, 99), "at_most_k": ("<=", k, 0, k)}  # fmt: skip
-    way = draw.any((*lengths, "exactly", *["starting", "ending", "containing"] * 3))
-    out, asked = draw.chance(0.25) and way not in lengths, str(k)
+    way, asks = draw.any((*lengths, "exactly", *["starting", "ending", "containing"] * 3)), draw.any(_ASKS)
+    asked = str(k)
     if way in lengths:
         sign, bound, low, high = lengths[way]
         look: Callable[[str], object] = lambda item: f"{given.spaced(item)} {len(item)} {sign} {bound}"  # noqa: E731
@@ -41,32 +42,53 @@ def by_letters(draw: Draw) -> list[Exchange]:
         asked = draw.any((str(bound), spelled(bound)))
     elif way == "containing":
         look, keep, asked = given.spaced, lambda item: letter in item, given.in_quotes(draw, letter)
+    elif way == "starting":
+        look, keep = lambda item: given.spaced(item[:n]), lambda item: item[:n] == some[:n]
+        asked = given.in_quotes(draw, some[:n])
     else:
-        part = slice(n) if way == "starting" else slice(-n, None)
-        look, keep, asked = lambda item: item[part], lambda item: item[part] == some[part], some[part]
-        asked = given.in_quotes(draw, asked)
+        look, keep = lambda item: f"{given.spaced(item)} {given.spaced(item[-n:])}", lambda item: item[-n:] == some[-n:]
+        asked = given.in_quotes(draw, some[-n:])
     # Others that pass, which chance would hardly draw.
     alike = [one for one in words.every_word() if keep(one)]
     more = draw.rng.sample(alike, min(len(alike), draw.whole(0, 2)))
     items = list({item.lower(): item for item in [*items, *more]}.values())
     draw.rng.shuffle(items)
-    ask = draw.asked(_WORDING, f"not_{way}" if out else way, x=given.typed(draw, items), y=asked, k=asked)
-    kept = [item for item in items if keep(item.lower()) != out]
-    return given.kept(ask, items, kept, lambda item: f"{item} {look(item.lower())}")
+    x = given.typed(draw, items)
+    if asks == "count" or (asks == "out" and way in lengths) or draw.chance(0.35):
+        ask = draw.ask(_WORDING[f"those {asks}"], x=x, c=draw.say(_WORDING[f"that {way}"], y=asked, k=asked))
+    else:
+        ask = draw.asked(_WORDING, f"not_{way}" if asks == "out" else way, x=x, y=asked, k=asked)
+    passing = [item for item in items if keep(item.lower())]
+    return given.kept(ask, items, passing, lambda item: f"{item} {look(item.lower())}", asks)
 
 
 def of_a_kind(draw: Draw) -> list[Exchange]:
-    """The one that is of a kind, or the one that is not."""
+    """The one that is of a kind, the one that is not, those that are; or all of them kind by kind."""
     sort, other = draw.rng.sample(sorted(_SORTS), 2)
-    one, (*some, spare) = draw.any(_SORTS[other]), draw.rng.sample(_SORTS[sort], 3)
-    if {one, *draw.rng.sample(_SORTS[other], 2)} & set(_SORTS[sort]) or {sort, other} == {"fruit", "food"}:
+    if set(_SORTS[sort]) & set(_SORTS[other]) or {sort, other} == {"fruit", "food"}:
         return of_a_kind(draw)
-    way, items, answer = "odd_one", [*some, one], one
-    if draw.chance(0.5):
-        way, items, answer = "of_kind", [spare, *draw.rng.sample(_SORTS[other], 2)], spare
+    way = draw.any(("odd_one", "of_kind", "of_kinds", "of_kinds", "by_kind"))
+    # So many of the one kind and of the other.
+    many, few = {"odd_one": (draw.whole(2, 3), 1), "of_kind": (1, draw.whole(2, 3))}.get(
+        way, (draw.whole(1, 3), draw.whole(1, 3))
+    )
+    items = draw.rng.sample(_SORTS[sort], many) + draw.rng.sample(_SORTS[other], few)
+    passing = items[many:] if way == "odd_one" else items[:many]
     draw.rng.shuffle(items)
-    ask = draw.asked(_WORDING, way, x=given.typed(draw, items), k=sort, a=words.article(sort))
-    return given.kept(ask, items, [answer], lambda item: f"{item} {sort if item in _SORTS[sort] else other}")
+    fields = {"k": sort, "a": words.article(sort), "p": _plural(sort), "q": _plural(other)}
+    ask = draw.asked(_WORDING, way, x=given.typed(draw, items), **fields)
+    named = {item: sort if item in _SORTS[sort] else other for item in items}
+    if way == "by_kind":
+        told, found = ", ".join(f"{item} {kind}" for item, kind in named.items()), dict.fromkeys(named.values())
+        groups = [f"{_plural(kind)}: {', '.join(one for one in items if named[one] == kind)}" for kind in found]
+        return [given.worked(ask, told, "; ".join(groups))]
+    return given.kept(ask, items, passing, lambda item: f"{item} {named[item]}")
+
+
+def _plural(kind: str) -> str:
+    """The kind's name for several: cities, pieces of furniture."""
+    noun, of, rest = kind.partition(" of ")
+    return (noun[:-1] + "ies" if noun[-1] == "y" and noun != "day" else noun + "s") + of + rest
 
 
 def shared(draw: Draw) -> list[Exchange]:

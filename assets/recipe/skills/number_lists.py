@@ -11,12 +11,11 @@ from assets.recipe.draw import Draw
 from assets.recipe.words import ORDINALS, read_wording
 
 _WORDING = read_wording("word_lists")
-_BETWEEN = (*[", "] * 8, *[" "] * 4, ",", "; ", " / ", "\n", " and ", " | ")
+_BETWEEN = (*[", "] * 7, *[" "] * 6, ",", "; ", " / ", "\n", " and ", " | ", " or ")
 _TESTS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
     "below": ("<", operator.lt), "above": (">", operator.gt),
     "at_most": ("<=", operator.le), "at_least": (">=", operator.ge),
 }  # fmt: skip
-_LEFT = {"below": "at_least", "above": "at_most"}
 _WAYS = (*["numbers", "falling"] * 4, *["largest", "smallest", "below", "above", "parity"] * 3, "at_most", "at_least",
          "nth_largest", "nth_smallest")  # fmt: skip
 
@@ -35,22 +34,35 @@ def _values(draw: Draw) -> list[int]:
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to numbers."""
     values, way = _values(draw), draw.any(_WAYS)
-    told = [*map(str, values)]
-    x = typed_numbers(draw, told)
-    if way == "parity":
-        odd = draw.whole(0, 1)
-        ask = draw.asked(_WORDING, way, x=x, p=("even", "odd")[odd], q=("odd", "even")[odd])
-        kept = [one for one in told if int(one) % 2 == odd]
-        return given.kept(ask, told, kept, lambda one: f"{one} {('even', 'odd')[int(one) % 2]}")
-    if way in _TESTS:
-        k, out = draw.any((draw.any(values), draw.whole(2, max(values) + 1))), way in _LEFT and draw.chance(0.25)
-        ask = draw.ask(_WORDING["out"], x=x, k=k, p=way) if out else draw.asked(_WORDING, way, x=x, k=k)
-        sign, passes = _TESTS[_LEFT[way] if out else way]
-        kept = [str(value) for value in values if passes(value, k)]
-        return given.kept(ask, told, kept, lambda one: f"{one} {sign} {k}")
+    if way == "parity" or way in _TESTS:
+        return _filtered(draw, way, values)
     if way in ("largest", "smallest"):
         return _extreme(draw, way)
-    return _sorted(draw, way, values, x)
+    return _sorted(draw, way, values, typed_numbers(draw, [*map(str, values)]))
+
+
+def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
+    """The even or odd numbers, or those beyond a bound: kept, taken out or counted; compared when equally wide."""
+    told, odd = [*map(str, values)], draw.whole(0, 1)
+    x, k = typed_numbers(draw, told), draw.any((draw.any(values), draw.whole(2, max(values) + 1)))
+    p, q = ("even", "odd")[:: 1 - 2 * odd]
+    if way == "parity":
+        passing = [one for one in told if int(one) % 2 == odd]
+        look: Callable[[str], str] = lambda one: f"{one} {('even', 'odd')[int(one) % 2]}"  # noqa: E731
+    else:
+        sign, passes = _TESTS[way]
+        wide = max(map(len, [*told, str(k)]))
+        passing = [one for one in told if passes(int(one), k)]
+        look = lambda one: f"{one:0>{wide}} {sign} {k:0{wide}}"  # noqa: E731
+    asks = draw.any(("keep", "keep", "keep", "keep", "out", "count"))
+    if way == "parity" and asks == "out" and draw.chance(0.5):
+        ask = draw.ask(_WORDING["parity out"], x=x, p=p)
+    elif asks != "keep" or draw.chance(0.35):
+        met = draw.say(_WORDING[f"numbers that {way}"], k=k, p=p)
+        ask = draw.ask(_WORDING[f"numbers {asks}"], x=x, c=met)
+    else:
+        ask = draw.asked(_WORDING, way, x=x, k=k, p=p, q=q)
+    return given.kept(ask, told, passing, look, asks)
 
 
 def _extreme(draw: Draw, way: str) -> list[Exchange]:

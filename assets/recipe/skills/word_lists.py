@@ -8,34 +8,16 @@ from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills import list_filters, number_lists
-from assets.recipe.words import KINDS, ORDINALS, read_wording, spelled
+from assets.recipe.skills import list_filters, list_places, number_lists
+from assets.recipe.words import KINDS, read_wording
 
 _WORDING = read_wording("word_lists")
-_PLACES = {"first": 0, "last": -1, "second": 1, "third": 2, "second to last": -2, "last but one": -2}
 _SIGNS = tuple(line.split("=") for line in _WORDING["signs"][0].split(" / "))
 _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
 _MOST = {"longest": "Most", "shortest": "Fewest"}
-_BY_PLACE = (
-    "middle",
-    "drop_nth",
-    "swap_two",
-    "first_k",
-    "last_k",
-    "every_other",
-    "every_second",
-    "drop_first_k",
-    "drop_last_k",
-)
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
-
-
-def _placed(draw: Draw, items: list[str]) -> tuple[str, str]:
-    """A place in the list, and the sentence that tells what stands there."""
-    place = draw.any((*[place for place, at in _PLACES.items() if at < len(items)], "first", "last"))
-    return place, f"The {place} word is {items[_PLACES[place]]}."
 
 
 def _then(draw: Draw, items: list[str], ordered: bool) -> list[Exchange]:
@@ -54,11 +36,10 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
     """The list of the last reply changed in this way, and what it is then."""
     if way in _LAYOUTS:
         return exact(draw.ask(_WORDING[way]), given.marked(items, "- " if way == "list" else "1."), True), items
-    if way in _QUESTIONS:
-        place, answer = (
-            _placed(draw, items) if way == "then_nth" else ("", f"{given.numbered(items)}: {len(items)} words.")
-        )
-        return exact(draw.ask(_WORDING[way], p=place), answer, True), items
+    if way == "then_nth":
+        return list_places.one_item(draw, items, True), items
+    if way == "then_how_many":
+        return exact(draw.ask(_WORDING[way]), f"{given.numbered(items)}: {len(items)} words.", True), items
     gone, new = draw.any(items), next(one for one in draw.words(words.WORDS, len(items) + 1) if one not in items)
     ask = draw.ask(_WORDING[way], y=gone if way == "without" else new)
     if way == "then_sort":
@@ -81,6 +62,8 @@ def _ordered(draw: Draw) -> list[Exchange]:
     way = draw.any((*["sort"] * 9, *["reverse"] * 7, "from_z", "from_z"))
     ordered = way != "reverse" or draw.chance(0.4)
     items = given.words_in_order(draw, given.few(draw)) if ordered else _items(draw, 2, 7, 0.25)
+    if way == "reverse" and draw.chance(0.15):
+        items, ordered = given.with_another(draw, items, draw.any(items)), False
     done = items[::-1] if way == "reverse" else sorted(items, key=str.lower, reverse=way == "from_z")
     if draw.chance(0.1) and way != "from_z":
         ask = draw.ask(_WORDING[f"{way}_lines"], x=given.in_lines(draw, items))
@@ -95,37 +78,36 @@ def _ordered(draw: Draw) -> list[Exchange]:
 def _by_length(draw: Draw) -> list[Exchange]:
     """The words spelled, each behind its length, then by length; or the longest or shortest, of which there is one."""
     way = draw.any(("by_length", "long_first", "longest", "longest", "shortest"))
+    falling, one = way in ("longest", "long_first"), way in ("longest", "shortest")
     items = given.words_in_order(draw, draw.any((2, 3, 3, 4, 4, 5)))
-    lengths = sorted(map(len, items), reverse=way in ("longest", "long_first"))
-    if way in ("longest", "shortest") and lengths[0] == lengths[1]:
+    if draw.chance(0.15):
+        items[draw.whole(0, len(items) - 1)] += " " + draw.any(words.WORDS)
+    letters = {item: item.replace(" ", "") for item in items}
+    done = sorted(items, key=lambda item: len(letters[item]), reverse=falling)
+    # Of two words a space must not be what makes one of them longer.
+    if done != sorted(items, key=len, reverse=falling) or (one and len(letters[done[0]]) == len(letters[done[1]])):
         return _by_length(draw)
-    done = sorted(items, key=len, reverse=way in ("longest", "long_first"))
-    told = "Letters: " + ", ".join(f"{item} {given.spaced(item.lower())} {len(item)} {item}" for item in items)
-    two = len(items) == 2 and way in ("longest", "shortest")
+    spelt = (f"{item} {given.spaced(own.lower())} {len(own)} {item}" for item, own in letters.items())
+    told = f"Letters: {', '.join(spelt)}"
+    two = len(items) == 2 and one
     x = draw.any((" or ", " or ", " and ", ", ")).join(items) if two else given.typed(draw, items)
     ask = draw.asked(_WORDING, f"{way}_of_two" if two else way, x=x)
-    if way in ("longest", "shortest"):
-        return [given.worked(ask, f"{told}. {_MOST[way]}: {len(done[0])} {done[0]}", done[0])]
-    in_order = ", ".join(f"{len(item)} {item}" for item in done)
+    in_order = ", ".join(f"{len(letters[item])} {item}" for item in done)
+    if one:
+        return [given.worked(ask, f"{told}. {_MOST[way]}: {len(letters[done[0]])} {done[0]}", done[0])]
     return [given.worked(ask, f"{told}. In order: {in_order}", ", ".join(done))]
 
 
 def _picked(draw: Draw) -> list[Exchange]:
-    """One word of several: by its place, by the alphabet, between two others, the one that is there twice."""
-    way = draw.any((*["nth"] * 4, "at_place", "at_place", "at_index", "alphabet", "alphabet", "twice", "between",
-                    "after", "before", "once", "place_of", "count_item", "pick_one"))  # fmt: skip
+    """One word of several: by its place, by the alphabet, the one that is there twice or once, any one."""
+    way = draw.any((*["nth"] * 6, *["alphabet"] * 3, "twice", "once", "count_item", "pick_one"))
     items = given.words_in_order(draw, given.few(draw)) if way == "alphabet" else _items(draw, 3, 7)
-    x, at, answer, fields = given.typed(draw, items), draw.whole(0, len(items) - 1), "", {}
+    x, at = given.typed(draw, items), draw.whole(0, len(items) - 1)
     if way == "nth":
-        place, answer = _placed(draw, items)
-        told = exact(draw.asked(_WORDING, way, x=x, p=place), answer)
-        return [told, _followed(draw, "then_nth", items)[0]] if draw.chance(0.25) else [told]
-    if way in ("at_place", "at_index"):
-        told_ = given.numbered(items, int(way == "at_place"))
-        place = ORDINALS[at + 1] if way == "at_place" else str(at)
-        return [given.worked(draw.asked(_WORDING, way, x=x, p=place), told_, items[at])]
-    if way == "place_of":
-        return [given.worked(draw.asked(_WORDING, way, x=x, y=items[at]), given.numbered(items), str(at + 1))]
+        told = list_places.one_item(draw, items)
+        return [told, list_places.one_item(draw, items, True)] if draw.chance(0.2) else [told]
+    if way == "alphabet":
+        return _by_alphabet(draw, items)
     if way == "pick_one":
         picked = given.handed_back(draw, draw.asked(_WORDING, way, x=x), items[at])
         return [replace(picked, check=lambda reply: any(exactly_in(item)(reply) for item in items))]
@@ -135,18 +117,24 @@ def _picked(draw: Draw) -> list[Exchange]:
         answer, *twice = items[:4]
         items = [answer, *twice, *twice]
         draw.rng.shuffle(items)
-        x = given.typed(draw, items)
-    elif way == "twice":
-        answer = draw.any(items)
-        place_ = draw.whole(items.index(answer) + 1, len(items))
-        x = given.typed(draw, [*items[:place_], answer, *items[place_:]])
-    elif way in ("between", "after", "before"):
-        answer = items[at := max(1, min(at, len(items) - 2))]
-        fields = {"y": items[at + 1 if way == "before" else at - 1], "z": items[at + 1]}
     else:
-        place = draw.any(("first", "first", "last"))
-        answer, fields = (min if place == "first" else max)(items, key=str.lower), {"p": place}
-    return [given.handed_back(draw, draw.asked(_WORDING, way, x=x, **fields), answer)]
+        answer = draw.any(items)
+        items = given.with_another(draw, items, answer)
+        ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
+        return [given.worked(ask, _seen(items), answer)]
+    return [given.handed_back(draw, draw.asked(_WORDING, way, x=given.typed(draw, items)), answer)]
+
+
+def _by_alphabet(draw: Draw, items: list[str]) -> list[Exchange]:
+    """The first or the last word by the alphabet: behind each one's first letters the best word so far."""
+    place = draw.any(("first", "first", "last"))
+    best, passed = items[0], []
+    for item in items:
+        best = (min if place == "first" else max)(best, item, key=str.lower)
+        passed.append(f"{given.spaced(item[:3].lower())} {best}")
+    x = draw.any((" or ", " or ", " and ", ", ")).join(items) if len(items) == 2 else given.typed(draw, items)
+    ask = draw.asked(_WORDING, "alphabet", x=x, p=place)
+    return [given.worked(ask, f"{place.capitalize()} so far: {', '.join(passed)}", best)]
 
 
 def _counted(draw: Draw, items: list[str], own: str) -> list[Exchange]:
@@ -161,35 +149,25 @@ def _counted(draw: Draw, items: list[str], own: str) -> list[Exchange]:
 def _changed(draw: Draw) -> list[Exchange]:
     """A list with something more, less, or elsewhere; joined with another, or by a sign."""
     items, new, (name, sign) = _items(draw, 3, 7), given.word(draw), draw.any(_SIGNS)
-    gone, k, half = draw.any(items), draw.whole(1, len(items) - 1), draw.whole(1, len(items) - 1)
+    gone, half = draw.any(items), draw.whole(1, len(items) - 1)
     here, small = items.index(gone), draw.any(("my", "the", "no", "new", "two", "old", "big", "our", "more", "red"))
-    at = draw.whole(1, len(items) - 1)
-    swapped = [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]
     done = {
         "gone": [item for item in items if item != gone], "also": [*items, new], "front": [new, *items],
-        "replace_item": [new if item == gone else item for item in items], "swap_two": swapped,
-        "ends": [items[-1], *items[1:-1], items[0]], "no_first": items[1:], "no_last": items[:-1],
-        "first_k": items[:k], "last_k": items[-k:], "both": items, "every_other": items[::2],
-        "every_second": items[1::2], "move_front": [gone, *(item for item in items if item != gone)],
-        "join": [sign.join(items)], "middle": [items[len(items) // 2]],
-        "drop_nth": [*items[: at - 1], *items[at:]], "drop_first_k": items[k:], "drop_last_k": items[:-k],
-        "each_before": [f"{small} {item}" for item in items],
+        "replace_item": [new if item == gone else item for item in items],
+        "ends": [items[-1], *items[1:-1], items[0]], "both": items,
+        "move_front": [gone, *(item for item in items if item != gone)],
+        "move_end": [*(item for item in items if item != gone), gone],
+        "join": [sign.join(items)], "each_before": [f"{small} {item}" for item in items],
+        "each_after": [f"{item} {small}" for item in items],
         "insert_after": [*items[: here + 1], new, *items[here + 1 :]],
         "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
-    way = draw.any((*done, "gone", "gone", "also", "front", "replace_item", "first_k", "first_k", "last_k", "ends",
-                    "both", "no_last", "no_first", "join", "join"))  # fmt: skip
+    way = draw.any((*done, *["gone", "also", "front", "replace_item", "join"] * 2, "ends", "both"))
     x, z = given.typed(draw, items), given.in_quotes(draw, new)
-    if way == "middle" and len(items) % 2 == 0:
-        return _changed(draw)
     if way == "both":
         x, z = given.typed(draw, items[:half]), given.typed(draw, items[half:])
-    y = given.in_quotes(draw, new if way in ("also", "front") else small if way == "each_before" else gone)
-    fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "s": name}
-    ask = draw.asked(_WORDING, way, x=x, y=y, z=z, **fields)
-    if way in _BY_PLACE:
-        wanted = ", ".join(str(items.index(item) + 1) for item in done[way])
-        return [given.worked(ask, f"{given.numbered(items)}. Wanted: {wanted}", ", ".join(done[way]))]
+    own = new if way in ("also", "front") else small if way.startswith("each_") else gone
+    ask = draw.asked(_WORDING, way, x=x, y=given.in_quotes(draw, own), z=z, s=name)
     exchange = given.handed_back(draw, ask, ", ".join(done[way]))
     return [exchange, *_then(draw, items, False)] if way == "both" else [exchange]
 
@@ -199,10 +177,14 @@ def _unique(draw: Draw) -> list[Exchange]:
     items = _items(draw, 2, 7)
     told = [*items]
     for _ in range(draw.whole(1, 3)):
-        told.insert(draw.whole(told.index(again := draw.any(items)) + 1, len(told)), again)
-    seen = ", ".join(f"{item} {'no' if item in told[:n] else 'yes'}" for n, item in enumerate(told))
+        told = given.with_another(draw, told, draw.any(items))
     ask = draw.asked(_WORDING, "unique", x=given.typed(draw, told))
-    return [given.worked(ask, f"New: {seen}", ", ".join(items)), *_then(draw, items, False)]
+    return [given.worked(ask, _seen(told), ", ".join(items)), *_then(draw, items, False)]
+
+
+def _seen(told: list[str]) -> str:
+    """Of each word in turn, whether it is new."""
+    return "New: " + ", ".join(f"{item} {'no' if item in told[:n] else 'yes'}" for n, item in enumerate(told))
 
 
 def _asked_about(draw: Draw) -> list[Exchange]:
@@ -234,18 +216,22 @@ def _calendar(draw: Draw) -> list[Exchange]:
 
 
 def _shuffled(draw: Draw) -> list[Exchange]:
-    """The words in any other order."""
+    """The words in any other order: each two neighbours change places."""
     items = _items(draw, 3, 7)
-    done = [*items]
-    while done == items:
-        draw.rng.shuffle(done)
-    shown = given.handed_back(draw, draw.asked(_WORDING, "shuffle", x=given.typed(draw, items)), ", ".join(done))
+    pairs = (items[at : at + 2] for at in range(0, len(items), 2))
+    ask = draw.asked(_WORDING, "shuffle", x=given.typed(draw, items))
+    shown = given.handed_back(draw, ask, ", ".join(item for pair in pairs for item in pair[::-1]))
     return [replace(shown, check=lambda said: sorted(said.partition(": ")[2].split(", ")) == sorted(items))]
+
+
+def _by_places(draw: Draw) -> list[Exchange]:
+    return list_places.by_place(draw, _items(draw, 3, 7))
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
-    ways = (*[_ordered] * 11, *[_changed] * 11, *[list_filters.by_letters, _picked] * 6, *[_asked_about, _unique] * 3,
-            *[number_lists.compose] * (5 if draw.held_out else 10), _calendar, _shuffled,
-            *[_by_length, list_filters.of_a_kind, list_filters.shared] * 2)  # fmt: skip
+    numbers = [number_lists.compose] * (5 if draw.held_out else 12)
+    ways = (*[_ordered] * 11, *[_changed] * 8, *[list_filters.by_letters, _picked, _by_places] * 6, *numbers,
+            *[_asked_about, _unique, list_filters.of_a_kind] * 3, _calendar, _shuffled,
+            *[_by_length, list_filters.shared] * 2)  # fmt: skip
     return draw.any(ways)(draw)

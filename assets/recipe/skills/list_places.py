@@ -1,0 +1,85 @@
+"""The user's list by its places: one item, the first or last few, all but some; each counted up to where it stands."""
+
+from __future__ import annotations
+
+from assets.recipe import user_words as given
+from assets.recipe.conversation import Exchange, exact
+from assets.recipe.draw import Draw
+from assets.recipe.words import ORDINALS, read_wording, spelled
+
+_WORDING = read_wording("word_lists")
+# Places told from the end.
+_FROM_END = {"second to last": 2, "last but one": 2, "next to last": 2, "second last": 2, "penultimate": 2,
+             "third to last": 3, "third from the end": 3, "second from the end": 2, "third last": 3}  # fmt: skip
+_FEW = ("first_k", "first_k", "last_k", "last_k", "drop_first_k", "drop_last_k", "no_first", "no_last")
+_OTHERS = ("drop_nth", "swap_two", "middle", "every_other", "every_second", "place_of", "before", "after", "between")
+
+
+def item_there(draw: Draw, items: list[str]) -> tuple[str, str, str]:
+    """A place of the list, the reply that finds it by counting from its own end of the list, and the item there."""
+    style, most = draw.rng.random(), len(items)
+    if style < 0.45:
+        place = draw.any(("first", "last", "last"))
+        item = items[0 if place == "first" else -1]
+        return place, f"The {place} one is {item}.", item
+    if style < 0.65:
+        place = draw.any([name for name, at in _FROM_END.items() if at <= most] or ["last"])
+        at = _FROM_END.get(place, 1)
+        return place, f"From the end: {given.numbered(items[::-1][:at])}. So {items[-at]}", items[-at]
+    at = draw.whole(min(2, most), most)
+    place = f"{at}{('th', 'st', 'nd', 'rd')[at if at < 4 else 0]}" if draw.chance(0.15) else ORDINALS[at]
+    return place, f"{given.numbered(items[:at])}. So {items[at - 1]}", items[at - 1]
+
+
+def one_item(draw: Draw, items: list[str], follow_up: bool = False) -> Exchange:
+    """The item at a place of the list, or at an index from 0."""
+    if not follow_up and draw.chance(0.08):
+        at = draw.whole(0, len(items) - 1)
+        ask = draw.asked(_WORDING, "at_index", x=given.typed(draw, items), p=str(at))
+        return given.worked(ask, given.numbered(items[: at + 1], 0), items[at])
+    place, reply, _ = item_there(draw, items)
+    if follow_up:
+        return exact(draw.ask(_WORDING["then_nth"], p=place), reply, True)
+    return exact(draw.asked(_WORDING, draw.any(("nth", "nth", "at_place")), x=given.typed(draw, items), p=place), reply)
+
+
+def by_place(draw: Draw, items: list[str]) -> list[Exchange]:
+    """The list without some of its places, or only those; or what stands beside a word."""
+    way, most = draw.any((*_FEW, *_FEW, *_OTHERS)), len(items)
+    at = draw.whole(1, most - 1)
+    # Not one: the last one alone is told by one_item.
+    k = min(draw.whole(2, max(2, most - 1)), draw.any((2, 2, 3, most)))
+    if way == "middle" and most % 2 == 0:
+        return by_place(draw, items)
+    x, back = given.typed(draw, items), items[::-1]
+    here = items[at] if way == "before" else items[at - 1]
+    fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "y": here, "z": items[-1]}
+    if way == "between":
+        if most < 3:
+            return by_place(draw, items)
+        fields |= {"y": items[at - 1 if at + 1 < most else at - 2], "z": items[at + 1 if at + 1 < most else at]}
+    ask = draw.asked(_WORDING, way, x=x, **fields)
+    if way in ("no_first", "no_last", "after", "between"):
+        answers = {"no_first": items[1:], "no_last": items[:-1], "after": items[at : at + 1],
+                   "between": items[at if at + 1 < most else at - 1 :][:1]}  # fmt: skip
+        return [given.handed_back(draw, ask, ", ".join(answers[way]))]
+    swapped = [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]
+    shown, answer = {
+        "first_k": (given.numbered(items[:k]), items[:k]),
+        "last_k": (f"From the end: {given.numbered(back[:k])}", items[-k:]),
+        "drop_first_k": (f"Out: {given.numbered(items[:k])}", items[k:]),
+        "drop_last_k": (f"Out, from the end: {given.numbered(back[:k])}", items[:-k]),
+        "drop_nth": (f"{given.numbered(items[:at])}. Out: {items[at - 1]}", [*items[: at - 1], *items[at:]]),
+        "swap_two": (f"{given.numbered(items[: at + 1])}. Swapped: {items[at]}, {items[at - 1]}", swapped),
+        "middle": (f"{given.numbered(items)}. In the middle: {most // 2 + 1}", [items[most // 2]]),
+        "every_other": (_by_turns(items, "yes"), items[::2]), "every_second": (_by_turns(items, "no"), items[1::2]),
+        "place_of": (given.numbered(items[:at]), [str(at)]),
+        "before": (", ".join(items[: at + 1]), [items[at - 1]]),
+    }[way]  # fmt: skip
+    return [given.worked(ask, shown, ", ".join(answer))]
+
+
+def _by_turns(items: list[str], first: str) -> str:
+    """The items with yes and no in turns."""
+    return ", ".join(f"{item} {first if at % 2 == 0 else 'no' if first == 'yes' else 'yes'}"
+                     for at, item in enumerate(items))  # fmt: skip
