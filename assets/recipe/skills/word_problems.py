@@ -35,6 +35,7 @@ _OWN_COUNTS = {
     "2": "pairs?|both|and back|couples?|two", "3": "three", "5": "Monday to Friday|weekdays?|working day|school days?",
     "7": "week", "12": "dozen|year",
 }  # fmt: skip
+_NONE = "(?!)"
 _TOPS = (20, 60, 99, 400)
 _NOTES = (10, 20, 50, 100, 200, 500)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
@@ -76,7 +77,7 @@ def _read(name: str) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-_STEPS = (*_read("steps"), *_read("steps_jotted"), *_read("steps_told"))
+_STEPS = tuple(one for name in ("", "_jotted", "_told", "_daily", "_single") for one in _read(f"steps{name}"))
 # By the number of steps that are meant: one, or two and more. Split stories, varied ones, those that are no chain.
 _POOLS = (
     (_read("word_problems"), _read("word_problems_varied"), tuple(one for one in _STEPS if "," not in one.plan)),
@@ -100,7 +101,7 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
     factors |= {step[0] for step in steps if step[1:] == "+1"}
     top = problem.top or draw.any(_TOPS)
     while True:
-        letters = sorted(set(_LETTERS) & set(plan))
+        letters = sorted(name for name in _LETTERS if name in plan or f"{{{name}}}" in problem.story)
         tops = (7 if letter == "w" else (problem.top or 12) if letter in factors else top for letter in letters)
         drawn = draw.numbers(*((2, most) for most in tops))
         numbers = dict(zip(letters, drawn, strict=True))
@@ -124,11 +125,11 @@ def _listed(problem: Problem, numbers: Mapping[str, int]) -> str:
     told = [(story.find(f"{{{name}}}"), str(n)) for name, n in numbers.items() if f"{{{name}}}" in story]
     if not told:
         return ""
-    for own in set(re.findall(r"[×/](\d+)", problem.plan)):
-        if found := re.search(rf"\b(?:{_OWN.get(own, '-')})\b", story, re.IGNORECASE):
+    if own := re.search(r"[×/](\d+)", problem.plan):
+        if found := re.search(rf"\b(?:{_OWN.get(own[1], _NONE)})\b", story, re.IGNORECASE):
             told.append((found.start(), found[0].lower()))
-        elif found := re.search(rf"\b(?:{_OWN_COUNTS.get(own, '-')})\b", story, re.IGNORECASE):
-            told.append((found.start(), own))
+        elif found := re.search(rf"\b(?:{_OWN_COUNTS.get(own[1], _NONE)})\b", story, re.IGNORECASE):
+            told.append((found.start(), own[1]))
     return f"Numbers: {', '.join(number for _, number in sorted(told))}. "
 
 
@@ -239,7 +240,7 @@ def _with_another(
     draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object]
 ) -> list[Exchange]:
     """The same story, one of its numbers changed, if the sum comes out."""
-    name = draw.any(sorted(set(numbers) - {"w"}))
+    name = draw.any(sorted(set(numbers) & set(problem.plan) - {"w"}))
     changed = {**numbers, name: _numbers(draw, problem)[name]}
     done, before = worked(problem.plan, changed), list(numbers.values())
     if not done or done[1] < 2 or changed == numbers or before.count(numbers[name]) > 1:
