@@ -10,6 +10,7 @@ from assets.recipe.conversation import Check, Exchange, code_block, mentions
 from assets.recipe.draw import Draw, roughened
 from assets.recipe.skills.python.composed import composed
 from assets.recipe.skills.python.programs import program
+from assets.recipe.skills.python.sentences import sentence_task
 from assets.recipe.skills.python.shown import Shown, arguments
 from assets.recipe.skills.python.task import Task, fill, parses, read_tasks, solves
 from assets.recipe.words import ORDINALS, read_wording
@@ -44,6 +45,10 @@ _ARTICLE = re.compile(
 _PREFIXES = ("is", "get", "calc", "my", "do", "find", "compute", "to", "check", "the", "make")
 _SUFFIXES = ("_of", "_fn", "2", "_func", "_it", "_list", "_all", "s", "_value", "_1", "_new")
 _ONLY_WAY = "I know only this way:\n\n"
+# The questions with the function's head that say in any case what it does.
+_DESCRIBED = tuple(
+    line for line in _WORDING["headed"] if re.search(r"\{(does|do|about)\}", re.sub(r"\[[^\]]*\]", "", line))
+)
 # A line of code, and a sentence about it.
 _MEANINGS = tuple(line.split(" => ") for line in _WORDING["meaning"])
 
@@ -125,7 +130,8 @@ def _follow_up(draw: Draw, shown: Shown) -> tuple[Exchange | None, Shown]:
         return _line_explained(draw, shown), shown
     if kind == "explain":
         return Exchange(draw.ask(_WORDING["explain"]), shown.why, mentions(shown.why), True), shown
-    if kind in shown.additions or (kind in ("example", "typed") and not shown.has_case):
+    unfit = (kind in ("example", "typed") and not shown.has_case) or (kind == "document" and shown.task.literal)
+    if kind in shown.additions or unfit:
         return None, shown
     fields, opening, closing, before = {}, "", "", shown.code
     if kind == "rename":
@@ -157,9 +163,11 @@ def _told(draw: Draw, shown: Shown) -> dict[str, str]:
     """The fields of a question about the function, in words of this side of the split, as people put and type them."""
     task, known = shown.task, shown.task in TASKS
     # In new phrasings any description will do, for some tasks have none that is new.
-    does = _otherwise(draw, draw.expand(draw.any(task.does if draw.new_phrasing else draw.side(task.does))))
+    does, about = draw.expand(draw.any(task.does if draw.new_phrasing else draw.side(task.does))), draw.any(task.about)
+    if not task.literal:
+        does, about = _otherwise(draw, does), _otherwise(draw, about)
     told = {
-        "does": does, "do": to_infinitive(does), "about": _otherwise(draw, draw.any(task.about)),
+        "does": does, "do": to_infinitive(does), "about": about,
         "question": draw.any(task.questions or ("",)), "o": draw.any(draw.any(TASKS).about),
     }  # fmt: skip
     if known and draw.chance(0.6):
@@ -174,14 +182,15 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
         known = shown.usual and draw.chance(0.8) and not draw.new_phrasing
         if known and shown.has_case and task in TASKS and draw.chance(0.08):
             return draw.ask(_WORDING["exampled"], **told, **_example(draw, shown)), check
-        return draw.ask(_WORDING["headed" if known else "named"], **told), check
+        pool = _DESCRIBED if known and task.literal else _WORDING["headed" if known else "named"]
+        return draw.ask(pool, **told), check
     if draw.chance(0.5 if task in _SHOWCASE else 0.12) and not draw.new_phrasing:
         return draw.expand(_EVERYDAY.format(does=task.does[0])), check
     if draw.chance(0.02):
         return draw.ask(_WORDING["asks_any"]), parses
     frame = draw.any(_FRAMES)
     worldly = task.names[0] in _WORLDLY or told["do"].lower().startswith(_SAYING)
-    if (frame == "bare" and worldly) or (frame == "asks_what" and not task.questions):
+    if (frame == "bare" and (worldly or task.literal)) or (frame == "asks_what" and not task.questions):
         frame = "asks_about"
     return draw.asked(_WORDING, frame, **told), check
 
@@ -201,7 +210,7 @@ def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tu
         kind = ""
     if kind == "result":
         kind = type(eval(shown.task.cases[0][1])).__name__ if shown.task.cases else ""
-    unfit = kind in ("example", "typed", "case") and not shown.has_case
+    unfit = (kind in ("example", "typed", "case") and not shown.has_case) or (kind == "document" and shown.task.literal)
     if unfit or not kind or f"with {kind.split()[0]}" not in _WORDING:
         return ask, check, shown
     if kind in _MARKS:
@@ -238,7 +247,7 @@ def compose(draw: Draw) -> list[Exchange]:
     if style < 0.22:
         return program(draw)
     known = _SHOWCASE if style < 0.235 else draw.rng.choices(TASKS, _FAME) if style < 0.62 else TASKS
-    task = composed(draw) if style > 0.82 else draw.any(known)
+    task = draw.any(known) if style < 0.79 else composed(draw) if style > 0.87 else sentence_task(draw)
     named = known is not _SHOWCASE and draw.chance(0.4)
     names, usual = _names(draw, task), True
     if not named:
@@ -254,7 +263,8 @@ def compose(draw: Draw) -> list[Exchange]:
         shown = replace(shown, renamed=())  # Nobody has told them.
     if draw.chance(0.36):
         ask, check, shown = _wished(draw, shown, ask, check, named)
-    reply = draw.say(_OPEN, does=shown.does) + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
+    opening = "" if task.literal else draw.say(_OPEN, does=shown.does)
+    reply = opening + shown.block + (f"\n\n{shown.why}" if draw.chance(0.8) else "")
     exchanges = [Exchange(ask, reply, check, parses=parses)]
     while draw.chance(0.3) and len(exchanges) < 4:
         exchange, shown = _follow_up(draw, shown)

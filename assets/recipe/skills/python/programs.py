@@ -25,7 +25,7 @@ _GIVES = ("f", "calc", "get", "g", "compute", "value", "safe", "result_of", "fn"
 _CHECKS = ("check", "is_ok", "f", "test", "valid", "matches")
 # The names of what a program takes and of what it is called itself, by how its kind begins.
 _OWN = {"fix": ("f", "add", "calc", "check", "g"), "greet": ("f", "greet", "hello", "welcome", "say_hi"),
-        "speaks": _SAYS, "mute": _SAYS, "roll": ("roll", "dice", "pick", "f"),
+        "speaks": _SAYS, "mute": _SAYS, "says_": _SAYS, "roll": ("roll", "dice", "pick", "f"),
         "grade": ("grade", "level", "rate", "size", "check", "f", "mark", "to_letter"),
         "sign": ("check", "label", "kind", "f", "test"), "doubled": _MADE, "squared": _MADE, "filtered": _MADE,
         "squares": ("squares", "result", "nums", "s"), "constant": ("f", "answer", "word", "get", "greet"),
@@ -76,9 +76,10 @@ def program(draw: Draw) -> list[Exchange]:
 
 
 def _cased(draw: Draw, word: str) -> str:
-    """The word or a made-up one, now and then with capitals."""
+    """The word or a made-up one, now and then with capitals or a sign behind it."""
     word = draw.nonsense() if draw.chance(0.2) else word
-    return draw.any((word, word, word.title(), word.title(), word.upper()))
+    word = draw.any((word, word, word.title(), word.title(), word.upper()))
+    return word + draw.any("!!!.?") if draw.chance(0.15) else word
 
 
 def _printed(draw: Draw) -> list[Exchange]:

@@ -42,7 +42,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Task:
-    """A function to write: what it does, its usual names, the ways to write it, and cases it must pass."""
+    """A function to write: what it does, its usual names, the ways to write it, and cases it must pass.
+
+    The descriptions of a `literal` one hold words that its code has, too.
+    """
 
     does: tuple[str, ...]
     about: tuple[str, ...]
@@ -50,6 +53,7 @@ class Task:
     ways: tuple[Way, ...]
     cases: tuple[Case, ...]
     questions: tuple[str, ...] = ()
+    literal: bool = False
 
 
 def read_tasks() -> tuple[Task, ...]:

@@ -1,0 +1,136 @@
+"""Small functions that say what the user says: a text with values in it, a choice by limits, a default."""
+
+from __future__ import annotations
+
+from assets.recipe import words
+from assets.recipe.draw import Draw, set_aside
+from assets.recipe.skills.python.task import Case, Task, Way
+from assets.recipe.words import read_wording
+
+_WORDING = read_wording("sentences")
+_NAMES, _CHOOSERS, _KINDS = (tuple(_WORDING[pool][0].split()) for pool in ("name", "chooser", "kinds"))
+_SIGNS = {"!": "an exclamation mark", ".": "a full stop", "?": "a question mark", "": ""}
+_SIGNS_OF = {"least": ">=", "above": ">", "below": "<", "most": "<="}
+_MARKS = ("{}", "{{{}}}", "<{}>", "[{}]")
+
+
+def sentence_task(draw: Draw) -> Task:
+    """A function of one of the three kinds, its code on this side of the split."""
+    while True:
+        task = draw.any((_filled, _filled, _chosen, _chosen, _defaulted))(draw)
+        if set_aside(task.ways[0].code) == draw.held_out:
+            return task
+
+
+def _some_words(draw: Draw, most: int) -> str:
+    found = " ".join(draw.any(words.every_word()) for _ in range(draw.whole(1, most)))
+    return draw.any((found, found.capitalize(), found.title())) if draw.chance(0.5) else found
+
+
+def _filled(draw: Draw) -> Task:
+    """A function that puts one value or two into a text."""
+    rows = [line.split(" / ") for line in draw.rng.sample(_WORDING["value"], draw.any((1, 1, 2)))]
+    values = {name: (told, samples.split()) for name, told, samples in rows}
+    parts: list[tuple[str, str]] = [("", _before(draw))]
+    for at, name in enumerate(values):
+        parts += [("", _between(draw))] if at else []
+        parts.append((name, ""))
+    sign = draw.any(("", "", "!", "!", ".", "?"))
+    ended = draw.chance(0.4) or (len(parts) == 2 and not parts[0][1])
+    parts.append(("", f" {_some_words(draw, 3)}" if ended else ""))
+    text = "".join(part for _, part in parts) + sign
+    if set(values) & {word.strip(",:!.?-").lower() for word in text.split()} or '"' in text:
+        return _filled(draw)
+    template = "".join(f"{{{name}}}" if name else part for name, part in parts) + sign
+    mark = draw.any(_MARKS)
+    upper = mark == "{}" or draw.chance(0.3)
+    shown = "".join(mark.format(name.upper() if upper else name) if name else part for name, part in parts) + sign
+    quote = draw.any(('"', "'"))
+    told = [values[name][0] if name else f"{quote}{part}{quote}" for name, part in parts if name or part]
+    if sign and (told[-1].startswith("the") or draw.chance(0.5)):
+        told.append(_SIGNS[sign] if draw.chance(0.6) else f"{quote}{sign}{quote}")
+    elif sign:
+        told[-1] = f"{told[-1][:-1]}{sign}{quote}" if told[-1].endswith(quote) else f"{told[-1]} and {_SIGNS[sign]}"
+    joint = draw.expand(draw.any(_WORDING["joint"]))
+    fields = {"s": shown, "p": joint.join(told), "v": " and ".join(said for said, _ in values.values())}
+    code = f'def $f({", ".join(values)}):\n    return f"{template}"'
+    given = [", ".join(samples[at] for _, samples in values.values()) for at in (0, 1)]
+    cases = tuple(_case(code, one) for one in given)
+    why = "The f-string puts the value into the text." if len(values) == 1 else "The f-string puts both into the text."
+    return _task(draw, "told", "about", fields, _NAMES, (Way(why, code),), cases)
+
+
+def _before(draw: Draw) -> str:
+    if draw.chance(0.25):
+        return ""
+    said = draw.any(("Hello", "Hello", "Hi", "Welcome", "Dear", "Goodbye", "Good morning", "Hey", _some_words(draw, 3)))
+    return said + draw.any((", ", " ", " ", ": ", " - "))
+
+
+def _between(draw: Draw) -> str:
+    return draw.any((", ", " ", " - ", ": ", f" {_some_words(draw, 2)} ", " is ", " and ", " has ", " x ", "/"))
+
+
+def _chosen(draw: Draw) -> Task:
+    """A function that returns one of some words, by limits."""
+    way, value = draw.any(("least", "least", "above", "below", "most")), draw.any(_KINDS)
+    labels = draw.any(_WORDING["labels"]).split()
+    if draw.chance(0.35):
+        labels = [_some_words(draw, 1) for _ in range(draw.whole(2, 4))]
+    labels = labels[: draw.whole(2, 4)]
+    step = draw.any((1, 5, 10))
+    limits = sorted(draw.rng.sample(range(step, 100, step), len(labels) - 1), reverse=way in ("least", "above"))
+    if way in ("below", "most"):
+        labels.reverse()
+    if len({*labels, value}) <= len(labels):
+        return _chosen(draw)
+    quote = draw.any(("'{}'", '"{}"', "{}"))
+    sign = _SIGNS_OF[way]
+    clauses = []
+    template = draw.expand(draw.any(_WORDING[way]))
+    for label, limit in zip(labels, limits, strict=False):
+        template = draw.expand(draw.any(_WORDING[way])) if draw.chance(0.15) else template
+        clauses.append(template.format(q=quote.format(label), t=limit, v=value))
+    told = ", ".join(clauses) + draw.expand(draw.any(_WORDING["else"])).format(q=quote.format(labels[-1]))
+    lines = [f"    if {value} {sign} {limit}:\n        return \"{label}\"\n"
+             for label, limit in zip(labels, limits, strict=False)]  # fmt: skip
+    code = f"def $f({value}):\n" + "".join(lines) + f'    return "{labels[-1]}"'
+    ways = [Way("The first condition that holds decides.", code)]
+    if len(labels) == 2:
+        short = f'    return "{labels[0]}" if {value} {sign} {limits[0]} else "{labels[1]}"'
+        ways.append(Way("The condition stands between the two results.", f"def $f({value}):\n{short}"))
+    cases = tuple(_case(code, str(at)) for limit in limits for at in (limit, limit - 1, limit + 1))
+    names = tuple(name for name in _CHOOSERS if name != value)
+    return _task(draw, "choosing", "chosen", {"c": told}, names, tuple(ways), cases)
+
+
+def _defaulted(draw: Draw) -> Task:
+    """A function whose second parameter has a default."""
+    does, taken, returned, kind, given = draw.any(_WORDING["default"]).split(" => ")
+    first, second = taken.split(", ")
+    sign = draw.any((", ", "-", " ", ":", "!", "..."))
+    default = {"k": repr(draw.whole(2, 12)), "d": repr(draw.whole(0, 3)), "s": f'"{sign}"',
+               "w": f'"{_some_words(draw, 1)}"'}[kind]  # fmt: skip
+    code = f"def $f({first}, {second}={default}):\n    return {returned}"
+    cases = tuple(_case(code, one) for one in (given, given.rpartition(", ")[0]))
+    said = draw.expand(does).format(a=first, b=second)
+    fields = {"does": said, "b": second, "k": default}
+    name = said.split()[0].removesuffix("s")
+    names = (f"{name}_{first}", *draw.rng.sample(_NAMES, 2))
+    ways = (Way("The default counts if no value is given.", code),)
+    return _task(draw, "defaulted", "defaulted", fields, names, ways, cases)
+
+
+def _case(code: str, given: str) -> Case:
+    scope: dict[str, object] = {}
+    exec(code.replace("$f", "f"), scope)
+    return given, repr(eval(f"f({given})", scope))
+
+
+def _task(draw: Draw, told: str, about: str, fields: dict[str, str], names: tuple[str, ...], ways: tuple[Way, ...],
+          cases: tuple[Case, ...]) -> Task:  # fmt: skip
+    """The task told in two ways, under its most usual name or two others."""
+    does, topics = (
+        tuple(draw.expand(draw.any(_WORDING[pool])).format(**fields) for _ in range(2)) for pool in (told, about)
+    )
+    return Task(does, topics, (names[0], *draw.rng.sample(names[1:], 2)), ways, cases, literal=True)
