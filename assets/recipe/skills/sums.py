@@ -73,7 +73,7 @@ def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: 
 
 def _several(draw: Draw) -> list[Exchange]:
     """A sum of several steps: a row of numbers, their sum, product or mean, brackets, a power."""
-    ways = (*["row"] * 5, *["sum", "brackets"] * 3, *["mean", "power"] * 2, "product_of", "sum_to", "factorial")
+    ways = (*["row"] * 5, *["sum", "brackets", "told"] * 3, *["mean", "power"] * 2, "product_of", "sum_to", "factorial")
     way = draw.any(ways)
     a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
     if way in ("row", "product_of"):
@@ -105,10 +105,14 @@ def _several(draw: Draw) -> list[Exchange]:
         told = draw.any((draw.any(joints).join(shown), enumerated(shown), f"{' '.join(shown[:-1])} and {shown[-1]}"))
         listed = ", ".join(map(str, some)) if len(some) > 2 else ""
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, listed=listed)
-    if way == "brackets":
+    if way in ("brackets", "told"):
         a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
         values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
-        typed, _, plan = draw.any(_WORDING["brackets"]).partition(": ")
+        values |= {"p": b * c, "v": b * c + a}
+        typed, _, plan = draw.any(_WORDING[way]).rpartition(": ")
+        if way == "told":
+            line, result = worked(plan, values) or ("", 0)
+            return [Exchange(draw.ask([draw.expand(typed)], **values), f"{line}.", ends_with_numbers(result))]
         x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
         return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.2) else x)
     base, k = draw.any((*[(2, draw.whole(3, 10))] * 2, (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
@@ -116,8 +120,8 @@ def _several(draw: Draw) -> list[Exchange]:
     return [Exchange(draw.asked(_WORDING, way, a=base, b=k), f"{'. '.join(lines)}.", ends_with_numbers(base**k))]
 
 
-_NAMED = (*["from", "part", "missing", "remainder"] * 2, "difference", "product", "quotient", "squared", "double",
-          "triple", "half", "divide", "modulo", "part", "part", "root", "cubed")  # fmt: skip
+_NAMED = (*["from", "part", "missing", "remainder"] * 2, "difference", "product", "quotient", "double", "triple",
+          "half", "divide", "modulo", "part", "part", "root", "cubed", *["squared"] * 4)  # fmt: skip
 
 
 def _named(draw: Draw) -> list[Exchange]:
@@ -154,7 +158,7 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum in words, below zero, or with a point."""
-    way = draw.any((*["words", "below", "negative"], *["point"] * 3, "prices"))
+    way = draw.any((*["words", "below", "negative"], *["point"] * 4, "prices", "each", "each"))
     a, b = draw.numbers((2, 60), (2, 30))
     k, n = draw.whole(2, 12), draw.whole(2, 12)
     if way == "words":
@@ -162,8 +166,8 @@ def _beyond(draw: Draw) -> list[Exchange]:
         a, b = (max(a, b), min(a, b)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
         return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
     small, large, sign = min(a, b), max(a, b) + 1, ""
-    if way == "prices":
-        return _prices(draw)
+    if way in ("prices", "each"):
+        return _prices(draw) if way == "prices" else _each(draw)
     if way == "below":
         x = draw.any((f"{small} - {large}", f"{small} minus {large}", f"{small}-{large}", f"{small} take away {large}"))
         return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=x))]
@@ -206,6 +210,23 @@ def _prices(draw: Draw) -> list[Exchange]:
     ask = draw.asked(_WORDING, "sum", x=draw.any((", ".join, enumerated, " + ".join))(shown))
     reply = f"In hundredths: {', '.join(map(str, some))}. {line}. So {plain(result / 100)}."
     return [Exchange(ask, reply, _point(plain(result / 100)))]
+
+
+def _each(draw: Draw) -> list[Exchange]:
+    """So many things of one price with a point, or the equal parts of such an amount."""
+    count, price = draw.whole(2, 12), draw.any((5, 10, 25, 50)) * draw.whole(3, 80)
+    price += 50 if price % 100 == 0 else 0
+    way = draw.any(("price_each", "price_each", "price_shared"))
+    told, of = price / 100, price * count / 100
+    shown = plain(told) if draw.chance(0.3) else f"{told:.2f}"
+    if way == "price_each":
+        line, result = work(price, count, "×")
+        line = f"{told:.2f} × {count}. In hundredths: {line}. So {plain(result / 100)}."
+        ask = draw.asked(_WORDING, way, a=shown, k=draw.any((count, spelled(count))))
+        return [Exchange(ask, line, _point(plain(result / 100)))]
+    shown = plain(of) if of % 1 == 0 or draw.chance(0.3) else f"{of:.2f}"
+    line = f"{of:.2f} / {count}. In hundredths: {work(price * count, count, '/')[0]}. So {plain(told)}."
+    return [Exchange(draw.asked(_WORDING, way, a=shown, k=count), line, _point(plain(told)))]
 
 
 def _point(result: str) -> Check:
