@@ -34,7 +34,8 @@ _SUBJECTS: dict[str, tuple[str, ...]] = {
 _NAMED = ("people", "countries", "places", "science", "history", "health", "law", "finance", "maths", "tools",
           "opinions", "works", "sports")  # fmt: skip
 # Families of many subjects and questions are drawn more often than the others.
-_OFTEN = {"people": 2, "countries": 2, "science": 4, "history": 3, "advice": 4, "texts": 2, "errands": 2, "personal": 3}
+_OFTEN = {"people": 2, "countries": 2, "science": 4, "history": 3, "advice": 4, "texts": 2, "errands": 2, "personal": 3,
+          "places": 2, "cities": 2, "languages": 4, "news": 2}  # fmt: skip
 _FAMILIES = tuple(name for name in _SUBJECTS if name != "phrases" for _ in range(_OFTEN.get(name, 1)))
 _INSERTS = {"languages": "phrases", "languages_code": "programs"}
 _HELLO = ("Hello {n}! [How can I help?|What can I do for you?]", "Nice to meet you, {n}. [What shall we do?|How can I "
@@ -85,11 +86,12 @@ APPLICATION = tuple(
 def _anything(draw: Draw) -> dict[str, object]:
     """Things that any question may be about, by the names of their fields."""
     w, u, one, other = draw.rng.sample(words.every_word(), 4)
+    typed = str.lower if draw.chance(0.25) else str
     return {
-        "w": w, "u": u, "v": draw.any((one, f"{one} {other}")).title(), "n": draw.name(), "k": draw.whole(1950, 2030),
-        "p": f"{one} {draw.any(('the', 'my', 'is', 'with', 'a'))} {w} {other}", "c": draw.any(words.CITIES),
-        "t": draw.any(words.KINDS["countries"]), "j": draw.any(words.JOBS), "a": draw.any(words.ANIMALS),
-        "f": draw.any(words.FOODS), "d": draw.whole(2, 70),
+        "w": w, "u": u, "v": typed(draw.any((one, f"{one} {other}")).title()), "n": typed(draw.name()),
+        "k": draw.whole(1950, 2030), "p": f"{one} {draw.any(('the', 'my', 'is', 'with', 'a'))} {w} {other}",
+        "c": typed(draw.any(words.CITIES)), "t": typed(draw.any(words.KINDS["countries"])), "j": draw.any(words.JOBS),
+        "a": draw.any(words.ANIMALS), "f": draw.any(words.FOODS), "d": draw.whole(2, 70),
     }  # fmt: skip
 
 
@@ -157,6 +159,8 @@ def _beyond(draw: Draw) -> str:
     family = draw.any(_FAMILIES)
     about = "about" if family in _NAMED and draw.chance(0.35) else family
     subject, other = draw.any(_SUBJECTS[family]), draw.any(_SUBJECTS[family])
+    if draw.chance(0.3):
+        subject, other = subject.lower(), other.lower()
     insert = draw.any(_SUBJECTS[_INSERTS[family]]) if family in _INSERTS else ""
     return draw.asked(_DECLINING, about, t=subject, u=other, p=insert)
 
