@@ -4,7 +4,8 @@ Openings, gains, losses, groups, shares and questions are drawn apart from one a
 ever sees the same wording twice. A story's template has the fields of skills/word_problems.py.
 
 Signs are told in their order: + and - come and go, × opens with groups (and ×× goes on with others), / shares at the
-end, and h, t and q are a half, a third and a quarter that go.
+end, and h, t and q are a half, a third and a quarter that go. With i and o so many come or go again and again, with iw
+and ow on days by their names. At < somebody else has more or fewer, or twice as many, say.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ _OWNED = ("things", "things", "things", "kitchen", "fruit", "glass", "money", "m
           "stuff")  # fmt: skip
 _UNOWNED = ("people", "place", "traffic", "swarm")
 _SHARED = ("things", "kitchen", "fruit", "money", "stuff")
-ONE_STEP = ("+", "-", "×", "/", "h")
+ONE_STEP = ("+", "-", "×", "/", "h", "<")
 # The plans of signs that are no chain of theirs.
 PLANS = {
     "h": "a/2", "h+": "a/2, x+b", "h-": "a/2, x-b", "+h": "a+b, x/2", "-h": "a-b, x/2", "t": "a/3, a-x",
     "t+": "a/3, a-x, x+b", "t-": "a/3, a-x, x-b", "q+": "a/4, a-x, x+b", "q-": "a/4, a-x, x-b",
-    "××": "a×b, c×d, y+x", "×/": "a×b, x/c",
+    "××": "a×b, c×d, y+x", "×/": "a×b, x/c", "i": "b×c, a+x", "o": "b×c, a-x", "iw": "b×w, a+x", "ow": "b×w, a-x",
 }  # fmt: skip
-TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/"] * 2, *PLANS, "h+")
+TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/", "i", "o", "<"] * 2, *PLANS, "h+")
 _LETTERS = "abc"
 _PARTS = {"h": ("half", "half", "one half", "a half"), "t": ("a third", "one third"), "q": ("a quarter", "one quarter")}
 _COUNTED = re.compile(r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points)")
@@ -73,7 +74,7 @@ def _event(draw: Draw, scene: _Scene, sign: str, number: str, own_before: bool =
 
     After the doing of another (not own_before) the owner is named again.
     """
-    kind = "gain" if sign == "+" else "lose"
+    kind = "gain" if sign in "+i" else "lose"
     owned = scene.domain in _OWNED
 
     def clause(name: str) -> str:
@@ -95,7 +96,7 @@ def _event(draw: Draw, scene: _Scene, sign: str, number: str, own_before: bool =
 
 def _question(draw: Draw, scene: _Scene, signs: str) -> str:
     """Draw the question at the end, of the total where nothing has gone, of the rest where the last step takes away."""
-    kind = "left" if signs[-1] in "-htq" and draw.chance(0.75) else "now"
+    kind = "left" if signs[0 if signs[-1] == "w" else -1] in "-htqo" and draw.chance(0.75) else "now"
     if set(signs) <= set("+×") and draw.chance(0.6):
         kind = "total"
     pool = _WORDING[("money_" if scene.domain == "money" else "") + kind]
@@ -136,6 +137,9 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
         else:
             clause, own = _event(draw, scene, sign, _part(draw, scene, sign) or f"{{{next(letters)}}}", own)
         story += clause
+        if sign in "io":
+            often = draw.any(_WORDING["days" if signs[-1] == "w" else "stops" if scene.domain == "people" else "often"])
+            return f"{story} {often}. {_question(draw, scene, signs)}", scene
     return f"{story}. {_question(draw, scene, signs)}", scene
 
 
@@ -181,16 +185,39 @@ def _divided(draw: Draw, signs: str) -> tuple[str, _Scene]:
     return f"{story}{again} {scene.fill(clause, '{' + _LETTERS[len(signs)] + '}')}", scene
 
 
-def composed(draw: Draw, signs: str) -> tuple[str, str]:
-    """A story of these signs, and what its result is, as in skills/word_problems.py.
+def _compared(draw: Draw) -> tuple[str, str, _Scene]:
+    """What somebody has, how much more or less another has, and the plan of what is asked."""
+    scene = _scene(draw, tuple(one for one in _OWNED if one not in ("tasks", "stuff")))
+    told, plan = draw.any(_WORDING["compare"]).split(" => ")
+    about = scene.who if scene.who == "{n}" or scene.pronoun == "I" else scene.pronoun
+    other = draw.any(("{m}", "{m}", "a friend", "the neighbour"))
+    money = scene.domain == "money"
+    told = draw.expand(told).replace("OTHER", other).replace("OWNER", {"I": "me"}.get(about, about))
+    told = told.replace("has", "had") if scene.past else told
+    many = "How much money" if money else f"How many {scene.noun}" if draw.chance(0.6) else "How many"
+    if draw.chance(0.5):
+        both, plan = draw.any(("do they have", "is that", "are there")), f"{plan}, a+x"
+        asked = f"{many} {both} {draw.any(('together', 'in all', 'altogether'))}?"
+        asked = asked.replace("do they", "do we") if scene.pronoun in ("I", "we") else asked
+        asked = asked.replace("are there", "is that") if money else asked
+    else:
+        asked = f"{many} {draw.any((f'does {other} have', f'has {other}', f'has {other} got'))}?"
+    return scene.fill(f"{_opening(draw, scene, 'open')}{told}. {asked}"), plan, scene
+
+
+def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
+    """A story of these signs, its plan where they do not tell it, and what its result is (skills/word_problems.py).
 
     Never the very words of a phrasing that the split sets aside.
     """
     while True:
-        told, scene = (_divided if signs[-1] == "/" else _told)(draw, signs)
+        if signs == "<":
+            told, plan, scene = _compared(draw)
+        else:
+            (told, scene), plan = (_divided if signs[-1] == "/" else _told)(draw, signs), ""
         story = " ".join(_sentences(draw.expand(told)).split())
         if draw.chance(0.1):
             story = f"{draw.expand(draw.any(_WORDING['before']))} {story}"
         if not set_aside(story):
-            each = f"is {scene.noun} each" if signs[-1] == "/" else ""
-            return story, each or f"{'leaves' if signs[-1] in '-htq' else 'makes'} {scene.noun}"
+            verb = "is" if signs[-1] == "/" else "leaves" if signs[-1] in "-htqo" or signs == "ow" else "makes"
+            return story, plan, f"{verb} {scene.noun}{' each' * (signs[-1] == '/')}"

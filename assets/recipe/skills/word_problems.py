@@ -28,8 +28,8 @@ _STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
 _LETTERS = "abcdw"
 # What a story's own number is told as: a share or a multiple by its word, a count of things by its digits.
 _OWN = {
-    "2": r"half|halve[sd]?|twice|doubl\w+|two times", "3": r"thirds?|tripl\w+|three times",
-    "4": r"quarters?|fourth|four times",
+    "2": r"half|halve[sd]?|twice|doubl\w+|two times|2 times", "3": r"thirds?|tripl\w+|three times|3 times",
+    "4": r"quarters?|fourth|four times|4 times",
 }  # fmt: skip
 _OWN_COUNTS = {
     "2": "pairs?|both|and back|couples?|two", "3": "three", "5": "Monday to Friday|weekdays?|working day|school days?",
@@ -105,7 +105,7 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
         tops = (7 if letter == "w" else (problem.top or 12) if letter in factors else top for letter in letters)
         drawn = draw.numbers(*((2, most) for most in tops))
         numbers = dict(zip(letters, drawn, strict=True))
-        if draw.chance(0.4) and steps[0][1] == "×":
+        if draw.chance(0.4) and steps[0][1] == "×" and steps[0][2:] != steps[0][0]:
             numbers[steps[0][0]] = draw.whole(2, problem.top or draw.any((40, 250)))
         if steps[0][1] == "/":
             by = steps[0][2:]
@@ -165,8 +165,8 @@ def _problem(draw: Draw, steps: int) -> Problem:
     if not draw.chance(_STEPS_SHARES[steps]):
         if not draw.held_out and draw.chance(_COMPOSED_SHARE):
             signs = draw.any(TWO_STEPS if steps else ONE_STEP)
-            story, answer = composed(draw, signs)
-            return Problem(story, _plan(signs), answer)
+            story, plan, answer = composed(draw, signs)
+            return Problem(story, plan or _plan(signs), answer)
         pool = varied if not draw.held_out and draw.chance(_VARIED_SHARE) else split
     plan = draw.any(draw.any((sorted({one.plan for one in pool}), [one.plan for one in pool])))
     some = [one for one in pool if one.plan == plan] if pool is not split else pool
