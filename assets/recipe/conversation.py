@@ -12,7 +12,7 @@ Role = Literal["system", "user", "assistant"]
 Check = Callable[[str], bool]
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_OPENING = re.compile(r"([^:\n]*:\s+|.*\bSo )?", re.DOTALL)
+_OPENING = re.compile(r"([^:\n]*:\s+|.*\bSo\s)?", re.DOTALL)
 _CODE = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 
 

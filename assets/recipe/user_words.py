@@ -204,10 +204,20 @@ def kept(
         look: what is shown of an item.
         asks: for the ones to `keep`; to take `out`, which leaves the others; or to `count`.
     """
-    told = ", ".join(f"{look(item)} {'yes' if item in passing else 'no'}" for item in items)
+    told = marks(items, passing, look)
     left = [item for item in items if (item in passing) != (asks == "out")]
     answer = str(len(left)) if asks == "count" else ", ".join(left) or "none"
     return [worked(ask, f"Out if yes: {told}" if asks == "out" else told, answer)]
+
+
+def marks(items: list[str], passing: list[str], look: Callable[[str], object]) -> str:
+    """Every item with what is looked at of it and yes or no."""
+    return ", ".join(f"{look(item)} {'yes' if item in passing else 'no'}" for item in items)
+
+
+def seen(items: list[str]) -> str:
+    """Of each item in turn, whether it is new."""
+    return "New: " + ", ".join(f"{item} {'no' if item in items[:n] else 'yes'}" for n, item in enumerate(items))
 
 
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:

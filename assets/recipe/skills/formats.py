@@ -1,31 +1,18 @@
-"""The user's words in another form: Markdown lists and tables, CSV, YAML, marks and signs; and changed once more."""
+"""The user's words in another form: Markdown lists, YAML, marks and signs; and changed once more."""
 
 from __future__ import annotations
-
-import json
-from typing import Any
 
 from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
-from assets.recipe.skills.objects import KEYS, json_of, record, some_value
+from assets.recipe.skills import tables, two_demands
+from assets.recipe.skills.objects import json_of, record
+from assets.recipe.skills.tables import in_table
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats")
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
-_HEADS = ("Item Price", "Item Price", "Name Age", "Name City", "Name Age City")
-_JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - ", " from ", " has a ", " gets ", " at ",
-           " is ", " with ", ":", "=", ", ", ",", " was ", " got ", " made ", " scored ", " has the ", " -> ", " for ",
-           " (x) ")  # fmt: skip
-# What stands in the first column of a table under this head, and the heads that may stand beside it.
-_FIRSTS = {"name": words.NAMES, "player": words.NAMES, "student": words.NAMES, "item": (), "product": (),
-           "fruit": words.KINDS["fruits"], "city": words.CITIES, "day": words.KINDS["days"], "pet": words.ANIMALS,
-           "country": words.KINDS["countries"],
-           "month": words.KINDS["months"], "sport": words.KINDS["sports"], "job": words.JOBS,
-           "word": words.WORDS}  # fmt: skip
-_BESIDE = ("age", "age", "price", "price", "city", "job", "animal", "score", "points", "stock", "qty", "count", "hours",
-           "port", "year", "temp", "size", "grade", "level", "pages", "RAM", "number", "weight")  # fmt: skip
 _SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semicolon / ; / semicolon",
           "|": "pipes / | / a pipe / vertical bars / \"|\"", "/": "slashes / a slash / slash / / / forward slashes",
           "-": "dashes / hyphens / a dash / a hyphen / - / \"-\"", "_": "underscores / an underscore / _",
@@ -35,7 +22,6 @@ _SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semi
 _LEVELS = {1: ("level 1", "top-level", "level one", "H1", "first-level", "level-one"),
            2: ("level 2", "level-two", "second-level", "H2", "level two", "h2"),
            3: ("level 3", "level-three", "third-level", "H3", "h3"), 4: ("level 4", "level four", "H4")}  # fmt: skip
-_GOODS = (*words.FOODS, *words.OBJECTS)
 _MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "quotes"), ("_{}_", "underscores"),
           ("**{}**", "bold type"), ("**{}**", "bold"), ("~~{}~~", "strikethrough"), ("({})", "brackets"),
           ("({})", "parentheses"), ("[{}]", "square brackets"), ("`{}`", "backticks"), ("*{}*", "italic"),
@@ -43,11 +29,6 @@ _MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "q
           ("<{}>", "angle brackets"),
           ("<b>{}</b>", "bold HTML"), ("***{}***", "bold italic"), ("*{}*", "single asterisks"),
           ("> {}", "a blockquote"), ("**{}**", "two asterisks"), ("`{}`", "code type"))  # fmt: skip
-
-
-def in_table(heads: list[str], rows: list[list[str]]) -> str:
-    """The rows as a table in Markdown."""
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows))
 
 
 def _items(draw: Draw, low: int, high: int) -> list[str]:
@@ -98,7 +79,7 @@ def _list(draw: Draw) -> list[Exchange]:
     spares = [spare, last_spare]
     form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
     x = draw.say(_WORDING["said"], x=given.enumerated(items)) if draw.chance(0.15) else _typed(draw, items)
-    exchanges = [_in_form(draw.asked(_WORDING, form, x=x), form, items)]
+    exchanges = [_in_form(draw.asked(_WORDING, form, x=x, n=words.spelled(len(items))), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
         fields: dict[str, object] = {}
@@ -115,84 +96,6 @@ def _list(draw: Draw) -> list[Exchange]:
             items = sorted(items, key=str.lower)
         exchanges.append(_in_form(draw.ask(_WORDING[_FORMS.get(way, way)], **fields), form, items, True))
     return exchanges
-
-
-def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
-    """The heads of a table, named by the user if they are to be, and its rows, one of them to spare."""
-
-    def cell(head: str) -> Any:
-        if not named:
-            return some_value(draw, head.lower())
-        return given.some_word(draw) if draw.chance(0.4) else draw.whole(1, 300)
-
-    if named and draw.chance(0.5):
-        first = draw.any(tuple(_FIRSTS))
-        beside = dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((1, 1, 1, 2))))
-        heads = [first, *beside]
-        pool, count = _FIRSTS[first] or _GOODS, draw.whole(2, 5)
-        firsts = draw.names(count) if pool is words.NAMES else draw.words(pool, count)
-        rows = [[one, *(str(some_value(draw, head)) for head in heads[1:])] for one in firsts]
-        return [head.title() if head.islower() else head for head in heads] if draw.chance(0.6) else heads, rows
-    if named:
-        heads = list(dict.fromkeys(draw.rng.sample(draw.any((KEYS, words.every_word())), draw.any((2, 2, 2, 3)))))
-        heads = [head.title() for head in heads] if draw.chance(0.5) else heads
-        firsts = given.any_words(draw, 2, 5)
-    else:
-        heads, count = draw.any(_HEADS).split(), draw.whole(3, 5)
-        firsts = draw.names(count) if heads[0] == "Name" else draw.words(_GOODS, count)
-    return heads, [[first, *(str(cell(head)) for head in heads[1:])] for first in firsts]
-
-
-def _told(draw: Draw, rows: list[list[str]], joints: tuple[str, ...] = (" ",)) -> str:
-    """The rows as users type them in one line."""
-    joint, same = draw.any(joints), draw.chance(0.85)
-    told = [(joint if same else draw.any(joints)).join(row) for row in rows]
-    if joint == " (x) ":
-        told = [f"{row[0]} ({', '.join(row[1:])})" for row in rows]
-    if "," in joint:
-        return draw.any(("; ", "\n", " and ", " / ", " | ")).join(told)
-    between = (", ", ", ", "; ", " and ", ", then ", ", and ", " / ", "\n", ". ")
-    return draw.any((given.enumerated, *(sign.join for sign in between)))(told)
-
-
-def _table(draw: Draw) -> list[Exchange]:
-    """A table in Markdown, perhaps changed afterwards."""
-    heads, (spare, *rows) = _rows(draw, named := draw.chance(0.6))
-    if draw.chance(0.12):
-        x = given.in_lines(draw, [" ".join(row) for row in rows])
-        asks = _WORDING["heads" if named else "table"]
-        asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
-        ask = draw.ask(asks, x=x, h=given.enumerated(heads))
-    else:
-        x = _told(draw, rows, _JOINTS if named else (" ",))
-        h = draw.any((" and ", " and ", ", ", ", ", " | ", " ", " / ", "; ", " & ", ",", " n ", " + ", "/")).join(heads)
-        ask = draw.asked(_WORDING, "heads" if named else "table", x=x, h=h)
-    exchanges = [exact(ask, in_table(heads, rows))]
-    if draw.chance(0.3):
-        way = draw.any(("add", "remove", "sort_it"))
-        row = spare if way == "add" else draw.any(rows)
-        changed = {"add": [*rows, spare], "remove": [one for one in rows if one != row], "sort_it": sorted(rows)}[way]
-        ask = draw.ask(_WORDING[way], y=" ".join(row) if way == "add" else row[0])
-        exchanges.append(exact(ask, in_table(heads, changed), True))
-    return exchanges
-
-
-def _commas(draw: Draw) -> list[Exchange]:
-    """CSV with heads, or one line of it; or a table made of it."""
-    heads, rows = _rows(draw, True)
-    rows = rows[: draw.any((1, 2, 2, 3))]
-    way = draw.any(("csv", "csv", "csv", "csv_row", "csv_to_table"))
-    if way == "csv_row":
-        count = draw.any((2, 3, 3, 4))
-        row = [draw.any((given.word(draw), draw.name(), str(draw.whole(1, 300)))) for _ in range(count)]
-        told = draw.any((", ".join(row), ", ".join(row), given.enumerated(row)))
-        return [given.handed_back(draw, draw.asked(_WORDING, way, x=told), ",".join(row))]
-    if way == "csv_to_table":
-        ask = draw.asked(_WORDING, way, h=",".join(heads), x=_told(draw, rows, (",",)))
-        return [exact(ask, in_table(heads, rows))]
-    h = draw.any((",", ",", ", ", " and ", " ", ";", " / ")).join(heads)
-    ask = draw.asked(_WORDING, way, h=h, x=_told(draw, rows, (*_JOINTS, ",", ", ", " and ")))
-    return [exact(ask, "\n".join(map(",".join, [heads, *rows])))]
 
 
 def _marks(draw: Draw) -> list[Exchange]:
@@ -252,7 +155,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
         x = ",".join(items)
     elif way == "spaced_commas" and " " not in "".join(items):
         x = draw.any((" ", " ", ", ")).join(items)
-    ask = draw.asked(_WORDING, way, x=x, y=key)
+    ask = draw.asked(_WORDING, way, x=x, y=key, n=words.spelled(len(items)))
     plain = "\n" in done[way] or way == "dashes"
     return [exact(ask, done[way]) if plain else given.handed_back(draw, ask, done[way])]
 
@@ -273,28 +176,8 @@ def _joined(draw: Draw) -> list[Exchange]:
     return [given.handed_back(draw, draw.ask(_WORDING[way], x=x, s=name), between.join(items))]
 
 
-def _between(draw: Draw) -> list[Exchange]:
-    """The same facts in another of the forms: CSV, JSON, YAML, a table."""
-    heads, rows = _rows(draw, True)
-    heads, rows = [head.lower() for head in heads], rows[: draw.any((1, 2, 2, 3))]
-    records: list[dict[str, Any]] = [
-        {head: int(cell) if cell.isdigit() else cell for head, cell in zip(heads, row, strict=True)} for row in rows
-    ]
-    csv, table = "\n".join(map(",".join, [heads, *rows])), in_table(heads, rows)
-    pairs = "\n".join(f"{key}: {value}" for key, value in records[0].items())
-    first = json.dumps(records[0])
-    forms = {
-        "records": (_told(draw, rows, _JOINTS[:12]), ""), "csv_as_json": (csv, ""), "yaml_as_json": (pairs, ""),
-        "csv_as_table": (csv, table), "json_as_yaml": (first, pairs), "table_as_csv": (table, csv),
-        "json_as_table": (first, in_table(heads, rows[:1])), "json_as_csv": (first, "\n".join(csv.split("\n")[:2])),
-    }  # fmt: skip
-    x, done = forms[way := draw.any((*forms, *["records"] * 3, "csv_as_json"))]
-    ask = draw.ask(_WORDING[way], x=x, h=draw.any((", ", " and ", ",", " / ")).join(heads))
-    return [exact(ask, done) if done else json_of(ask, records[0] if way == "yaml_as_json" else records)]
-
-
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    ways = (*[_objects] * 11, *[_list, _shaped] * 6, *[_table] * 5, *[_commas] * 4, *[_marks, _pairs, _joined] * 2,
-            _between, _between)  # fmt: skip
+    ways = (*[_objects] * 11, *[_list, _shaped] * 6, *[tables.table] * 5, *[tables.commas] * 4,
+            *[_marks, _pairs, _joined] * 2, *[tables.between, two_demands.compose] * 3, tables.edited)  # fmt: skip
     return draw.any(ways)(draw)

@@ -79,11 +79,7 @@ def _extreme(draw: Draw, way: str) -> list[Exchange]:
 
 def _sorted(draw: Draw, way: str, values: list[int], x: str) -> list[Exchange]:
     """The numbers with zeros in front, so that they are put in order digit by digit; or one of them by its place."""
-    falling = way in ("falling", "nth_largest")
-    order, wide = sorted(values, reverse=falling), len(str(max(values)))
-    told, ordered = (", ".join(f"{value:0{wide}}" for value in some) for some in (values, order))
-    before = f"{'From the largest' if falling else 'In order'}: {told}. {ordered}"
-    done = [str(value) for value in order]
+    before, done = ordering(values, way in ("falling", "nth_largest"))
     if way.startswith("nth"):
         at = draw.any([at for at in (2, 2, 3) if at <= len(done)] or [1])
         ask = draw.ask(_WORDING[way], x=x, p=ORDINALS[at])
@@ -92,3 +88,10 @@ def _sorted(draw: Draw, way: str, values: list[int], x: str) -> list[Exchange]:
     if draw.chance(0.3):
         exchanges.append(given.handed_back(draw, draw.ask(_WORDING["back"]), ", ".join(done[::-1]), True))
     return exchanges
+
+
+def ordering(values: list[int], falling: bool) -> tuple[str, list[str]]:
+    """The working that puts numbers in order, and the numbers so."""
+    order, wide = sorted(values, reverse=falling), len(str(max(values)))
+    told, ordered = (", ".join(f"{value:0{wide}}" for value in some) for some in (values, order))
+    return f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", [str(value) for value in order]

@@ -24,6 +24,7 @@ _POOLS = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "pro
           "fruit": words.KINDS["fruits"], "sport": words.KINDS["sports"]}  # fmt: skip
 _NAMED = ("name", "friend", "owner", "author", "user", "surname", "nick", "patient", "nurse", "boss", "sister")
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
+_EDITS = ("json_swapped", "json_renamed", "merged", "values_of", "array_more", "array_less")
 # How a key stands beside its value, and one such pair beside the next.
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
             (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
@@ -31,7 +32,8 @@ _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), 
             (" is ", "; "), (" ", " "), (" ", "; "), (": ", " "), ("=", "\n"), (" is ", ". "), (" ", "\n"))  # fmt: skip
 _MORE = (*["looked_up", "number_array", "nested", "with_list"] * 2, *["json_changed"] * 6, "empty", "under_key",
          "several", "pretty", "python_dict", "unquoted", "keys_of", "minified", "rising_array", "falling_array",
-         "dotted")  # fmt: skip
+         *["json_swapped", "array_more", "array_less"] * 2, "dotted", "json_renamed", "values_of",
+         "merged")  # fmt: skip
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
@@ -127,9 +129,35 @@ def _described(draw: Draw) -> Exchange:
         key, value = draw.say(_WORDING["keys"]), draw.any((True, False, draw.whole(1, 500), word(draw)))
         facts[key] = value
         told += f", {key} {value if isinstance(value, str) else json.dumps(value)}"
-    elif draw.chance(0.25):
-        told += f" (keys: {', '.join(facts)})"
+    elif draw.chance(0.4):
+        k = draw.any((enumerated, ", ".join))(list(facts))
+        return json_of(draw.ask(_WORDING["keyed_story"], d=told, k=k), facts)
     return json_of(draw.asked(_WORDING, "object", d=told), facts, names=False)
+
+
+def _edited(draw: Draw, way: str, facts: dict[str, Any], items: list[str]) -> Exchange:
+    """JSON that the user brings with a value, a key or an item changed, which is named by what it is now."""
+    key, new = draw.any(list(facts)), draw.any((word(draw), draw.any(words.every_word())))
+    x = json.dumps(items if way.startswith("array") else facts, ensure_ascii=False)
+    if way == "json_swapped":
+        value: str | int = draw.whole(0, 99) if isinstance(facts[key], int) and draw.chance(0.8) else new
+        done: Any = {**facts, key: value}
+        named = list(facts.values()).count(facts[key]) == 1 and not isinstance(facts[key], bool)
+        ask = draw.ask(_WORDING[way if named else "json_changed"], x=x, y=facts[key] if named else key, z=value)
+        return json_of(ask, done)
+    if way == "json_renamed":
+        renamed = {new if one == key else one: told for one, told in facts.items()}
+        return json_of(draw.ask(_WORDING[way], x=x, y=key, z=new), renamed)
+    if way == "merged":
+        other = {new: draw.any((draw.whole(0, 99), word(draw)))}
+        y = json.dumps(other, ensure_ascii=False)
+        return json_of(draw.ask(_WORDING[way], x=x, y=y), {**facts, **other})
+    if way == "values_of":
+        shown = [told if isinstance(told, str) else json.dumps(told) for told in facts.values()]
+        return handed_back(draw, draw.ask(_WORDING[way], x=x), ", ".join(shown))
+    gone = draw.any(items)
+    done = [*items, new] if way == "array_more" else [item for item in items if item != gone]
+    return json_of(draw.ask(_WORDING[way], x=x, y=new if way == "array_more" else gone), done)
 
 
 def _more(draw: Draw) -> Exchange:
@@ -137,6 +165,8 @@ def _more(draw: Draw) -> Exchange:
     way, facts, key = draw.any(_MORE), _facts(draw), draw.any(words.every_word())
     values, items = draw.rng.sample(range(200), draw.whole(2, 6)), any_words(draw, 2, 4)
     x = json.dumps(facts, ensure_ascii=False)
+    if way in _EDITS:
+        return _edited(draw, way, facts, items)
     if way in ("keys_of", "minified"):
         short = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
         ask = draw.ask(_WORDING[way], x=x if way == "keys_of" else json.dumps(facts, indent=2, ensure_ascii=False))

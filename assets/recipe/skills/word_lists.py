@@ -8,7 +8,7 @@ from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills import list_filters, list_places, number_lists
+from assets.recipe.skills import list_filters, list_places, number_lists, two_demands
 from assets.recipe.words import KINDS, read_wording
 
 _WORDING = read_wording("word_lists")
@@ -121,7 +121,7 @@ def _picked(draw: Draw) -> list[Exchange]:
         answer = draw.any(items)
         items = given.with_another(draw, items, answer)
         ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
-        return [given.worked(ask, _seen(items), answer)]
+        return [given.worked(ask, given.seen(items), answer)]
     return [given.handed_back(draw, draw.asked(_WORDING, way, x=given.typed(draw, items)), answer)]
 
 
@@ -179,12 +179,7 @@ def _unique(draw: Draw) -> list[Exchange]:
     for _ in range(draw.whole(1, 3)):
         told = given.with_another(draw, told, draw.any(items))
     ask = draw.asked(_WORDING, "unique", x=given.typed(draw, told))
-    return [given.worked(ask, _seen(told), ", ".join(items)), *_then(draw, items, False)]
-
-
-def _seen(told: list[str]) -> str:
-    """Of each word in turn, whether it is new."""
-    return "New: " + ", ".join(f"{item} {'no' if item in told[:n] else 'yes'}" for n, item in enumerate(told))
+    return [given.worked(ask, given.seen(told), ", ".join(items)), *_then(draw, items, False)]
 
 
 def _asked_about(draw: Draw) -> list[Exchange]:
@@ -233,5 +228,5 @@ def compose(draw: Draw) -> list[Exchange]:
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
     ways = (*[_ordered] * 11, *[_changed] * 8, *[list_filters.by_letters, _picked, _by_places] * 6, *numbers,
             *[_asked_about, _unique, list_filters.of_a_kind] * 3, _calendar, _shuffled,
-            *[_by_length, list_filters.shared] * 2)  # fmt: skip
+            *[_by_length, list_filters.shared, two_demands.compose] * 2)  # fmt: skip
     return draw.any(ways)(draw)

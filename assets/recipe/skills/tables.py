@@ -1,0 +1,169 @@
+"""Rows of facts as tables in Markdown and as CSV, told in any way, changed, and in one form out of another."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from assets.recipe import user_words as given
+from assets.recipe import words
+from assets.recipe.conversation import Exchange, exact, exactly_in
+from assets.recipe.draw import Draw
+from assets.recipe.skills.objects import KEYS, json_of, some_value
+from assets.recipe.words import read_wording
+
+_WORDING = read_wording("formats")
+_HEADS = ("Item Price", "Item Price", "Name Age", "Name City", "Name Age City")
+_JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - ", " from ", " has a ", " gets ", " at ",
+           " is ", " with ", ":", "=", ", ", ",", " was ", " got ", " made ", " scored ", " has the ", " -> ", " for ",
+           " (x) ")  # fmt: skip
+# What stands in the first column of a table under this head, and the heads that may stand beside it.
+_FIRSTS = {"name": words.NAMES, "player": words.NAMES, "student": words.NAMES, "item": (), "product": (),
+           "fruit": words.KINDS["fruits"], "city": words.CITIES, "day": words.KINDS["days"], "pet": words.ANIMALS,
+           "country": words.KINDS["countries"],
+           "month": words.KINDS["months"], "sport": words.KINDS["sports"], "job": words.JOBS,
+           "word": words.WORDS}  # fmt: skip
+_BESIDE = ("age", "age", "price", "price", "city", "job", "animal", "score", "points", "stock", "qty", "count", "hours",
+           "port", "year", "temp", "size", "grade", "level", "pages", "RAM", "number", "weight", "capital", "colour",
+           "country", "food", "day", "author", "owner", "coach", "teacher", "sport", "time")  # fmt: skip
+# Heads under which names stand, and heads of a first column of numbers.
+_NAMED = ("author", "owner", "coach", "teacher", "winner", "captain", "driver", "artist", "friend", "contact")
+_NUMBERED = ("id", "id", "no", "rank", "nr", "place", "number", "code", "row", "year")
+_GOODS = (*words.FOODS, *words.OBJECTS)
+
+
+def in_table(heads: list[str], rows: list[list[str]]) -> str:
+    """The rows as a table in Markdown."""
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows))
+
+
+def _value(draw: Draw, head: str) -> Any:
+    """What may stand under the head: a name, a city, a number."""
+    if head in _NAMED:
+        return draw.name()
+    return draw.any(words.CITIES) if head == "capital" else some_value(draw, head)
+
+
+def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
+    """The heads of a table, named by the user if they are to be, and its rows, one of them to spare."""
+
+    def cell(head: str) -> Any:
+        if not named:
+            return some_value(draw, head.lower())
+        return given.some_word(draw) if draw.chance(0.5) else draw.whole(1, 300)
+
+    if named and draw.chance(0.15):
+        first, (start, count) = draw.any(_NUMBERED), (draw.any((1, 1, 1, draw.whole(2, 990))), draw.whole(2, 5))
+        heads = [first, *dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((0, 1))))]
+        others = draw.names(count) if draw.chance(0.6) else given.any_words(draw, count, count)
+        heads.insert(
+            1, draw.any([one for one in ("name", "name", "title", "word", "city", "team") if one not in heads])
+        )
+        rows = [
+            [str(start + at), one, *(str(_value(draw, head)) for head in heads[2:])] for at, one in enumerate(others)
+        ]
+        return [head.title() for head in heads] if draw.chance(0.4) else heads, rows
+    if named and draw.chance(0.5):
+        first = draw.any(tuple(_FIRSTS))
+        beside = dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((1, 1, 1, 2))))
+        heads = [first, *beside]
+        pool, count = _FIRSTS[first] or _GOODS, draw.whole(2, 5)
+        firsts = draw.names(count) if pool is words.NAMES else draw.words(pool, count)
+        rows = [[one, *(str(_value(draw, head)) for head in heads[1:])] for one in firsts]
+        return [head.title() if head.islower() else head for head in heads] if draw.chance(0.6) else heads, rows
+    if named:
+        heads = list(dict.fromkeys(draw.rng.sample(draw.any((KEYS, words.every_word())), draw.any((2, 2, 2, 3)))))
+        heads = [head.title() for head in heads] if draw.chance(0.5) else heads
+        firsts = given.any_words(draw, 2, 5)
+    else:
+        heads, count = draw.any(_HEADS).split(), draw.whole(3, 5)
+        firsts = draw.names(count) if heads[0] == "Name" else draw.words(_GOODS, count)
+    return heads, [[first, *(str(cell(head)) for head in heads[1:])] for first in firsts]
+
+
+def _told(draw: Draw, rows: list[list[str]], joints: tuple[str, ...] = (" ",)) -> str:
+    """The rows as users type them in one line."""
+    joint, same = draw.any(joints), draw.chance(0.85)
+    told = [(joint if same else draw.any(joints)).join(row) for row in rows]
+    if joint == " (x) ":
+        told = [f"{row[0]} ({', '.join(row[1:])})" for row in rows]
+    if "," in joint:
+        return draw.any(("; ", "\n", " and ", " / ", " | ")).join(told)
+    between = (", ", ", ", "; ", " and ", ", then ", ", and ", " / ", "\n", ". ")
+    return draw.any((given.enumerated, *(sign.join for sign in between)))(told)
+
+
+def table(draw: Draw) -> list[Exchange]:
+    """A table in Markdown, perhaps changed afterwards."""
+    heads, (spare, *rows) = _rows(draw, named := draw.chance(0.6))
+    if draw.chance(0.12):
+        x = given.in_lines(draw, [" ".join(row) for row in rows])
+        asks = _WORDING["heads" if named else "table"]
+        asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
+        ask = draw.ask(asks, x=x, h=given.enumerated(heads))
+    else:
+        x = _told(draw, rows, _JOINTS if named else (" ",))
+        h = draw.any((" and ", " and ", ", ", ", ", " | ", " ", " / ", "; ", " & ", ",", " n ", " + ", "/")).join(heads)
+        ask = draw.asked(_WORDING, "heads" if named else "table", x=x, h=h)
+    exchanges = [exact(ask, in_table(heads, rows))]
+    if draw.chance(0.3):
+        way = draw.any(("add", "remove", "sort_it"))
+        row = spare if way == "add" else draw.any(rows)
+        changed = {"add": [*rows, spare], "remove": [one for one in rows if one != row], "sort_it": sorted(rows)}[way]
+        ask = draw.ask(_WORDING[way], y=" ".join(row) if way == "add" else row[0])
+        exchanges.append(exact(ask, in_table(heads, changed), True))
+    return exchanges
+
+
+def commas(draw: Draw) -> list[Exchange]:
+    """CSV with heads, or one line of it; or a table made of it."""
+    heads, rows = _rows(draw, True)
+    rows = rows[: draw.any((1, 2, 2, 3))]
+    way = draw.any(("csv", "csv", "csv", "csv_row", "csv_to_table"))
+    if way == "csv_row":
+        count = draw.any((2, 3, 3, 4))
+        row = [draw.any((given.word(draw), draw.name(), str(draw.whole(1, 300)))) for _ in range(count)]
+        told = draw.any((", ".join(row), ", ".join(row), given.enumerated(row)))
+        done = ",".join(row)
+        return [Exchange(draw.asked(_WORDING, way, x=told), f"Here it is:\n{done}", exactly_in(done))]
+    if way == "csv_to_table":
+        ask = draw.asked(_WORDING, way, h=",".join(heads), x=_told(draw, rows, (",",)))
+        return [exact(ask, in_table(heads, rows))]
+    h = draw.any((",", ",", ", ", " and ", " ", ";", " / ")).join(heads)
+    ask = draw.asked(_WORDING, way, h=h, x=_told(draw, rows, (*_JOINTS, ",", ", ", " and ")))
+    return [exact(ask, "\n".join(map(",".join, [heads, *rows])))]
+
+
+def between(draw: Draw) -> list[Exchange]:
+    """The same facts in another of the forms: CSV, JSON, YAML, a table."""
+    heads, rows = _rows(draw, True)
+    heads, rows = [head.lower() for head in heads], rows[: draw.any((1, 2, 2, 3))]
+    records: list[dict[str, Any]] = [
+        {head: int(cell) if cell.isdigit() else cell for head, cell in zip(heads, row, strict=True)} for row in rows
+    ]
+    csv, table = "\n".join(map(",".join, [heads, *rows])), in_table(heads, rows)
+    pairs = "\n".join(f"{key}: {value}" for key, value in records[0].items())
+    first = json.dumps(records[0])
+    forms = {
+        "records": (_told(draw, rows, _JOINTS[:12]), ""), "csv_as_json": (csv, ""), "yaml_as_json": (pairs, ""),
+        "csv_as_table": (csv, table), "json_as_yaml": (first, pairs), "table_as_csv": (table, csv),
+        "json_as_table": (first, in_table(heads, rows[:1])), "json_as_csv": (first, "\n".join(csv.split("\n")[:2])),
+    }  # fmt: skip
+    x, done = forms[way := draw.any((*forms, *["records"] * 3, "csv_as_json"))]
+    ask = draw.ask(_WORDING[way], x=x, h=draw.any((", ", " and ", ",", " / ")).join(heads))
+    return [exact(ask, done) if done else json_of(ask, records[0] if way == "yaml_as_json" else records)]
+
+
+def edited(draw: Draw) -> list[Exchange]:
+    """A table or CSV that the user brings: a row more, a row less, or one of its values."""
+    heads, (spare, *rows) = _rows(draw, True)
+    way, form = draw.any(("row_added", "row_gone", "cell_of")), draw.any(("table", "csv"))
+    write = in_table if form == "table" else lambda heads, rows: "\n".join(map(",".join, [heads, *rows]))
+    rows = rows or [spare]
+    row, at = draw.any(rows), draw.whole(1, len(heads) - 1)
+    told = draw.any((" ", ", ", ",")).join(spare) if way == "row_added" else row[0]
+    ask = draw.ask(_WORDING[way], x=write(heads, rows), y=told, h=heads[at])
+    if way == "cell_of":
+        return [given.handed_back(draw, ask, row[at])]
+    left = [*rows, spare] if way == "row_added" else [one for one in rows if one != row]
+    return [exact(ask, write(heads, left))]
