@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
 import sys
+from contextlib import suppress
 
 INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command line and return its exit code.
+    """Run the command line and return its exit code; after Ctrl+C, end the process with it.
 
     During imports and after the end, Ctrl+C ends the process silently, unless it is ignored.
     """
@@ -21,12 +24,28 @@ def main() -> int:
     try:
         if handled:
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        return run()
+        code = run()
     except KeyboardInterrupt:
-        return INTERRUPTED
+        code = INTERRUPTED
     finally:
         if handled:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if code == INTERRUPTED:
+        _end_interrupted()
+    return code
+
+
+def _end_interrupted() -> None:
+    """End the process as its end would, but for the threads that are still in the middle of something.
+
+    A model may be loading in one. Python ends such a thread where it next asks for the interpreter's lock, and in the
+    destructor of a C++ object that calls std::terminate: the process would end with SIGABRT.
+    """
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # its reader may be gone
+            stream.flush()
+    os._exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

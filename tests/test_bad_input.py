@@ -234,3 +234,37 @@ def test_ctrl_c_at_the_start_shows_no_traceback(how: list[str], moments: Sequenc
         told += [line for line in rest.splitlines() if not line.startswith("import time:")]
         assert "Traceback" not in "".join(told)
         assert process.returncode in (130, -signal.SIGINT)
+
+
+INTERRUPTED_LOAD = """
+import os, signal, sys
+import torch
+from lade_chat.engine import chat_engine
+
+
+def load(*_arguments):
+    numbers = torch.ones(100_000)
+    os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        numbers.neg()
+
+
+chat_engine.load = load
+from lade_chat.__main__ import main
+sys.exit(main())
+"""
+
+
+@posix
+def test_ctrl_c_while_a_model_loads_ends_no_thread_within_torch() -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_LOAD, "ask", "Hi", "--no-save"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert (finished.returncode, finished.stdout) == (130, "")
+    assert "terminate called" not in finished.stderr
+    assert "Traceback" not in finished.stderr
