@@ -53,10 +53,9 @@ def _subject(draw: Draw, kind: str) -> Subject:
         noun = draw.any(_CREATURES if kind == "creature" else draw.any((_THINGS[2], words.OBJECTS, words.WORDS)))
         while draw.chance(0.2):
             noun = f"{draw.any(_ADJECTIVES)} {noun}"
-        if kind == "creature" and draw.chance(0.3):
-            name = draw.name()
-            ways = ("the {0} {1}", "{1} the {0}", "{2} called {1}", "my {0} {1}", "{1}, my {0}", "our {0}, {1}")
-            return Subject(noun, draw.any(ways).format(noun, name, words.article(noun)), f"{name} the {noun}", kind)
+        if kind == "creature" and draw.chance(0.4):
+            name, called = draw.name(), draw.expand(draw.any(_WORDING["called"]))
+            return Subject(noun, called.format(noun, name, words.article(noun)), f"{name} the {noun}", kind)
         if draw.chance(0.15):
             own = f"{draw.any(('my', 'our', 'her', 'his', 'your'))} {noun}"
             return Subject(noun, own, own, kind)
@@ -85,11 +84,12 @@ def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
     if style < 0.06 and couplets > 1:
         return draw.asked(_WORDING, "asks_any"), rhymes()
     if style < 0.35 or couplets == 1:
-        fields = {"a": subject.asked, "lines": draw.any(_LINES[couplets])}
+        fields = {"a": subject.asked, "x": subject.noun, "lines": draw.any(_LINES[couplets])}
         short = {1: "couplet", 2: "quatrain"}.get(couplets, "asks_lines")
         ask = draw.asked(_WORDING, short if draw.chance(0.4) else "asks_lines", **fields)
         return ask, rhymes(2 * couplets, subject.noun)
-    return draw.asked(_WORDING, "asks", a=subject.asked), rhymes(None, subject.noun)
+    way = "bare" if subject.asked in (subject.definite, words.article(subject.noun)) and draw.chance(0.2) else "asks"
+    return draw.asked(_WORDING, way, a=subject.asked, x=subject.noun), rhymes(None, subject.noun)
 
 
 def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> list[Exchange]:
