@@ -157,6 +157,26 @@ def test_what_is_not_to_be_kept_leaves_nothing(engine: ScriptedEngine, data: Pat
     assert not data.exists()
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_folder_that_a_saved_question_has_opened_is_a_model_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    asked, unsaved = tmp_path / "asked", tmp_path / "unsaved"
+    for folder in (asked, unsaved):
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        (folder / "model.safetensors").write_bytes(b"0" * 1500)
+    assert main(["ask", "one", "--model-path", str(asked)]) == 0
+    assert main(["ask", "one", "--model-path", str(unsaved), "--no-save"]) == 0
+    capsys.readouterr()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert main(["models"]) == 0
+    told = capsys.readouterr().out
+    assert f"{asked}  1.5 kB safetensors, recent\n" in told
+    assert str(unsaved) not in told
+
+
 def test_continue_without_a_conversation_begins_one(
     engine: ScriptedEngine, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,7 @@ from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Remember
 from lade_chat.protocol.events import ReplyFinished, Tokens
 from lade_chat.protocol.values import Message, ModelInfo, ModelOptions
+from lade_chat.settings import models
 from lade_chat.store.conversation import Conversation
 from lade_chat.store.errors import StoreError
 from lade_chat.store.store import Store
@@ -52,12 +53,15 @@ class StoredTurn:
         return (*first, *before, Message("user", self._question))
 
     def begin(self, model: ModelInfo, options: ModelOptions) -> None:
+        """Save the question, put the model among the recent ones, and tell if another one held the conversation."""
         about, before = Model.of(model, options.path), self._conversation.about.model
         if before is not None and before.name and not before.is_same(about):
             sys.stderr.write(
                 f"The conversation was held with {printable(before.name)}; {printable(about.name)} answers.\n"
             )
         self._try(lambda: self._conversation.ask(self._question, about))
+        if options.path is not None:
+            models.remember(self._store.path.parent, options.path, options.device, options.precision)
 
     def earlier_replies(self, model: ModelInfo) -> Remember | None:
         """Return the command that lets the engine guess from what this model said before; None if there is nothing."""
