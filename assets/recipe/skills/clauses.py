@@ -28,10 +28,15 @@ PLANS = {
     "h": "a/2", "h+": "a/2, x+b", "h-": "a/2, x-b", "+h": "a+b, x/2", "-h": "a-b, x/2", "t": "a/3, a-x",
     "t+": "a/3, a-x, x+b", "t-": "a/3, a-x, x-b", "q+": "a/4, a-x, x+b", "q-": "a/4, a-x, x-b",
     "××": "a×b, c×d, y+x", "×/": "a×b, x/c", "i": "b×c, a+x", "o": "b×c, a-x", "iw": "b×w, a+x", "ow": "b×w, a-x",
+    "×h": "a×b, x/2", "×t": "a×b, x/3, y-x", "×+-": "a×b, x+c, x-d", "×-+": "a×b, x-c, x+d", "++-": "a+b, x+c, x-d",
+    "+-+": "a+b, x-c, x+d", "+--": "a+b, x-c, x-d", "-++": "a-b, x+c, x+d", "-+-": "a-b, x+c, x-d",
 }  # fmt: skip
 TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/", "i", "o", "<"] * 2, *PLANS, "h+")
 _LETTERS = "abc"
-_PARTS = {"h": ("half", "half", "one half", "a half"), "t": ("a third", "one third"), "q": ("a quarter", "one quarter")}
+_PARTS = {
+    "h": ("half", "half", "one half", "a half", "1/2"), "t": ("a third", "one third", "1/3"),
+    "q": ("a quarter", "one quarter", "1/4"),
+}  # fmt: skip
 _COUNTED = re.compile(r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points)")
 _TWO_OWNERS = 0.15
 _BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
@@ -121,15 +126,12 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
     """An opening, events in the signs' order, the question."""
     groups = signs[0] == "×"
     scene = _scene(draw, _OWNED if groups or draw.chance(0.7) else _UNOWNED)
-    if signs == "××" and scene.domain == "stuff":
-        # Some of its groups are had and some are used up.
-        return _told(draw, signs)
     story = _opening(draw, scene, "groups" if groups else "open")
     rest = signs[1:] if groups else signs
     own = True
     if not groups and rest[0] == "+" and scene.domain in _OWNED and draw.chance(_TWO_OWNERS):
         return _two_owners(draw, scene, story, rest)
-    letters = iter("c" if groups else "bc")
+    letters = iter("cd" if groups else "bcd")
     for sign in rest:
         if sign == "×":
             more = draw.any(_WORDING[f"{scene.domain}.groups"]).replace("{a}", "{c}").replace("{b}", "{d}")

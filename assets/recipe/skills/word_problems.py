@@ -28,8 +28,8 @@ _STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
 _LETTERS = "abcdw"
 # What a story's own number is told as: a share or a multiple by its word, a count of things by its digits.
 _OWN = {
-    "2": r"half|halve[sd]?|twice|doubl\w+|two times|2 times", "3": r"thirds?|tripl\w+|three times|3 times",
-    "4": r"quarters?|fourth|four times|4 times",
+    "2": r"half|halve[sd]?|twice|doubl\w+|two times|2 times|1/2", "3": r"thirds?|tripl\w+|three times|3 times|1/3",
+    "4": r"quarters?|fourth|four times|4 times|1/4",
 }  # fmt: skip
 _OWN_COUNTS = {
     "2": "pairs?|both|and back|couples?|two", "3": "three", "5": "Monday to Friday|weekdays?|working day|school days?",
@@ -84,7 +84,7 @@ _POOLS = (
     (_read("two_steps"), _read("two_steps_varied"), tuple(one for one in _STEPS if "," in one.plan)),
     ((), (), _read("shapes")),
 )
-_STEPS_SHARES, _COMPOSED_SHARE, _VARIED_SHARE = (0.5, 0.6, 1), 0.55, 0.5
+_STEPS_SHARES, _COMPOSED_SHARE, _VARIED_SHARE = (0.5, 0.5, 1), 0.6, 0.5
 _LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
 
 
