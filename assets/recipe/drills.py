@@ -10,7 +10,7 @@ from itertools import chain
 from random import Random
 
 from assets.recipe.tokenizer import BOS_ID, ROLES, ChatTokenizer
-from assets.recipe.user_words import HANDED, SMALL, TITLE
+from assets.recipe.user_words import HANDED, SMALL, TITLE, numbered
 
 _SIGNS = ("_", "_", "-", ",", "/", "", "", ".", '"', "*", "=", "|")
 # Lead-ins, and where the text stands.
@@ -85,6 +85,7 @@ class Drills:
         way, at = rng.choice(_WAYS), rng.randrange(len(some))
         own, new, count = some[at], self._word(rng, []), min(rng.randint(1, 4), len(some))
         between = rng.choice((" ", " ", " ", " ", ", ", ",", "\n", "; ")) if way == "copy" else " "
+        shown = numbered(some[:count] if way == "first" else some[: -count - 1 : -1])
         opening, done, do = {
             "copy": (rng.choice(HANDED), some, rng.choice(_COPY)),
             "twice": (rng.choice(HANDED), some + some, "Twice"),
@@ -93,8 +94,8 @@ class Drills:
             "after": (f"After {own}: ", some[some.index(own) + 1 :], f"After {own}"),
             "before": (f"Before {own}: ", some[: some.index(own)], f"Before {own}"),
             "backwards": (rng.choice(HANDED), some[::-1], "Reverse the order"),
-            "first": (f"The first {count}: ", some[:count], f"First {count} words"),
-            "last": (f"The last {count}: ", some[-count:], f"Last {count} words"),
+            "first": (f"The first {count}: {shown}. So ", some[:count], f"First {count} words"),
+            "last": (f"The last {count}: {shown}. So ", some[-count:], f"Last {count} words"),
         }[way]  # fmt: skip
         ask = rng.choice(_LEADS).replace("{do}", do).replace("{x}", between.join(some)).strip()
         if not done:

@@ -192,6 +192,13 @@ def worked(ask: str, before: str, answer: str, follow_up: bool = False) -> Excha
     return Exchange(ask, f"{before}. So {answer}", exactly_in(answer), follow_up)
 
 
+def led(ask: str, lead: str, answer: str) -> Exchange:
+    """An exchange whose reply says what it gives, and gives it."""
+    if ":" in lead or "\n" in lead:
+        return worked(ask, lead, answer)
+    return Exchange(ask, f"{lead}: {answer}", exactly_in(answer))
+
+
 def kept(
     ask: str, items: list[str], passing: list[str], look: Callable[[str], object], asks: str = "keep"
 ) -> list[Exchange]:

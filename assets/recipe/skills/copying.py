@@ -5,14 +5,14 @@ A model this small learns names and words by heart unless most of what it copies
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.skills import parts
-from assets.recipe.skills.parts import asked, code, line, sentence
+from assets.recipe.skills import edits, parts
+from assets.recipe.skills.edits import SMALL
+from assets.recipe.skills.parts import code, line, sentence
 from assets.recipe.user_words import (
     any_words,
     handed_back,
@@ -24,7 +24,6 @@ from assets.recipe.user_words import (
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("echo"), read_wording("copying"), read_wording("asked_of")
-_SMALL = tuple(_WORDING["small"][0].split())
 _OWNED, _GREETINGS = (tuple(_WORDING[name][0].split(" / ")) for name in ("owned", "greetings"))
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
@@ -105,35 +104,14 @@ def echo(draw: Draw) -> list[Exchange]:
 def _long(draw: Draw) -> list[Exchange]:
     """Many words of all sorts, some of them several times."""
     most = draw.any((26, 12, 8))
-    make = [draw.jumble if most == 8 else partial(word, draw)] * 4 + [partial(draw.any, _SMALL)]
+    make = [draw.jumble if most == 8 else partial(word, draw)] * 4 + [partial(draw.any, SMALL)]
     items = [draw.any(make)() for _ in range(draw.whole(2, most))]
     between = draw.any((_GAPS, (" ",), (", ",), ("\n",)) if most > 8 else ((" ",), ("",), (": ",)))
     text = items[0] + "".join(draw.any(between) + item for item in items[1:]) + draw.any(("", "", "", "!", "?"))
-    exchanges = asked(draw, "repeat", text, x=text)
+    exchanges = [handed_back(draw, draw.ask(_WORDING["repeat"], x=text), text)]
     if len(text) < 120 and draw.chance(0.3):
         exchanges.append(handed_back(draw, draw.ask(_WORDING["again"]), text, True))
     return exchanges
-
-
-def _swapped(draw: Draw) -> list[Exchange]:
-    """One word of a text for another, or left out; or a gap filled."""
-    items = [*any_words(draw, 2, 6), *([draw.any(_SMALL)] if draw.chance(0.5) else [])]
-    items += draw.rng.sample(items, draw.whole(0, 2))
-    gone, new, between = draw.any(items), word(draw), draw.any((" ", " ", ", "))
-    if draw.chance(0.6):
-        items = (sentence(draw) if draw.chance(0.75) else draw.own(lambda: line(draw))).split()
-        bare = [stripped for item in items if (stripped := item.strip(",.!?:;\"'"))]
-        between, gone = " ", draw.any([one for one in bare if len(one) > 3 and draw.chance(0.9)] or bare)
-    way = draw.any(("swap", "swap", "swap", "omit", "omit", "gap"))
-    text, whole = between.join(items), re.compile(rf"(?<!\w){re.escape(gone)}(?!\w)")
-    if way == "omit":
-        done = between.join(item for item in items if item.strip(",.!?:;\"'") != gone)
-        return asked(draw, way, done, x=text, y=in_quotes(draw, gone)) if done else _swapped(draw)
-    if way == "gap":
-        blank = draw.any(("____", "___", "...", "(gap)"))
-        x, done = (whole.sub(one, text, count=1) for one in (blank, new))
-        return asked(draw, way, done, x=x, z=in_quotes(draw, new))
-    return asked(draw, way, whole.sub(new, text), x=text, y=in_quotes(draw, gone), z=in_quotes(draw, new))
 
 
 def _asked_of(draw: Draw) -> list[Exchange]:
@@ -173,10 +151,9 @@ def compose(draw: Draw) -> list[Exchange]:
         (
             *[_long] * 5,
             *[parts.part] * 6,
-            *[_swapped, parts.cut] * 4,
+            *[parts.cut] * 3,
+            *[edits.edited] * 8,
             *[_asked_of] * 3,
-            parts.template,
-            parts.signed,
             _remembered,
         )
     )(draw)

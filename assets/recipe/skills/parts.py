@@ -1,8 +1,10 @@
-"""Parts of what the user typed: names, numbers, sentences and the like taken out of a text; a template filled in."""
+"""Parts of what the user typed: names, numbers, sentences and the like taken out of a text.
+
+The reply says first what it gives, which settles what has to be looked for.
+"""
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from assets.recipe import words
@@ -10,8 +12,8 @@ from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.user_words import (
     any_words,
-    handed_back,
     in_quotes,
+    led,
     numbered,
     phrase,
     some_text,
@@ -23,7 +25,7 @@ from assets.recipe.words import read_wording
 
 _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
 # What a text may hold: each has names, sentences that hold it, and questions.
-_KINDS = {name.removeprefix("kind "): tuple(pool[0].split(" / ")) for name, pool in _WORDING.items() if "kind " in name}
+KINDS = {name.removeprefix("kind "): tuple(pool[0].split(" / ")) for name, pool in _WORDING.items() if "kind " in name}
 _SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "colour": words.COLOURS, "job": words.JOBS, **{
     sort: words.KINDS[f"{sort}s"] for sort in ("fruit", "month", "instrument", "sport")}}  # fmt: skip
 _SIGNS = tuple(entry.split("=", 1) for entry in _WORDING["signs"][0].split(" / "))
@@ -68,12 +70,12 @@ def code(draw: Draw) -> str:
     ))  # fmt: skip
 
 
-def asked(draw: Draw, way: str, done: str, **fields: object) -> list[Exchange]:
-    """A question of the wording's pool of this name, and the part asked for handed back."""
-    return [handed_back(draw, draw.ask(_WORDING[way], **fields), done)]
+def asked(draw: Draw, way: str, lead: str, done: str, **fields: object) -> list[Exchange]:
+    """A question of the wording's pool of this name, and the part asked for behind what it is."""
+    return [led(draw.ask(_WORDING[way], **fields), lead, done)]
 
 
-def _held(draw: Draw, kind: str) -> str:
+def held(draw: Draw, kind: str) -> str:
     """Something of this kind, as texts have it."""
     n, (month, day) = draw.rng.randrange, (draw.any(words.KINDS[kind]) for kind in ("months", "days"))
     if kind in _SORTS:
@@ -101,23 +103,24 @@ def _held(draw: Draw, kind: str) -> str:
 
 def part(draw: Draw) -> list[Exchange]:
     """One part of a text: a name, an address, a sum and the like; a sentence; what stands in quotes or brackets."""
-    kind = draw.any((*_KINDS, *["name", "email", "phone", "date", "sum"] * 2))
+    kind = draw.any((*KINDS, *["name", "email", "phone", "date", "sum"] * 2))
     if draw.chance(0.25):
         return _enclosed(draw) if draw.chance(0.6) else _of_several(draw)
-    part = _held(draw, kind)
+    part = held(draw, kind)
     own = _WORDING.get(f"in {kind}") or _WORDING["in sort"]
     x = _filled(draw, own if draw.chance(0.75) else _WORDING["around"], p=part)
     if draw.chance(0.25):
         x = draw.any((f"{draw.say(_WORDING['neutral'])} {x}", f"{x.rstrip('.!')}. {draw.say(_WORDING['neutral'])}"))
     way = kind if kind in _WORDING and draw.chance(0.35) else "extract"
-    return asked(draw, way, part, x=x, k=draw.any(_KINDS[kind]))
+    k = draw.any(KINDS[kind])
+    return asked(draw, way, f"The {k if way == 'extract' else KINDS[kind][0]}", part, x=x, k=k)
 
 
 def _of_several(draw: Draw) -> list[Exchange]:
     """One of a text's sentences."""
     told = [sentence(draw) if draw.chance(0.7) else draw.say(_WORDING["neutral"]) for _ in range(draw.whole(2, 4))]
     at, way = draw.any(((0, "first_sentence"), (0, "first_sentence"), (-1, "last_sentence"), (1, "second_sentence")))
-    return asked(draw, way, told[at], x=" ".join(told))
+    return asked(draw, way, f"The {way.replace('_', ' ')}", told[at], x=" ".join(told))
 
 
 def _enclosed(draw: Draw) -> list[Exchange]:
@@ -128,7 +131,7 @@ def _enclosed(draw: Draw) -> list[Exchange]:
     x = before + signs.format(part) + after
     if draw.chance(0.6):
         x = _filled(draw, _WORDING[f"around {way}"], p=signs.format(part))
-    return asked(draw, way, part, x=x)
+    return asked(draw, way, way.replace("_", " ").capitalize(), part, x=x)
 
 
 def cut(draw: Draw) -> list[Exchange]:
@@ -138,18 +141,20 @@ def cut(draw: Draw) -> list[Exchange]:
     if way in ("extension", "stem"):
         stem, end = draw.any((some_word(draw), f"{some_word(draw)}_{draw.whole(1, 99)}")), draw.any(
             ("pdf", "txt", "jpg", "png", "py", "docx", "csv", "html", "zip", "mp3", draw.nonsense(2, 4)))  # fmt: skip
-        return asked(draw, way, end if way == "extension" else stem, x=in_quotes(draw, f"{stem}.{end}"))
+        lead, done = ("The ending", end) if way == "extension" else (f"Without {end}", stem)
+        return asked(draw, way, lead, done, x=in_quotes(draw, f"{stem}.{end}"))
     if way.endswith("sign"):
         name, sign = draw.any(_SIGNS)
         left, right = (draw.any((phrase, some_text, word))(draw) for _ in range(2))
         if sign[0] in ":=" and draw.chance(0.6):
             left = draw.any(_WORDING["labels"][0].split())
-            right = draw.any((right, right.title(), sentence(draw).rstrip("."), _held(draw, draw.any(tuple(_KINDS)))))
-        x, y = f"{left}{sign}{right}", name
+            right = draw.any((right, right.title(), sentence(draw).rstrip("."), held(draw, draw.any(tuple(KINDS)))))
+        x = f"{left}{sign}{right}"
         if x.count(sign.strip()) > 1:
             return cut(draw)
         done = left if way == "before_sign" else right
-        return asked(draw, way, done, x=draw.any((x, x, f'"{x}"')), y=y)
+        lead = f"{'Before' if way == 'before_sign' else 'After'} the {name}"
+        return asked(draw, way, lead, done, x=draw.any((x, x, f'"{x}"')), y=name)
     some = sentence(draw).rstrip(".!?").split() if draw.chance(0.6) else any_words(draw, 3, 8)
     k, at = draw.whole(2, min(4, len(some) - 1)), draw.whole(1, len(some) - 2)
     if len(set(some)) < len(some) or any(not one[-1].isalnum() for one in some):
@@ -160,34 +165,10 @@ def cut(draw: Draw) -> list[Exchange]:
     ask = draw.ask(_WORDING[way], x=draw.any((x, x, f'"{x}"', f"{x}.")), y=in_quotes(draw, some[at]), p=words.ORDINALS[
         min(at + 1, 12)], k=draw.any((k, words.spelled(k))))  # fmt: skip
     if way == "nth_word":
-        return [worked(ask, numbered(some), some[at])] if at < 12 else cut(draw)
-    return [handed_back(draw, ask, " ".join(picked))]
-
-
-def signed(draw: Draw) -> list[Exchange]:
-    """A text without its signs, or with a sign or a few words more."""
-    text, way = sentence(draw).rstrip(".!?"), draw.any(("strip_signs", "ended", "add_end", "add_start"))
-    if way == "strip_signs":
-        name, gone = draw.any((("punctuation", ",.!?;:'\""), ("punctuation marks", ",.!?;:'\""), ("commas", ","),
-                               ("full stops", "."), ("exclamation marks", "!"), ("hyphens", "-")))  # fmt: skip
-        marked = [f"{one}{draw.any((gone[0], draw.any(gone), '', ''))}" for one in text.split()]
-        text = " ".join([*marked[:-1], marked[-1].rstrip(gone) + gone[0]])
-        return asked(draw, way, text.translate({ord(one): None for one in gone}), x=text, y=name)
-    if way == "ended":
-        name, sign = draw.any((("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a star", "*"),
-                               ("a question mark", "?"), ("three dots", "..."), ("a smiley", " :)")))  # fmt: skip
-        return asked(draw, way, text + sign, x=text, y=name)
-    more = draw.any((phrase, some_text, word))(draw)
-    return asked(draw, way, f"{text} {more}" if way == "add_end" else f"{more} {text}", x=text, y=in_quotes(draw, more))
-
-
-def template(draw: Draw) -> list[Exchange]:
-    """A text with places to fill, and what to put there."""
-    text = draw.expand(draw.any(_WORDING["template"]))
-    slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
-    values = {slot: _held(draw, slot) if slot in _KINDS else word(draw) for slot in slots}
-    mark = draw.any((str.upper, "[{}]".format, "<{}>".format, "{{{}}}".format, "({})".format, "_{}_".format))
-    told = draw.any((" is ", "=", ": ", " = ", " "))
-    facts = draw.any((", ", " and ", "; ")).join(f"{slot}{told}{value}" for slot, value in values.items())
-    shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
-    return asked(draw, "fill", re.sub(r"<(\w+)>", lambda found: values[found[1]], text), x=shown, z=facts)
+        return [worked(ask, f"Word {at + 1}: {numbered(some[: at + 1])}", some[at])] if at < 12 else cut(draw)
+    if way.endswith("words"):
+        # The last ones from the end on, as one has to count them.
+        counted = numbered(picked if way == "first_words" else picked[::-1])
+        return [worked(ask, f"The {way[:-6]} {k}: {counted}", " ".join(picked))]
+    leads = {"after_word": f"After {some[at]}", "before_word": f"Before {some[at]}"}
+    return [led(ask, leads.get(way, f"The {way.replace('_', ' ')}"), " ".join(picked))]

@@ -1,0 +1,170 @@
+"""A text of the user's with something changed: a word or a sign for another, left out, put in; a template filled.
+
+The reply first says what becomes what, so that the copying after it has only that to look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from assets.recipe import words
+from assets.recipe.conversation import Exchange
+from assets.recipe.draw import Draw
+from assets.recipe.skills.parts import KINDS, held, line, sentence
+from assets.recipe.user_words import any_words, in_quotes, led, phrase, some_text, word
+from assets.recipe.words import read_wording
+
+_WORDING = read_wording("copying")
+# Words that stand between others.
+SMALL = tuple(_WORDING["small"][0].split())
+_SIGNS = (("comma", ","), ("semicolon", ";"), ("dash", "-"), ("hyphen", "-"), ("dot", "."), ("slash", "/"),
+          ("star", "*"), ("underscore", "_"), ("space", " "), ("plus sign", "+"), ("colon", ":"),
+          ("bar", "|"))  # fmt: skip
+_GONE = (("punctuation", ",.!?;:'\""), ("punctuation marks", ",.!?;:'\""), ("commas", ","), ("full stops", "."),
+         ("exclamation marks", "!"), ("hyphens", "-"), ("question marks", "?"), ("semicolons", ";"), ("stars", "*"),
+         ("quotation marks", '"'), ("dots", "."), ("hash signs", "#"), ("brackets", "()"))  # fmt: skip
+_ENDS = (("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a star", "*"), ("a comma", ","),
+         ("a question mark", "?"), ("three dots", "..."), ("a smiley", " :)"),
+         ("two exclamation marks", "!!"))  # fmt: skip
+
+
+def _some(draw: Draw) -> tuple[list[str], str]:
+    """Words of a sentence or a list, and what stands between them."""
+    if draw.chance(0.6):
+        return (sentence(draw) if draw.chance(0.75) else draw.own(lambda: line(draw))).split(), " "
+    items = [*any_words(draw, 2, 6), *([draw.any(SMALL)] if draw.chance(0.5) else [])]
+    items += draw.rng.sample(items, draw.whole(0, 2))
+    return items, draw.any((" ", " ", ", "))
+
+
+def _bare(item: str) -> str:
+    return item.strip(",.!?:;\"'")
+
+
+def _whole(gone: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(gone)}(?!\w)")
+
+
+def swapped(draw: Draw) -> list[Exchange]:
+    """A word of a text for another, or left out; a gap filled; two words for two others, or each for the other."""
+    items, between = _some(draw)
+    bare = [_bare(item) for item in items if _bare(item)]
+    gone, new = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.9)] or bare), word(draw)
+    if draw.chance(0.15):
+        new = f"{new} {word(draw)}"
+    way = draw.any((*["swap"] * 5, *["omit"] * 4, "gap", "gap", "exchange", "two", "insert", "insert"))
+    text, whole, y, z = between.join(items), _whole(gone), in_quotes(draw, gone), in_quotes(draw, new)
+    if way == "omit":
+        done = between.join(item for item in items if _bare(item) != gone)
+        return [led(draw.ask(_WORDING[way], x=text, y=y), f"Without {gone}", done)] if done else swapped(draw)
+    if way == "gap":
+        blank = draw.any(("____", "___", "...", "(gap)", "_____", "[blank]", "____"))
+        x, done = (whole.sub(lambda _, put=put: put, text, count=1) for put in (blank, new))  # type: ignore[misc]
+        return [led(draw.ask(_WORDING[way], x=x, z=z), f"{blank} -> {new}", done)]
+    if way == "insert":
+        side = draw.any(("before", "after"))
+        put = f"{new} {gone}" if side == "before" else f"{gone} {new}"
+        if len(whole.findall(text)) != 1 or between != " ":
+            return swapped(draw)
+        return [
+            led(
+                draw.ask(_WORDING[way], x=text, y=y, z=z, s=side),
+                f"{new} {side} {gone}",
+                whole.sub(lambda _: put, text),
+            )
+        ]
+    if way == "swap":
+        return [led(draw.ask(_WORDING[way], x=text, y=y, z=z), f"{gone} -> {new}", whole.sub(lambda _: new, text))]
+    other = draw.any(bare)
+    if other == gone or {gone, other} & {new, *new.split()}:
+        return swapped(draw)
+    second = gone if way == "exchange" else word(draw)
+    become = {gone: other if way == "exchange" else new, other: second}
+    done = re.compile("|".join(_whole(one).pattern for one in become)).sub(lambda found: become[found[0]], text)
+    ask = draw.ask(_WORDING[way], x=text, y=y, z=z, v=in_quotes(draw, other), w=in_quotes(draw, second))
+    return [led(ask, ", ".join(f"{one} -> {to}" for one, to in become.items()), done)]
+
+
+def every(draw: Draw) -> list[Exchange]:
+    """Every digit of one kind, or sign, for another."""
+    if draw.chance(0.45):
+        y, z = draw.rng.sample("0123456789", 2)
+        numbers = [str(draw.whole(1, draw.any((99, 99, 999, 99999)))) for _ in range(draw.whole(1, 6))]
+        x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers)
+        if y not in x:
+            return every(draw)
+        return [led(draw.asked(_WORDING, "swap_all", x=x, y=y, z=z), f"{y} -> {z}", x.replace(y, z))]
+    (name, sign), (other, new) = draw.rng.sample(_SIGNS, 2)
+    some = any_words(draw, 2, 6)
+    between = f"{sign} " if sign in ",;:" and draw.chance(0.7) else sign
+    if sign == new or any(sign in one or new in one for one in some):
+        return every(draw)
+    x = between.join(some)
+    put = draw.any((other, f"a {other}")) if other != "underscore" else f"an {other}"
+    done = new.join(some) if between == sign else f"{new} ".join(some)
+    y = draw.any((name, name, f'"{sign}"')) if sign != " " else name
+    return [led(draw.asked(_WORDING, "swap_all", x=x, y=y, z=put), f"{name} -> {other}", done)]
+
+
+def signed(draw: Draw) -> list[Exchange]:
+    """A text without its signs, numbers or outer words, or with a sign or a few words more."""
+    text, way = sentence(draw).rstrip(".!?"), draw.any(("strip_signs", "strip_signs", "ended", "add_end", "add_start",
+                                                        "no_numbers", "no_end"))  # fmt: skip
+    if way == "strip_signs":
+        name, gone = draw.any(_GONE)
+        marked = [f"{one}{draw.any((gone[0], draw.any(gone), '', ''))}" for one in text.split()]
+        if draw.chance(0.4):
+            at = draw.whole(0, len(marked) - 1)
+            marked = [f"{one.rstrip(gone)}{gone[0] if place == at else ''}" for place, one in enumerate(marked)]
+            name = name.removesuffix("s") if len(gone) == 1 else name
+        if name == "brackets":
+            marked = [f"({one.strip('()')})" if draw.chance(0.3) else one.strip("()") for one in marked]
+        text = " ".join(marked)
+        done = text.translate({ord(one): None for one in gone})
+        return [led(draw.ask(_WORDING[way], x=text, y=name), f"Without {name}", done)] if done != text else signed(draw)
+    if way == "no_numbers":
+        some = text.split()
+        for _ in range(draw.whole(1, 3)):
+            some.insert(draw.whole(0, len(some)), str(draw.whole(1, draw.any((9, 99, 9999)))))
+        gone = ", ".join(one for one in some if one.isdigit())
+        done = " ".join(one for one in some if not one.isdigit())
+        return [led(draw.ask(_WORDING[way], x=" ".join(some)), f"Without {gone}", done)]
+    if way == "no_end":
+        some = text.split()
+        k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
+        end = draw.any(("first", "last"))
+        cut, rest = (some[:k], some[k:]) if end == "first" else (some[-k:], some[:-k])
+        p = f"{end} word" if k == 1 else f"{end} {draw.any((k, words.spelled(k)))} words"
+        return [led(draw.ask(_WORDING[way], x=in_quotes(draw, text), p=p), f"Without {' '.join(cut)}", " ".join(rest))]
+    if way == "ended":
+        name, sign = draw.any(_ENDS)
+        return [led(draw.ask(_WORDING[way], x=text, y=name), f"With {name}", text + sign)]
+    more = draw.any((phrase, some_text, word))(draw)
+    done, place = (f"{text} {more}", "at the end") if way == "add_end" else (f"{more} {text}", "in front")
+    return [led(draw.ask(_WORDING[way], x=text, y=in_quotes(draw, more)), f"{more} {place}", done)]
+
+
+def template(draw: Draw) -> list[Exchange]:
+    """A text with places to fill, and what to put there."""
+    text = draw.expand(draw.any(_WORDING["template"]))
+    slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
+    values = {slot: held(draw, slot) if slot in KINDS else word(draw) for slot in slots}
+    mark: Callable[[str], str]
+    mark = draw.any((str.upper, str.upper, "[{}]".format, "<{}>".format, "{{{}}}".format, "({})".format, "_{}_".format))
+    named = str if draw.chance(0.3) else mark
+    way, told = draw.any((*(("fill", one) for one in ("{s} is {v}", "{s}={v}", "{s}: {v}", "{s} = {v}", "{s} {v}")),
+                          *(("fill_for", one) for one in ("{v} for {s}", "{v} as {s}", "{v} as the {s}",
+                                                          "{v} instead of {s}")),
+                          *(("fill_by", one) for one in ("{s} by {v}", "{s} with {v}"))))  # fmt: skip
+    facts = draw.any((", ", " and ", "; ")).join(told.format(s=named(slot), v=value) for slot, value in values.items())
+    shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
+    done = re.sub(r"<(\w+)>", lambda found: values[found[1]], text)
+    return [
+        led(draw.ask(_WORDING[way], x=shown, z=facts), ", ".join(f"{mark(s)} -> {v}" for s, v in values.items()), done)
+    ]
+
+
+def edited(draw: Draw) -> list[Exchange]:
+    """One change of a text."""
+    return draw.any((*[swapped] * 5, *[signed] * 2, *[template] * 2, every))(draw)
