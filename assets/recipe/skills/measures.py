@@ -111,11 +111,17 @@ def _half(draw: Draw) -> list[Exchange]:
     steps: tuple[tuple[int, int, str], ...]
     big, small, factor, n = pair.big[0], pair.small[1], pair.factor, draw.whole(1, 5)
     a_big, part = f"{'an' if big == 'hour' else 'a'} {big}", (factor, 2, "/")
-    known, way = f"1 {big} = {factor} {small}.", draw.any((*["half", "and a half"] * 2, "quarter", "three"))
+    known, way = f"1 {big} = {factor} {small}.", draw.any((*["half", "and a half"] * 2, "quarter", "three", "point"))
     if way == "and a half":
         told, bigs, some = draw.any((spelled(n), str(n))), pair.big[1], big if n == 1 else pair.big[1]
         many = draw.any((f"{told} and a half {bigs}", f"{n} 1/2 {bigs}", f"{told} {some} and a half", f"{n}.5 {bigs}"))
         steps, result = ((n, factor, "×"), part, (n * factor, factor // 2, "+")), n * factor + factor // 2
+    elif way == "point":
+        quarters = draw.any((1, 3))
+        many = f"{n}.{25 * quarters} {pair.big[1]}"
+        steps, result = ((n, factor, "×"), (factor, 4, "/")), n * factor + factor // 4 * quarters
+        steps += ((factor // 4, 3, "×"),) if quarters == 3 else ()
+        steps += ((n * factor, factor // 4 * quarters, "+"),)
     elif way == "three":
         many = draw.any((f"three quarters of {a_big}", f"3/4 of {a_big}", f"3/4 {big}", f"three-quarters of {a_big}"))
         steps, result = ((factor, 4, "/"), (factor // 4, 3, "×")), factor // 4 * 3

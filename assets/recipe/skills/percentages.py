@@ -70,11 +70,11 @@ def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) 
 
 def percentage(draw: Draw) -> list[Exchange]:
     """A percentage, and perhaps another one of the amount, or the same of another amount."""
-    kind = draw.any((*["percent"] * 5, *["part", "discount", "increase"] * 2, *["what_percent"] * 2, "more"))
+    kind = draw.any((*["percent"] * 5, *["part", "discount", "increase"] * 2, *["what_percent"] * 2, "more", "around"))
     if kind == "what_percent":
         return _what_percent(draw)
-    if kind == "more":
-        return _percent_and_more(draw)
+    if kind in ("more", "around"):
+        return (_percent_and_more if kind == "more" else _around)(draw)
     sign = {"discount": "-", "increase": "+"}.get(kind, "")
     percent, amount = _percent_and_amount(draw, kind != "percent")
     fields: dict[str, object] = {"thing": draw.any(_THINGS), "n": draw.name(), "p": _shown(draw, percent)}
@@ -112,3 +112,32 @@ def _percent_and_more(draw: Draw) -> list[Exchange]:
     line = f"{first.reply} {worked_sum(so_far, more, '+')}."
     ask = draw.asked(_WORDING, way, p=_shown(draw, percent), a=amount, c=more, thing=draw.any(_THINGS))
     return [Exchange(ask, line, ends_with_numbers(so_far + more))]
+
+
+def _around(draw: Draw) -> list[Exchange]:
+    """Several at a discount, a bill with a tip shared, the percentage of a change, the whole of a part."""
+    way, count = draw.any(("several", "shared tip", "changed", "whole_of")), draw.whole(2, 6)
+    percent, amount = _percent_and_amount(draw, easy=True)
+    share = amount * percent // 100
+    said: dict[str, object] = {"p": _shown(draw, percent), "a": amount, "k": count, "thing": draw.any(_THINGS)}
+    if way == "several":
+        price = 5 * draw.whole(1, 12) * (2 if count % 2 else 1)
+        amount, percent = price * count, draw.any((10, 20, 50))
+        line = f"{work(price, count, '×')[0]}. {_share(percent, amount, '-', '').reply}"
+        said |= {"a": price, "p": _shown(draw, percent)}
+        return [Exchange(draw.asked(_WORDING, way, **said), line, ends_with_numbers(amount * (100 - percent) // 100))]
+    if way == "shared tip":
+        total = amount + share
+        if total % count:
+            return _around(draw)
+        line = f"{_share(percent, amount, '+', '').reply} {worked_quotient(total, count)}."
+        return [Exchange(draw.asked(_WORDING, way, **said), line, ends_with_numbers(total // count))]
+    if way == "whole_of":
+        line = f"{work(share, 100, '×')[0]}. {work(share * 100, percent, '/')[0]}."
+        return [Exchange(draw.asked(_WORDING, way, **said, b=share), line, ends_with_numbers(amount))]
+    sign = draw.any("+-")
+    then = amount + share if sign == "+" else amount - share
+    line = f"{worked_sum(max(amount, then), min(amount, then), '-')}. {work(share, 100, '×')[0]}."
+    line += f" {work(share * 100, amount, '/')[0]}. That is {percent}%."
+    ask = draw.asked(_WORDING, "risen" if sign == "+" else "fallen", **said, b=then)
+    return [Exchange(ask, line, ends_with_numbers(percent))]

@@ -95,7 +95,7 @@ def _clock(draw: Draw) -> list[Exchange]:
 
 def _calendar(draw: Draw) -> list[Exchange]:
     """The day or the month so many after or before another, all of them on the way told."""
-    way, most, back = draw.any(("day", "month")), draw.any((1, draw.whole(1, 8))), draw.chance(0.35)
+    way, most, back = draw.any(("day", "month")), draw.any((1, draw.whole(1, 8), draw.whole(1, 11))), draw.chance(0.35)
     names = words.KINDS[f"{way}s"]
     at = draw.whole(0, len(names) - 1)
     row = [names[(at + (-step if back else step)) % len(names)] for step in range(most + 1)]
@@ -163,4 +163,77 @@ def _date(draw: Draw) -> list[Exchange]:
     return [worked(ask, chain((first, days, "+" if then > first else "-")), f"{shape.format(m=month, d=then)}.")]
 
 
-TIMES = (*[_clock] * 5, *[_between] * 4, *[_calendar, _half_day, _date] * 2, _days_of)
+def _spoken(draw: Draw) -> list[Exchange]:
+    """A time told as "half past four", or a span as "half an hour", and what time it is then."""
+    hour, minute = draw.whole(1, 12), draw.any((0, 15, 30, 45, 30, 15))
+    named = draw.chance(0.6)
+    shown = draw.any((str(hour), spelled(hour)))
+    if not named:
+        minute = 5 * draw.whole(0, 11)
+        told = f"{hour}:{minute:02}"
+    elif minute == 45:
+        following = hour % 12 + 1
+        told = draw.any(("quarter to {}", "a quarter to {}", "15 to {}")).format(
+            draw.any((following, spelled(following)))
+        )
+    else:
+        pool = {0: ("{} o'clock",), 15: ("quarter past {}", "a quarter past {}"), 30: ("half past {}", "half past {}")}
+        told = draw.any(pool[minute]).format(shown)
+        if minute == 0 and hour == 12:
+            told = draw.any(("noon", "midday", told))
+    lines = [f"{told} is {hour}:{minute:02}"] if named else []
+    spans = [line.split("=") for line in _WORDING["span"]]
+    if named and draw.chance(0.6):
+        more = 5 * draw.whole(1, 11)
+        span = f"{more} minutes"
+    else:
+        span, length = draw.any(spans)
+        more = int(length)
+        lines.append(f"{span} is {more} minutes")
+    back = draw.chance(0.3) and more < 60
+    if back:
+        start = minute
+        if more > minute:
+            before = (hour - 2) % 12 + 1 if named else hour - 1
+            lines.append(f"{hour}:{minute:02} is {before}:{minute + 60}")
+            hour, start = before, minute + 60
+        lines.append(chain((start, more, "-")) if more < start else f"{start} - {more} = 0")
+        answer = f"{hour}:{start - more:02}"
+    else:
+        total = minute + more
+        lines.append(f"{minute} + {more} = {total}")
+        lines += [f"{over} - 60 = {over - 60}" for over in range(total, 59, -60)]
+        if total > 59:
+            lines.append(f"{hour} + {total // 60} = {hour + total // 60}")
+        hour += total // 60
+        # A clock with hands begins again after twelve.
+        if named and hour > 12:
+            lines.append(f"{hour} - 12 = {hour - 12}")
+            hour -= 12
+        answer = f"{hour}:{total % 60:02}"
+    return [
+        worked(
+            draw.asked(_WORDING, "span_before" if back else "span_later", x=told, d=span),
+            ". ".join(lines),
+            f"{answer}.",
+        )
+    ]
+
+
+def _years(draw: Draw) -> list[Exchange]:
+    """The years between two years, or the year so many later or before."""
+    year, years = draw.whole(1900, 2030), draw.whole(2, 90)
+    way = draw.any(("years_between", "years_between", "year_later", "year_before"))
+    if way == "years_between":
+        ask = draw.asked(_WORDING, way, x=year, y=year + years, n=draw.name())
+        return [Exchange(ask, f"{chain((year + years, year, '-'))} years.", ends_with_numbers(years))]
+    sign = "+" if way == "year_later" else "-"
+    ask = draw.asked(_WORDING, way, x=year, k=years)
+    return [
+        Exchange(
+            ask, f"{chain((year, years, sign))}.", ends_with_numbers(year + years if sign == "+" else year - years)
+        )
+    ]
+
+
+TIMES = (*[_clock] * 5, *[_between] * 4, *[_calendar, _half_day, _date, _spoken] * 2, _days_of, _years)
