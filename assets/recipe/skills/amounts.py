@@ -182,4 +182,4 @@ def casual(draw: Draw, unit: str) -> str:
 
 
 _SHORTER = dict(line.split("=") for line in _WORDING["shorter name"][0].split())
-AMOUNTS = (*[joined] * 4, *[in_both, compared, repeated] * 2)
+AMOUNTS = (*[joined] * 4, compared, in_both, *[repeated] * 2)

@@ -129,7 +129,7 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
     story = _opening(draw, scene, "groups" if groups else "open")
     rest = signs[1:] if groups else signs
     own = True
-    if not groups and rest[0] == "+" and scene.domain in _OWNED and draw.chance(_TWO_OWNERS):
+    if not groups and rest in ("+", "++", "+-") and scene.domain in _OWNED and draw.chance(_TWO_OWNERS):
         return _two_owners(draw, scene, story, rest)
     letters = iter("cd" if groups else "bcd")
     for sign in rest:

@@ -156,7 +156,7 @@ def _both(draw: Draw) -> list[Exchange]:
     return [worked(ask, line, f"{a} {big} {b} {small}.")]
 
 
-_WAYS = (*[_conversion, percentage] * 6, *[_decimal, compose_shapes] * 4, *[_degrees, _half, _both] * 3, *AMOUNTS,
+_WAYS = (*[_conversion, percentage] * 8, *[_decimal, compose_shapes] * 4, *[_degrees, _half, _both] * 3, *AMOUNTS,
          *TIMES, *[_one] * 2)  # fmt: skip
 
 

@@ -216,7 +216,7 @@ def _each(draw: Draw) -> list[Exchange]:
     """So many things of one price with a point, or the equal parts of such an amount."""
     count, price = draw.whole(2, 12), draw.any((5, 10, 25, 50)) * draw.whole(3, 80)
     price += 50 if price % 100 == 0 else 0
-    way = draw.any(("price_each", "price_each", "price_shared"))
+    way = draw.any(("price_each", "price_each", "price_shared" if price * count % 100 else "price_each"))
     told, of = price / 100, price * count / 100
     shown = plain(told) if draw.chance(0.3) else f"{told:.2f}"
     if way == "price_each":
@@ -224,7 +224,7 @@ def _each(draw: Draw) -> list[Exchange]:
         line = f"{told:.2f} × {count}. In hundredths: {line}. So {plain(result / 100)}."
         ask = draw.asked(_WORDING, way, a=shown, k=draw.any((count, spelled(count))))
         return [Exchange(ask, line, _point(plain(result / 100)))]
-    shown = plain(of) if of % 1 == 0 or draw.chance(0.3) else f"{of:.2f}"
+    shown = plain(of) if draw.chance(0.3) else f"{of:.2f}"
     line = f"{of:.2f} / {count}. In hundredths: {work(price * count, count, '/')[0]}. So {plain(told)}."
     return [Exchange(draw.asked(_WORDING, way, a=shown, k=count), line, _point(plain(told)))]
 
