@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from assets.recipe.skills.python.task import Case, Task, fill
 
-_BUILT_IN = ("sum", "max", "min", "len", "sorted")
+_BUILT_IN = ("sum", "max", "min", "len", "sorted", "abs", "set", "reversed", "count", "index", "pow", "round", "any",
+             "all")  # fmt: skip
 
 
 @dataclass(frozen=True)
