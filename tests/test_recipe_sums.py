@@ -1,0 +1,73 @@
+"""The recipe's sums in words: stories that tell all their numbers, uneven divisions, times, shares, amounts."""
+
+import re
+
+import pytest
+
+from assets.recipe import corpus
+from assets.recipe.skills import amounts, arithmetic, clauses, percentages, times, word_problems
+
+_HALVES = {"a": 0, "p": 12}
+
+
+@pytest.mark.parametrize("signs", sorted({*clauses.ONE_STEP, *clauses.TWO_STEPS}))
+def test_a_story_put_together_tells_the_numbers_of_its_plan_and_no_others(signs: str) -> None:
+    for index in range(60):
+        story, plan, _ = clauses.composed(corpus.draw_for("told", index), signs)
+        plan = plan or word_problems._plan(signs)
+        told = {name for name in "abcdw" if f"{{{name}}}" in story}
+        assert told == {name for name in "abcdw" if name in plan}, story
+
+
+@pytest.mark.parametrize(
+    ("plan", "result"), [("a⌈b", 4), ("a⌊b", 3), ("a%b", 6), ("c⌈b", 3), ("c⌊b", 3), ("c%b", None), ("b⌈a", None)]
+)
+def test_a_division_need_not_come_out(plan: str, result: int | None) -> None:
+    done = arithmetic.worked(plan, {"a": 30, "b": 8, "c": 24})
+    assert (done and done[1]) == result
+
+
+def test_a_share_is_listed_among_the_numbers_where_the_story_has_it() -> None:
+    problem = word_problems.Problem("{a} birds, then half fly off and {b} come", "a/2, x+b", "makes birds")
+    assert word_problems._listed(problem, {"b": 5, "a": 64}) == "Numbers: 64, half, 5. "
+
+
+def _minutes(told: str) -> int:
+    """The minutes since midnight of a time as people type it."""
+    found = re.fullmatch(r"(\d+)(?::(\d\d))? ?(?:([ap])\.?m\.?)?", told)
+    assert found, told
+    hour, half = int(found[1]), found[3]
+    return (hour % 12 + _HALVES[half] if half else hour) * 60 + int(found[2] or 0)
+
+
+def test_the_time_between_two_times_is_told_over_midnight_too() -> None:
+    time = r"\d+(?::\d\d)?(?: ?[ap]\.?m\.?)?"
+    seen = 0
+    for index in range(400):
+        exchange = times._between(corpus.draw_for("between", index))[0]
+        found = re.search(rf"from ({time}) (?:to|until|till) ({time})", exchange.ask, re.IGNORECASE)
+        if not found:
+            continue
+        seen += 1
+        apart = (_minutes(found[2].lower()) - _minutes(found[1].lower())) % 1440
+        last = exchange.reply.rpartition("So ")[2] if "So " in exchange.reply else exchange.reply.rpartition("= ")[2]
+        hours, minutes = re.search(r"(\d+) hour", last), re.search(r"(\d+) minute", last)
+        assert apart == (int(hours[1]) * 60 if hours else 0) + (int(minutes[1]) if minutes else 0), exchange
+    assert seen > 100
+
+
+@pytest.mark.parametrize(
+    ("percent", "amount", "share"), [(20, 45, "9"), (30, 43, "12.9"), (15, 50, "7.5"), (75, 40, "30"), (12, 300, "36")]
+)
+def test_a_percentage_is_worked_to_its_end(percent: int, amount: int, share: str) -> None:
+    assert percentages.worked_percentage(percent, amount).endswith(f" = {share}")
+
+
+def test_amounts_of_mixed_units_come_to_what_their_numbers_say() -> None:
+    pair = next(pair for pair in amounts.PAIRS if pair.big[2] == "kg")
+    for index in range(200):
+        told = amounts._amount(corpus.draw_for("amount", index), pair, 2)
+        found = re.findall(r"([\d.]+) ?(kg|g)\b", told.told)
+        value = sum(float(number) * (1000 if unit == "kg" else 1) for number, unit in found)
+        assert told.value == (round(value) if found else 500), told
+        assert told.line.endswith(f"{told.value} g"), told
