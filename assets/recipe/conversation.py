@@ -12,6 +12,7 @@ Role = Literal["system", "user", "assistant"]
 Check = Callable[[str], bool]
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_SO = re.compile(r"\bSo\s")
 _OPENING = re.compile(r"([^:\n]*:\s+|.*\bSo\s)?", re.DOTALL)
 _CODE = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
 
@@ -57,7 +58,7 @@ def ends_with_numbers(*values: float) -> Check:
 def number_list(values: Sequence[float]) -> Check:
     """The reply's numbers are these, in this order, and no others; after "So", if it shows how it got there."""
     wanted = [float(value) for value in values]
-    return lambda reply: [float(found) for found in _NUMBER.findall(reply.rpartition("So ")[2])] == wanted
+    return lambda reply: [float(found) for found in _NUMBER.findall(_SO.split(reply)[-1])] == wanted
 
 
 def mentions(*needed: str) -> Check:

@@ -19,7 +19,7 @@ _PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "seve
             10: "tens", 12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties",
             100: "hundreds", 1000: "thousands"}  # fmt: skip
 _BIG_STEPS = (15, 20, 20, 25, 30, 40, 50, 100, 200, 250, 500)
-_APART = {"lines": "\n", "spaces": " ", "commas": ", "}
+_APART = {"lines": "\n", "spaces": " ", "commas": ", ", "dashes": " - ", "semicolons": "; ", "slashes": "/"}
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
 _FIBONACCI = (0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
@@ -32,8 +32,9 @@ def _listing(
     """The exchange that lists the numbers, between them what the user wishes for (apart); the working stands before."""
     listed = (apart or ", ").join(map(str, values))
     step = values[1] - values[0] if len(values) > 1 else 0
-    opening = f"{working}. So " if working else _DIRECTIONS.get(step) or draw.any(_OPEN)
-    return Exchange(ask, listed if apart else f"{opening}{listed}.", number_list(values), follow_up)
+    opening = f"{working}. So " if working else "" if apart else _DIRECTIONS.get(step) or draw.any(_OPEN)
+    opening = opening.replace(". So ", ". So\n") if apart == "\n" else opening
+    return Exchange(ask, opening + listed + ("" if apart else "."), number_list(values), follow_up)
 
 
 def _told(draw: Draw, value: int) -> str:
@@ -102,6 +103,7 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "negative down": (range(k - odd, -k - 1, -1), {"a": k - odd, "b": -k}),
         "ending": (range(low + (end - low) % 10, high + 1, 10), {"a": low, "b": high, "d": end}),
         "primes": ([n for n in _PRIMES if n < c % 60 + 4], {"b": c % 60 + 4}),
+        "even_inside": (many[many[0] == a : len(many) - (many[-1] == b)], {"a": a, "b": b, "kind": kind}),
         "squares_to": ([n * n for n in range(1, k + 1)], {"b": k * k + draw.whole(0, 2 * k)}),
         "down_k": (range(b, b - k, -1), {"a": b, "k": told}),
         "parity_next": (range(a + 1 + (a + 1 - odd) % 2, a + 2 * k + 1, 2), {"a": a, "d": kind, "k": told}),
@@ -122,8 +124,10 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
     """The numbers of a row by steps, and what the question tells; now and then the end told is none of them."""
     name, falling = way.removesuffix(" down"), way.endswith("down") or way == "down_by"
     s = draw.any((*_PLURALS, 2, 2, 5, 5, 10, 10))
-    if name in ("up_to", "multiples", "step", "either_step", "divisible"):
+    if name in ("up_to", "multiples", "multiples_below", "step", "either_step", "divisible"):
         s = draw.any(_BIG_STEPS) if name != "divisible" and draw.chance(0.25) else draw.whole(2, 12)
+    elif name == "two_digit":
+        s = draw.whole(5, 30)
     elif name == "named":
         s = draw.any((5, 10, 10, 20, 25, 50, 100, 100, 1000))
     low, over, told = draw.any((s, a, a % 20, 0, 1)), draw.whole(0, s - 1), draw.any((k, spelled(k)))
@@ -144,6 +148,8 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         "divisible": (range(start + -start % s, start + s * k + over + 1, s),
                       {"a": start, "b": start + s * k + over, "s": s}),
         "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
+        "multiples_below": (range(s, s * k, s), {"s": s, "b": s * k - draw.any((0, 0, over))}),
+        "two_digit": (range(10 + -10 % s, 100, s), {"s": s, "b": 99}),
         "till": (row[first:], {"x": seen, "b": row[-1] + (0 if falling else over)}),
         "series": (row, {"x": seen, "b": row[-1]}),
         "steps_of": (range(low, low + s * k, s), {"a": low, "s": s, "k": told}),
@@ -155,7 +161,8 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
     return rows[name]
 
 
-_ROWS = (*["either"] * 14, *["even"] * 10, *["up", "down", "either down", "divisible"] * 8,
+_ROWS = (*["either"] * 14, *["even"] * 8, *["even_inside", "multiples_below"] * 2, "two_digit",
+         *["up", "down", "either down", "divisible"] * 8,
          *["step", "either_step", "from_by", "down_by", "till"] * 5, *["next", "multiples", "up_to", "even_to"] * 4,
          *["to", "down_to_one", "below", "either_step down", "series"] * 3,
          *["ending", "by_steps", "named", "squares_to", "parity_next", "multiples_after", "down_k"] * 2,
@@ -186,7 +193,7 @@ def _rows(draw: Draw) -> list[Exchange]:
         said = {key: spelled(one) if key in "ab" and isinstance(one, int) else one for key, one in said.items()}
     ask = draw.asked(_WORDING, name, **said)
     if draw.chance(0.1):
-        name = draw.any(("lines", "lines", "spaces", "commas"))
+        name = draw.any(("lines", "lines", "lines", *_APART))
         ask, apart = ask.rstrip(".?! ") + draw.say(_WORDING[f"apart {name}"]), _APART[name]
     exchanges = [_listing(draw, values, ask, apart=apart, working=working)]
     while draw.chance(0.3) and len(exchanges) < 3:
@@ -220,8 +227,11 @@ def _pattern(draw: Draw, start: int, step: int, count: int) -> tuple[list[int], 
         return [(start % 5 + 1) * factor**at for at in range(min(count, 8))], f"×{factor} each time"
     if style < 0.92:
         return [(first + at) ** 2 for at in range(count)], f"{first} × {first} and so on"
-    if style < 0.96:
+    if style < 0.95:
         return [first * 2**at for at in range(count)][::-1], "Half each time"
+    if style < 0.98:
+        row = [start + at * (at + 1) // 2 for at in range(count)]
+        return row, f"+{count - 1} for the last one, always 1 more than before"
     row = [first, first + step % 3]
     while len(row) < count:
         row.append(row[-2] + row[-1])

@@ -117,8 +117,12 @@ def _marks(draw: Draw) -> list[Exchange]:
 
 
 def _pairs(draw: Draw) -> list[Exchange]:
-    """Keys and values, a line each, as YAML or as assignments."""
-    way, sign = draw.any((("yaml", ": "), ("assigned", "=")))
+    """Keys and values, a line each, as YAML, as assignments or as XML; in one line as a query; a link."""
+    way, sign = draw.any((*[("yaml", ": "), ("assigned", "=")] * 3, ("xml", ""), ("query", "="), ("link", "")))
+    if way == "link":
+        text, place = given.some_text(draw), draw.any(words.every_word()) + draw.any((".com", ".org", ".net/a", ".de"))
+        place = draw.any(("https://", "http://", "https://www.", "")) + place
+        return [given.handed_back(draw, draw.ask(_WORDING[way], x=text, y=place), f"[{text}]({place})")]
     pairs = {draw.any(words.every_word()): draw.any((str(draw.whole(1, 9999)), given.some_word(draw), draw.name()))
              for _ in range(draw.any((1, 2, 2, 3)))}  # fmt: skip
     key, value = draw.any(words.every_word()), draw.any((str(draw.whole(1, 9999)), given.some_word(draw)))
@@ -129,8 +133,11 @@ def _pairs(draw: Draw) -> list[Exchange]:
     told = draw.any((", ", ", ", " and ", "; ")).join(f"{key}{between}{value}" for key, value in pairs.items())
     if added:
         way, pairs[key] = "assigned_more", value
-    done = "\n".join(f"{one}{sign}{two}" for one, two in pairs.items())
-    return [exact(draw.asked(_WORDING, way, x=told, y=f"{key}={value}"), done)]
+    ask = draw.asked(_WORDING, way, x=told, y=f"{key}={value}")
+    if way == "query":
+        return [given.handed_back(draw, ask, "&".join(f"{one}={two}" for one, two in pairs.items()))]
+    form = "<{0}>{1}</{0}>" if way == "xml" else f"{{0}}{sign}{{1}}"
+    return [exact(ask, "\n".join(form.format(*pair) for pair in pairs.items()))]
 
 
 def _shaped(draw: Draw) -> list[Exchange]:
@@ -145,6 +152,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
         "semicolons": "; ".join(items), "spaced_commas": ", ".join(items), "list_to_line": ", ".join(items),
         "quoted_each": ", ".join(f'"{item}"' for item in items),
         "yaml_bare": given.marked(items), "sentence": given.enumerated(items),
+        "nested_list": f"- {key}\n{given.marked(items, '  - ')}",
         "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
     }  # fmt: skip
     way = draw.any((*done, "lines", "lines", "dashes", "steps", "spaced_commas", "commas_only", "boxes", "sentence"))
@@ -179,5 +187,5 @@ def _joined(draw: Draw) -> list[Exchange]:
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
     ways = (*[_objects] * 11, *[_list, _shaped] * 6, *[tables.table] * 5, *[tables.commas] * 4,
-            *[_marks, _pairs, _joined] * 2, *[tables.between, two_demands.compose] * 3, tables.edited)  # fmt: skip
+            *[_marks, _joined] * 2, *[_pairs, tables.between, two_demands.compose] * 3, tables.edited)  # fmt: skip
     return draw.any(ways)(draw)

@@ -67,13 +67,15 @@ def of_a_kind(draw: Draw) -> list[Exchange]:
     sort, other = draw.rng.sample(sorted(_SORTS), 2)
     if set(_SORTS[sort]) & set(_SORTS[other]) or {sort, other} == {"fruit", "food"}:
         return of_a_kind(draw)
-    way = draw.any(("odd_one", "of_kind", "of_kinds", "of_kinds", "by_kind"))
+    way = draw.any(("odd_one", "odd_out", "of_kind", "of_kinds", "of_kinds", "by_kind"))
     # So many of the one kind and of the other.
-    many, few = {"odd_one": (draw.whole(2, 3), 1), "of_kind": (1, draw.whole(2, 3))}.get(
-        way, (draw.whole(1, 3), draw.whole(1, 3))
-    )
+    many, few = {
+        "odd_one": (draw.whole(2, 3), 1),
+        "odd_out": (draw.whole(2, 4), 1),
+        "of_kind": (1, draw.whole(2, 3)),
+    }.get(way, (draw.whole(1, 3), draw.whole(1, 3)))
     items = draw.rng.sample(_SORTS[sort], many) + draw.rng.sample(_SORTS[other], few)
-    passing = items[many:] if way == "odd_one" else items[:many]
+    passing = items[many:] if way.startswith("odd_") else items[:many]
     draw.rng.shuffle(items)
     fields = {"k": sort, "a": words.article(sort), "p": _plural(sort), "q": _plural(other)}
     ask = draw.asked(_WORDING, way, x=given.typed(draw, items), **fields)

@@ -12,7 +12,8 @@ _WORDING = read_wording("word_lists")
 _FROM_END = {"second to last": 2, "last but one": 2, "next to last": 2, "second last": 2, "penultimate": 2,
              "third to last": 3, "third from the end": 3, "second from the end": 2, "third last": 3}  # fmt: skip
 _FEW = ("first_k", "first_k", "last_k", "last_k", "drop_first_k", "drop_last_k", "no_first", "no_last")
-_OTHERS = ("drop_nth", "swap_two", "middle", "every_other", "every_second", "place_of", "before", "after", "between")
+_OTHERS = ("drop_nth", "swap_two", "middle", "every_other", "every_second", "place_of", "before", "after", "between",
+           "last_to_front", "first_to_end", "insert_at", "replace_nth")  # fmt: skip
 
 
 def item_there(draw: Draw, items: list[str]) -> tuple[str, str, str]:
@@ -53,24 +54,29 @@ def by_place(draw: Draw, items: list[str]) -> list[Exchange]:
         return by_place(draw, items)
     x, back = given.typed(draw, items), items[::-1]
     here = items[at] if way == "before" else items[at - 1]
-    fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "y": here, "z": items[-1]}
+    fields = {"k": draw.any((k, spelled(k))), "p": ORDINALS[at], "q": ORDINALS[at + 1], "y": here, "z": items[-1],
+              "n": given.in_quotes(draw, new := given.word(draw))}  # fmt: skip
     if way == "between":
         if most < 3:
             return by_place(draw, items)
         fields |= {"y": items[at - 1 if at + 1 < most else at - 2], "z": items[at + 1 if at + 1 < most else at]}
     ask = draw.asked(_WORDING, way, x=x, **fields)
-    if way in ("no_first", "no_last", "after", "between"):
-        answers = {"no_first": items[1:], "no_last": items[:-1], "after": items[at : at + 1],
+    if way in ("no_first", "no_last", "after", "between", "last_to_front", "first_to_end"):
+        answers = {"no_first": items[1:], "no_last": items[:-1], "last_to_front": [items[-1], *items[:-1]],
+                   "first_to_end": [*items[1:], items[0]], "after": items[at : at + 1],
                    "between": items[at if at + 1 < most else at - 1 :][:1]}  # fmt: skip
         return [given.handed_back(draw, ask, ", ".join(answers[way]))]
-    swapped = [*items[: at - 1], items[at], items[at - 1], *items[at + 1 :]]
+    front = items[: at - 1]
+    swapped = [*front, items[at], items[at - 1], *items[at + 1 :]]
     shown, answer = {
         "first_k": (given.numbered(items[:k]), items[:k]),
         "last_k": (f"From the end: {given.numbered(back[:k])}", items[-k:]),
         "drop_first_k": (f"Out: {given.numbered(items[:k])}", items[k:]),
         "drop_last_k": (f"Out, from the end: {given.numbered(back[:k])}", items[:-k]),
-        "drop_nth": (f"{given.numbered(items[:at])}. Out: {items[at - 1]}", [*items[: at - 1], *items[at:]]),
+        "drop_nth": (f"{given.numbered(items[:at])}. Out: {items[at - 1]}", [*front, *items[at:]]),
         "swap_two": (f"{given.numbered(items[: at + 1])}. Swapped: {items[at]}, {items[at - 1]}", swapped),
+        "insert_at": (f"{given.numbered([*front, new])}. Then {items[at - 1]}", [*front, new, *items[at - 1 :]]),
+        "replace_nth": (f"{given.numbered(items[:at])}. Not {items[at - 1]}: {new}", [*front, new, *items[at:]]),
         "middle": (f"{given.numbered(items)}. In the middle: {most // 2 + 1}", [items[most // 2]]),
         "every_other": (_by_turns(items, "yes"), items[::2]), "every_second": (_by_turns(items, "no"), items[1::2]),
         "place_of": (given.numbered(items[:at]), [str(at)]),

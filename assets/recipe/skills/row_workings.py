@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 # Rows that must not pass a number: told one after another until one is past it.
 _BOUNDED = ("step", "either_step", "from_by", "down_by", "up_to", "by_steps", "seq", "till", "series", "named",
-            "row of code", "primes", "squares_to")  # fmt: skip
+            "row of code", "primes", "squares_to", "multiples_below", "two_digit")  # fmt: skip
 # Rows whose ends are near those told.
-_ENDED = ("even", "even_down", "even_to", "below", "ending", "inside", "below_end", "row of code short")
+_ENDED = ("even", "even_inside", "even_down", "even_to", "below", "ending", "inside", "below_end", "row of code short")
 # Rows of so many numbers, each behind its place.
 _PLACED = ("fibonacci", "first_primes", "cubes", "doubling", "parity_next", "multiples_after", "down_k")
 

@@ -77,7 +77,7 @@ def _ordered(draw: Draw) -> list[Exchange]:
 
 def _by_length(draw: Draw) -> list[Exchange]:
     """The words spelled, each behind its length, then by length; or the longest or shortest, of which there is one."""
-    way = draw.any(("by_length", "long_first", "longest", "longest", "shortest"))
+    way = draw.any(("by_length", "long_first", "longest", "longest", "shortest", "lengths"))
     falling, one = way in ("longest", "long_first"), way in ("longest", "shortest")
     items = given.words_in_order(draw, draw.any((2, 3, 3, 4, 4, 5)))
     if draw.chance(0.15):
@@ -89,6 +89,9 @@ def _by_length(draw: Draw) -> list[Exchange]:
         return _by_length(draw)
     spelt = (f"{item} {given.spaced(own.lower())} {len(own)} {item}" for item, own in letters.items())
     told = f"Letters: {', '.join(spelt)}"
+    if way == "lengths":
+        ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
+        return [given.worked(ask, told, ", ".join(f"{item} {len(own)}" for item, own in letters.items()))]
     two = len(items) == 2 and one
     x = draw.any((" or ", " or ", " and ", ", ")).join(items) if two else given.typed(draw, items)
     ask = draw.asked(_WORDING, f"{way}_of_two" if two else way, x=x)
@@ -159,6 +162,7 @@ def _changed(draw: Draw) -> list[Exchange]:
         "move_end": [*(item for item in items if item != gone), gone],
         "join": [sign.join(items)], "each_before": [f"{small} {item}" for item in items],
         "each_after": [f"{item} {small}" for item in items],
+        "each_twice": [item for item in items for _ in range(2)],
         "insert_after": [*items[: here + 1], new, *items[here + 1 :]],
         "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
