@@ -72,11 +72,24 @@ def test_tune_tells_what_pays(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert main(["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]) == 0
     shown = capsys.readouterr().out
     assert "plain steps" in shown
-    assert "What plans each step is" in shown
     assert "80%   3 pay: 1.69x" in shown
     assert "W7 N5   7.00  (28 tokens wide)" in shown
     assert "against plain" not in shown
     assert "busy" not in shown
+
+
+@pytest.mark.usefixtures("quick")
+def test_tune_tells_a_newcomer_how_to_compile_what_chooses_guesses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]
+    for module, told in (("budget.py", "LADE_CHAT_COMPILE=1 pip install ."), ("budget.so", "by compiled code")):
+        monkeypatch.setattr(tune.budget, "__file__", module)
+        assert main(arguments) == 0
+        last = capsys.readouterr().out.splitlines()[-1]
+        assert last.startswith("Guesses are chosen")
+        assert told in last
+        assert len(last) <= 80
 
 
 @pytest.mark.usefixtures("quick")

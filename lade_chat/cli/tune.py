@@ -34,6 +34,8 @@ lade-chat tune
 lade-chat tune --sweep -W 20 -N 6 --model-path ./my-model
 """)
 BAR_COLUMNS = 24
+_COMPILED = "Guesses are chosen by compiled code."
+_IN_PYTHON = "Guesses are chosen in Python; LADE_CHAT_COMPILE=1 pip install . speeds that up."
 
 
 @with_some_options(without=(*SAMPLING_SETTINGS, "colours"))
@@ -158,7 +160,6 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
 
     console = Console(file=out, highlight=False, markup=False)
     console.print(_heading(info))
-    console.print(f"What plans each step is {'compiled' if report.compiled_bookkeeping else 'in Python'}.")
     if report.dtype_times:
         times = ", ".join(f"{dtype} {time:.1f} ms" for dtype, time in report.dtype_times.items())
         console.print(f"Products of this shape: {times}. --dtype auto takes the faster.")
@@ -180,6 +181,7 @@ def _print(info: ModelInfo, report: Tuning, out: TextIO) -> None:
     if report.copied_bytes:
         copies = filesize.decimal(report.copied_bytes)
         console.print(f"\nCopies of the weights for steps over several tokens: {copies}.")
+    console.print(f"\n{_COMPILED if report.compiled_bookkeeping else _IN_PYTHON}")
 
 
 def _curve(times: list[StepTime]) -> Table:
