@@ -22,18 +22,21 @@ SECONDS: dict[Side, float] = {"left": 1.0, "right": 2.0}
 
 
 class Races:
-    """The left side takes a second and the right one two; the third race's texts differ, the one after is stopped."""
+    """The left side takes a second and the right one two; the third race's texts differ, one may be stopped."""
 
     def __init__(self) -> None:
         self.asked: list[Compare] = []
         self.stops_at: int | None = None
+        self.same_steps = False
 
     def __call__(self, job: Job) -> Iterator[Event]:
         assert isinstance(job.command, Compare)
         self.asked.append(job.command)
         reason = "cancelled" if len(self.asked) == self.stops_at else "eos"
         for side, seconds in SECONDS.items():
-            figures = Statistics(generated_tokens=10, steps=5, seconds=seconds)
+            method = job.command.left if side == "left" else job.command.right
+            steps = 10 if side == "right" or self.same_steps else 5
+            figures = Statistics(generated_tokens=10, steps=steps, seconds=seconds, method=method)
             yield say("hi", figures, side)
             yield ReplyFinished(reason, figures, side)
         same = len(self.asked) != 3
@@ -78,15 +81,29 @@ def test_a_suite_is_raced_over_with_a_line_a_race_and_the_score(
     ]
     assert all(race.fresh for race in races.asked)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4 + 1 + 3
-    assert [line.split()[0] for line in lines[:3]] == ["code", "code", "math"]
-    assert all("10.0     5.0 tok/s   2.00x" in line for line in lines[:3])
-    assert "first difference at token 5: “a” left, “b” right" in lines[3]
+    assert len(lines) == 2 + 4 + 1 + 3
+    assert lines[0] == "left: lookahead auto · right: plain decoding"
+    assert lines[1].split() == ["suite", "prompt", "left", "right", "tok/s", "speed-up"]
+    assert [line.split()[0] for line in lines[2:5]] == ["code", "code", "math"]
+    assert all("10.0     5.0 tok/s     2.00x" in line for line in lines[2:5])
+    assert {len(line) for line in lines[1:5]} == {78}
+    assert "first difference at token 5: “a” left, “b” right" in lines[5]
     assert lines[-3:] == [
         "lookahead auto is 2.00x as fast as plain decoding, over 4 races",
         "won by lookahead auto: 4 · by plain decoding: 0 · even: 0",
         "time: 4.00 s and 8.00 s · identical texts: 3 of 4",
     ]
+
+
+def test_sides_that_took_the_same_steps_are_even_in_every_line(
+    races: Races, capsys: pytest.CaptureFixture[str]
+) -> None:
+    races.same_steps = True
+    assert main(["compare", "--suite", "code", "--limit", "2"]) == 0
+    _sides, _heading, *raced, outcome, won, _time = capsys.readouterr().out.splitlines()
+    assert [line.split()[-1] for line in raced if line.startswith("code")] == ["even", "even"]
+    assert outcome == "lookahead auto and plain decoding are even, over 2 races"
+    assert won == "won by lookahead auto: 0 · by plain decoding: 0 · even: 2"
 
 
 def test_a_suite_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -125,19 +125,26 @@ class Score:
             return 0.0
         return (self.left_tokens / self.left_seconds) / (self.right_tokens / self.right_seconds)
 
+    @property
+    def is_even(self) -> bool:
+        """True if neither side has won a race: what their times differ by is noise then."""
+        return not self.left_wins and not self.right_wins
+
     def line(self) -> str:
-        """``7 : 2 of 10 races · 1.31x · 10 identical``."""
+        """``score 7 : 2 in 10 races · 1.31x over all · 10 identical``."""
+        speedup = "even" if self.is_even else f"{self.speedup:.2f}x over all"
         return (
             f"score {self.left_wins} : {self.right_wins} in {counted(self.races, 'race')}"
-            f" · {self.speedup:.2f}x over all · {self.identical} identical"
+            f" · {speedup} · {self.identical} identical"
         )
 
     def lines(self, left: str, right: str) -> list[str]:
         """The final score, line by line."""
         if not self.races:
             return ["no race was finished"]
+        faster = f"{left} and {right} are even" if self.is_even else outcome(self.speedup, left, right)
         return [
-            outcome(self.speedup, left, right) + f", over {counted(self.races, 'race')}",
+            f"{faster}, over {counted(self.races, 'race')}",
             f"won by {left}: {self.left_wins} · by {right}: {self.right_wins}"
             f" · even: {self.races - self.left_wins - self.right_wins}",
             f"time: {seconds(self.left_seconds)} and {seconds(self.right_seconds)}"

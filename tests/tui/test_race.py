@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 from textual.color import Color
 from textual.pilot import Pilot
 
@@ -379,3 +380,13 @@ class TestWords:
         score = Score()
         score.add(ComparisonFinished(1.99, identical=True), side("lookahead"), side("plain"))
         assert (score.races, score.left_wins, score.right_wins) == (1, 0, 0)
+
+    def test_a_score_of_even_races_alone_is_even_whatever_the_clocks_say(self) -> None:
+        score = Score()
+        plain = Statistics(generated_tokens=51, steps=51, method=MethodSpec("plain"))
+        left, right = replace(plain, seconds=1.0, method=MethodSpec("lookahead")), replace(plain, seconds=2.0)
+        score.add(ComparisonFinished(2.0, identical=True), left, right)
+        assert score.line() == "score 0 : 0 in 1 race · even · 1 identical"
+        assert score.lines("a", "b")[0] == "a and b are even, over 1 race"
+        score.add(ComparisonFinished(2.0, identical=True), replace(left, steps=40, guessing_steps=9), right)
+        assert score.line() == "score 1 : 0 in 2 races · 2.00x over all · 2 identical"

@@ -12,7 +12,7 @@ from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.output import print_json
 from lade_chat.cli.running.race import Result, run_race
 from lade_chat.cli.running.streams import require_output
-from lade_chat.presentation.comparison import Score, sameness
+from lade_chat.presentation.comparison import Score, sameness, winner
 from lade_chat.presentation.sanitize import printable
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelInfo, ModelOptions
@@ -54,6 +54,8 @@ def compare_suites(
             races.append({"suite": name, "prompt": question, **_without_texts(result, model, options)})
             if not as_json:
                 line.clear()
+                if number == 1:
+                    _print_heading(out, result)
                 _print(out, name, question, result, model)
         line.clear()
         if as_json:
@@ -69,15 +71,22 @@ def _count(score: Score, result: Result) -> None:
     score.add(result.finished, result.sides["left"].statistics, result.sides["right"].statistics)
 
 
+def _print_heading(out: TextIO, result: Result) -> None:
+    out.write(f"left: {result.titles['left']} · right: {result.titles['right']}\n")
+    out.write(f"{'suite':<11} {'prompt':<{QUESTION_COLUMNS}} {'left':>7} {'right':>7} tok/s  speed-up\n")
+
+
 def _print(out: TextIO, name: str, question: str, result: Result, model: ModelInfo) -> None:
-    """One race on one line; a second one where the texts differ."""
+    """One race on one line; a second one where the texts differ. Sides that count as even have no speed-up."""
     assert result.finished is not None
     shown = " ".join(printable(question).split())
     shown = shown if len(shown) <= QUESTION_COLUMNS else f"{shown[: QUESTION_COLUMNS - 1]}…"
     left, right = (side.statistics for side in result.sides.values())
+    speedup = result.finished.speedup
+    told = "even" if winner(speedup, (left, right)) is None else f"{speedup:.2f}x"
     out.write(
         f"{name:<11} {shown:<{QUESTION_COLUMNS}} {left.tokens_per_second:7.1f} {right.tokens_per_second:7.1f} tok/s"
-        f"  {result.finished.speedup:5.2f}x\n"
+        f"  {told:>8}\n"
     )
     if not result.finished.identical:
         out.write(f"{'':11} {sameness(result.finished, model.dtype)}\n")
