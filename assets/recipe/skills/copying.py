@@ -5,12 +5,14 @@ A model this small learns names and words by heart unless most of what it copies
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.skills import edits, parts
+from assets.recipe.skills.cases import cased
 from assets.recipe.skills.edits import SMALL
 from assets.recipe.skills.parts import code, line, sentence
 from assets.recipe.user_words import (
@@ -25,34 +27,79 @@ from assets.recipe.words import read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("echo"), read_wording("copying"), read_wording("asked_of")
 _OWNED, _GREETINGS = (tuple(_WORDING[name][0].split(" / ")) for name in ("owned", "greetings"))
+_ENDS = ("...", "...", "…", "!", "?", "!!", "?!", ".", " :)", "--", ";", "!!!", "~")
+_BETWEEN = (
+    " ",
+    " ",
+    " ",
+    "-",
+    "--",
+    "_",
+    "__",
+    "::",
+    "//",
+    " / ",
+    "->",
+    "..",
+    ".",
+    "+",
+    " & ",
+    "@",
+    "#",
+    " = ",
+    ", ",
+    ": ",
+)
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
 def _some_text(draw: Draw) -> str:
-    """A few words, a line, or what people first try; sometimes with a number, sometimes in quotes."""
+    """A few words, a line, what people first try, words again and again, or some sentences; any end."""
     style = draw.rng.random()
-    if style < 0.45:
-        pieces = any_words(draw, 1, 3 if style < 0.25 else 9)
+    if style < 0.35:
+        pieces = any_words(draw, 1, 3 if style < 0.2 else 9)
         if draw.chance(0.2):
             pieces.insert(draw.whole(0, len(pieces)), str(draw.whole(1, 9999)))
         text = draw.any((" ", " ", ", ")).join(pieces)
+    elif style < 0.42:
+        text = " ".join(sentence(draw) for _ in range(draw.whole(2, 3)))
+    elif style < 0.56:
+        text = draw.any((_refrain, _mixed))(draw)
     else:
-        text = draw.own(lambda: line(draw)) if style < 0.92 else draw.any(_ECHO["everyday"])
-    return f'"{text}"' if draw.chance(0.25) and '"' not in text else text
+        text = draw.own(lambda: line(draw)) if style < 0.86 else draw.any(_ECHO["everyday"])
+    return text + draw.any(_ENDS) if draw.chance(0.08) and text[-1].isalnum() else text
+
+
+def _refrain(draw: Draw) -> str:
+    """A few words or numbers that come again and again, side by side."""
+    some = [draw.any((word(draw), draw.any(words.WORDS), str(draw.whole(1, 99)))) for _ in range(draw.whole(1, 3))]
+    return draw.any((" ", " ", " ", ", ")).join(
+        [*some[:1] * draw.whole(1, 3), *draw.rng.choices(some, k=draw.whole(1, 5))]
+    )
+
+
+def _mixed(draw: Draw) -> str:
+    """Words, numbers and codes with signs between them."""
+    make: list[Callable[[], str]] = [draw.jumble, partial(word, draw), partial(code, draw)]
+    some = [str(draw.whole(0, 999)) if draw.chance(0.25) else draw.any(make)() for _ in range(draw.whole(2, 5))]
+    return some[0] + "".join(draw.any(_BETWEEN) + one for one in some[1:])
 
 
 def _echo(draw: Draw) -> list[Exchange]:
-    """Text to be said once more, and again."""
+    """Text to be said once more, and again; quotes around all of it are not said."""
     text = _some_text(draw)
     # Only what has no full stop of its own fits inside a sentence.
-    way = "echo_words" if text[-1] not in ".!?" and draw.chance(0.3) else "echo"
-    exchanges = [handed_back(draw, draw.asked(_ECHO, way, x=text), text)]
+    way = "echo_words" if text[-1] not in ".!?…" and draw.chance(0.35) else "echo"
+    shown = draw.any(('"{}"', '"{}"', "'{}'", "“{}”")).format(text) if draw.chance(0.25) and '"' not in text else text
+    exchanges = [handed_back(draw, draw.asked(_ECHO, way, x=shown), text)]
     while draw.chance(0.35) and len(exchanges) < 3:
-        way = draw.any(("again", "again", "now_say", "again" if "," in text else "twice"))
-        fields = {"x": (text := _some_text(draw))} if way == "now_say" else {}
-        again = f"{text} {text}" if way == "twice" else text
-        exchanges.append(handed_back(draw, draw.ask(_ECHO[way], **fields), again, True))
-        if way == "twice":
+        way = draw.any(("again", "again", "now_say", "now_twice", "again" if "," in text else "twice"))
+        if way.startswith("now"):
+            text = _some_text(draw)
+        twice = ", ".join([text] * 2) if way == "now_twice" else f"{text} {text}"
+        said = twice if way.endswith("twice") else text
+        exchanges.append(handed_back(draw, draw.ask(_ECHO[way], x=text), said, True))
+        if way.endswith("twice"):
             break
     return exchanges
 
@@ -60,18 +107,20 @@ def _echo(draw: Draw) -> list[Exchange]:
 def _digits(draw: Draw) -> str:
     """Some digits, or numbers of several, side by side or apart."""
     top, between = draw.any((9, 9, 99, 9999)), draw.any(("", " ", " ", "-", ", "))
-    return between.join(str(draw.whole(0, top)) for _ in range(draw.whole(2, 9)))
+    some = [str(draw.whole(0, top)) for _ in range(draw.whole(2, 9))]
+    return between.join(some[:1] * draw.whole(2, 5) if draw.chance(0.2) else some)
 
 
 def _alone(draw: Draw) -> list[Exchange]:
     """A text that alone is to be answered, once or several times, or in capitals."""
-    text = draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), sentence(draw).rstrip("."),
-                     some_text(draw), str(draw.whole(2, 9999)), draw.jumble(), _digits(draw),
-                     draw.own(lambda: code(draw))))  # fmt: skip
+    text = draw.any((word(draw), phrase(draw), draw.any(_ECHO["everyday"]), draw.any(_ECHO["everyday"]),
+                     sentence(draw).rstrip("."), _refrain(draw), _mixed(draw), some_text(draw), draw.jumble(),
+                     str(draw.whole(2, 9999)), _digits(draw), draw.own(lambda: code(draw))))  # fmt: skip
     way = draw.any(("alone", "alone", "alone", "times", "times", "shouted"))
-    if way != "times":
-        done = text.upper() if way == "shouted" else text
-        return [handed_back(draw, draw.ask(_ECHO[way], x=in_quotes(draw, text)), done)]
+    if way == "shouted":
+        return [cased(draw.ask(_ECHO[way], x=in_quotes(draw, text)), "upper", text)]
+    if way == "alone":
+        return [handed_back(draw, draw.asked(_ECHO, way, x=in_quotes(draw, text)), text)]
     count = draw.any((2, 2, 3, 3, 4, 5, 6))
     often = {2: "twice", 3: "three times"}.get(count, f"{count} times")
     ask = draw.asked(_ECHO, way, x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)
@@ -83,7 +132,7 @@ def _alone(draw: Draw) -> list[Exchange]:
 def _told(draw: Draw) -> list[Exchange]:
     """A name or a thing told and asked for at once, or a greeting for somebody."""
     (n, m), (thing, other) = draw.names(2), draw.rng.sample(_OWNED, 2)
-    way = draw.any(("told_then", "told_two", "names", "greet", "greet"))
+    way = draw.any(("told_then", "told_then", "told_it", "told_two", "told_two", "names", "greet", "greet"))
     if way == "greet":
         said = draw.any(_GREETINGS)
         reply = f"{said.capitalize()}, {n}!"
@@ -91,6 +140,9 @@ def _told(draw: Draw) -> list[Exchange]:
     if way == "names":
         return [Exchange(draw.ask(_ECHO[way], n=n), f"Your name is {n}.", mentions(n), copied=(n,))]
     value, second = (word(draw), word(draw)) if draw.chance(0.4) else (code(draw), n) if draw.chance(0.3) else (n, m)
+    if way == "told_it":
+        value = draw.any((code(draw), code(draw), word(draw), _digits(draw)))
+        return [handed_back(draw, draw.ask(_ECHO[way], x=in_quotes(draw, value)), value)]
     which, answer = (thing, value) if way == "told_then" or draw.chance(0.5) else (other, second)
     ask = draw.ask(_ECHO[way], t=thing, u=other, x=in_quotes(draw, value), y=second, w=which)
     return [Exchange(ask, f"Your {which} is {answer}.", mentions(answer), copied=(answer,))]
