@@ -19,8 +19,8 @@ from assets.recipe.words import read_wording
 _WORDING = read_wording("clauses")
 _VERB = re.compile(r"<([^<>|]*)\|([^<>|]*)\|([^<>|]*)>")
 _OWNED = ("things", "things", "things", "kitchen", "fruit", "glass", "money", "money", "points", "animals", "tasks",
-          "stuff")  # fmt: skip
-_UNOWNED = ("people", "place", "traffic", "swarm")
+          "stuff", "photos", "plants")  # fmt: skip
+_UNOWNED = ("people", "place", "traffic", "swarm", "water")
 _SHARED = ("things", "kitchen", "fruit", "money", "stuff")
 ONE_STEP = ("+", "-", "×", "/", "h", "<")
 # The plans of signs that are no chain of theirs.
@@ -37,7 +37,9 @@ _PARTS = {
     "h": ("half", "half", "one half", "a half", "1/2"), "t": ("a third", "one third", "1/3"),
     "q": ("a quarter", "one quarter", "1/4"),
 }  # fmt: skip
-_COUNTED = re.compile(r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points)")
+_COUNTED = re.compile(
+    r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points| litres)"
+)
 _TWO_OWNERS = 0.15
 _BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
 

@@ -4,7 +4,7 @@ The stories are text: `signs: story => what the result is`. The story's fields a
 the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, a town {t}, a vehicle {v} or
 some {vs}, and what holds things, {k} or {ks}. A number written after a sign is the story's own ("a week" is ×7), and
 `to 30` in front of the colon keeps numbers small. In place of the signs a plan such as `a×b, c-x` may stand, as
-arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday".
+arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday"; {e} is one less than {b}.
 
 Beside the stories that are split between training and evaluation there are varied ones for training alone, of which
 each line stands for hundreds: a model this small learns a sum's words, not its sense, unless they keep changing.
@@ -114,8 +114,10 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
             numbers["c"] = draw.any((draw.whole(20, 200), draw.whole(20, 200), *_NOTES))
         if "w" in numbers and draw.chance(0.4):
             numbers["w"] = 5
+        if "{e}" in problem.story:
+            numbers["e"] = numbers["b"] - 1
         done = worked(plan, numbers)
-        if done and (done[1] > 1 or "%" in plan):
+        if done and (done[1] > 1 or "%" in plan) and min(numbers.values()) > 1:
             return numbers
 
 
@@ -190,7 +192,7 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
         shown["a"] = shown["a"].capitalize()
     exchanges = [_exchange(problem, numbers, given, draw.ask([problem.story], **given, **shown))]
     turn = draw.rng.random()
-    if turn < 0.2:
+    if turn < 0.2 and "e" not in numbers:
         exchanges += _with_another(draw, problem, numbers, given)
     elif turn < 0.27 and problem.answer.startswith(("makes {o}", "leaves {o}")):
         exchanges += _after_that(draw, problem, numbers, given)
