@@ -24,7 +24,7 @@ _TITLES = ("Sir", "Captain", "Mr.", "Mrs.", "Princess", "King", "Little", "Old",
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
 _ASKED = (*["animal", "named"] * 8, *["two", "person"] * 5, *["pair", "theme", "words"] * 3, *["any", "place"] * 2,
           *["more"] * 2, "lost", "both", "go_on", "begun", "told", "cast", "happened", "role", "friends",
-          "friend")  # fmt: skip
+          "friend", "pet", "pet")  # fmt: skip
 _NEAR = ("near", "near", "not far from", "next to", "in", "at", "under", "behind", "on", "beside", "above")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
 # The stages of a story of so many sentences, and how the number is said.
@@ -160,13 +160,13 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
             clause = f"that{clause[3:]}"
         subject += " {c}"
     fields["c"] = clause.partition(" ")[2] if frame == "where" or way == "second" else clause
-    counted = frame == "about" and way not in ("notes", "begun", "before") and draw.chance(0.12)
+    counted = frame == "about" and way not in ("begun", "before") and draw.chance(0.12)
     sentences = draw.whole(2, 6) if counted else 0
     if sentences:
         frame, fields["q"] = "counted", draw.any(_NUMBERS[sentences])
     template = draw.any(draw.side(_WORDING[f"frame {frame}"]))
     if way in WAYS:
-        template = ordered(draw, way, template, subject, "{n}" in subject)
+        template = ordered(draw, way, template, subject, "{n}" in subject, bool(sentences))
     template = draw.expand(template.replace("{s}", subject))
     if draw.chance(0.2):
         template = then(draw, template, draw.any(draw.side(_WORDING["manner"])))
@@ -196,7 +196,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     to, done = _wish(draw, "theme_wants")
     name = f"{draw.any(_TITLES)} {name}" if draw.chance(0.05) else name
     kind = {"role": draw.any(words.JOBS), "words": draw.any((kind, spot)), "friends": child, "happened": child,
-            "person": draw.any((child, *words.JOBS))}.get(way, kind)  # fmt: skip
+            "pet": child, "person": draw.any((child, *words.JOBS))}.get(way, kind)  # fmt: skip
     near = f"{draw.any(_NEAR)} {draw.any((f'the {spot}', words.article(spot)))}"
     lost = f"to find a lost {find}", "found it"
     seconds: tuple[tuple[str, dict[str, Any]], ...]
@@ -204,7 +204,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     second, two = draw.any(seconds)
     ask = draw.ask(
         _WORDING[f"asks_{way}"], x=words.article(kind), k=kind, ks=_plural(kind), n=name, m=friend, f=find, g=site,
-        y=words.article({"pair": other, "two": second}.get(way, find)), p=near, t=theme,
+        y=words.article({"pair": other, "two": second}.get(way, find)), p=near, t=theme, o=other,
     )  # fmt: skip
     third = (site,) if site in ask and way == "words" else ()
     ways: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
@@ -213,6 +213,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         "two": (two, (kind, second)), "theme": ({"wish": (to.format(t=theme), done)}, (theme,)),
         "pair": ({"helper": f"{other} named {friend}"}, (kind, name, other, friend)),
         "both": ({"helper": f"{kind} named {friend}"}, (kind, name, friend)),
+        "pet": ({"helper": f"{other} named {friend}"}, (name, other, friend)),
         "friends": ({"helper": f"{child} named {friend}"}, (name, friend)),
         "friend": ({"helper": f"friend named {friend}"}, (kind, name, friend)),
         "cast": ({"helper": f"{kind} named {friend}", "place": f"{draw.any(_NEAR)} {words.article(find)}"},
@@ -222,7 +223,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         "words": ({"wish": lost, "place": f"near {words.article(site)}" if third else ""}, (kind, find, *third)),
     }  # fmt: skip
     given, needed = ways.get(way, ({}, (kind,)))
-    if name in needed and way not in ("person", "happened", "friends"):
+    if name in needed and way not in ("person", "happened", "friends", "pet"):
         given = {**given, "opening": f"{draw.any(_WORDING['opening'])} {{n}}, {{x}}."}
     return ask, _plot(draw, (kind, name), **given), well_formed(*needed)
 

@@ -12,7 +12,7 @@ _JOINTS = (". ", ". ", ". ", "! ", "? ", ", ", "; ", " - ", "\n", "... ", " ")
 _NOTED = (", ", ", ", ", ", " ", "; ", "\n", " / ", " - ", ". ", " | ", ": ", ",")
 
 
-def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool) -> str:
+def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool, counted: bool) -> str:
     """The template of a request for a story of this subject, in one of `WAYS`.
 
     Args:
@@ -22,9 +22,10 @@ def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool) -> str:
         frame: a frame for the subject `{s}`, which "naming" and "second" use.
         subject: the hero, and what there is to tell; what the hero does is the field `{c}`.
         named: True if the subject has the name.
+        counted: True if the notes tell how many sentences it should have.
     """
     if way == "notes":
-        return _notes(draw)
+        return _notes(draw, counted)
     if way == "begun":
         begun = f"{_any(draw, 'begin')} {subject}"
         return then(draw, begun, _any(draw, "go on")) if draw.chance(0.75) else f"{_any(draw, 'go on before')}: {begun}"
@@ -46,9 +47,10 @@ def _any(draw: Draw, name: str) -> str:
     return draw.expand(draw.any(draw.side(_WORDING[name])))
 
 
-def _notes(draw: Draw) -> str:
+def _notes(draw: Draw, counted: bool) -> str:
     """Keywords in any order: what is wanted, the hero, a name, a thing and what the story should be like."""
-    kept = {"note story": 0.9, "note hero": 1, "note name": 0.8, "note thing": 0.3, "note manner": 0.5}
+    kept = {"note story": 0.9, "note hero": 1, "note name": 0.8, "note thing": 0.3, "note manner": 0.5,
+            "note count": counted}  # fmt: skip
     notes = [_any(draw, name) for name, chance in kept.items() if draw.chance(chance)]
     draw.rng.shuffle(notes)
     return draw.any(_NOTED).join(notes)
