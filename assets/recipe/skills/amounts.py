@@ -70,7 +70,8 @@ def _amount(draw: Draw, pair: Pair, form: int, style: str = "") -> Amount:
     if style == "half" and factor % 2 == 0:
         told = f"half {'an' if big[0] == 'hour' else 'a'} {big[0]}"
         return Amount(told, f"{told} = {factor // 2} {small}", factor // 2)
-    return Amount(told, f"{told} = {worked_product(n, factor)} {small}", n * factor)
+    line = worked_product(n, factor) if n > 1 else factor
+    return Amount(told, f"{told} = {line} {small}", n * factor)
 
 
 def _two(draw: Draw) -> tuple[Pair, int, Amount, Amount]:

@@ -37,6 +37,7 @@ _PARTS = {
     "h": ("half", "half", "one half", "a half", "1/2"), "t": ("a third", "one third", "1/3"),
     "q": ("a quarter", "one quarter", "1/4"),
 }  # fmt: skip
+_BEFORE_NAMED = re.compile(r"\b(?:she|he|they|it)\b|\{h\}|^(?:So|And|Then)\b|, then")
 _COUNTED = re.compile(
     r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points| litres)"
 )
@@ -189,6 +190,23 @@ def _divided(draw: Draw, signs: str) -> tuple[str, _Scene]:
     return f"{story}{again} {scene.fill(clause, '{' + _LETTERS[len(signs)] + '}')}", scene
 
 
+def _turned(draw: Draw, story: str) -> str:
+    """The story with its question first, or in one sentence with "if", where it can be said so."""
+    body, _, question = story.rpartition(". ")
+    if not body or not question.endswith("?") or _BEFORE_NAMED.search(question):
+        return story
+    lowered = question if question.startswith("{") else _lower(question)
+    if ". " not in body and draw.chance(0.6):
+        start = "{h}" + body[3:] if body.startswith("{H}") else body
+        start = start if start.startswith(("I ", "{", "Mr", "Uncle", "Aunt", "Grand", "Dad", "Mum")) else _lower(start)
+        return draw.any((f"If {start}, {lowered}", f"If {start}, {lowered}", f"{question[:-1]} if {start}?"))
+    return draw.any((f"{question} {body}.", f"{question[:-1]}: {body}"))
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
 def _compared(draw: Draw) -> tuple[str, str, _Scene]:
     """What somebody has, how much more or less another has, and the plan of what is asked."""
     scene = _scene(draw, tuple(one for one in _OWNED if one not in ("tasks", "stuff")))
@@ -222,6 +240,8 @@ def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
         story = " ".join(_sentences(draw.expand(told)).split())
         if draw.chance(0.1):
             story = f"{draw.expand(draw.any(_WORDING['before']))} {story}"
+        elif draw.chance(0.25):
+            story = _turned(draw, story)
         if not set_aside(story):
             verb = "is" if signs[-1] == "/" else "leaves" if signs[-1] in "-htqo" or signs == "ow" else "makes"
             return story, plan, f"{verb} {scene.noun}{' each' * (signs[-1] == '/')}"
