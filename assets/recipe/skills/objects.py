@@ -160,6 +160,20 @@ def _edited(draw: Draw, way: str, facts: dict[str, Any], items: list[str]) -> Ex
     return json_of(draw.ask(_WORDING[way], x=x, y=new if way == "array_more" else gone), done)
 
 
+def _bare(draw: Draw) -> Exchange:
+    """An object of values alone, whose names the reply finds."""
+    facts: dict[str, Any] = {"name": draw.name(), "age": draw.whole(1, 99)}
+    others = {"city": words.CITIES, "job": words.JOBS, "colour": words.COLOURS, "animal": words.ANIMALS,
+              "country": words.KINDS["countries"], "day": words.KINDS["days"]}  # fmt: skip
+    facts |= {key: draw.any(others[key]) for key in draw.rng.sample(sorted(others), draw.any((0, 1, 1, 2)))}
+    keys = list(facts)
+    if draw.chance(0.4):
+        draw.rng.shuffle(keys)
+    told = draw.any((", ", ", ", ", ", " / ", "; ", " ", " - ", "\n")).join(str(facts[key]) for key in keys)
+    pool = "bare" if draw.chance(0.5) else "json"
+    return json_of(draw.asked(_WORDING, pool, x=told), {key: facts[key] for key in keys}, names=False)
+
+
 def _more(draw: Draw) -> Exchange:
     """A list, one in another, or what is in JSON that the user brings."""
     way, facts, key = draw.any(_MORE), _facts(draw), draw.any(words.every_word())
@@ -211,9 +225,10 @@ def _more(draw: Draw) -> Exchange:
 def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
     """Facts as JSON, perhaps changed afterwards; and the facts, where they are such as fit a table."""
     style = draw.rng.random()
-    if style < 0.64:
-        return [_described(draw) if style < 0.18 else _keyed(draw) if style < 0.32 else _more(draw)], {}
-    sentence, facts = _sentence(draw, "sentence") if style < 0.76 else ("", _facts(draw))
+    if style < 0.67:
+        ways = ((0.03, _bare), (0.2, _described), (0.34, _keyed), (1, _more))
+        return [next(way for most, way in ways if style < most)(draw)], {}
+    sentence, facts = _sentence(draw, "sentence") if style < 0.78 else ("", _facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or _fields(draw, facts)), facts)]
     while draw.chance(0.3) and len(exchanges) < 3:
         key = draw.any(list(facts))

@@ -100,11 +100,12 @@ def table(draw: Draw) -> list[Exchange]:
         x = given.in_lines(draw, [" ".join(row) for row in rows])
         asks = _WORDING["heads" if named else "table"]
         asks = tuple(ask.replace(": {x}.", ":\n{x}").replace(": {x}", ":\n{x}") for ask in asks if ": {x}" in ask)
-        ask = draw.ask(asks, x=x, h=given.enumerated(heads))
+        ask = draw.ask(asks, x=x, h=given.enumerated(heads), c=words.spelled(len(heads)), r=words.spelled(len(rows)))
     else:
         x = _told(draw, rows, _JOINTS if named else (" ",))
         h = draw.any((" and ", " and ", ", ", ", ", " | ", " ", " / ", "; ", " & ", ",", " n ", " + ", "/")).join(heads)
-        ask = draw.asked(_WORDING, "heads" if named else "table", x=x, h=h)
+        counts = {"c": words.spelled(len(heads)), "r": words.spelled(len(rows))}
+        ask = draw.asked(_WORDING, "heads" if named else "table", x=x, h=h, **counts)
     exchanges = [exact(ask, in_table(heads, rows))]
     if draw.chance(0.3):
         way = draw.any(("add", "remove", "sort_it"))
