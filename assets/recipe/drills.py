@@ -10,7 +10,7 @@ from itertools import chain
 from random import Random
 
 from assets.recipe.tokenizer import BOS_ID, ROLES, ChatTokenizer
-from assets.recipe.user_words import HANDED, SMALL, TITLE, numbered
+from assets.recipe.user_words import HANDED, SMALL, TITLE, leading, numbered
 
 _SIGNS = ("_", "_", "-", ",", "/", "", "", ".", '"', "*", "=", "|")
 # Lead-ins, and where the text stands.
@@ -89,13 +89,13 @@ class Drills:
         opening, done, do = {
             "copy": (rng.choice(HANDED), some, rng.choice(_COPY)),
             "twice": (rng.choice(HANDED), some + some, "Twice"),
-            "swap": (f"{own} -> {new}: ", [new if one == own else one for one in some], f"Replace {own} by {new}"),
-            "omit": (f"Without {own}: ", [one for one in some if one != own], f"Leave out {own}"),
-            "after": (f"After {own}: ", some[some.index(own) + 1 :], f"After {own}"),
-            "before": (f"Before {own}: ", some[: some.index(own)], f"Before {own}"),
+            "swap": (leading(f"{own} -> {new}"), [{own: new}.get(one, one) for one in some], f"Replace {own} by {new}"),
+            "omit": (leading(f"Without {own}"), [one for one in some if one != own], f"Leave out {own}"),
+            "after": (leading(f"After {own}"), some[some.index(own) + 1 :], f"After {own}"),
+            "before": (leading(f"Before {own}"), some[: some.index(own)], f"Before {own}"),
             "backwards": (rng.choice(HANDED), some[::-1], "Reverse the order"),
-            "first": (f"The first {count}: {shown}. So ", some[:count], f"First {count} words"),
-            "last": (f"The last {count}: {shown}. So ", some[-count:], f"Last {count} words"),
+            "first": (leading(f"The first {count}: {shown}"), some[:count], f"First {count} words"),
+            "last": (leading(f"The last {count}: {shown}"), some[-count:], f"Last {count} words"),
         }[way]  # fmt: skip
         ask = rng.choice(_LEADS).replace("{do}", do).replace("{x}", between.join(some)).strip()
         if not done:

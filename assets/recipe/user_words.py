@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from assets.recipe import words
@@ -194,9 +195,12 @@ def worked(ask: str, before: str, answer: str, follow_up: bool = False) -> Excha
 
 def led(ask: str, lead: str, answer: str) -> Exchange:
     """An exchange whose reply says what it gives, and gives it."""
-    if ":" in lead or "\n" in lead:
-        return worked(ask, lead, answer)
-    return Exchange(ask, f"{lead}: {answer}", exactly_in(answer))
+    return Exchange(ask, leading(lead) + answer, exactly_in(answer))
+
+
+def leading(lead: str) -> str:
+    """What leads up to an answer: what holds numbers or colons of its own is a sentence before "So"."""
+    return f"{lead}. So " if re.search(r"[:\n\d]", lead) else f"{lead}: "
 
 
 def kept(
