@@ -158,14 +158,15 @@ def repeated(draw: Draw) -> list[Exchange]:
     """So many times an amount, or how many pieces an amount makes."""
     pair = draw.any([pair for pair in _EVERYDAY if pair.big[2] in _PIECES])
     form, count = draw.any((1, 2, 2)), draw.whole(2, 12)
-    small, factor, thing = pair.small[form], pair.factor, draw.any(_PIECES[pair.big[2]])
+    small, thing = pair.small[form], draw.any(_PIECES[pair.big[2]])
     one, _, many = thing.partition("/")
     if draw.chance(0.5):
-        value = (5 if factor == 60 else factor // 20 or 1) * draw.whole(1, 19)
+        one_of_them = _amount(draw, pair, form, draw.any(("small", "small", "small", "point", "half")))
+        value, known = one_of_them.value, f"{one_of_them.line}. " if "=" in one_of_them.line else ""
         unit, more, result = _asked_in(draw, pair, form, count * value)
         shown = str(count) if draw.chance(0.7) else spelled(count)
-        ask = draw.asked(_WORDING, "repeated", k=shown, x=f"{value} {small}", y=unit, one=one, many=many)
-        return [Exchange(ask, f"{work(value, count, '×')[0]} {small}.{more}", ends_with_numbers(result))]
+        ask = draw.asked(_WORDING, "repeated", k=shown, x=one_of_them.told, y=unit, one=one, many=many)
+        return [Exchange(ask, f"{known}{work(value, count, '×')[0]} {small}.{more}", ends_with_numbers(result))]
     whole = _amount(draw, pair, form, draw.any(("big", "big", "point", "half")))
     parts = [part for part in (5, 10, 15, 20, 25, 30, 40, 50, 100, 125, 200, 250, 500) if whole.value % part == 0]
     parts = [part for part in parts if 1 < whole.value // part < 41]

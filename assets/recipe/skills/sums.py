@@ -158,7 +158,7 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum in words, below zero, or with a point."""
-    way = draw.any((*["words", "below", "negative"], *["point"] * 4, "prices", "each", "each"))
+    way = draw.any((*["words", "below", "negative"], *["point"] * 4, "prices", "each", "each", "change"))
     a, b = draw.numbers((2, 60), (2, 30))
     k, n = draw.whole(2, 12), draw.whole(2, 12)
     if way == "words":
@@ -166,11 +166,12 @@ def _beyond(draw: Draw) -> list[Exchange]:
         a, b = (max(a, b), min(a, b)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
         return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
     small, large, sign = min(a, b), max(a, b) + 1, ""
-    if way in ("prices", "each"):
-        return _prices(draw) if way == "prices" else _each(draw)
+    if way in _MONEY:
+        return _MONEY[way](draw)
     if way == "below":
         x = draw.any((f"{small} - {large}", f"{small} minus {large}", f"{small}-{large}", f"{small} take away {large}"))
-        return [_answer(small, large, "-", draw.asked(_WORDING, "row", x=x))]
+        ask = draw.asked(_WORDING, "row", x=x) if draw.chance(0.7) else draw.asked(_WORDING, "colder", a=small, b=large)
+        return [_answer(small, large, "-", ask)]
     if way == "negative":
         x, line, result = draw.any((
             (f"-{small} + {large}", f"{large} - {small}", str(large - small)),
@@ -180,6 +181,9 @@ def _beyond(draw: Draw) -> list[Exchange]:
             (f"-{small} - {large}", f"-({small} + {large})", str(-small - large)),
         ))  # fmt: skip
         line = f"{x} = {line} = {result}."
+        if " + " in x and draw.chance(0.4):
+            below, more = x[1:].split(" + ")
+            return [Exchange(draw.asked(_WORDING, "warmer", a=below, b=more), line, _point(result))]
     else:
         # In tenths or hundredths, which are whole numbers: as many as make tenths, quarters, or a whole beside them.
         scale, way = draw.any(((10, "tenths"), (100, "hundredths"), (100, "hundredths")))
@@ -195,9 +199,6 @@ def _beyond(draw: Draw) -> list[Exchange]:
         line = f"{first} {sign} {second}. In {way}: {work(a, b, sign)[0]}. So {result}."
         if draw.chance(0.35):
             return [Exchange(draw.asked(_WORDING, _NAMES[sign], a=shown[0], b=shown[1]), line, _point(result))]
-        if sign == "-" and way == "hundredths" and draw.chance(0.5):
-            ask = draw.asked(_WORDING, "change", a=plain(a / 100), b=f"{b / 100:.2f}")
-            return [Exchange(ask, line, _point(result))]
     return [Exchange(draw.asked(_WORDING, "row", x=x), line, _point(result))]
 
 
@@ -227,6 +228,20 @@ def _each(draw: Draw) -> list[Exchange]:
     shown = plain(of) if draw.chance(0.3) else f"{of:.2f}"
     line = f"{of:.2f} / {count}. In hundredths: {work(price * count, count, '/')[0]}. So {plain(told)}."
     return [Exchange(draw.asked(_WORDING, way, a=shown, k=count), line, _point(plain(told)))]
+
+
+def _change(draw: Draw) -> list[Exchange]:
+    """What comes back of a note."""
+    note = draw.any((5, 10, 10, 20, 20, 50, 100))
+    price = draw.any((1, 5, 10, 25, 50)) * draw.whole(1, 20 * note)
+    price = price % (note * 100 - 50) + draw.any((10, 25, 40))
+    line = f"{note}.00 - {price / 100:.2f}. In hundredths: {work(note * 100, price, '-')[0]}."
+    result = plain((note * 100 - price) / 100)
+    ask = draw.asked(_WORDING, "change", a=note, b=f"{price / 100:.2f}" if price % 100 else price // 100)
+    return [Exchange(ask, f"{line} So {result}.", _point(result))]
+
+
+_MONEY = {"prices": _prices, "each": _each, "change": _change}
 
 
 def _point(result: str) -> Check:
