@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from lade_chat.cli.app import main
+from lade_chat.cli.app import app, main
 from lade_chat.errors import LadeChatError
 from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.values import (
@@ -127,6 +127,21 @@ def test_help_shows_flags_with_dashes_only(capsys: pytest.CaptureFixture[str]) -
     assert "--screen-reader" in shown
     assert "--tensor-parallel" in shown
     assert not re.findall(r"--[a-z]+_[a-z_]*|--plain", shown)
+
+
+COMMANDS = [each.name or each.callback.__name__ for each in app.registered_commands]
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_on_80_columns_with_nothing_cut_off(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*command.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+    assert "[[" not in shown
+    if not command:
+        listed = shown.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+        assert [line.split()[0] for line in listed] == COMMANDS
+        assert all(line.endswith(".") and not line.endswith("...") for line in listed)
 
 
 def test_a_flag_behind_the_command_wins(engine: ScriptedEngine) -> None:

@@ -61,7 +61,7 @@ lade-chat ask --batch prompts.txt --output answers.jsonl
 lade-chat ask "Hello" --json | jq .tokens_per_step
 lade-chat ask "Tell me a story." --temperature 0.8 --top-p 0.9 --seed 7
 lade-chat ask "Count from 3 to 30." --stop 12 --stop $'\n'
-lade-chat ask "Tell me a short story about a fox." --export fox.html --export fox.gif
+lade-chat ask "Tell me a story." --export fox.html --export fox.gif
 """)
 
 

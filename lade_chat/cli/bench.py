@@ -113,7 +113,7 @@ def bench(
     plot: Plot = None,
     as_json: Json = False,
 ) -> None:
-    """Compare decoding methods: speed, steps, and whether the texts are identical.
+    """Compare decoding methods: speed, steps, and whether texts agree.
 
     Every prompt is answered by each method in turn, so that a disturbance affects them all. Times are of whole
     replies. Lookahead is measured twice: warm, its tables having seen the suite's earlier prompts as in a long

@@ -45,7 +45,7 @@ EPILOG = epilog("""
 lade-chat compare "Write a Python function that returns the sum of a list."
 lade-chat compare "Count from 3 to 30." --json --dtype float32 | jq .speedup
 lade-chat compare "Count from 3 to 30." --export race.svg --export race.cast
-lade-chat compare "Count from 3 to 30." --left 7,5,7 --right hf-prompt-lookup-10
+lade-chat compare "Count to 30." --left 7,5,7 --right hf-prompt-lookup-10
 lade-chat compare --suite lists,math --limit 5
 """)
 
@@ -66,11 +66,12 @@ def compare(
     prompts: PromptFiles = None,
     limit: Limit = None,
 ) -> None:
-    """Answer twice, in two ways, side by side: lookahead against plain decoding, unless --left and --right say else.
+    """Race lookahead against plain decoding, side by side.
 
-    The race is fair: each side has its own cache, and its own clock that stands while the other runs.
+    The race is fair: each side has its own cache, and its own clock that stands while the other runs. It is even if
+    the times are within 2 % of one another, or both sides took the same steps.
 
-    The sides are what --left and --right say, so --no-lookahead changes nothing here.
+    --left and --right race other methods; --no-lookahead changes nothing here.
     """
     sides = parse(left, options.sizes()), parse(right, options.sizes())
     suites = _suites(prompt, suite, prompts, limit)

@@ -40,7 +40,10 @@ def demo(
     size: Annotated[str, typer.Option(metavar="WxH", help="The recorded screen, in cells.")] = "80x24",
     theme: Theme = None,
 ) -> None:
-    """Play a demo: a chat, the switch in mid-reply, a race, slow motion. Any key ends it."""
+    """Play a demo: a chat, the switch, a race, slow motion.
+
+    Any key ends it.
+    """
     columns, rows = _size(size)
     if record is None:
         require_terminal("demo", "; lade-chat demo --record demo.cast writes a file")

@@ -40,11 +40,11 @@ def explain(
     context: typer.Context,
     options: SharedOptions,
     question: Annotated[
-        str | None, typer.Argument(metavar="[PROMPT]", help="The question to decode.", show_default=False)
+        str | None, typer.Argument(metavar="PROMPT", help="The question to decode.", show_default=False)
     ] = None,
     theme: Theme = None,
 ) -> None:
-    """Show how lookahead decoding works, on steps that the model takes before your eyes.
+    """Show how lookahead decoding works, on live steps of the model.
 
     Three short walks, from start to end with the space bar: guesses that settle, n-grams that are collected, guesses
     that are verified; beside each step its attention mask.

@@ -22,9 +22,9 @@ lade-chat manual | less
 def manual(
     context: typer.Context,
     options: SharedOptions,
-    topic: Annotated[str | None, typer.Argument(metavar="[TOPIC]", help="One page: keys, commands, models …")] = None,
+    topic: Annotated[str | None, typer.Argument(metavar="TOPIC", help="One page: keys, commands, models …")] = None,
 ) -> None:
-    """Print the manual that F1 opens in the chat, or one page of it, as Markdown."""
+    """Print the manual that F1 opens, or one page of it, as Markdown."""
     from lade_chat.tui.app.application import ChatApp
     from lade_chat.tui.chat.commands import COMMANDS
     from lade_chat.tui.chat.screen import ChatScreen

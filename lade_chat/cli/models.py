@@ -40,14 +40,17 @@ def models(
     options: SharedOptions,
     assignments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME=PATH_OR_HUB_ID]...", help="Short names to keep for -m; NAME= removes one."),
+        typer.Argument(metavar="NAME=PATH_OR_HUB_ID", help="Short names to keep for -m; NAME= removes one."),
     ] = None,
     search_words: Annotated[
         str | None, typer.Option("--search", metavar="WORDS", help="Search the Hugging Face Hub instead.")
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the bundled model and those in folders here, downloaded or recent, or give one a short name."""
+    """List the models at hand, or give one a short name.
+
+    At hand are the bundled one, those in folders here, those downloaded and those opened lately.
+    """
     if assignments and search_words:
         raise usage("--search and NAME=PATH_OR_HUB_ID exclude one another")
     if assignments:

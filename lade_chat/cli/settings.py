@@ -35,11 +35,11 @@ def settings(
     options: SharedOptions,
     assignments: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME=VALUE]...", help="Settings to write to the file; NAME= removes one."),
+        typer.Argument(metavar="NAME=VALUE", help="Settings to write to the file; NAME= removes one."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show every setting with its value and origin, or change the file.
+    """Show every setting with its value and origin, or change some.
 
     Flags override the environment (LADE_CHAT_TEMPERATURE, …), which overrides the file. A bad name or value is
     reported, and the rest applies.

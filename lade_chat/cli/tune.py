@@ -48,7 +48,7 @@ def tune(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure the cost of a step on this machine, and tell how many guesses pay.
+    """Measure the cost of a step here, and tell how many guesses pay.
 
     The chat does this by itself; here you see the measurements from which it chooses its sizes.
     """
