@@ -103,7 +103,7 @@ def _exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
         ask = draw.ask(own, () if short else topic.varied, **_anything(draw))
     else:
         kind, name = draw.any(topic.names)
-        name = _quoted(draw, name) if draw.chance(0.12) else name
+        name = _quoted(draw, name) if kind != "do" and draw.chance(0.12) else name
         ask = draw.asked(_FRAMES, f"then_{kind}" if short else kind, t=name)
     return Exchange(ask, draw.say(topic.replies), mentions(*topic.needs), short)
 
