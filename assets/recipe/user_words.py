@@ -71,7 +71,7 @@ def phrase(draw: Draw) -> str:
             f"{draw.any(('a', 'the', 'my', 'some', 'new', 'two', 'no', 'our', 'old', 'to', draw.whole(2, 30)))} {noun}"
         )
     first = draw.any(words.every_word())
-    return f"{first} {noun}" if style < 0.85 else f"{first} {draw.any(('the', 'a', 'of', 'and', 'in'))} {noun}"
+    return f"{first} {noun}" if style < 0.85 else f"{first} {draw.any(('the', 'a', 'of', 'for', 'in'))} {noun}"
 
 
 def any_words(draw: Draw, low: int, high: int) -> list[str]:

@@ -31,8 +31,9 @@ def _listing(
 ) -> Exchange:
     """The exchange that lists the numbers, between them what the user wishes for (apart); the working stands before."""
     listed = (apart or ", ").join(map(str, values))
-    step = values[1] - values[0] if len(values) > 1 else 0
-    opening = f"{working}. So " if working else "" if apart else _DIRECTIONS.get(step) or draw.any(_OPEN)
+    steps = {after - before for before, after in pairwise(values)}
+    direction = _DIRECTIONS.get(steps.pop()) if len(steps) == 1 else None
+    opening = f"{working}. So " if working else "" if apart else direction or draw.any(_OPEN)
     opening = opening.replace(". So ", ". So\n") if apart == "\n" else opening
     return Exchange(ask, opening + listed + ("" if apart else "."), number_list(values), follow_up)
 
