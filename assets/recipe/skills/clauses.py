@@ -31,7 +31,7 @@ PLANS = {
     "×h": "a×b, x/2", "×t": "a×b, x/3, y-x", "×+-": "a×b, x+c, x-d", "×-+": "a×b, x-c, x+d", "++-": "a+b, x+c, x-d",
     "+-+": "a+b, x-c, x+d", "+--": "a+b, x-c, x-d", "-++": "a-b, x+c, x+d", "-+-": "a-b, x+c, x-d",
 }  # fmt: skip
-TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/", "i", "o", "<"] * 2, *PLANS, "h+")
+TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/", "i", "o", "<"] * 3, *PLANS, "h+")
 _LETTERS = "abc"
 _PARTS = {
     "h": ("half", "half", "one half", "a half", "1/2"), "t": ("a third", "one third", "1/3"),

@@ -2,9 +2,10 @@
 
 The stories are text: `signs: story => what the result is`. The story's fields are the numbers {a}, {b} and {c} in
 the order of the sum, the names {n} and {m}, the things {o} and {p}, one such thing {s}, a town {t}, a vehicle {v} or
-some {vs}, and what holds things, {k} or {ks}. A number written after a sign is the story's own ("a week" is ×7), and
-`to 30` in front of the colon keeps numbers small. In place of the signs a plan such as `a×b, c-x` may stand, as
-arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday"; {e} is one less than {b}.
+some {vs}, what holds things, {k} or {ks}, and a time, {z} or {zs}. A number written after a sign is the story's own ("a
+week" is ×7), and `to 30` in front of the colon keeps numbers small. In place of the signs a plan such as `a×b, c-x` may
+stand, as arithmetic.worked has it, with {w} for a number of days that is told as "Monday to Friday"; {e} is one less
+than {b}.
 
 Beside the stories that are split between training and evaluation there are varied ones for training alone, of which
 each line stands for hundreds: a model this small learns a sum's words, not its sense, unless they keep changing.
@@ -36,6 +37,7 @@ _OWN_COUNTS = {
     "7": "week", "12": "dozen|year",
 }  # fmt: skip
 _NONE = "(?!)"
+_SPANS = ("day", "week", "month", "year", "day", "week")
 _TOPS = (20, 60, 99, 400)
 _NOTES = (10, 20, 50, 100, 200, 500)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
@@ -156,7 +158,8 @@ def fields(draw: Draw, story: str) -> dict[str, object]:
     return {
         "n": name, "h": "she" if her else "he", "H": "She" if her else "He", "him": "her" if her else "him",
         "m": other, "o": thing, "p": second, "s": one_of(thing), "t": draw.any(words.CITIES), "u": draw.any(_LENGTHS),
-        "v": vehicle[0], "vs": vehicle[1], "k": container[0], "ks": container[1],
+        "v": vehicle[0], "vs": vehicle[1], "k": container[0], "ks": container[1], "z": (span := draw.any(_SPANS)),
+        "zs": f"{span}s",
     }  # fmt: skip
 
 
@@ -170,7 +173,8 @@ def _problem(draw: Draw, steps: int) -> Problem:
             story, plan, answer = composed(draw, signs)
             return Problem(story, plan or _plan(signs), answer)
         pool = varied if not draw.held_out and draw.chance(_VARIED_SHARE) else split
-    plan = draw.any(draw.any((sorted({one.plan for one in pool}), [one.plan for one in pool])))
+    plans = [one.plan for one in pool]
+    plan = draw.any(draw.any((plans, plans, sorted(set(plans)))))
     some = [one for one in pool if one.plan == plan] if pool is not split else pool
     stories = set(draw.side([one.story for one in some]))
     problem = draw.any([one for one in some if one.story in stories])
