@@ -49,6 +49,8 @@ _ONLY_WAY = "I know only this way:\n\n"
 _DESCRIBED = tuple(
     line for line in _WORDING["headed"] if re.search(r"\{(does|do|about)\}", re.sub(r"\[[^\]]*\]", "", line))
 )
+# A description of what is true or false.
+_TRUTH = re.compile(r"(?:\w+|returns True|finds out) (?:if|whether) ([^/]+)")
 # A line of code, and a sentence about it.
 _MEANINGS = tuple(line.split(" => ") for line in _WORDING["meaning"])
 
@@ -164,7 +166,9 @@ def _told(draw: Draw, shown: Shown) -> dict[str, str]:
     task, known = shown.task, shown.task in TASKS
     # In new phrasings any description will do, for some tasks have none that is new.
     does, about = draw.expand(draw.any(task.does if draw.new_phrasing else draw.side(task.does))), draw.any(task.about)
-    if not task.literal:
+    if (truth := _TRUTH.fullmatch(does)) and draw.chance(0.25):
+        does = draw.expand(draw.any(_WORDING["truth"])).format(c=truth[1])
+    elif not task.literal:
         does, about = _otherwise(draw, does), _otherwise(draw, about)
     told = {
         "does": does, "do": to_infinitive(does), "about": about,
@@ -196,9 +200,11 @@ def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
 
 
 def _example(draw: Draw, shown: Shown) -> dict[str, str]:
-    """The arguments and the value of a case, as users type them."""
-    given, value = (text.replace("'", '"') for text in draw.any(shown.task.cases))
-    return {"g": given.replace(", ", ",") if draw.chance(0.4) else given, "e": value}
+    """The arguments and the values of two cases, the second behind the first where there are two, as users type."""
+    cases = shown.task.cases
+    at, close = draw.whole(0, max(0, len(cases) - 2)), draw.chance(0.4)
+    texts = [text.replace("'", '"') for case in (cases[at], cases[-1]) for text in case]
+    return dict(zip("gehi", (text.replace(", ", ",") if close else text for text in texts), strict=True))
 
 
 def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tuple[str, Check, Shown]:
@@ -216,7 +222,10 @@ def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tu
     if kind in _MARKS:
         shown, check = replace(shown, additions=frozenset({kind})), _changed(check, _MARKS[kind], None)
     fields = {"f": shown.name, **(_example(draw, shown) if kind == "case" else {"b": kind.removeprefix("without ")})}
-    kind = "call" if kind == "case" and named else kind.split()[0]
+    if kind == "case":
+        kind = "call" if named or draw.chance(0.3) else "case"
+        kind += "s" if len(shown.task.cases) > 1 and draw.chance(0.35) else ""
+    kind = kind.split()[0]
     return ask.rstrip(".?! ") + draw.expand(draw.any(_WORDING[f"with {kind}"])).format(**fields), check, shown
 
 
