@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 
 import pytest
 
@@ -72,7 +73,9 @@ QUESTION = (Message("user", "Hello"),)
 ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 
 
-def scripted(*, difference: Difference | None = None, failure: str | None = None) -> ScriptedEngine:
+def scripted(
+    *, difference: Difference | None = None, failure: str | None = None, speedup: float = 1.5
+) -> ScriptedEngine:
     """An engine that replies with ``PIECES``; a race has the same text on both sides unless a difference is given."""
 
     def answer(job: Job) -> Iterator[Event]:
@@ -87,7 +90,7 @@ def scripted(*, difference: Difference | None = None, failure: str | None = None
             yield Tokens(PIECES[2:], STATISTICS, side=side)
             yield ReplyFinished("eos", STATISTICS, side=side)
         if isinstance(job.command, Compare):
-            yield ComparisonFinished(1.5, difference is None, difference)
+            yield ComparisonFinished(speedup, difference is None, difference)
 
     return ScriptedEngine(answer, load)
 
@@ -317,6 +320,23 @@ def test_compare_in_a_pipe_is_plain_text(capsys: pytest.CaptureFixture[str]) -> 
     assert "speed-up: 1.50x (lookahead auto is 1.50x as fast as plain decoding)" in lines
     (told,) = (line for line in lines if line.startswith("first difference at token 4: “a” left, “b” right"))
     assert "their logits are 0.5 apart, 4 units in the last place" in told
+
+
+def test_compare_calls_sides_even_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_compare(engine=scripted(speedup=1.01)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "no speed-up: lookahead auto and plain decoding are even (1.01x)" in lines
+
+
+@pytest.mark.usefixtures("xterm")
+def test_details_break_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    _, err = on_terminal(partial(run_ask, debug=True))
+    lines = err.splitlines()
+    assert lines[-2:] == [
+        "SUMMARY input 9 tokens · generated 6 tokens · time 0.50 s ·",
+        "  throughput 12.0 tok/s · 3 steps · compression ratio 2.00",
+    ]
 
 
 @pytest.mark.usefixtures("xterm")

@@ -33,10 +33,10 @@ from lade_chat.cli.running.output import (
     LineWriter,
     PassingLine,
     TextWriter,
-    details,
     print_json,
     spoken,
     status,
+    write_details,
 )
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.streams import is_output_error, require_output
@@ -202,4 +202,4 @@ def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, plain:
         metrics = status(reply.statistics, reply.finish_reason, width)
         sys.stderr.write((spoken(metrics) if plain else metrics) + "\n")
     if options.debug:
-        sys.stderr.write("".join(f"{text}\n" for text in details(reply.statistics)))
+        write_details(reply.statistics)

@@ -25,7 +25,7 @@ from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.exports import check_exports, write_exports
-from lade_chat.cli.running.output import details, print_json
+from lade_chat.cli.running.output import print_json, write_details
 from lade_chat.cli.running.prompt_input import read_prompt
 from lade_chat.cli.running.race import SLOWER, Result, run_race
 from lade_chat.cli.running.streams import require_output
@@ -150,4 +150,5 @@ def run_compare(
 
 def _print_details(result: Result) -> None:
     for side, collected in result.sides.items():
-        sys.stderr.write(f"{result.titles[side]}\n" + "".join(f"  {line}\n" for line in details(collected.statistics)))
+        sys.stderr.write(f"{result.titles[side]}\n")
+        write_details(collected.statistics, indent="  ")

@@ -96,7 +96,9 @@ def _list(settings: Settings, *, as_json: bool) -> None:
         ]
     )
     if not found and not settings.aliases:
-        sys.stdout.write("No others here, downloaded or opened before. --model-path takes any folder or hub id.\n")
+        sys.stdout.write(
+            "No others here, downloaded or opened before.\n--model-path takes any folder or Hugging Face id.\n"
+        )
 
 
 def _write(models: Sequence[KnownModel], *, as_json: bool = False, **more: object) -> None:

@@ -6,6 +6,8 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.style import Style
@@ -87,6 +89,14 @@ def details(statistics: Statistics) -> Iterable[str]:
     yield f"window (W × N)       {window(s)}"
     yield f"pool size            {s.pool_size}"
     yield SEPARATOR.join(summary(s))
+
+
+def write_details(statistics: Statistics, indent: str = "") -> None:
+    """Write the details to stderr, wrapped between words if it is a terminal."""
+    columns = get_terminal_size().columns if sys.stderr.isatty() else sys.maxsize
+    for line in details(statistics):
+        shown = fill(line, columns, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)
+        sys.stderr.write(f"{shown}\n")
 
 
 def style_of(origin: Origin, view: ColourView, console: Console) -> Style | None:

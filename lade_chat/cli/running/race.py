@@ -113,7 +113,7 @@ class Result:
         for side, collected in self.sides.items():
             s, name = collected.statistics, f"{self.titles[side]}:"
             reason = reason_forms(s, collected.finish_reason)[-1]
-            lines.append(f"{name:{width}}{_metrics(collected)} · {s.tokens_per_step:.1f} tokens/step · {reason}")
+            lines.append(f"{name:{width}}{_metrics(collected)} of {s.tokens_per_step:.1f} tokens · {reason}")
         if (sampling := self.sides["left"].statistics.sampling) is not None:
             lines.append(f"sampling: {sampling_forms(sampling)[0]}")
         return [*lines, *self.outcome(model)]
@@ -126,9 +126,9 @@ class Result:
         sides = [each.statistics for each in self.sides.values()]
         speedup = self.finished.speedup
         faster = outcome(speedup, self.titles["left"], self.titles["right"], sides=sides)
-        has_winner = winner(speedup, sides) is not None or winner(speedup) is None
+        has_winner = winner(speedup, sides) is not None
         return [
-            f"speed-up: {speedup:.2f}x ({faster})" if has_winner else f"speed-up: none ({faster})",
+            f"speed-up: {speedup:.2f}x ({faster})" if has_winner else f"no speed-up: {faster}",
             *unverified(list(self.titles.values()), sides),
             sameness(self.finished, model.dtype),
         ]
