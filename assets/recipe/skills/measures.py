@@ -40,7 +40,8 @@ def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[
     shown = number if down else number * pair.factor
     unit, other = (pair.big, pair.small) if down else (pair.small, pair.big)
     close = form == 2 and unit[2] != unit[1] and draw.chance(0.4)
-    return casual(draw, f"{shown}{'' if close else ' '}{unit[form]}"), casual(draw, other[form])
+    told = f"{shown:,}" if draw.chance(0.15) else spelled(shown) if not close and draw.chance(0.12) else str(shown)
+    return casual(draw, f"{told}{'' if close else ' '}{unit[form]}"), casual(draw, other[form])
 
 
 def _conversion(draw: Draw) -> list[Exchange]:

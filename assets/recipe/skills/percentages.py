@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
-from assets.recipe.words import read_wording
+from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("percentages")
 _THINGS = tuple(_WORDING["things"][0].split())
@@ -56,7 +56,8 @@ def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
 
 
 def _shown(draw: Draw, percent: int) -> str:
-    return f"{percent}{draw.any(('%', '%', '%', '%', ' percent', ' %'))}"
+    told = spelled(percent) if draw.chance(0.04) else ""
+    return f"{told} percent" if told else f"{percent}{draw.any(('%', '%', '%', '%', ' percent', ' percent', ' %'))}"
 
 
 def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) -> Exchange:
