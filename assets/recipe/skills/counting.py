@@ -131,6 +131,7 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         s = draw.whole(5, 30)
     elif name == "named":
         s = draw.any((5, 10, 10, 20, 25, 50, 100, 100, 1000))
+    k += 8 if s in (2, 5, 10) and draw.chance(0.2) else 0
     low, over, told = draw.any((s, a, a % 20, 0, 1)), draw.whole(0, s - 1), draw.any((k, spelled(k)))
     over, start, first = over if draw.chance(0.4) else 0, a % 60 + 1, draw.any((3, 3, 3, 4))
     high, w, n = low + s * k, _PLURALS.get(s), a % 9 + 1
