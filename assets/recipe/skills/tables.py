@@ -72,7 +72,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
         rows = [[one, *(str(_value(draw, head)) for head in heads[1:])] for one in firsts]
         return [head.title() if head.islower() else head for head in heads] if draw.chance(0.6) else heads, rows
     if named:
-        heads = list(dict.fromkeys(draw.rng.sample(draw.any((KEYS, words.every_word())), draw.any((2, 2, 2, 3)))))
+        heads = draw.rng.sample(draw.any((tuple(dict.fromkeys(KEYS)), words.every_word())), draw.any((2, 2, 2, 3)))
         heads = [head.title() for head in heads] if draw.chance(0.5) else heads
         firsts = given.any_words(draw, 2, 5)
     else:
