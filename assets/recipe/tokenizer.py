@@ -18,7 +18,9 @@ from assets.recipe.user_words import LETTERED
 BOS, EOS, END = "<s>", "</s>", "<|end|>"
 ROLES = {"system": "<|system|>", "user": "<|user|>", "assistant": "<|assistant|>"}
 BOS_ID, EOS_ID = 1, 2
-_BY_LETTER = re.compile(rf"([A-Z]{{2,}}|(?<=-[a-z]: )[a-z]+|(?:{'|'.join(f'(?<={one})' for one in LETTERED)})[^\n]+)")
+_BY_LETTER = re.compile(
+    rf"([A-Z]{{2,}}|(?<=-[A-Za-z]: )[A-Za-z]+(?: [a-z]+$)?|(?:{'|'.join(f'(?<={one})' for one in LETTERED)})[^\n]+)"
+)
 CHAT_TEMPLATE = (
     "{{ '<s>' }}"
     "{% for message in messages %}"

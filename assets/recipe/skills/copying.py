@@ -155,11 +155,13 @@ def echo(draw: Draw) -> list[Exchange]:
 
 def _long(draw: Draw) -> list[Exchange]:
     """Many words of all sorts, some of them several times."""
-    most = draw.any((26, 12, 8))
+    most = draw.any((40, 26, 12, 12, 8))
     make = [draw.jumble if most == 8 else partial(word, draw)] * 4 + [partial(draw.any, SMALL)]
     items = [draw.any(make)() for _ in range(draw.whole(2, most))]
     between = draw.any((_GAPS, (" ",), (", ",), ("\n",)) if most > 8 else ((" ",), ("",), (": ",)))
     text = items[0] + "".join(draw.any(between) + item for item in items[1:]) + draw.any(("", "", "", "!", "?"))
+    if draw.chance(0.25):
+        text = " ".join(sentence(draw) for _ in range(draw.whole(2, 5)))
     exchanges = [handed_back(draw, draw.ask(_WORDING["repeat"], x=text), text)]
     if len(text) < 120 and draw.chance(0.3):
         exchanges.append(handed_back(draw, draw.ask(_WORDING["again"]), text, True))

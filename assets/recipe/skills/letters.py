@@ -34,7 +34,7 @@ def _word(draw: Draw) -> str:
 
 def _spelled(draw: Draw) -> list[Exchange]:
     """A word spelled or its letters counted, perhaps another one's after it."""
-    word = draw.name() if draw.chance(0.1) else _word(draw)
+    word = draw.any((draw.name(), draw.any(words.CITIES), _word(draw).upper())) if draw.chance(0.2) else _word(draw)
     if draw.chance(0.33):
         if draw.chance(0.12):
             two = f"{_word(draw)[:9]} {draw.any(cases.EVERYDAY)}"
@@ -56,7 +56,7 @@ def _counted(ask: str, word: str, follow_up: bool = False) -> Exchange:
 
 def _changed(draw: Draw) -> list[Exchange]:
     """A word with its letters changed, spelled before and after."""
-    own = _word(draw)
+    own = draw.any((draw.name(), _word(draw).title(), _word(draw).upper())) if draw.chance(0.06) else _word(draw)
     letter, new = draw.any(own), draw.any("aeiouaeiouxyztn0013@*")
     done = {
         "one backwards": own[::-1], "no_vowels": "".join(one for one in own if one not in "aeiou"),
@@ -68,6 +68,7 @@ def _changed(draw: Draw) -> list[Exchange]:
     }  # fmt: skip
     way = draw.any((*["one backwards"] * 5, *tuple(done)[1:], "no_vowels", "drop_first", "in_order", "drop_letter",
                     "replace", "replace"))  # fmt: skip
+    way = "one backwards" if own[0].isupper() else way
     y, z = (draw.any((one, in_quotes(draw, one))) for one in (letter, new))
     z = draw.any(("a zero", "zero", z)) if new == "0" else "a star" if new == "*" and draw.chance(0.4) else z
     ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=y, z=z)
@@ -137,7 +138,13 @@ def _looked_at(draw: Draw) -> list[Exchange]:
 
 def _texts(draw: Draw) -> list[Exchange]:
     """The initials of several words, their number, or their order turned round."""
-    way = draw.any(("initials", "initials", "words_in", "turned_words"))
+    way = draw.any(("initials", "initials", "words_in", "turned_words", "one backwards"))
+    if way == "one backwards":
+        some = [_word(draw)[:8] for _ in range(2)]
+        done = " ".join(some)[::-1]
+        told = f"{' '.join(map(spaced, some))}, {' '.join(map(spaced, done.split()))}"
+        return [Exchange(draw.ask(_WORDING["letters backwards"], x=in_quotes(draw, " ".join(some))), f"{told}: {done}",
+                         exactly_in(done))]  # fmt: skip
     if way == "initials":
         some = draw.names(draw.whole(2, 3)) if draw.chance(0.6) else [some_word(draw) for _ in range(draw.whole(2, 5))]
         first = [one[0].upper() for one in some]
