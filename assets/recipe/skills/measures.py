@@ -116,18 +116,28 @@ def _half(draw: Draw) -> list[Exchange]:
     if way == "and a half":
         told, bigs, some = draw.any((spelled(n), str(n))), pair.big[1], big if n == 1 else pair.big[1]
         many = draw.any((f"{told} and a half {bigs}", f"{n} 1/2 {bigs}", f"{told} {some} and a half", f"{n}.5 {bigs}"))
+        if factor in _TENS and ".5" in many:
+            return _decimal(draw)
+        many = f"{a_big} and a half" if n == 1 and draw.chance(0.5) else many
         steps, result = ((n, factor, "×"), part, (n * factor, factor // 2, "+")), n * factor + factor // 2
     elif way == "point":
-        quarters = draw.any((1, 3))
-        many = f"{n}.{25 * quarters} {pair.big[1]}"
-        steps, result = ((n, factor, "×"), (factor, 4, "/")), n * factor + factor // 4 * quarters
-        steps += ((factor // 4, 3, "×"),) if quarters == 3 else ()
-        steps += ((n * factor, factor // 4 * quarters, "+"),)
+        if factor in _TENS:
+            return _decimal(draw)
+        times = draw.any((1, 3))
+        many = f"{n}.{25 * times} {pair.big[1]}"
+        steps, result = ((n, factor, "×"), (factor, 4, "/")), n * factor + factor // 4 * times
+        steps += ((factor // 4, 3, "×"),) if times == 3 else ()
+        steps += ((n * factor, factor // 4 * times, "+"),)
     elif way == "three":
         many = draw.any((f"three quarters of {a_big}", f"3/4 of {a_big}", f"3/4 {big}", f"three-quarters of {a_big}"))
         steps, result = ((factor, 4, "/"), (factor // 4, 3, "×")), factor // 4 * 3
     else:
-        many = f"half {a_big}" if way == "half" else f"a quarter of {a_big}"
+        in_half = [f"half {a_big}", f"half {a_big}", f"1/2 {big}", f"half of {a_big}", f"a half {big}"]
+        in_quarter = [f"a quarter of {a_big}", f"1/4 {big}", f"a quarter {big}", f"quarter of {a_big}"]
+        if factor not in _TENS:
+            in_half.append(f"0.5 {pair.big[1]}")
+            in_quarter.append(f"0.25 {pair.big[1]}")
+        many = draw.any(in_half if way == "half" else in_quarter)
         steps, result = ((part if way == "half" else (factor, 4, "/")),), factor // (2 if way == "half" else 4)
     return _told(draw, "half", f"{known} {chain(*steps)} {small}.", result, x=many, y=small)
 
@@ -150,8 +160,10 @@ def _both(draw: Draw) -> list[Exchange]:
     big = pair.big[0] if a == 1 and form == 1 else pair.big[form]
     if draw.chance(0.6):
         x = f"{a} {big} {draw.any(('', 'and '))}{b} {small}"
-        steps = (a, factor, "×"), (a * factor, b, "+")
-        return _told(draw, "both", f"{chain(*steps)} {small}.", a * factor + b, x=x, y=small)
+        if pair.big[0] == "hour" and draw.chance(0.3):
+            x = draw.any((f"{a}h{b:02}", f"{a}h {b}min", f"{a} hour{'s' * (a > 1)} {b}", f"{a}h{b:02}m"))
+        line = chain((a, factor, "×"), (a * factor, b, "+"))
+        return _told(draw, "both", f"{line} {small}.", a * factor + b, x=x, y=small)
     ask = draw.asked(_WORDING, "split", x=f"{a * factor + b} {small}", big=pair.big[1], small=pair.small[1])
     line = chain((a, factor, "×"), (a * factor + b, a * factor, "-"))
     return [worked(ask, line, f"{a} {big} {b} {small}.")]
