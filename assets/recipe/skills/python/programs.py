@@ -15,7 +15,7 @@ from assets.recipe.words import read_wording
 _PROGRAMS = read_wording("programs")
 # Programs that are asked for again and again have many wordings.
 _KINDS = {key.split()[0]: len(asks) for key, asks in _PROGRAMS.items() if key.endswith(" ask")}
-_FIELD = re.compile(r"\$(k[1234]|\w)")
+_FIELD = re.compile(r"\$(k[1234]|p1|\w)")
 _CLASSES = ("Counter", "Tally", "Clicker", "Score", "Meter", "Dog", "Person", "Cat", "Robot", "Player", "Car")
 _ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
 _LISTS, _TEXTS = ("nums", "numbers", "xs", "a", "items", "lst"), ("text", "s", "word", "string", "sentence")
@@ -62,7 +62,7 @@ def program(draw: Draw) -> list[Exchange]:
     if draw.chance(0.3):
         high, middle, low = draw.any(((90, 80, 70), (90, 75, 60), (85, 70, 50), (80, 60, 40)))
     values = {
-        "k": k, "k1": k + 1, "k2": 2 * k, "k3": 2 * k + 1, "k4": 2 * k + 2, "w": w, "u": u, "v": v, "p": p, "q": q,
+        "k": k, "k1": k + 1, "k2": 2 * k, "k3": 2 * k + 1, "k4": 2 * k + 2, "w": w, "u": u, "v": v, "p": p, "p1": p + 1, "q": q,
         "x": high, "y": middle, "z": low, "a": attribute, "m": method, "o": draw.any(_OTHERWISE),
         "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(),
         "l": [draw.whole(1, 20) for _ in range(draw.whole(2, 5))],
