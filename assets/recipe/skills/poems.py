@@ -32,6 +32,11 @@ class Subject:
     kind: str
 
     @property
+    def plain(self) -> bool:
+        """True if the noun alone tells which subject it is."""
+        return self.asked in (self.definite, words.article(self.noun))
+
+    @property
     def told(self) -> str:
         """The subject when first spoken of."""
         return self.definite if self.definite[0].isupper() else self.asked
@@ -78,18 +83,26 @@ def rhymes(lines: int | None = None, about: str = "", before: str = "") -> Check
     return check
 
 
+def _asked(draw: Draw, way: str, subject: Subject, lines: str = "") -> str:
+    """A question of this pool, which tells a name or an owner if the subject has one."""
+    while True:
+        ask = draw.asked(_WORDING, way, a=subject.asked, x=subject.noun, lines=lines)
+        if subject.plain or subject.asked in ask:
+            return ask
+
+
 def _question(draw: Draw, subject: Subject, couplets: int) -> tuple[str, Check]:
     """The poem asked for: any, of so many lines, or just about its subject."""
     style = draw.rng.random()
     if style < 0.06 and couplets > 1:
         return draw.asked(_WORDING, "asks_any"), rhymes()
     if style < 0.35 or couplets == 1:
-        fields = {"a": subject.asked, "x": subject.noun, "lines": draw.any(_LINES[couplets])}
+        lines = draw.any(_LINES[couplets])
         short = {1: "couplet", 2: "quatrain"}.get(couplets, "asks_lines")
-        ask = draw.asked(_WORDING, short if draw.chance(0.4) else "asks_lines", **fields)
+        ask = _asked(draw, short if draw.chance(0.4) else "asks_lines", subject, lines)
         return ask, rhymes(2 * couplets, subject.noun)
-    way = "bare" if subject.asked in (subject.definite, words.article(subject.noun)) and draw.chance(0.2) else "asks"
-    return draw.asked(_WORDING, way, a=subject.asked, x=subject.noun), rhymes(None, subject.noun)
+    way = "bare" if subject.plain and draw.chance(0.2) else "asks"
+    return _asked(draw, way, subject), rhymes(None, subject.noun)
 
 
 def _changed(draw: Draw, subject: Subject, templates: list[str], shown: int) -> list[Exchange]:

@@ -62,9 +62,9 @@ def program(draw: Draw) -> list[Exchange]:
     if draw.chance(0.3):
         high, middle, low = draw.any(((90, 80, 70), (90, 75, 60), (85, 70, 50), (80, 60, 40)))
     values = {
-        "k": k, "k1": k + 1, "k2": 2 * k, "k3": 2 * k + 1, "k4": 2 * k + 2, "w": w, "u": u, "v": v, "p": p, "p1": p + 1, "q": q,
-        "x": high, "y": middle, "z": low, "a": attribute, "m": method, "o": draw.any(_OTHERWISE),
-        "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(),
+        "k": k, "k1": k + 1, "k2": 2 * k, "k3": 2 * k + 1, "k4": 2 * k + 2, "w": w, "u": u, "v": v,
+        "p": p, "p1": p + 1, "q": q, "x": high, "y": middle, "z": low, "a": attribute, "m": method,
+        "o": draw.any(_OTHERWISE), "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(),
         "l": [draw.whole(1, 20) for _ in range(draw.whole(2, 5))],
     }  # fmt: skip
     parts = (_PROGRAMS[f"{name} {part}"][0] for part in ("code", "why", "test"))
