@@ -191,7 +191,7 @@ def test_it_wakes_up_once_something_pays(monkeypatch: pytest.MonkeyPatch) -> Non
     """Noise of few enough tokens that something is always proposed; then the same twice more; then other noise."""
     monkeypatch.setattr(ledger_module, "MAX_REST_STEPS", 2 * IDLE_STEPS)
     draw = Random(0)
-    noise, other = ([draw.randrange(3, 9) for _ in range(50)] for _ in range(2))
+    noise, other = ([draw.randrange(3, 9) for _ in range(100)] for _ in range(2))
     text = [*noise * 3, *other]
     steps, awake = watched(monkeypatch, reciting_model(text), text[:4], len(text) - 4, {1: 1.0, 2: 1.6, 64: 5.0})
     assert tokens_of(steps) == text[4:]

@@ -71,4 +71,4 @@ class TrajectoryPool(PathTable):
         return other
 
 
-SOURCE: Source = Source("trajectory", TrajectoryPool, weights=(0.4,), needs_window=True)
+SOURCE: Source = Source("trajectory", TrajectoryPool, weights=(0.5,), needs_window=True)
