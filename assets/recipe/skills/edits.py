@@ -27,6 +27,10 @@ _GONE = (("punctuation", ",.!?;:'\""), ("punctuation marks", ",.!?;:'\""), ("com
 _ENDS = (("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a star", "*"), ("a comma", ","),
          ("a question mark", "?"), ("three dots", "..."), ("a smiley", " :)"),
          ("two exclamation marks", "!!"))  # fmt: skip
+# What is put beside every word: its name, if it is a sign, and the text.
+_PUT = (("a star", "*"), ("an exclamation mark", "!"), ("a hash sign", "#"), ("a hash", "#"), ("a dash", "-"),
+        ("a dot", "."), ("a question mark", "?"), ("an at sign", "@"), ("a dollar sign", "$"), ("an underscore", "_"),
+        *(("", text) for text in ("s", "x", "ing", "un", "re", "er", "1", "z", "ly", "pre")))  # fmt: skip
 
 
 def _some(draw: Draw) -> tuple[list[str], str]:
@@ -165,6 +169,17 @@ def template(draw: Draw) -> list[Exchange]:
     ]
 
 
+def each_word(draw: Draw) -> list[Exchange]:
+    """Something before or after every word, or every word twice."""
+    some, between = any_words(draw, 2, 6), draw.any((" ", " ", ", "))
+    way, put = draw.any(("each_after", "each_after", "each_before", "each_before", "each_twice")), draw.any(_PUT)
+    name = draw.any((put[0], put[0], f'"{put[1]}"')) if put[0] else in_quotes(draw, put[1])
+    made = {"each_after": "{one}{put}", "each_before": "{put}{one}", "each_twice": "{one} {one}"}[way]
+    done = between.join(made.format(one=one, put=put[1]) for one in some)
+    lead = {"each_after": f"{put[1]} after each", "each_before": f"{put[1]} before each"}.get(way, "Each twice")
+    return [led(draw.ask(_WORDING[way], x=between.join(some), z=name), lead, done)]
+
+
 def edited(draw: Draw) -> list[Exchange]:
     """One change of a text."""
-    return draw.any((*[swapped] * 5, *[signed] * 2, *[template] * 2, every))(draw)
+    return draw.any((*[swapped] * 5, *[signed] * 2, *[template] * 2, every, each_word))(draw)
