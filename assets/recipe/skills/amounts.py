@@ -178,10 +178,33 @@ def repeated(draw: Draw) -> list[Exchange]:
     return [Exchange(ask, f"{whole.line}. {line}.", ends_with_numbers(pieces))]
 
 
+def parted(draw: Draw) -> list[Exchange]:
+    """What is left of an amount after so many pieces, or how much each of so many gets."""
+    pair = draw.any([pair for pair in _EVERYDAY if pair.big[2] in _PIECES])
+    form, count = draw.any((1, 2, 2)), draw.whole(2, 10)
+    small, thing = pair.small[form], draw.any(_PIECES[pair.big[2]])
+    whole = _amount(draw, pair, form, draw.any(("big", "big", "point", "both")))
+    one, _, many = thing.partition("/")
+    said = {"x": whole.told, "k": draw.any((count, spelled(count))), "one": one, "many": many, "y": small}
+    if draw.chance(0.5):
+        if whole.value % count:
+            return parted(draw)
+        line, each = work(whole.value, count, "/")
+        ask = draw.asked(_WORDING, "shared", **said)
+        return [Exchange(ask, f"{whole.line}. {line} {small}.", ends_with_numbers(each))]
+    step = 5 if pair.factor == 60 else pair.factor // 20 or 1
+    part = step * draw.whole(1, max(1, whole.value // count // step))
+    if part * count >= whole.value:
+        return parted(draw)
+    lines = f"{work(part, count, '×')[0]}. {worked_sum(whole.value, part * count, '-')} {small}."
+    ask = draw.asked(_WORDING, "rest", **said, z=f"{part} {small}")
+    return [Exchange(ask, f"{whole.line}. {lines}", ends_with_numbers(whole.value - part * count))]
+
+
 def casual(draw: Draw, unit: str) -> str:
     """The unit as it is written, or now and then as people shorten it."""
     return re.sub(r"[a-z]+$", lambda found: _SHORTER.get(found[0], found[0]), unit) if draw.chance(0.3) else unit
 
 
 _SHORTER = dict(line.split("=") for line in _WORDING["shorter name"][0].split())
-AMOUNTS = (*[joined] * 4, compared, in_both, *[repeated] * 2)
+AMOUNTS = (*[joined] * 4, compared, in_both, *[repeated, parted] * 2)
