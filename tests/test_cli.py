@@ -199,7 +199,8 @@ def test_raw_text_keeps_its_last_line_break(engine: ScriptedEngine, monkeypatch:
         (["ask", ""], "the prompt is empty"),
         (["compare", " \n"], "the prompt is empty"),
         (["--bogus"], "--bogus"),
-        (["sing"], "sing"),
+        (["What is 2?"], "No such command 'What is 2?'; to ask a question: lade-chat ask PROMPT (see"),
+        (["aks", "x"], "Did you mean 'ask'?"),
         (["--foo"], "no flag --foo (see"),
         (["ask", "x", "--tempratur", "1"], "did you mean --temperature?"),
         (["ask", "x", "--dat", "y"], "did you mean --data-dir?"),
@@ -217,7 +218,8 @@ def test_raw_text_keeps_its_last_line_break(engine: ScriptedEngine, monkeypatch:
         (["ask", "x", "--dtype", "bogus"], "Unknown dtype 'bogus'"),
         (["ask", "x", "--device", "foo"], "Unknown device 'foo'. Choose cpu, cuda, cuda:N or mps."),
         (["ask", "x", "--quantize", "int4"], "--quantize knows only int8."),
-        (["ask", "x", "y"], "y"),
+        (["ask", "x", "y"], "(y): a prompt of several words needs quotes"),
+        (["manual", "keys", "models"], "(models) (see lade-chat manual --help)"),
     ],
 )
 def test_wrong_usage_is_one_line(

@@ -24,8 +24,17 @@ def usage_line(error: Exception) -> str:
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "lade-chat"
     is_unknown_flag = hasattr(error, "possibilities") and context is not None
-    text = _unknown_flag(error.option_name, context) if is_unknown_flag else error.format_message()  # type: ignore[attr-defined]
+    text = _unknown_flag(error.option_name, context) if is_unknown_flag else _with_hint(error.format_message(), context)  # type: ignore[attr-defined]
     return f"{text} (see {command} --help)"
+
+
+def _with_hint(text: str, context: Any) -> str:
+    """Add what was perhaps meant where words stand in nobody's place: they may be a question."""
+    if text.startswith("No such command") and text.endswith("."):  # otherwise it names one of a similar name
+        return f"{text.removesuffix('.')}; to ask a question: lade-chat ask PROMPT"
+    if text.startswith("Got unexpected extra argument") and any(each.metavar == "PROMPT" for each in _params(context)):
+        return f"{text}: a prompt of several words needs quotes"
+    return text
 
 
 def _unknown_flag(name: str, context: Any) -> str:
@@ -39,6 +48,10 @@ def _unknown_flag(name: str, context: Any) -> str:
         return f"{name} belongs behind a command that has it: {', '.join(holders)}"
     near = _near(name, _flags(context.command))
     return f"there is no flag {name}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+
+
+def _params(context: Any) -> Iterable[Any]:
+    return () if context is None else context.command.params
 
 
 def _flags(command: Any) -> list[str]:
