@@ -280,6 +280,22 @@ def test_a_batch_from_a_pipe_goes_to_stdout(
     assert captured.err == ""
 
 
+@pytest.mark.parametrize(
+    ("piped", "told"),
+    [
+        (b"\n", "standard input holds no prompt."),
+        (b'one\n{"prompt": 3}', "standard input, line 2: "),
+        (b"\xff", "standard input is not UTF-8 text (byte 0)."),
+    ],
+)
+def test_what_is_wrong_with_a_piped_batch_names_the_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], piped: bytes, told: str
+) -> None:
+    pipe_in(monkeypatch, piped)
+    assert main(["ask", "--batch", "-"]) == 1
+    assert capsys.readouterr().err.startswith(f"error: {told}")
+
+
 @pytest.mark.parametrize("kept", [0, 1, 2, 3])
 @pytest.mark.parametrize("torn", [b"", b'{"line": 3, "id'])
 def test_what_is_there_is_not_asked_again(prompts: Path, tmp_path: Path, kept: int, torn: bytes) -> None:

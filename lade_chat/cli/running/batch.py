@@ -46,22 +46,23 @@ def read_batch(path: Path, system: str | None) -> tuple[Item, ...]:
     A line that begins with { is an object with ``prompt`` or ``messages`` (role and content), and ``id`` and
     ``system`` if wanted; any other is a prompt, in which \\n stands for a line break. Empty lines are left out.
     """
+    name = "standard input" if str(path) == "-" else str(path)
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise LadeChatError(f"{path} is not UTF-8 text (byte {error.start}).") from None
+        raise LadeChatError(f"{name} is not UTF-8 text (byte {error.start}).") from None
     except OSError as error:
-        raise LadeChatError(f"{path} cannot be read: {error.strerror or error}.") from None
+        raise LadeChatError(f"{name} cannot be read: {error.strerror or error}.") from None
     items = []
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
                 items.append(_item(number, line.strip(), system))
             except ValueError as error:
-                raise LadeChatError(f"{path}, line {number}: {error}.") from None
+                raise LadeChatError(f"{name}, line {number}: {error}.") from None
     if not items:
-        raise LadeChatError(f"{path} holds no prompt.")
+        raise LadeChatError(f"{name} holds no prompt.")
     return tuple(items)
 
 
