@@ -236,6 +236,22 @@ def test_ctrl_c_at_the_start_shows_no_traceback(how: list[str], moments: Sequenc
         assert process.returncode in (130, -signal.SIGINT)
 
 
+@posix
+def test_a_working_folder_that_is_gone_is_a_line(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    code = f"""
+import os, sys
+os.chdir({str(gone)!r})
+os.rmdir({str(gone)!r})
+from lade_chat.cli.app import main
+sys.exit(main(["models"]))
+"""
+    finished = run(code, "")
+    told = "error: The working folder cannot be used (No such file or directory): cd to another.\n"
+    assert (finished.returncode, finished.stdout, finished.stderr) == (1, "", told)
+
+
 INTERRUPTED_LOAD = """
 import os, signal, sys
 import torch

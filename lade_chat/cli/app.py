@@ -14,6 +14,7 @@ from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED, READER_GONE, USAGE
 from lade_chat.cli.flags.arguments import with_value_of_resume
 from lade_chat.cli.flags.usage import USAGE_ERROR, usage_line
 from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_output_error
+from lade_chat.cli.running.working_folder import require_working_folder
 from lade_chat.engine.ranks import torchrun
 from lade_chat.threads import limit_spinning
 
@@ -67,6 +68,7 @@ def _main(arguments: Sequence[str] | None) -> int:
     limit_spinning()
     claim_streams()
     try:
+        require_working_folder()
         given = with_value_of_resume(sys.argv[1:] if arguments is None else arguments, _command_names())
         code = app(args=given, prog_name="lade-chat", standalone_mode=False)
         sys.stdout.flush()
