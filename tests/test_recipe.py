@@ -20,13 +20,13 @@ from assets.recipe.draw import plain, rephrased, roughened, set_aside
 from assets.recipe.evaluation import QUESTIONS
 from assets.recipe.loss import Point, read_curve
 from assets.recipe.model import LOG, QUICK
-from assets.recipe.skills import arithmetic, sums
-from assets.recipe.skills.poems import rhymes
+from assets.recipe.skills.numbers import arithmetic, sums
 from assets.recipe.skills.python import functions
 from assets.recipe.skills.python.composed import composed
 from assets.recipe.skills.python.running import holds
 from assets.recipe.skills.python.task import fill, parses, passes
-from assets.recipe.skills.stories import well_formed
+from assets.recipe.skills.writing.poems import rhymes
+from assets.recipe.skills.writing.stories import well_formed
 from assets.recipe.training import Plan, Schedule, Trainer, load_trained
 
 SHOWCASE = "Write a Python function that returns the sum of a list."

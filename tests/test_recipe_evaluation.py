@@ -15,9 +15,9 @@ from assets.recipe.card import GROUPS, TARGETS, Target, met
 from assets.recipe.conversation import exactly_in, mentions, thinned
 from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, UNSEEN, Answer, Score, Trial, examine, judge, trials
 from assets.recipe.loss import Point, read_curve
-from assets.recipe.skills import sums
+from assets.recipe.skills.numbers import sums
 from assets.recipe.skills.python import functions
-from assets.recipe.skills.talk import read_topics
+from assets.recipe.skills.writing.talk import read_topics
 from assets.recipe.unseen import CHECKS, unseen
 from decoding import DraftTables, LookaheadConfig, LookaheadDecoder, Origin, Session
 from tests.models import random_model, random_prompt, successor_model

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from assets.recipe import corpus
-from assets.recipe.skills import amounts, arithmetic, clauses, percentages, times, word_problems
+from assets.recipe.skills.measures import amounts, clauses, times, word_problems
+from assets.recipe.skills.numbers import arithmetic, percentages
 
 _HALVES = {"a": 0, "p": 12}
 

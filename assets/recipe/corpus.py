@@ -9,21 +9,13 @@ from itertools import count
 
 from assets.recipe.conversation import Exchange, Message, messages
 from assets.recipe.draw import Draw
-from assets.recipe.skills import (
-    copying,
-    counting,
-    examples,
-    formats,
-    letters,
-    measures,
-    poems,
-    stories,
-    sums,
-    talk,
-    word_lists,
-    word_problems,
-)
+from assets.recipe.skills.formats import markdown
+from assets.recipe.skills.lists import examples, word_lists
+from assets.recipe.skills.measures import units, word_problems
+from assets.recipe.skills.numbers import counting, sums
 from assets.recipe.skills.python import functions
+from assets.recipe.skills.text import copying, letters
+from assets.recipe.skills.writing import poems, stories, talk
 from assets.recipe.words import read_wording
 
 Compose = Callable[[Draw], list[Exchange]]
@@ -44,13 +36,13 @@ SKILLS = (
     Skill("sums", 150, sums.compose),
     Skill("word problems", 70, word_problems.compose),
     Skill("two-step problems", 160, word_problems.compose_two_steps),
-    Skill("measures", 120, measures.compose),
+    Skill("measures", 120, units.compose),
     Skill("counting", 165, counting.compose),
     Skill("word lists", 260, word_lists.compose),
     Skill("echo", 85, copying.echo),
     Skill("copying", 190, copying.compose),
     Skill("letters and case", 230, letters.compose),
-    Skill("formats", 185, formats.compose),
+    Skill("formats", 185, markdown.compose),
     Skill("examples", 195, examples.compose),
     Skill("Python", 370, functions.compose),
     Skill("stories", 70, stories.compose),

@@ -14,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from assets.recipe import corpus, speed
 from assets.recipe.conversation import Exchange, Message, messages, thinned
 from assets.recipe.model import TRAINING
-from assets.recipe.skills.talk import declines
+from assets.recipe.skills.writing.talk import declines
 from assets.recipe.unseen import unseen
 from assets.recipe.words import TEXTS
 from decoding import AutoregressiveDecoder

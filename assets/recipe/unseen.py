@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from assets.recipe.conversation import Check, Exchange, code_block, mentions, number_list
-from assets.recipe.skills.poems import rhymes
 from assets.recipe.skills.python.running import holds
-from assets.recipe.skills.stories import well_formed
+from assets.recipe.skills.writing.poems import rhymes
+from assets.recipe.skills.writing.stories import well_formed
 from assets.recipe.words import TEXTS
 
 PROMPTS = TEXTS / "unseen.txt"

@@ -7,7 +7,7 @@ import re
 import pytest
 from textual.widgets import OptionList
 
-from assets.recipe.skills.talk import read_topics
+from assets.recipe.skills.writing.talk import read_topics
 from assets.recipe.words import read_wording
 from lade_chat.protocol.commands import Explain, Reply
 from lade_chat.tui.explain.screen import ExplainScreen

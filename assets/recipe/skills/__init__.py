@@ -1,1 +1,1 @@
-"""One skill a file: each composes exchanges from a Draw, and knows when a reply to them is right."""
+"""The skills, room by room: each composes exchanges from a Draw, and knows when a reply to them is right."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from assets.recipe.conversation import Check, Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import plain, work, worked, worked_division
-from assets.recipe.skills.facts import facts
+from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_division
+from assets.recipe.skills.numbers.facts import facts
 from assets.recipe.user_words import enumerated
 from assets.recipe.user_words import worked as worked_out
 from assets.recipe.words import read_wording, spelled

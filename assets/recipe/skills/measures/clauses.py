@@ -1,7 +1,7 @@
 """Stories of sums put together clause by clause: who has what, what comes and goes, and what is asked.
 
 Openings, gains, losses, groups, shares and questions are drawn apart from one another, so that training hardly
-ever sees the same wording twice. A story's template has the fields of skills/word_problems.py.
+ever sees the same wording twice. A story's template has the fields of skills/measures/word_problems.py.
 
 Signs are told in their order: + and - come and go, × opens with groups (and ×× goes on with others), / shares at the
 end, and h, t and q are a half, a third and a quarter that go. With i and o so many come or go again and again, with iw
@@ -228,7 +228,7 @@ def _compared(draw: Draw) -> tuple[str, str, _Scene]:
 
 
 def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
-    """A story of these signs, its plan where they do not tell it, and what its result is (skills/word_problems.py).
+    """A story of these signs, its plan where they do not tell it, and what its result is, as word_problems.py has it.
 
     Never the very words of a phrasing that the split sets aside.
     """

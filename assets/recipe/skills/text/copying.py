@@ -11,10 +11,10 @@ from functools import partial
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.skills import edits, parts
-from assets.recipe.skills.cases import cased
-from assets.recipe.skills.edits import SMALL
-from assets.recipe.skills.parts import code, line, sentence
+from assets.recipe.skills.text import edits, parts
+from assets.recipe.skills.text.cases import cased
+from assets.recipe.skills.text.edits import SMALL
+from assets.recipe.skills.text.parts import code, line, sentence
 from assets.recipe.user_words import (
     any_words,
     handed_back,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.patterns import pattern
+from assets.recipe.skills.lists.patterns import pattern
 from assets.recipe.user_words import any_words, marked, some_word, worked
 from assets.recipe.words import read_wording, spelled
 

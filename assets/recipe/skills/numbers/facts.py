@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, number_list
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import work, worked_division
+from assets.recipe.skills.numbers.arithmetic import work, worked_division
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording
 

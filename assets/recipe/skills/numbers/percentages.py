@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
+from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("percentages")

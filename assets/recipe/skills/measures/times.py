@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import work
+from assets.recipe.skills.numbers.arithmetic import work
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
 

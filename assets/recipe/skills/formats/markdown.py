@@ -6,9 +6,10 @@ from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
-from assets.recipe.skills import tables, two_demands
-from assets.recipe.skills.objects import json_of, record
-from assets.recipe.skills.tables import in_table
+from assets.recipe.skills.formats import tables
+from assets.recipe.skills.formats.objects import json_of, record
+from assets.recipe.skills.formats.tables import in_table
+from assets.recipe.skills.lists import two_demands
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats")

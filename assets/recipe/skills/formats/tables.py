@@ -9,7 +9,7 @@ from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.objects import KEYS, json_of, some_value
+from assets.recipe.skills.formats.objects import KEYS, json_of, some_value
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.parts import KINDS, held, line, sentence
+from assets.recipe.skills.text.parts import KINDS, held, line, sentence
 from assets.recipe.user_words import any_words, in_quotes, led, phrase, some_text, word
 from assets.recipe.words import read_wording
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import UNEVEN, worked
-from assets.recipe.skills.clauses import ONE_STEP, PLANS, TWO_STEPS, composed
+from assets.recipe.skills.measures.clauses import ONE_STEP, PLANS, TWO_STEPS, composed
+from assets.recipe.skills.numbers.arithmetic import UNEVEN, worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("follow_ups")

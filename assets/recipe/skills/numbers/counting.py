@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in, number_list
 from assets.recipe.draw import Draw
-from assets.recipe.skills.row_workings import beyond, worked_row
+from assets.recipe.skills.numbers.row_workings import beyond, worked_row
 from assets.recipe.user_words import handed_back
 from assets.recipe.words import ORDINALS, read_wording, spelled
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from assets.recipe import user_words as given
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.number_lists import ordering, typed_numbers
+from assets.recipe.skills.lists.number_lists import ordering, typed_numbers
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("two_demands")

@@ -8,13 +8,13 @@ from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills import list_filters, list_places, number_lists, two_demands
+from assets.recipe.skills.lists import filters, number_lists, places, two_demands
 from assets.recipe.words import KINDS, read_wording
 
 _WORDING = read_wording("word_lists")
 _SIGNS = tuple(line.split("=") for line in _WORDING["signs"][0].split(" / "))
 _QUESTIONS = ("then_nth", "then_how_many")
-# After these the list stands in lines, and skills/formats.py keeps to them.
+# After these the list stands in lines, and skills/formats/markdown.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
 _MOST = {"longest": "Most", "shortest": "Fewest"}
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
@@ -37,7 +37,7 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
     if way in _LAYOUTS:
         return exact(draw.ask(_WORDING[way]), given.marked(items, "- " if way == "list" else "1."), True), items
     if way == "then_nth":
-        return list_places.one_item(draw, items, True), items
+        return places.one_item(draw, items, True), items
     if way == "then_how_many":
         return exact(draw.ask(_WORDING[way]), f"{given.numbered(items)}: {len(items)} words.", True), items
     gone, new = draw.any(items), next(one for one in draw.words(words.WORDS, len(items) + 1) if one not in items)
@@ -107,8 +107,8 @@ def _picked(draw: Draw) -> list[Exchange]:
     items = given.words_in_order(draw, given.few(draw)) if way == "alphabet" else _items(draw, 3, 7)
     x, at = given.typed(draw, items), draw.whole(0, len(items) - 1)
     if way == "nth":
-        told = list_places.one_item(draw, items)
-        return [told, list_places.one_item(draw, items, True)] if draw.chance(0.2) else [told]
+        told = places.one_item(draw, items)
+        return [told, places.one_item(draw, items, True)] if draw.chance(0.2) else [told]
     if way == "alphabet":
         return _by_alphabet(draw, items)
     if way == "pick_one":
@@ -224,13 +224,13 @@ def _shuffled(draw: Draw) -> list[Exchange]:
 
 
 def _by_places(draw: Draw) -> list[Exchange]:
-    return list_places.by_place(draw, _items(draw, 3, 7))
+    return places.by_place(draw, _items(draw, 3, 7))
 
 
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
-    ways = (*[_ordered] * 11, *[_changed] * 8, *[list_filters.by_letters, _picked, _by_places] * 6, *numbers,
-            *[_asked_about, _unique, list_filters.of_a_kind] * 3, _calendar, _shuffled,
-            *[_by_length, list_filters.shared, two_demands.compose] * 2)  # fmt: skip
+    ways = (*[_ordered] * 11, *[_changed] * 8, *[filters.by_letters, _picked, _by_places] * 6, *numbers,
+            *[_asked_about, _unique, filters.of_a_kind] * 3, _calendar, _shuffled,
+            *[_by_length, filters.shared, two_demands.compose] * 2)  # fmt: skip
     return draw.any(ways)(draw)

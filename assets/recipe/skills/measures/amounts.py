@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import plain, work, worked_product, worked_sum
+from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product, worked_sum
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
 

@@ -1,14 +1,14 @@
-"""Measures worked in steps: units, degrees, halves; with the percentages, times, shapes and coins of other pages."""
+"""Units worked in steps: conversions, degrees, halves; and every other measure, from its own file."""
 
 from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.amounts import AMOUNTS, METRIC, PAIRS, SPOKEN, Pair, casual
-from assets.recipe.skills.arithmetic import plain, worked_product, worked_quotient
-from assets.recipe.skills.percentages import percentage
-from assets.recipe.skills.times import TIMES, chain
-from assets.recipe.skills.word_problems import compose_shapes, respelled
+from assets.recipe.skills.measures.amounts import AMOUNTS, METRIC, PAIRS, SPOKEN, Pair, casual
+from assets.recipe.skills.measures.times import TIMES, chain
+from assets.recipe.skills.measures.word_problems import compose_shapes, respelled
+from assets.recipe.skills.numbers.arithmetic import plain, worked_product, worked_quotient
+from assets.recipe.skills.numbers.percentages import percentage
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording, spelled
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.arithmetic import work
+from assets.recipe.skills.numbers.arithmetic import work
 from assets.recipe.user_words import numbered, some_word, spaced
 from assets.recipe.words import read_wording
 

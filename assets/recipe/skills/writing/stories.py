@@ -13,7 +13,7 @@ from typing import Any
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw, set_aside
-from assets.recipe.skills.story_orders import WAYS, ordered, then
+from assets.recipe.skills.writing.story_orders import WAYS, ordered, then
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("stories")

@@ -1,0 +1,1 @@
+"""Numbers of something: units, amounts, times and dates, and sums told as stories."""

@@ -1,0 +1,1 @@
+"""Numbers alone: worked arithmetic, facts about a number, rows that are counted."""

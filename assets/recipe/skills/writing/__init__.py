@@ -1,0 +1,1 @@
+"""The model's own words: talk, stories and poems."""
