@@ -133,8 +133,7 @@ class ModelRunner:
     def native_support(self) -> Support:
         """The support for steps in C, as of the last refresh; a structure's first time, some steps are compared."""
         structure, known = self.state.structure, self._native_support
-        # Asked at every step: most often it is the very same tuple, and long.
-        if known is None or (known[0] is not structure and known[0] != structure):
+        if known is None or known[0] != structure:
             kernels = native_kernels()
             reason = why_not_native(self.model, self.capabilities)
             if reason is None and kernels is not None:
@@ -143,10 +142,17 @@ class ModelRunner:
                 if not gives_the_same(self.model, self.capabilities, forward):
                     reason = "its steps in C give it other logits"
             self._native_support = known = structure, Support(reason is None, reason)
+        elif known[0] is not structure:
+            # The next step need not compare such long tuples.
+            self._native_support = known = structure, known[1]
         return known[1]
 
     def native_forward(self) -> LlamaForward | None:
         """Return the forward pass in C, with the weights as of the last refresh; None if the model has none."""
+        # Asked at every step: mostly nothing has changed since the last one.
+        state, native, known = self._state, self._native, self._native_support
+        if native and known and known[0] is state.structure and native[0] == state.revision and known[1].supported:
+            return native[1]
         revision, kernels = self.state.revision, native_kernels()
         if kernels is None or not self.native_support.supported:
             return None

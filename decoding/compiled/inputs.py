@@ -35,15 +35,15 @@ def padded(inputs: StepInputs, size: int) -> StepInputs:
     visible[total:, 0] = True
     return StepInputs(
         token_ids=[*inputs.token_ids, *[inputs.token_ids[0]] * (size - total)],
-        depths=np.concatenate((inputs.depths, np.zeros(size - total, dtype=np.int64))),
-        visible=visible,
+        depths=[*inputs.depths, *[0] * (size - total)],
+        mask=visible.tobytes(),
         logit_rows=inputs.logit_rows,
     )
 
 
 def single(token: int) -> StepInputs:
     """Return a step over one token."""
-    return StepInputs([token], np.zeros(1, dtype=np.int64), np.ones((1, 1), dtype=np.bool_), [0])
+    return StepInputs([token], [0], b"\x01", [0])
 
 
 def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, pattern: AttentionPattern) -> None:
@@ -60,6 +60,6 @@ def write_mask(mask: torch.Tensor, inputs: StepInputs, cached: int, pattern: Att
     mask[..., :cached] = 0
     mask[..., cached:end].masked_fill_(torch.from_numpy(inputs.visible).to(mask.device), 0)
     if pattern.is_local:
-        positions = cached + inputs.depths
+        positions = cached + np.asarray(inputs.depths)
         within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
         mask[..., :end].masked_fill_(torch.from_numpy(~within).to(mask.device), lowest)

@@ -84,19 +84,18 @@ class CandidateTree:
         """The source that proposed a candidate node."""
         return self.origins[node - 1]
 
-    def ancestry(self, size: int | None = None) -> npt.NDArray[np.bool_]:
-        """Attention mask among the nodes: each sees itself and its ancestors, the root included.
+    def ancestry(self) -> npt.NDArray[np.bool_]:
+        """Attention mask among the nodes: each sees itself and its ancestors, the root included."""
+        size = 1 + len(self)
+        return np.frombuffer(self.ancestry_bytes(), dtype=np.bool_).reshape(size, size)
 
-        Args:
-            size: rows and columns of the result; what lies beyond the nodes sees nothing and is not seen. None for
-                as many as there are nodes, the root included.
-        """
-        size = 1 + len(self) if size is None else size
-        rows = [bytearray(size)]
-        rows[ROOT][ROOT] = True
+    def ancestry_bytes(self) -> bytes:
+        """The same, row after row, a byte for each node."""
+        first = bytearray(1 + len(self._parents))
+        first[ROOT] = True
+        rows = [first]
         for node, parent in enumerate(self._parents, start=1):
             row = rows[parent].copy()
             row[node] = True
             rows.append(row)
-        rows += [bytearray(size)] * (size - len(rows))
-        return np.frombuffer(bytearray().join(rows), dtype=np.bool_).reshape(size, size)
+        return b"".join(rows)

@@ -78,6 +78,7 @@ class LlamaForward:
         )
         self.vocabulary: int = self._transformer.head.N
         self._tables: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._positions, self._addresses = 0, (0, 0)
 
     @property
     def depth(self) -> int:
@@ -118,13 +119,14 @@ class LlamaForward:
 
     def _rotary_tables(self, positions: int) -> tuple[int, int]:
         """Return the addresses of tables of cosines and sines."""
-        if self._tables is None or self._tables[0].shape[0] < positions:
+        if self._positions < positions:
             count = positions + max(POSITIONS, positions // 2)
             dummy = torch.empty(1, 1, 1, dtype=self.dtype)
             cos, sin = self._rotary(dummy, torch.arange(count)[None])
-            self._tables = cos[0].to(self.dtype).contiguous(), sin[0].to(self.dtype).contiguous()
-        cos, sin = self._tables
-        return cos.data_ptr(), sin.data_ptr()
+            cos, sin = cos[0].to(self.dtype).contiguous(), sin[0].to(self.dtype).contiguous()
+            self._tables = cos, sin
+            self._positions, self._addresses = count, (cos.data_ptr(), sin.data_ptr())
+        return self._addresses
 
     def _layer(self, layer: Any) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp

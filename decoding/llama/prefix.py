@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from ctypes import Array, c_int64
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from transformers import PreTrainedModel
 
@@ -17,6 +17,7 @@ from decoding.model.capabilities import ModelCapabilities
 from decoding.model.inputs import StepInputs
 from decoding.model.linear_kernels import LinearKernels, is_changed_globally
 from decoding.model.prefix import KVPrefix
+from decoding.native.kernels import integers
 from decoding.native.structures import Transformer
 
 MAX_TOKENS = 1024
@@ -42,7 +43,8 @@ class LlamaPrefix(KVPrefix):
         """
         super().__init__(model, capabilities, lambda: _NO_KERNELS, cache)
         self._forward_in_c = forward
-        self._bound: tuple[LlamaForward, torch.Tensor, Transformer] | None = None
+        # A forward pass, a buffer of the cache, the tokens that it has room for, and the model with its address.
+        self._bound: tuple[LlamaForward, torch.Tensor, int, Transformer] | None = None
 
     @property
     def length(self) -> int:
@@ -70,9 +72,9 @@ class LlamaPrefix(KVPrefix):
     def branch_logits(self, inputs: StepInputs) -> torch.Tensor:
         forward = self._forward_in_c()
         if forward is not None and len(inputs) <= MAX_TOKENS:
-            visible, read = np.ascontiguousarray(inputs.visible), np.array(inputs.logit_rows, dtype=np.int64)
+            depths, read = integers(inputs.depths), integers(inputs.logit_rows)
             logits = torch.empty((len(read), forward.vocabulary), dtype=forward.dtype)
-            if self._ran_in_c(forward, inputs.token_ids, visible, inputs.depths, read, logits):
+            if self._ran_in_c(forward, inputs.token_ids, inputs.mask, depths, read, logits):
                 return logits
         return super().branch_logits(inputs)
 
@@ -83,7 +85,7 @@ class LlamaPrefix(KVPrefix):
             super().keep(base, offsets)
             return
         # Rising offsets: no token is overwritten before it has been moved.
-        places = base + np.asarray(offsets, dtype=np.int64)
+        places = [base + offset for offset in offsets]
         forward.kernels.move_tokens(self._bind(forward, self.length), places, base)
         self.cache.rewind(base + len(offsets))
 
@@ -91,9 +93,9 @@ class LlamaPrefix(KVPrefix):
         self,
         forward: LlamaForward,
         token_ids: Sequence[int],
-        visible: npt.NDArray[np.bool_],
-        depths: npt.NDArray[np.int64],
-        read: npt.NDArray[np.int64],
+        visible: bytes,
+        depths: Array[c_int64],
+        read: Array[c_int64],
         logits: torch.Tensor,
     ) -> bool:
         """Run a step, which writes its logits; return False where it has to be left to transformers."""
@@ -112,18 +114,22 @@ class LlamaPrefix(KVPrefix):
 
     def _bind(self, forward: LlamaForward, tokens: int) -> Transformer:
         """Return the model with the addresses of the cache, which then has room for so many tokens."""
-        first, _ = self.cache.layers[0].reserve(tokens)
+        bound = self._bound
         # All layers grow at once, so that the first tells of all.
-        if self._bound is None or self._bound[0] is not forward or self._bound[1] is not first:
-            layers = forward.layers()
-            for layer, buffers in zip(layers, self.cache.layers, strict=True):
-                keys, values = buffers.reserve(tokens)
-                layer.keys, layer.values = keys.data_ptr(), values.data_ptr()
-            self._bound = forward, first, forward.transformer(layers, first.shape[-2])
-        return self._bound[2]
+        if bound and tokens <= bound[2] and bound[0] is forward and self.cache.layers[0].is_in(bound[1]):
+            return bound[3]
+        layers = forward.layers()
+        for layer, buffers in zip(layers, self.cache.layers, strict=True):
+            keys, values = buffers.reserve(tokens)
+            layer.keys, layer.values = keys.data_ptr(), values.data_ptr()
+        first, _ = self.cache.layers[0].reserve(tokens)
+        room = first.shape[-2]
+        transformer = forward.transformer(layers, room)
+        self._bound = forward, first, room, transformer
+        return transformer
 
 
 @lru_cache(maxsize=4)
-def _causal(count: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _causal(count: int) -> tuple[bytes, Array[c_int64], Array[c_int64]]:
     """Return the mask and the depths of so many tokens in a row, and the place of the last."""
-    return np.tri(count, dtype=np.bool_), np.arange(count, dtype=np.int64), np.array([count - 1])
+    return np.tri(count, dtype=np.bool_).tobytes(), integers(range(count)), integers([count - 1])

@@ -54,6 +54,10 @@ class BufferedLayer(DynamicLayer):
         self._value_buffer = _with_room(self._value_buffer, self._value_buffer, self.length, tokens)
         return self._key_buffer, self._value_buffer
 
+    def is_in(self, keys: torch.Tensor) -> bool:
+        """Return True if this is the buffer of its keys."""
+        return self._key_buffer is keys
+
     def update_indexer(self, indexer_key_states: torch.Tensor) -> torch.Tensor:
         """Append the new index keys of a sparse attention, shape (1, tokens, size); returns a view of all."""
         end = self._indexed + indexer_key_states.shape[-2]

@@ -13,11 +13,7 @@ import torch
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 
-_ONE_DEPTH = np.zeros(1, dtype=np.int64)
-_ONE_VISIBLE = np.ones((1, 1), dtype=np.bool_)
 
-
-@dataclass(frozen=True)
 class StepInputs:
     """The tokens of one forward pass: the last token, the candidates, the window, in that order.
 
@@ -26,34 +22,40 @@ class StepInputs:
 
     Attributes:
         token_ids: T tokens.
-        depths: their positions, counted from the last token's. Shape (T,).
-        visible: the mask among them. Shape (T, T), row by query.
+        depths: their positions, counted from the last token's.
+        mask: the bytes of :attr:`visible`.
         logit_rows: the rows whose logits are needed: the last token's, the candidates', the window's last row's.
     """
 
-    token_ids: list[int]
-    depths: npt.NDArray[np.int64]
-    visible: npt.NDArray[np.bool_]
-    logit_rows: list[int]
+    __slots__ = ("depths", "logit_rows", "mask", "token_ids")
+
+    def __init__(self, token_ids: list[int], depths: list[int], mask: bytes, logit_rows: list[int]) -> None:
+        # Lists and bytes: to make arrays for a few tokens takes longer than all else here.
+        self.token_ids, self.depths, self.mask, self.logit_rows = token_ids, depths, mask, logit_rows
 
     @classmethod
     def from_branches(cls, last_token: int, tree: CandidateTree, window: JacobiWindow) -> StepInputs:
         """Return the inputs of both branches after the last token."""
-        candidates, total = 1 + len(tree), 1 + len(tree) + len(window)
-        if total == 1:
-            return cls([last_token], _ONE_DEPTH, _ONE_VISIBLE, [0])
-        visible = tree.ancestry(total)
-        depths = np.asarray([0, *tree.depths], dtype=np.int64)
-        if window:
-            visible[candidates:, 0] = True
-            visible[candidates:, candidates:] = window.visibility()
-            depths = np.concatenate((depths, window.depths()))
+        candidates = 1 + len(tree)
+        token_ids, depths, logit_rows = [last_token, *tree.tokens], [0, *tree.depths], [*range(candidates)]
+        if not window.rows:
+            return cls(token_ids, depths, tree.ancestry_bytes(), logit_rows)
+        total = candidates + len(window)
+        visible = np.zeros((total, total), dtype=np.bool_)
+        visible[:candidates, :candidates] = tree.ancestry()
+        visible[candidates:, 0] = True
+        visible[candidates:, candidates:] = window.visibility()
         return cls(
-            token_ids=[last_token, *tree.tokens, *window.tokens],
-            depths=depths,
-            visible=visible,
-            logit_rows=[*range(candidates), *range(total - window.columns * bool(window.rows), total)],
+            [*token_ids, *window.tokens],
+            [*depths, *window.depths().tolist()],
+            visible.tobytes(),
+            [*logit_rows, *range(total - window.columns, total)],
         )
+
+    @property
+    def visible(self) -> npt.NDArray[np.bool_]:
+        """The mask among the tokens. Shape (T, T), row by query."""
+        return np.frombuffer(self.mask, dtype=np.bool_).reshape(len(self), len(self))
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -128,7 +130,7 @@ def additive_mask(
     mask = torch.zeros((1, 1, total, cached + total), dtype=dtype, device=device)
     mask[..., cached:].masked_fill_(torch.from_numpy(~inputs.visible).to(device), lowest)
     if pattern.is_local:
-        positions = cached + inputs.depths
+        positions = cached + np.asarray(inputs.depths)
         within = pattern.sees(positions, np.concatenate((np.arange(cached, dtype=np.int64), positions)))
         mask.masked_fill_(torch.from_numpy(~within).to(device), lowest)
     return mask

@@ -7,8 +7,6 @@ from ctypes import CDLL, Array, byref, c_double, c_float, c_int, c_int64, c_long
 from functools import lru_cache
 from math import prod
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from torch.nn import functional
 
@@ -76,9 +74,9 @@ class NativeKernels:
         tokens: Sequence[int],
         embedded: torch.Tensor | None,
         cached: int,
-        visible: npt.NDArray[np.bool_],
-        depths: npt.NDArray[np.int64],
-        read: npt.NDArray[np.int64],
+        visible: bytes,
+        depths: Array[c_int64],
+        read: Array[c_int64],
         logits: torch.Tensor,
     ) -> None:
         """Run one forward pass over T tokens; their keys and values are written behind the cached ones.
@@ -88,47 +86,52 @@ class NativeKernels:
             tokens: their ids.
             embedded: their embeddings, shape (T, width), contiguous, overwritten; None if the model holds them.
             cached: the number of tokens in the cache; all of the step's tokens see them.
-            visible: the mask among the step's tokens, shape (T, T), row by query.
-            depths: positions behind the cached tokens, shape (T,).
+            visible: the mask among the step's tokens, T · T bytes, row by query.
+            depths: positions behind the cached tokens, T of them.
             read: the rows whose logits are needed.
             logits: where these are written, shape (len(read), vocabulary), contiguous.
 
         Raises:
             IndexError: an id has no embedding; nothing was written.
         """
-        ids = np.array(tokens, dtype=np.int64)
         if not self._run_step(
-            byref(model), _address(ids), None if embedded is None else embedded.data_ptr(), len(tokens), cached,
-            _address(visible), _address(depths), _address(read), len(read), logits.data_ptr(),
+            byref(model), integers(tokens), None if embedded is None else embedded.data_ptr(), len(tokens), cached,
+            visible, depths, read, len(read), logits.data_ptr(),
         ):  # fmt: skip
-            raise IndexError(f"among the tokens {ids} is one without an embedding")
+            raise IndexError(f"among the tokens {[*tokens]} is one without an embedding")
 
-    def move_tokens(self, model: Transformer, places: npt.NDArray[np.int64], to: int) -> None:
+    def move_tokens(self, model: Transformer, places: Sequence[int], to: int) -> None:
         """Move tokens of the cache to consecutive places from ``to`` on; the places rise, none before its new one."""
-        self._move_tokens(byref(model), _address(places), len(places), to)
+        self._move_tokens(byref(model), integers(places), len(places), to)
 
     def largest(self, rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[list[int]]]:
         """Return the largest values of each row, the largest first, of equal ones the first, and their places.
 
         Args:
-            rows: shape (rows, n), contiguous.
+            rows: shape (rows, n) or, for one row, (n,), contiguous.
             count: at most n.
         """
-        height = len(rows)
-        values, places = _floats(height * count)(), _integers(height * count)()
-        self._search(rows, rows.shape, count, values, places)
+        *heights, width = rows.shape
+        height = prod(heights)
+        values, places = _float_array(height * count)(), _integer_array(height * count)()
+        self._search(rows, (height, width), count, values, places)
         starts = range(0, height * count, count)
         return [values[at : at + count] for at in starts], [places[at : at + count] for at in starts]
+
+    def first_of_largest(self, row: torch.Tensor) -> int:
+        """Return the place of the largest value of one row, shape (n,), the first of equal ones."""
+        place = c_int64()
+        self._largest(row.data_ptr(), DTYPES[row.dtype], 1, row.numel(), 1, None, byref(place), 1)
+        return place.value
 
     def first_of_the_largest(self, rows: torch.Tensor) -> list[int]:
         """Return the place of the largest value of each row, the first of equal ones.
 
         Args:
-            rows: shape (rows, n) or, for one row, (n,), contiguous.
+            rows: shape (rows, n), contiguous.
         """
-        *heights, width = rows.shape
-        places = _integers(prod(heights))()
-        self._search(rows, (len(places), width), 1, None, places)
+        places = _integer_array(rows.shape[0])()
+        self._search(rows, rows.shape, 1, None, places)
         return places[:]
 
     def draw(
@@ -165,21 +168,20 @@ class NativeKernels:
         return integers, scales
 
 
+def integers(values: Sequence[int]) -> Array[c_int64]:
+    """Return these values for a kernel; to make a tensor or an array of numpy takes longer."""
+    return _integer_array(len(values))(*values)
+
+
 @lru_cache(maxsize=64)
-def _integers(count: int) -> type[Array[c_int64]]:
-    """Return a type whose instances hold so many; to make a tensor or such a type takes longer than a search."""
+def _integer_array(count: int) -> type[Array[c_int64]]:
+    """Return a type whose instances hold so many; to make such a type takes longer than a search."""
     return c_int64 * count
 
 
 @lru_cache(maxsize=64)
-def _floats(count: int) -> type[Array[c_float]]:
+def _float_array(count: int) -> type[Array[c_float]]:
     return c_float * count
-
-
-def _address(array: npt.NDArray[np.generic]) -> int:
-    """Return the address of a contiguous array; `array.ctypes` takes longer."""
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def linear(

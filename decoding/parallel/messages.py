@@ -61,7 +61,7 @@ class Part:
         visible = np.zeros((total, total), dtype=np.bool_)
         visible[:last, :last] = np.tri(last, dtype=np.bool_)
         visible[last:, :last] = True
-        visible[last:, last:] = tree.ancestry(total - last)
+        visible[last:first_of_window, last:first_of_window] = tree.ancestry()
         depths = [*range(last + 1), *(last + depth for depth in tree.depths)]
         if window:
             window_depths, window_visible = geometry(len(self.rows), self.start, len(self.rows[0]))
@@ -70,8 +70,8 @@ class Part:
             depths += (window_depths + last).tolist()
         return StepInputs(
             token_ids=[*unread, *tree.tokens, *window],
-            depths=np.asarray(depths, dtype=np.int64),
-            visible=visible,
+            depths=depths,
+            mask=visible.tobytes(),
             logit_rows=[*range(last, first_of_window), *range(total - self.columns, total)],
         )
 

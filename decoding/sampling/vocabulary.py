@@ -40,12 +40,12 @@ def largest(rows: torch.Tensor, count: int) -> tuple[list[list[float]], list[lis
     """Return the largest values of each row, in float32, the largest first, and their places.
 
     Args:
-        rows: shape (rows, vocabulary).
+        rows: shape (rows, vocabulary), or one row, (vocabulary,).
         count: at least 1; at most the vocabulary.
     """
     if (kernels := _kernels_for(rows)) is not None:
         return kernels.largest(rows, count)
-    values, places = _largest(rows.float(), count)
+    values, places = _largest(rows.float().view(-1, rows.shape[-1]), count)
     if rows.device.type == "cpu":
         return values.tolist(), places.tolist()
     # One transfer for both, since each synchronises; a float holds every id exactly.
@@ -85,7 +85,7 @@ def argmax(rows: torch.Tensor) -> torch.Tensor:
 def most_likely(row: torch.Tensor) -> int:
     """Return the place of the largest value of one row, shape (vocabulary,), as :func:`argmax`."""
     if (kernels := _kernels_for(row)) is not None:
-        return kernels.first_of_the_largest(row)[0]
+        return kernels.first_of_largest(row)
     return int(argmax(row[None]))
 
 
