@@ -102,8 +102,7 @@ class Session:
         if shared < len(self.ids):
             for table in self.tables:
                 table.begin(input_ids[:shared])
-        for table in self.tables:
-            table.extend(input_ids[shared:])
+        self.tables.extend(input_ids[shared:])
         self.ids = list(input_ids)
 
     def _refresh_model(self) -> None:
@@ -139,8 +138,7 @@ class Session:
             if ids and not 0 <= min(ids) <= max(ids) < self._vocabulary:
                 raise ValueError(f"an earlier text holds ids that are not among the model's {self._vocabulary}")
         self.tables.remember(given, learnt)
-        for table in self.tables:
-            table.extend(self.ids)
+        self.tables.extend(self.ids)
 
     def read(self, count: int) -> torch.Tensor:
         """Read the next ``count`` tokens of the text; returns the logits after them, shape (vocabulary,)."""
@@ -167,10 +165,9 @@ class Session:
             assert isinstance(self.prefix, KVPrefix)
             self.prefix.keep(len(self.ids) - 1, [0, *accepted])
         self.ids.extend(tokens)
-        for table in self.tables:
-            table.extend(tokens)
+        self.tables.extend(tokens)
         self.emitted += len(tokens)
-        if self.capabilities.is_reread(self.cached, len(self.ids)):
+        if self.capabilities.reread_after is not None and self.capabilities.is_reread(self.cached, len(self.ids)):
             self.prefix.rewind(0)
 
     def copy(self) -> Session:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 from decoding.drafting.registry import Origin as Origin
 
@@ -18,8 +19,7 @@ class FinishReason(StrEnum):
     """A stopping criterion was met, a stop string for one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True, gc=False):
     """One forward pass of the model, and the tokens that it emitted.
 
     Attributes:
@@ -47,7 +47,7 @@ class Step:
     candidates: int = 0
     window_size: int = 0
     ngram_size: int = 0
-    table_sizes: Mapping[Origin, int] = field(default_factory=dict)
+    table_sizes: Mapping[Origin, int] = {}
     prefill: bool = False
     exchanged_bytes: int = 0
     share_tokens: int = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -134,7 +133,7 @@ def test_how_near_a_tie_the_first_difference_was(engine: ChatEngine, monkeypatch
                         logits = loaded.model(torch.tensor([list(ids)])).logits[0, -1]
                     values, tokens = logits.topk(2)
                     gaps.append(float(values[0] - values[1]))
-                    step = replace(step, tokens=(int(tokens[1]),))
+                    step = msgspec.structs.replace(step, tokens=(int(tokens[1]),))
                 yield step
 
         decoder.generate = wrong  # type: ignore[method-assign, assignment]

@@ -30,6 +30,7 @@ class DraftTables:
         window_choice: what the lookahead branch has paid.
         path_tables: those that follow a path of candidates.
         token_tables: those that look at the last two tokens alone.
+        row_tables: those that learn from rows of logits.
     """
 
     def __init__(self, tables: Mapping[Origin, DraftTable] | None = None) -> None:
@@ -46,8 +47,14 @@ class DraftTables:
         self.acceptance, self.window_choice = Acceptance(), WindowChoice()
         for first, table in zip(OFFSETS, self, strict=True):
             table.first_class = first
+        self._sort()
+
+    def _sort(self) -> None:
+        """Note which table does what, so that a step asks no other."""
         self.path_tables = [table for table in self if isinstance(table, PathTable)]
         self.token_tables = [table for table in self if isinstance(table, TokenTable)]
+        self.row_tables = [table for table in self if type(table).learn_rows is not DraftTable.learn_rows]
+        self._text_tables = [table for table in self if type(table).extend is not DraftTable.extend]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DraftTables:
@@ -108,7 +115,12 @@ class DraftTables:
         fresh.context.fill(texts)
         fresh.successors.fill(successors)
         self._tables = fresh._tables
-        self.path_tables, self.token_tables = fresh.path_tables, fresh.token_tables
+        self._sort()
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Take in tokens of the prompt or the reply that follow the last ones seen."""
+        for table in self._text_tables:
+            table.extend(tokens)
 
     @property
     def context(self) -> ContextIndex:

@@ -8,8 +8,8 @@ the tokens chosen, so that ranks exchange only a few token ids a step.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
+import msgspec
 import torch
 from transformers import PreTrainedModel
 
@@ -69,7 +69,7 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         for step in super()._steps(session, request):
             after = self.workers.exchanged_bytes
             shared = self.workers.share_tokens if step.forward_tokens > 1 else 0
-            yield replace(step, exchanged_bytes=after - before, share_tokens=shared)
+            yield msgspec.structs.replace(step, exchanged_bytes=after - before, share_tokens=shared)
             before = after
 
     def _look_ahead(

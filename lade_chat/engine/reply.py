@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from dataclasses import replace
 from statistics import mean
 from time import perf_counter
 from typing import NamedTuple
@@ -209,7 +208,10 @@ class ReplyRun:
                 text += self._detokenizer.finish()
             self._pieces.extend(self._stops.push(Piece(text, origin.value, token, self._steps)))
             if self._stops.reached:
-                return replace(step, tokens=step.tokens[:count], origins=step.origins[:count], finish_reason=End.STOP)
+                kept = step.tokens[:count]
+                return msgspec.structs.replace(
+                    step, tokens=kept, origins=step.origins[:count], finish_reason=End.STOP
+                )
         return step
 
     def _finish_text(self) -> None:
