@@ -40,6 +40,8 @@ class ContextIndex(PathTable):
     def __init__(self) -> None:
         self._history: list[int] = []
         self._ends: dict[tuple[int, ...], tuple[int, ...]] = {}
+        # Few are different, and steps look up many.
+        self._evidences: dict[tuple[int, int, int], Evidence] = {}
 
     def __len__(self) -> int:
         """The number of tokens indexed."""
@@ -136,16 +138,24 @@ class ContextIndex(PathTable):
         places = 0
         for length, place in state:
             if place < end and (token := history[place + 1]) != SEAM:
-                ends.setdefault(token, []).append((length + 1, place + 1))
+                if token in ends:
+                    ends[token].append((length + 1, place + 1))
+                else:
+                    ends[token] = [(length + 1, place + 1)]
                 places += 1
-        # The longest match comes first and speaks for its token; the shorter ones behind it lead on as well.
-        return [
-            (token, self._evidence(matches[0][0] - 1, len(matches), places - len(matches)), matches)
-            for token, matches in ends.items()
-        ]
+        found: list[Proposal] = []
+        for token, matches in ends.items():
+            # The longest match comes first and speaks for its token; the shorter ones behind it lead on as well.
+            found.append((token, self._evidence(matches[0][0] - 1, len(matches), places - len(matches)), matches))
+        return found
 
     def _evidence(self, length: int, agreeing: int, others: int) -> Evidence:
-        return self.first_class + match_class(length), self.first_class + count_class(agreeing, others)
+        key = length, agreeing, others
+        evidence = self._evidences.get(key)
+        if evidence is None:
+            length_class, count = match_class(length), count_class(agreeing, others)
+            evidence = self._evidences[key] = self.first_class + length_class, self.first_class + count
+        return evidence
 
     def copy(self) -> ContextIndex:
         other = ContextIndex()

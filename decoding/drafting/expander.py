@@ -76,8 +76,7 @@ class CandidateExpander:
         self.taken: list[Node] = []
         self.root = Node(text[-1], None, 0, (), 1.0, 1.0)
         self.pair = text[-2] if len(text) > 1 else text[-1], text[-1]
-        states = [(table, table.start(text)) for table in tables.path_tables]
-        self.root.states = tuple([state for state in states if state[1]])
+        self.root.states = tuple([(table, state) for table in tables.path_tables if (state := table.start(text))])
 
     def children(self, node: Node) -> list[Node]:
         """Return what may follow a node, in no order; probabilities are those of the weights at the first call."""
@@ -95,7 +94,7 @@ class CandidateExpander:
         """Update the weights by what the model chose: the accepted run and the token behind it."""
         node: Node | None = self.root
         for token in chosen:
-            if node is None or node.children is None:
+            if node is None or not node.children:
                 return
             children, node = node.children, None
             for child in children:
@@ -104,25 +103,27 @@ class CandidateExpander:
                 self._acceptance.learn(child.evidence, child.share, accepted=child is node)
 
     def _expand(self, node: Node) -> list[Node]:
-        found: Mapping[int, Evidence] = {}
+        of_paths: dict[int, Evidence] = {}
         states: dict[int, tuple[State, ...]] = {}
         for table, state in node.states:
-            of_path = dict[int, Evidence]()
             for token, evidence, behind in table.proposals(state):
-                of_path[token] = evidence
+                of_paths[token] = of_paths[token] + evidence if token in of_paths else evidence
                 if behind:
-                    states[token] = (*states.get(token, ()), (table, behind))
-            found = merged(found, of_path)
-        pair = self.pair if node.parent is None else (node.parent.token, node.token)
-        for by_token in self._token_tables:
-            found = merged(found, by_token.after(pair))
-        return self._weighed(node, found, states)
+                    one = ((table, behind),)
+                    states[token] = states[token] + one if token in states else one
+        found: Mapping[int, Evidence] = of_paths
+        if self._token_tables:
+            pair = self.pair if node.parent is None else (node.parent.token, node.token)
+            for by_token in self._token_tables:
+                found = merged(found, by_token.after(pair))
+        return self._weighed(node, found, states) if found else []
 
     def _weighed(
         self, node: Node, found: Mapping[int, Evidence], states: Mapping[int, tuple[State, ...]]
     ) -> list[Node]:
         """Return what was found after a node as far as it is likely enough to be looked at."""
-        weights, total, odds = self._acceptance.weights, NO_CANDIDATE, list[float]()
+        weights, total = self._acceptance.weights, NO_CANDIDATE
+        odds: list[float] = []
         for evidence in found.values():
             score = 0.0
             for each in evidence:

@@ -33,37 +33,40 @@ def select(
     cost, slopes, least_slope = curve.costs, curve.slopes, curve.least_slope
     most = len(cost) - 1
     taken: list[Node] = []
-    expected, best, best_count = 1.0, (1.0 + margin) / cost[0], 0
-    # Candidates by their probability, and those taken, not expanded yet, by the most that a child's can be.
-    waiting: list[tuple[float, int, Node, bool]] = []
-    met, parent = 0, expander.root if max_depth > 0 else None
-    while len(taken) < most:
-        if parent is not None:
+    count, expected, best, best_count = 0, 1.0, (1.0 + margin) / cost[0], 0
+    # Candidates by their probability, the likeliest first.
+    waiting: list[tuple[float, int, Node]] = []
+    met, node = 0, expander.root
+    while count < most:
+        if node.depth < max_depth:
             # The ratio only rises, and whatever cannot raise it as it is now is not even queued.
             least = best * least_slope / trust
-            for child in expander.children(parent):
-                if (probability := child.probability) > least:
+            for child in expander.children(node):
+                if child.probability > least:
                     met += 1
-                    heappush(waiting, (-probability, met, child, False))
+                    heappush(waiting, (-child.probability, met, child))
         # The next is the likeliest of all that are left, so if it cannot raise the ratio, nothing can.
-        if not waiting or -trust * waiting[0][0] <= best * slopes[len(taken)]:
+        if not waiting or -trust * waiting[0][0] <= best * slopes[count]:
             break
-        negated, _, node, is_taken = heappop(waiting)
-        parent = node if is_taken else None
-        if is_taken:
-            continue
+        node = heappop(waiting)[2]
         taken.append(node)
-        if node.depth < max_depth and negated < -best * least_slope / trust:
-            met += 1
-            heappush(waiting, (negated, met, node, True))
-        expected -= trust * negated
-        if expected > best * cost[len(taken)]:
-            best, best_count = expected / cost[len(taken)], len(taken)
-    expander.taken = taken[:best_count]
+        count += 1
+        likely = trust * node.probability
+        expected += likely
+        if expected > best * cost[count]:
+            best, best_count = expected / cost[count], count
+        # Nothing that waits is likelier than this one, and nothing behind it.
+        if likely <= best * slopes[count]:
+            break
     if not best_count:
         return NO_CANDIDATES
+    expander.taken = taken[:best_count]
+    return _tree_of(expander.taken)
+
+
+def _tree_of(nodes: list[Node]) -> CandidateTree:
     tree = CandidateTree()
-    for node in expander.taken:
+    for node in nodes:
         assert node.parent is not None
         node.number = tree.grow(node.parent.number, node.token, node.depth, node.origin)
     return tree
