@@ -56,7 +56,8 @@ class TrajectoryPool(PathTable):
         return ((self.first_class, tail[:longest]) for tail in self.after(text[-1]))
 
     def start(self, text: Sequence[int]) -> Tails:
-        return list(self.after(text[-1]))
+        tails = self._tails.get(text[-1])
+        return list(reversed(tails)) if tails else ()
 
     def proposals(self, state: Tails) -> list[Proposal]:
         tails: dict[int, list[tuple[int, ...]]] = {}

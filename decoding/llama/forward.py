@@ -77,6 +77,7 @@ class LlamaForward:
             head=self._linear(model.get_output_embeddings()),
         )
         self.vocabulary: int = self._transformer.head.N
+        self._looks_up = bool(self._transformer.embedding.weight)
         self._tables: tuple[torch.Tensor, torch.Tensor] | None = None
         self._positions, self._addresses = 0, (0, 0)
 
@@ -107,26 +108,24 @@ class LlamaForward:
     def prepare(self, transformer: Transformer, positions: int) -> None:
         """Set what may change from step to step: rotary tables for so many positions, and the number of threads."""
         transformer.threads = torch.get_num_threads()
-        transformer.cos, transformer.sin = self._rotary_tables(positions)
+        if positions > self._positions:
+            self._make_tables(positions)
+        transformer.cos, transformer.sin = self._addresses
 
     def embedded(self, token_ids: Sequence[int]) -> torch.Tensor | None:
         """Return the tokens' embeddings, shape (T, width), as a tensor of their own; None if C looks them up."""
-        if self._transformer.embedding.weight:
+        if self._looks_up:
             return None
         with torch.inference_mode():
             embedded: torch.Tensor = self._embedding(torch.tensor(token_ids))
             return embedded.contiguous()
 
-    def _rotary_tables(self, positions: int) -> tuple[int, int]:
-        """Return the addresses of tables of cosines and sines."""
-        if self._positions < positions:
-            count = positions + max(POSITIONS, positions // 2)
-            dummy = torch.empty(1, 1, 1, dtype=self.dtype)
-            cos, sin = self._rotary(dummy, torch.arange(count)[None])
-            cos, sin = cos[0].to(self.dtype).contiguous(), sin[0].to(self.dtype).contiguous()
-            self._tables = cos, sin
-            self._positions, self._addresses = count, (cos.data_ptr(), sin.data_ptr())
-        return self._addresses
+    def _make_tables(self, positions: int) -> None:
+        """Make rotary tables for more positions."""
+        count = positions + max(POSITIONS, positions // 2)
+        dummy = torch.empty(1, 1, 1, dtype=self.dtype)
+        cos, sin = (table[0].to(self.dtype).contiguous() for table in self._rotary(dummy, torch.arange(count)[None]))
+        self._tables, self._positions, self._addresses = (cos, sin), count, (cos.data_ptr(), sin.data_ptr())
 
     def _layer(self, layer: Any) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp

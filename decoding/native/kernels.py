@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from ctypes import CDLL, Array, byref, c_double, c_float, c_int, c_int64, c_long, c_uint64, c_void_p
 from functools import lru_cache
-from math import prod
 
 import torch
 from torch.nn import functional
@@ -111,10 +110,12 @@ class NativeKernels:
             rows: shape (rows, n) or, for one row, (n,), contiguous.
             count: at most n.
         """
-        *heights, width = rows.shape
-        height = prod(heights)
+        shape = rows.shape
+        height = shape[0] if len(shape) > 1 else 1
         values, places = _float_array(height * count)(), _integer_array(height * count)()
-        self._search(rows, (height, width), count, values, places)
+        self._search(rows, (height, shape[-1]), count, values, places)
+        if height == 1:
+            return [values[:]], [places[:]]
         starts = range(0, height * count, count)
         return [values[at : at + count] for at in starts], [places[at : at + count] for at in starts]
 

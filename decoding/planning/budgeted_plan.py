@@ -63,7 +63,8 @@ class BudgetedPlan(Plan):
         self._cost = cost
         self._is_quick = cost.live and cost.seconds(1) < QUICK_SECONDS
         wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
-        self.row_width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
+        width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
+        self.row_width = width if session.tables.vocabulary is None else min(width, session.tables.vocabulary)
         self._stake = Stake(cost.ledger, quick=self._is_quick)
         # Each step that is observed has a detail of its own.
         self._steps_at_once = RESTING_STEPS if observe is None else 1
@@ -122,7 +123,7 @@ class BudgetedPlan(Plan):
         last = true_rows[-1]
         node = expander.taken[last - 1] if last else expander.root
         rejected = min([child.number for child in node.children or () if child.number], default=ROOT)
-        for table in self._tables:
+        for table in self._tables.row_tables:
             table.learn_rows(pairs, likeliest, logits)
             if rejected:
                 table.learn_rejected((node.token, choices.tokens[last]), choices.likeliest[rejected])
@@ -130,15 +131,13 @@ class BudgetedPlan(Plan):
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
         assert draft.expander is not None
         pair = draft.expander.pair
-        if not self.row_width:
-            pass
-        elif logits.device.type == "cpu":
+        if self.row_width and logits.is_cpu:
             # At once, while the processor has them in its caches.
-            values, tokens = largest(logits[None], min(self.row_width, len(logits)))
-            for table in self._tables:
+            values, tokens = largest(logits, self.row_width)
+            for table in self._tables.row_tables:
                 table.learn_rows([pair], tokens, values)
-        else:
-            for table in self._tables:
+        elif self.row_width:
+            for table in self._tables.row_tables:
                 table.learn_logits(pair, logits)
         if draft.expander.root.children:
             draft.expander.learn([chosen])

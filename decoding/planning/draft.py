@@ -23,6 +23,9 @@ class Draft:
         candidates: the verification branch.
         expander: the nodes that the candidates were selected from; None with fixed sizes.
         cost: what steps cost, for the budget; None with fixed sizes.
+        window_tokens: the tokens of the lookahead branch.
+        forward_tokens: the tokens of the forward pass: the last one and both branches.
+        is_plain: True if the step reads the last token alone.
     """
 
     position: int
@@ -32,21 +35,14 @@ class Draft:
     candidates: CandidateTree
     expander: CandidateExpander | None = None
     cost: StepCost | None = None
+    window_tokens: int = field(init=False)
+    forward_tokens: int = field(init=False)
+    is_plain: bool = field(init=False)
 
-    @property
-    def window_tokens(self) -> int:
-        """The tokens of the lookahead branch."""
-        return self.window.columns * len(self.rows)
-
-    @property
-    def forward_tokens(self) -> int:
-        """The tokens of the forward pass: the last one and both branches."""
-        return 1 + len(self.candidates) + self.window_tokens
-
-    @property
-    def is_plain(self) -> bool:
-        """True if the step reads the last token alone."""
-        return not self.rows and not len(self.candidates)
+    def __post_init__(self) -> None:
+        self.window_tokens = self.window.columns * len(self.rows)
+        self.forward_tokens = 1 + len(self.candidates) + self.window_tokens
+        self.is_plain = self.forward_tokens == 1
 
     @property
     def curve(self) -> CostCurve | None:
