@@ -18,10 +18,22 @@ inlined float largest_of(const void *row, long at, enum dtype dtype) {
 }
 
 inlined void largest_of_row(const void *row, long V, long count, float *values, long *places, enum dtype dtype) {
+    /* The largest of each whole chunk first: the values sought are at least the `count` largest of these. */
+    float largest[V / CHUNK + 1];
+    for (long i = 0; i < count; i++) values[i] = -INFINITY;
+    for (long chunk = 0; chunk < V / CHUNK; chunk++) {
+        const float value = largest[chunk] = largest_of(row, chunk * CHUNK, dtype);
+        if (!(value > values[count - 1])) continue;
+        long i = count - 1;
+        for (; i > 0 && value > values[i - 1]; i--) values[i] = values[i - 1];
+        values[i] = value;
+    }
+    const float least = values[count - 1];
     for (long i = 0; i < count; i++) values[i] = -INFINITY, places[i] = i;
     for (long at = 0; at < V; at += CHUNK) {
-        const long end = at + CHUNK < V ? at + CHUNK : V;
-        if (end - at == CHUNK && !(largest_of(row, at, dtype) > values[count - 1])) continue;
+        const int whole = at + CHUNK <= V;
+        const long end = whole ? at + CHUNK : V;
+        if (whole && (largest[at / CHUNK] < least || !(largest[at / CHUNK] > values[count - 1]))) continue;
         for (long k = at; k < end; k++) {
             const float value = read_from(row, k, dtype);
             if (!(value > values[count - 1])) continue;
