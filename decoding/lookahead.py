@@ -118,10 +118,8 @@ class LookaheadDecoder(Decoder):
 
         # Accept: the candidates as far as they are what the model chose, and one token more.
         accepted = candidates.walk(choices.tokens)
-        bonus = choices.tokens[accepted[-1] if accepted else ROOT]
-        found = [*(candidates.tokens[node - 1] for node in accepted), bonus]
-        tokens, reason = request.cut(session.ids, found)
-        origins = (*(candidates.origin(node) for node in accepted), Origin.PLAIN)[: len(tokens)]
+        tokens, reason = request.cut(session.ids, [choices.tokens[row] for row in (ROOT, *accepted)])
+        origins = (*[candidates.origin(node) for node in accepted], Origin.PLAIN)[: len(tokens)]
 
         # Rewind: the cache keeps the last token and the accepted path, and drops all else.
         self._commit(session, tokens, accepted[: len(tokens) - 1])

@@ -86,7 +86,7 @@ NO_WINDOW = window_of(0)
 def test_the_mask_as_a_picture(tree, window, picture, depths):
     inputs = StepInputs.from_branches(9, tree, window)
     assert inputs.render() == dedent(picture).strip()
-    assert inputs.depths.tolist() == depths
+    assert inputs.depths == depths
 
 
 def test_logits_are_read_for_the_last_token_the_candidates_and_the_last_row():

@@ -66,7 +66,7 @@ def test_each_token_of_a_part_sees_what_it_sees_in_the_whole_step() -> None:
             assert inputs.visible[ends, :2].all()
             assert not inputs.visible[:2, ends].any()
             assert inputs.visible[:2, :2].tolist() == [[True, False], [True, True]]
-            assert (inputs.depths[ends] - 2 == whole.depths[places]).all()
+            assert [depth - 2 for depth in inputs.depths[ends]] == [whole.depths[place] for place in places]
             assert set(inputs.logit_rows[: 1 + len(share.nodes)]) == set(range(2, 3 + len(share.nodes)))
 
 

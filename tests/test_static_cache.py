@@ -92,7 +92,7 @@ def test_padding_is_the_first_row_again_and_nothing_sees_it() -> None:
     step = padded(inputs, 16)
     assert len(step) == 16
     assert step.token_ids == [*inputs.token_ids, *[9] * 8]
-    assert step.depths[8:].tolist() == [0] * 8
+    assert step.depths[8:] == [0] * 8
     assert (step.visible[:8, :8] == inputs.visible).all()
     assert (step.visible[8:] == step.visible[0]).all()
     assert not step.visible[:, 8:].any()

@@ -93,14 +93,15 @@ class CandidateExpander:
     def learn(self, chosen: Sequence[int]) -> None:
         """Update the weights by what the model chose: the accepted run and the token behind it."""
         node: Node | None = self.root
+        learn = self._acceptance.learn
         for token in chosen:
             if node is None or not node.children:
                 return
             children, node = node.children, None
             for child in children:
-                if child.token == token:
+                if accepted := child.token == token:
                     node = child
-                self._acceptance.learn(child.evidence, child.share, accepted=child is node)
+                learn(child.evidence, child.share, accepted=accepted)
 
     def _expand(self, node: Node) -> list[Node]:
         of_paths: dict[int, Evidence] = {}

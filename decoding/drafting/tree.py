@@ -87,7 +87,7 @@ class CandidateTree:
     def ancestry(self) -> npt.NDArray[np.bool_]:
         """Attention mask among the nodes: each sees itself and its ancestors, the root included."""
         size = 1 + len(self)
-        return np.frombuffer(self.ancestry_bytes(), dtype=np.bool_).reshape(size, size)
+        return np.frombuffer(bytearray(self.ancestry_bytes()), dtype=np.bool_).reshape(size, size)
 
     def ancestry_bytes(self) -> bytes:
         """The same, row after row, a byte for each node."""

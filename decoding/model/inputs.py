@@ -55,7 +55,7 @@ class StepInputs:
     @property
     def visible(self) -> npt.NDArray[np.bool_]:
         """The mask among the tokens. Shape (T, T), row by query."""
-        return np.frombuffer(self.mask, dtype=np.bool_).reshape(len(self), len(self))
+        return np.frombuffer(bytearray(self.mask), dtype=np.bool_).reshape(len(self), len(self))
 
     def __len__(self) -> int:
         return len(self.token_ids)

@@ -103,9 +103,10 @@ class BudgetedPlan(Plan):
         if self.row_width:
             self._learn_rows(expander, choices, true_rows)
         expander.learn([choices.tokens[row] for row in true_rows])
+        expected = sum(draft.probabilities, 0.0)
         if len(draft.candidates):
-            self._stake.count_verified(sum(draft.probabilities, 0.0), len(accepted))
-        if not accepted and not _is_promising(draft):
+            self._stake.count_verified(expected, len(accepted))
+        if not accepted and not _is_promising(draft, expected):
             self._stake.count_idle()
         self._advance(draft, choices, MAX_TAILS)
         self._judge_window(draft, accepted)
@@ -233,9 +234,8 @@ def _new_window(session: Session) -> JacobiWindow:
     return JacobiWindow.drawn_from(session.ids, *session.tables.window_choice.sizes)
 
 
-def _is_promising(draft: Draft) -> bool:
-    """Return True if the candidates were expected to save more than a negligible share of the time."""
+def _is_promising(draft: Draft, expected: float) -> bool:
+    """Return True if so many accepted candidates would save more than a negligible share of the time."""
     curve = draft.curve
     assert curve is not None
-    expected = sum(draft.probabilities, 1.0)
-    return expected * curve.costs[0] > (1 + MIN_GAIN) * curve.costs[len(draft.candidates)]
+    return (1 + expected) * curve.costs[0] > (1 + MIN_GAIN) * curve.costs[len(draft.candidates)]

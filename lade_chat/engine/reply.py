@@ -209,9 +209,7 @@ class ReplyRun:
             self._pieces.extend(self._stops.push(Piece(text, origin.value, token, self._steps)))
             if self._stops.reached:
                 kept = step.tokens[:count]
-                return msgspec.structs.replace(
-                    step, tokens=kept, origins=step.origins[:count], finish_reason=End.STOP
-                )
+                return msgspec.structs.replace(step, tokens=kept, origins=step.origins[:count], finish_reason=End.STOP)
         return step
 
     def _finish_text(self) -> None:
