@@ -134,22 +134,19 @@ class ModelRunner:
         """The support for steps in C, as of the last refresh; a structure's first time, some steps are compared."""
         structure, known = self.state.structure, self._native_support
         if known is None or known[0] != structure:
-            kernels = native_kernels()
             reason = why_not_native(self.model, self.capabilities)
-            if reason is None and kernels is not None:
+            if reason is None and (kernels := native_kernels()):
                 forward = LlamaForward(self.model, kernels)
                 self._native = self.state.revision, forward
                 if not gives_the_same(self.model, self.capabilities, forward):
                     reason = "its steps in C give it other logits"
-            self._native_support = known = structure, Support(reason is None, reason)
-        elif known[0] is not structure:
-            # The next step need not compare such long tuples.
-            self._native_support = known = structure, known[1]
+            known = structure, Support(reason is None, reason)
+        # With the very tuple of now, so that the next step need not compare two long ones.
+        self._native_support = structure, known[1]
         return known[1]
 
     def native_forward(self) -> LlamaForward | None:
         """Return the forward pass in C, with the weights as of the last refresh; None if the model has none."""
-        # Asked at every step: mostly nothing has changed since the last one.
         state, native, known = self._state, self._native, self._native_support
         if native and known and known[0] is state.structure and native[0] == state.revision and known[1].supported:
             return native[1]
