@@ -150,11 +150,10 @@ class ModelRunner:
         state, native, known = self._state, self._native, self._native_support
         if native and known and known[0] is state.structure and native[0] == state.revision and known[1].supported:
             return native[1]
-        revision, kernels = self.state.revision, native_kernels()
-        if kernels is None or not self.native_support.supported:
+        if (kernels := native_kernels()) is None or not self.native_support.supported:
             return None
-        if self._native is None or self._native[0] != revision:
-            self._native = revision, LlamaForward(self.model, kernels)
+        if self._native is None or self._native[0] != state.revision:
+            self._native = state.revision, LlamaForward(self.model, kernels)
         return self._native[1]
 
     def compiled_forward(self, backend: str = DEFAULT_BACKEND) -> CompiledForward:
