@@ -228,6 +228,24 @@ def test_each_setting_is_shown_with_its_origin(
     assert engine.commands == []
 
 
+@pytest.mark.usefixtures("engine")
+def test_meanings_of_settings_break_between_words_on_a_terminal(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, 'system = "You are a very careful helper."\n')
+    assert main(["settings"]) == 0
+    piped = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    assert main(["settings"]) == 0
+    shown = capsys.readouterr().out
+    rows = [line for line in shown.splitlines() if not line.startswith(("file:", "data_dir"))]  # paths of any length
+    assert max(map(len, rows)) <= 80 < max(map(len, piped.splitlines()))
+    assert shown.split() == piped.split()
+    begins = next(line.index("a model's folder") for line in shown.splitlines() if line.startswith("model_path"))
+    assert f"\n{' ' * begins}without it, the" in shown
+
+
 def test_settings_are_changed_from_the_command_line(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["settings", "temperature=0.8", "stop=a=b", "max-new-tokens=7"]) == 0
     assert load(path, {}).values == {

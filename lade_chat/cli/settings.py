@@ -7,6 +7,8 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
+from shutil import get_terminal_size
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +23,9 @@ from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.settings import Origin, Settings, nearest, parse
 
+MAX_VALUE_COLUMNS = 14
+"""Longer values, such as a system message, push what they mean aside."""
+MIN_MEANING_COLUMNS = 20
 EPILOG = epilog("""
 lade-chat settings
 lade-chat settings temperature=0.8 top_p=0.9 theme=lade-paper
@@ -78,12 +83,25 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
     else:
         missing = "" if settings.path.exists() else " (does not exist yet)"
         sys.stdout.write(printable(f"file: {settings.path}{missing}") + "\n\n")
-        for name, value, origin in rows:
-            sys.stdout.write(f"{name:<18}  {origin:<11}  {_shown(value):<14}  {SETTINGS[name].meaning}\n")
+        _write_table([(name, origin, _shown(value), SETTINGS[name].meaning) for name, value, origin in rows])
         sys.stdout.write("\n[keys]\n")
-        for name, value, origin in keys:
-            sys.stdout.write(f"{name:<18}  {origin:<11}  {_shown(value)}\n")
+        _write_table([(name, origin, _shown(value), "") for name, value, origin in keys])
     return FAILURE if problems else 0
+
+
+def _write_table(rows: Sequence[tuple[str, str, str, str]]) -> None:
+    """Write names, origins, values and meanings in columns; on a terminal the meanings break between words."""
+    names, origins, values = (max(len(row[column]) for row in rows) for column in range(3))
+    values = min(values, MAX_VALUE_COLUMNS)
+    columns = get_terminal_size().columns if sys.stdout.isatty() else sys.maxsize
+    at = names + origins + values + 6
+    for name, origin, value, meaning in rows:
+        begin = f"{name:<{names}}  {origin:<{origins}}  {value:<{values}}  "
+        told = [meaning] if columns < at + MIN_MEANING_COLUMNS else wrap(meaning, columns - at)
+        if len(begin) > at and len(begin) + len(meaning) > columns:
+            told.insert(0, "")  # below the long value
+        row = begin + f"\n{' ' * at}".join(told)
+        sys.stdout.write(f"{row.rstrip()}\n")
 
 
 def change(settings: Settings, assignments: Sequence[str]) -> int:
