@@ -17,6 +17,8 @@ from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, UNSEEN, Answer,
 from assets.recipe.loss import Point, read_curve
 from assets.recipe.skills.numbers import sums
 from assets.recipe.skills.python import functions
+from assets.recipe.skills.writing.poems import rhymes
+from assets.recipe.skills.writing.stories import well_formed
 from assets.recipe.skills.writing.talk import read_topics
 from assets.recipe.unseen import CHECKS, unseen
 from decoding import DraftTables, LookaheadConfig, LookaheadDecoder, Origin, Session
@@ -193,3 +195,14 @@ def test_tokens_per_step_are_the_same_again_and_stand_beside_the_model_s_nats() 
 def test_tokens_per_step_of_a_model_that_lookahead_does_not_serve_are_refused() -> None:
     with pytest.raises(RuntimeError, match="no tokens per step"):
         speed.measure(random_model("mamba"), {"one": [[3, 4, 5]]}, [2], longest=3, most=1)
+
+
+def test_nothing_is_said_twice_in_a_story_or_a_poem() -> None:
+    assert not rhymes()("One line,\nand two.\nOne line,\nand two.")
+    assert not rhymes(4)("One line,\nand two.")
+    assert not rhymes(before="One line,\nand two.")("One line,\nand three.")
+    assert rhymes(2, "line")("One line,\nand two.")
+    said = "Mia wanted to see the sea. "
+    assert not well_formed("Mia", least=20)(said + said)
+    assert not well_formed("Mia", least=20, before=said)(said)
+    assert well_formed("Mia", least=20)(said + "It was hard, but in the end Mia saw it.")

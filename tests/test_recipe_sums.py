@@ -72,3 +72,27 @@ def test_amounts_of_mixed_units_come_to_what_their_numbers_say() -> None:
         value = sum(float(number) * (1000 if unit == "kg" else 1) for number, unit in found)
         assert told.value == (round(value) if found else 500), told
         assert told.line.endswith(f"{told.value} g"), told
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sign"),
+    [
+        (23, 18, "+"),
+        (905, 47, "+"),
+        (52, 17, "-"),
+        (100, 99, "-"),
+        (47, 12, "×"),
+        (79, 9, "×"),
+        (7, 26, "×"),
+        (84, 7, "/"),
+        (246, 2, "/"),
+    ],
+)
+def test_every_step_of_a_worked_sum_is_equal_to_the_others(a: int, b: int, sign: str) -> None:
+    line, result = arithmetic.work(a, b, sign)
+    chain = line.split(", ")[0].replace("×", "*")
+    assert {eval(side) for side in chain.split(" = ")} == {result}
+
+
+def test_worked_digits_are_as_a_person_would_write_them() -> None:
+    assert arithmetic.worked_sum(23, 18, "+") == "23 + 18 = 23 + 10 + 8 = 33 + 8 = 41"
