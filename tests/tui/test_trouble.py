@@ -160,6 +160,8 @@ async def test_a_lost_engine_keeps_the_reply_and_is_started_again(engine: Script
         assert engine.restarts == 1
         engine.load()
         await wait_until(pilot, lambda: "ready" in status(app))
+        await sees(pilot, "broken off")  # the notice that the engine was lost has gone
+        assert "killed by signal 9" not in screen_text(app)
         await say(app, pilot, "Go on.")
         command = engine.sent_of(Reply)[-1]
         assert isinstance(command, Reply)

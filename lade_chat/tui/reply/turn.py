@@ -131,8 +131,10 @@ class ReplyTurn(Turn):
         return any(turn.reply or turn.ending not in (None, "failed") for turn in turns)
 
     def break_off(self) -> None:
-        """The reply ends here without its metrics; what was said stays."""
+        """The reply ends here, before its end; what was said stays, with its metrics so far."""
         self._finish()
+        if self.reply.text:
+            self._add_metrics(_broken_off(self._statistics), "failed")
 
     @property
     def has_thoughts(self) -> bool:
@@ -247,4 +249,8 @@ def kept_parts(turn: KeptTurn) -> list[Part]:
     statistics = turn.statistics or Statistics()
     if turn.ending is not None and turn.ending != "failed":
         return reply_parts(statistics, turn.ending, lookahead=not statistics.lookahead)
+    return _broken_off(statistics)
+
+
+def _broken_off(statistics: Statistics) -> list[Part]:
     return [*reply_parts(statistics, "eos", lookahead=not statistics.lookahead)[:-1], Part(2, ("broken off",))]
