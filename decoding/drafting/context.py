@@ -117,12 +117,13 @@ class ContextIndex(PathTable):
             twice, nor the text's own end.
         """
         found: dict[int, int] = {}
-        last = len(self._history) - 1
-        for length in range(min(MAX_MATCH, len(text)), 0, -1):
-            for end in self._ends.get(tuple(text[-length:]), ()):
-                if end != last and end not in found:
-                    found[end] = length if length < MAX_MATCH else self._match_length(text, end)
-        return sorted([(length, end) for end, length in found.items()], reverse=True)
+        own_end, last = len(self._history) - 1, tuple(text[-MAX_MATCH:])
+        while last:
+            for end in self._ends.get(last, ()):
+                if end != own_end and end not in found:
+                    found[end] = len(last) if len(last) < MAX_MATCH else self._match_length(text, end)
+            last = last[1:]
+        return sorted([(length, end) for end, length in found.items()], reverse=True) if found else []
 
     def _match_length(self, text: Sequence[int], end: int) -> int:
         """Return the length of a match that ends at a place, known to be of ``MAX_MATCH`` tokens at least."""
@@ -164,13 +165,13 @@ class ContextIndex(PathTable):
         return other
 
     def _index_last(self) -> None:
-        history, end = self._history, len(self._history) - 1
-        for length in range(1, MAX_MATCH + 1):
-            if length > len(history) or history[-length] == SEAM:
-                break
-            key = tuple(history[-length:])
+        ends, end, last = self._ends, len(self._history) - 1, tuple(self._history[-MAX_MATCH:])
+        while SEAM in last:
+            last = last[1:]
+        while last:
             # One more than is proposed: the text's own end is among them and has no continuation yet.
-            self._ends[key] = (end, *self._ends.get(key, ())[:MATCHES_PER_LENGTH])
+            ends[last] = (end, *ends[last][:MATCHES_PER_LENGTH]) if last in ends else (end,)
+            last = last[1:]
 
     def _drop_older_half(self) -> None:
         kept = self._history[-(MAX_TOKENS // 2) :]
