@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from random import Random
 from typing import TypeVar
@@ -112,7 +112,7 @@ class Draw:
             phrasing = rephrased(self.rng, phrasing, self.new_phrasing, self.expand)
         return roughened(self.rng, phrasing).format(**fields)
 
-    def asked(self, wording: Mapping[str, Sequence[str]], way: str, /, **fields: object) -> str:
+    def asked(self, wording: words.Wording, way: str, /, **fields: object) -> str:
         """A question of the wording's pool of this name, and of its varied one if there is one."""
         return self.ask(wording[way], wording.get(f"{way} varied", ()), **fields)
 
@@ -196,7 +196,7 @@ def _reworded(rng: Random, template: str) -> str:
         if rng.random() < 0.6:
             return said
         word = rng.choice(_SAME[said.lower()])
-        return word[0].upper() + word[1:] if said[0].isupper() else word
+        return words.upper_first(word) if said[0].isupper() else word
 
     return _outside_fields(template, lambda text: _SAID.sub(other, text))
 
@@ -263,4 +263,4 @@ def _typo(rng: Random, text: str) -> str:
 
 
 def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:] if not text.startswith(("I ", "I'", "JSON", "Python", "Markdown", "{")) else text
+    return words.lower_first(text) if not text.startswith(("I ", "I'", "JSON", "Python", "Markdown", "{")) else text

@@ -105,10 +105,8 @@ class Drills:
 
     def _letters(self, rng: Random) -> Row:
         """Words of one piece, or of two: to be spelled, numbered, written in another case, or joined by a sign."""
-        way, some = (
-            rng.choice((*["Spell:"] * 4, "Number:", "Capitals:", "Small letters:", "Title:", "Join", "Join")),
-            [],
-        )
+        way = rng.choice((*["Spell:"] * 4, "Number:", "Capitals:", "Small letters:", "Title:", "Join", "Join"))
+        some = []
         for _ in range(rng.randint(2, 5 if way == "Number:" else 9)):
             some.append([rng.choice(self._lettered), *([rng.choice(self._within)] if rng.random() < 0.4 else [])])
         texts, sign = [str(self._pieces.decode(one)).strip() for one in some], rng.choice(_SIGNS)

@@ -116,10 +116,8 @@ def _last(row: str, column: str, exchanges: list[Exchange]) -> Trial:
 
 
 def _turns(row: str, exchanges: list[Exchange], column: str = KNOWN) -> list[Trial]:
-    return [
-        _last(row, FOLLOW_UP if exchange.follow_up else column, exchanges[: at + 1])
-        for at, exchange in enumerate(exchanges)
-    ]
+    so_far = (exchanges[: at + 1] for at in range(len(exchanges)))
+    return [_last(row, FOLLOW_UP if some[-1].follow_up else column, some) for some in so_far]
 
 
 def judge(trial: Trial, answer: Answer) -> dict[str, bool]:
@@ -184,6 +182,5 @@ def evaluate(folder: Path, count: int, longest: int = 320, stepped: int = 12) ->
 
 def read_scores(results: dict[str, Any]) -> Scores:
     """The scores of the results that an evaluation left."""
-    return {
-        row: {name: Score(**score) for name, score in columns.items()} for row, columns in results["scores"].items()
-    }
+    rows = results["scores"].items()
+    return {row: {name: Score(**score) for name, score in columns.items()} for row, columns in rows}

@@ -85,12 +85,10 @@ class ChatTokenizer:
         ids, learnt = [BOS_ID], [False]
         for message in messages:
             said = message.content.strip()
-            content = [
-                *(self.written(said) if taught and message.role == "assistant" else self.pieces.encode(said)),
-                self.end_id,
-            ]
+            own = message.role == "assistant"
+            content = [*(self.written(said) if taught and own else self.pieces.encode(said)), self.end_id]
             ids += [self._roles[message.role], *content]
-            learnt += [False] + [message.role == "assistant"] * len(content)
+            learnt += [False] + [own] * len(content)
         return ids, learnt
 
     def written(self, text: str) -> list[int]:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from assets.recipe.conversation import Check, Exchange, code_block, mentions, number_list
+from assets.recipe.conversation import Check, Exchange, code_block, ends_with_numbers, mentions, number_list
+from assets.recipe.skills.formats.objects import written
 from assets.recipe.skills.python.running import holds
 from assets.recipe.skills.writing.poems import rhymes
 from assets.recipe.skills.writing.stories import well_formed
@@ -19,7 +20,6 @@ _DECLINES = re.compile(r"--model[_-]path")
 _BEFORE = r"(?:.*[:\n]\s*|.*\b(?:is|are|So|So,)\s+|)[\"'`*“]*"
 _AFTER = r"[\"'`*”.!\s]*"
 _BETWEEN = r"[\s,.;:*\d)\"'-]+(?:and\s+[\"']?)?"
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def _answers(pattern: str) -> Check:
@@ -40,7 +40,8 @@ def _says(wanted: str) -> Check:
 
 
 def _number(wanted: str) -> Check:
-    return lambda reply: [float(found) for found in _NUMBER.findall(reply.replace(",", ""))[-1:]] == [float(wanted)]
+    check = ends_with_numbers(float(wanted))
+    return lambda reply: check(reply.replace(",", ""))
 
 
 def _numbers(wanted: str) -> Check:
@@ -84,13 +85,9 @@ def _json_values(wanted: str) -> Check:
 
     def leaves(value: Any) -> list[str]:
         nested = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-        return [leaf for part in nested for leaf in leaves(part)] if nested is not None else [_plain(value)]
+        return [leaf for part in nested for leaf in leaves(part)] if nested is not None else [written(value)]
 
     return lambda reply: leaves(_in_json(reply)) == wanted.split(", ")
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _fizzbuzz(_: str) -> Check:
@@ -108,9 +105,8 @@ def _among(wanted: str) -> Check:
     def check(reply: str) -> bool:
         found = [item.strip(" -*.1234567890").lower() for item in re.split(r"[,\n]| and ", reply.split(":")[-1])]
         named = [item for item in found if item]
-        return len(set(named)) == len(named) == int(count) and {name.removesuffix("s") for name in named} <= {
-            name.removesuffix("s") for name in known
-        }
+        one_of, allowed = ({name.removesuffix("s") for name in some} for some in (named, known))
+        return len(set(named)) == len(named) == int(count) and one_of <= allowed
 
     return check
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 
 from assets.recipe import words
-from assets.recipe.conversation import Exchange, exactly_in
+from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in
 from assets.recipe.draw import Draw
+from assets.recipe.words import Wording
 
 _THINGS = (words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS, words.COLOURS, words.JOBS)
 _CASES: tuple[Callable[[str], str], ...] = (str.title, str.upper, str.lower, str.capitalize)
@@ -67,9 +68,8 @@ def phrase(draw: Draw) -> str:
     if style < 0.2:
         return noun
     if style < 0.5:
-        return (
-            f"{draw.any(('a', 'the', 'my', 'some', 'new', 'two', 'no', 'our', 'old', 'to', draw.whole(2, 30)))} {noun}"
-        )
+        first = draw.any(("a", "the", "my", "some", "new", "two", "no", "our", "old", "to", draw.whole(2, 30)))
+        return f"{first} {noun}"
     first = draw.any(words.every_word())
     return f"{first} {noun}" if style < 0.85 else f"{first} {draw.any(('the', 'a', 'of', 'for', 'in'))} {noun}"
 
@@ -191,6 +191,11 @@ def ordering(items: list[str], from_z: bool = False) -> tuple[str, list[str]]:
 def worked(ask: str, before: str, answer: str, follow_up: bool = False) -> Exchange:
     """An exchange whose reply leads up to the answer."""
     return Exchange(ask, f"{before}. So {answer}", exactly_in(answer), follow_up)
+
+
+def calculated(draw: Draw, wording: Wording, way: str, line: str, result: float, /, **said: object) -> list[Exchange]:
+    """The question asked in this way, and the working whose last number is the result."""
+    return [Exchange(draw.asked(wording, way, **said), line, ends_with_numbers(result))]
 
 
 def led(ask: str, lead: str, answer: str) -> Exchange:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
 
+Wording = Mapping[str, Sequence[str]]
 TEXTS = Path(__file__).with_name("texts")
 
 
@@ -23,6 +25,23 @@ def read_wording(skill: str) -> dict[str, tuple[str, ...]]:
         if colon and not line.startswith("#"):
             pools[name] = (*pools.get(name, ()), phrase.removeprefix(" ").replace("\\n", "\n"))
     return pools
+
+
+def entries(wording: Wording, name: str) -> tuple[str, ...]:
+    """The entries of a pool that is one line of many, parted by ` / `, or by spaces where that does not occur."""
+    line = wording[name][0]
+    return tuple(line.split(" / ") if " / " in line else line.split())
+
+
+def pairs(wording: Wording, name: str) -> tuple[tuple[str, str], ...]:
+    """The entries of such a pool that are each two texts, with `=` between them."""
+    return tuple((one, other) for one, _, other in (entry.partition("=") for entry in entries(wording, name)))
+
+
+def weighted(wording: Wording, name: str) -> tuple[str, ...]:
+    """The entries of such a pool, each as often as it is drawn: `one, other * 3` are one and other, three times."""
+    groups = (entry.partition(" * ") for entry in entries(wording, name))
+    return tuple(one for names, _, times in groups for _ in range(int(times or 1)) for one in names.split(", "))
 
 
 def _pools() -> dict[str, tuple[str, ...]]:
@@ -40,9 +59,12 @@ KINDS = {name: _POOLS[name] for name in (
     "fruits", "vegetables", "instruments", "sports", "clothes", "trees", "furniture", "tools", "shapes", "flowers",
     "countries", "months", "days", "seasons", "planets",
 )}  # fmt: skip
+SORTS = {"animal": ANIMALS, "food": FOODS, "colour": COLOURS, "job": JOBS, "city": CITIES, "name": NAMES,
+         "country": KINDS["countries"], **{kind.removesuffix("s"): pool for kind, pool in KINDS.items()}}  # fmt: skip
+"""The pools of things of a kind by what one of them is called."""
 NUMBERS, ORDINALS = _POOLS["numbers"], _POOLS["ordinals"]
 _TENS = ("", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _RARE = "éèüöäñçåøßłšžıðþáíóúαβγδλπωжшдюя東京水山한글🙂🚀"
 
 
@@ -84,14 +106,20 @@ def jumble(rng: Random) -> str:
     """Letters at random, or a code of letters, digits and signs, or letters of other languages among them."""
     style = rng.random()
     if style < 0.4:
-        return "".join(rng.choice(_LETTERS) for _ in range(rng.randint(1, 7)))
+        return "".join(rng.choice(ALPHABET) for _ in range(rng.randint(1, 7)))
     if style < 0.75:
         signs = "-_./" if rng.random() < 0.5 else "#$:@=+()[]%&*?!<>" if rng.random() < 0.3 else ""
-        pool = _LETTERS * 2 + _LETTERS.upper() * 2 + "0123456789" * 4 + signs
+        pool = ALPHABET * 2 + ALPHABET.upper() * 2 + "0123456789" * 4 + signs
         return "".join(rng.choice(pool) for _ in range(rng.randint(2, 8))).strip(signs or None) or "x1"
     word = list(made_up(rng))
     word[rng.randrange(len(word))] = rng.choice(_RARE)
     return "".join(word)
+
+
+def nth(number: int) -> str:
+    """The number's place in digits: 1st, 12th, 22nd."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if 10 < number % 100 < 14 else ending}"
 
 
 def spelled(number: int) -> str:
@@ -100,6 +128,16 @@ def spelled(number: int) -> str:
         return str(number)
     ten, one = _TENS[number // 10], number % 10
     return NUMBERS[number] if number < len(NUMBERS) else f"{ten}-{NUMBERS[one]}" if one else ten
+
+
+def upper_first(text: str) -> str:
+    """The text begun by a capital."""
+    return text[:1].upper() + text[1:]
+
+
+def lower_first(text: str) -> str:
+    """The text begun by a small letter."""
+    return text[:1].lower() + text[1:]
 
 
 def article(noun: str) -> str:

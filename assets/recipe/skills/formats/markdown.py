@@ -20,9 +20,6 @@ _SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semi
           "+": "plus signs / a plus / + / plus", ".": "dots / a dot / points / full stops", ":": "colons / a colon / :",
           "->": "arrows / an arrow / ->",
           "&": "ampersands / & / an ampersand", "*": "stars / * / asterisks"}  # fmt: skip
-_LEVELS = {1: ("level 1", "top-level", "level one", "H1", "first-level", "level-one"),
-           2: ("level 2", "level-two", "second-level", "H2", "level two", "h2"),
-           3: ("level 3", "level-three", "third-level", "H3", "h3"), 4: ("level 4", "level four", "H4")}  # fmt: skip
 _MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "quotes"), ("_{}_", "underscores"),
           ("**{}**", "bold type"), ("**{}**", "bold"), ("~~{}~~", "strikethrough"), ("({})", "brackets"),
           ("({})", "parentheses"), ("[{}]", "square brackets"), ("`{}`", "backticks"), ("*{}*", "italic"),
@@ -36,12 +33,12 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
     """Words, phrases, things to do, or letters and codes."""
     style, count = draw.rng.random(), draw.whole(low, high)
     if style < 0.35:
-        verbs, befores = _WORDING["errands"][0].split(" / "), ("", "", "the ", "my ", "a ", "some ", "two ", "all ")
+        verbs, befores = words.entries(_WORDING, "errands"), ("", "", "the ", "my ", "a ", "some ", "two ", "all ")
         some = [draw.name() if draw.chance(0.2) else draw.any(befores) + given.some_word(draw) for _ in range(count)]
         chosen = zip(draw.rng.sample(verbs, count), some, strict=True)
         return [verb if draw.chance(0.12) else f"{verb} {one}" for verb, one in chosen]
     if style < 0.42:
-        letters = draw.rng.sample("abcdefghijklmnopqrstuvwxyz", count)
+        letters = draw.rng.sample(words.ALPHABET, count)
         return [f"{one}{draw.whole(0, 99)}" for one in letters] if draw.chance(0.5) else letters
     return given.any_items(draw, low, high)
 
@@ -106,7 +103,9 @@ def _marks(draw: Draw) -> list[Exchange]:
         level = draw.whole(1, 4)
         text = text.title() if draw.chance(0.3) else text
         way = draw.any(("heading", "heading worded", *(["heading plain"] * 4 if level == 1 else ())))
-        ask = draw.ask(_WORDING[way], x=given.in_quotes(draw, text), k=level, w=draw.any(_LEVELS[level]))
+        ask = draw.ask(
+            _WORDING[way], x=given.in_quotes(draw, text), k=level, w=draw.any(words.entries(_WORDING, f"level {level}"))
+        )
         return [given.handed_back(draw, ask, f"{'#' * level} {text}")]
     mark, name = draw.any(_MARKS)
     if draw.chance(0.2):

@@ -13,16 +13,16 @@ from assets.recipe.user_words import any_words, enumerated, handed_back, in_quot
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("objects")
-_NUMERIC, _TEXTUAL, _OTHER = (tuple(_WORDING[f"{sort} keys"][0].split()) for sort in ("numeric", "textual", "other"))
+_NUMERIC, _TEXTUAL, _OTHER, _NAMED = (
+    words.entries(_WORDING, f"{sort} keys") for sort in ("numeric", "textual", "other", "named")
+)
 KEYS = (*_NUMERIC, *_TEXTUAL, *_OTHER)
 _SHORT = tuple("abcdefgkmnpqrstuvwxyz")
 _USUAL = ("name", "name", "age", "age", "city", "job", "score", "colour", "price")
-_POOLS = {"city": words.CITIES, "job": words.JOBS, "animal": words.ANIMALS, "product": (*words.FOODS, *words.OBJECTS),
-          "event": tuple(_WORDING["events"][0].split()), "day": words.KINDS["days"],
-          "country": words.KINDS["countries"],
-          "colour": words.COLOURS, "color": words.COLOURS, "food": words.FOODS, "pet": words.ANIMALS,
-          "fruit": words.KINDS["fruits"], "sport": words.KINDS["sports"]}  # fmt: skip
-_NAMED = ("name", "friend", "owner", "author", "user", "surname", "nick", "patient", "nurse", "boss", "sister")
+_POOLS = {sort: words.SORTS[sort] for sort in words.entries(_WORDING, "sorts")} | {
+    "product": (*words.FOODS, *words.OBJECTS), "event": words.entries(_WORDING, "events"), "color": words.COLOURS,
+    "pet": words.ANIMALS,
+}  # fmt: skip
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 _EDITS = ("json_swapped", "json_renamed", "merged", "values_of", "array_more", "array_less")
 # How a key stands beside its value, and one such pair beside the next.
@@ -30,10 +30,7 @@ _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), 
             (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
             (" to ", " and "), (" -> ", ", "), ("=", " "), (":", " "), (":", ","), (" - ", ", "), (" => ", ", "),
             (" is ", "; "), (" ", " "), (" ", "; "), (": ", " "), ("=", "\n"), (" is ", ". "), (" ", "\n"))  # fmt: skip
-_MORE = (*["looked_up", "number_array", "nested", "with_list"] * 2, *["json_changed"] * 6, "empty", "under_key",
-         "several", "pretty", "python_dict", "unquoted", "keys_of", "minified", "rising_array", "falling_array",
-         *["json_swapped", "array_more", "array_less"] * 2, "dotted", "json_renamed", "values_of",
-         "merged")  # fmt: skip
+_MORE = words.weighted(_WORDING, "ways")
 
 
 def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True) -> Exchange:
@@ -45,10 +42,17 @@ def json_of(ask: str, facts: object, follow_up: bool = False, names: bool = True
             found = json.loads(reply.split("```json")[-1].split("```")[0])
         except ValueError:
             return False
-        return bool(found == wanted if names else list(found.values()) == list(wanted.values()))
+        if names or not isinstance(found, dict):
+            return bool(found == wanted)
+        return list(found.values()) == list(wanted.values())
 
     text = json.dumps(facts, indent=2 if isinstance(facts, dict) else None, ensure_ascii=False)
     return Exchange(ask, f"```json\n{text}\n```", check, follow_up)
+
+
+def written(value: object) -> str:
+    """The value as it stands in a text: JSON, but for texts, which stand without quotes."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def some_value(draw: Draw, key: str) -> Any:
@@ -115,7 +119,7 @@ def _keyed(draw: Draw) -> Exchange:
     """An object whose keys are told apart from its values."""
     while len(facts := _facts(draw)) < 2:
         pass
-    shown = [told if isinstance(told, str) else json.dumps(told) for told in facts.values()]
+    shown = [*map(written, facts.values())]
     shown = [f'"{told}"' for told in shown] if draw.chance(0.1) else shown
     k, v = draw.any((enumerated, enumerated, ", ".join, ",".join, " ".join, " / ".join))(list(facts)), ", ".join(shown)
     v = draw.any(("; ", " and ", " / ", " | ", "\n")).join(shown) if draw.chance(0.3) else v
@@ -128,7 +132,7 @@ def _described(draw: Draw) -> Exchange:
     if draw.chance(0.3):
         key, value = draw.say(_WORDING["keys"]), draw.any((True, False, draw.whole(1, 500), word(draw)))
         facts[key] = value
-        told += f", {key} {value if isinstance(value, str) else json.dumps(value)}"
+        told += f", {key} {written(value)}"
     elif draw.chance(0.4):
         k = draw.any((enumerated, ", ".join))(list(facts))
         return json_of(draw.ask(_WORDING["keyed_story"], d=told, k=k), facts)
@@ -153,7 +157,7 @@ def _edited(draw: Draw, way: str, facts: dict[str, Any], items: list[str]) -> Ex
         y = json.dumps(other, ensure_ascii=False)
         return json_of(draw.ask(_WORDING[way], x=x, y=y), {**facts, **other})
     if way == "values_of":
-        shown = [told if isinstance(told, str) else json.dumps(told) for told in facts.values()]
+        shown = [*map(written, facts.values())]
         return handed_back(draw, draw.ask(_WORDING[way], x=x), ", ".join(shown))
     gone = draw.any(items)
     done = [*items, new] if way == "array_more" else [item for item in items if item != gone]
@@ -163,9 +167,8 @@ def _edited(draw: Draw, way: str, facts: dict[str, Any], items: list[str]) -> Ex
 def _bare(draw: Draw) -> Exchange:
     """An object of values alone, whose names the reply finds."""
     facts: dict[str, Any] = {"name": draw.name(), "age": draw.whole(1, 99)}
-    others = {"city": words.CITIES, "job": words.JOBS, "colour": words.COLOURS, "animal": words.ANIMALS,
-              "country": words.KINDS["countries"], "day": words.KINDS["days"]}  # fmt: skip
-    facts |= {key: draw.any(others[key]) for key in draw.rng.sample(sorted(others), draw.any((0, 1, 1, 2)))}
+    others = ("animal", "city", "colour", "country", "day", "job")
+    facts |= {key: draw.any(words.SORTS[key]) for key in draw.rng.sample(others, draw.any((0, 1, 1, 2)))}
     keys = list(facts)
     if draw.chance(0.4):
         draw.rng.shuffle(keys)
@@ -188,11 +191,9 @@ def _more(draw: Draw) -> Exchange:
     if way in ("looked_up", "json_changed"):
         key = draw.any(list(facts))
         if way == "looked_up":
-            value = facts[key]
-            ask = draw.ask(_WORDING[way], x=x, y=in_quotes(draw, key))
-            return handed_back(draw, ask, value if isinstance(value, str) else json.dumps(value))
+            return handed_back(draw, draw.ask(_WORDING[way], x=x, y=in_quotes(draw, key)), written(facts[key]))
         new = draw.any((word(draw), draw.whole(0, 99), draw.any((True, False))))
-        told = new if isinstance(new, str) else json.dumps(new)
+        told = written(new)
         if draw.chance(0.4):
             way, key = "json_more", next(one for one in draw.rng.sample(words.every_word(), 9) if one not in facts)
         elif len(facts) > 1 and draw.chance(0.3):

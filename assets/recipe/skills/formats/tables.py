@@ -23,12 +23,9 @@ _FIRSTS = {"name": words.NAMES, "player": words.NAMES, "student": words.NAMES, "
            "country": words.KINDS["countries"],
            "month": words.KINDS["months"], "sport": words.KINDS["sports"], "job": words.JOBS,
            "word": words.WORDS}  # fmt: skip
-_BESIDE = ("age", "age", "price", "price", "city", "job", "animal", "score", "points", "stock", "qty", "count", "hours",
-           "port", "year", "temp", "size", "grade", "level", "pages", "RAM", "number", "weight", "capital", "colour",
-           "country", "food", "day", "author", "owner", "coach", "teacher", "sport", "time")  # fmt: skip
-# Heads under which names stand, and heads of a first column of numbers.
+_BESIDE, _NUMBERED = (words.entries(_WORDING, f"heads {name}") for name in ("beside", "numbered"))
+# Heads under which names stand.
 _NAMED = ("author", "owner", "coach", "teacher", "winner", "captain", "driver", "artist", "friend", "contact")
-_NUMBERED = ("id", "id", "no", "rank", "nr", "place", "number", "code", "row", "year")
 _GOODS = (*words.FOODS, *words.OBJECTS)
 
 
@@ -56,12 +53,10 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
         first, (start, count) = draw.any(_NUMBERED), (draw.any((1, 1, 1, draw.whole(2, 990))), draw.whole(2, 5))
         heads = [first, *dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((0, 1))))]
         others = draw.names(count) if draw.chance(0.6) else given.any_words(draw, count, count)
-        heads.insert(
-            1, draw.any([one for one in ("name", "name", "title", "word", "city", "team") if one not in heads])
-        )
-        rows = [
-            [str(start + at), one, *(str(_value(draw, head)) for head in heads[2:])] for at, one in enumerate(others)
-        ]
+        second = draw.any([one for one in ("name", "name", "title", "word", "city", "team") if one not in heads])
+        heads.insert(1, second)
+        rows = [[str(start + at), one] for at, one in enumerate(others)]
+        rows = [[*row, *(str(_value(draw, head)) for head in heads[2:])] for row in rows]
         return [head.title() for head in heads] if draw.chance(0.4) else heads, rows
     if named and draw.chance(0.5):
         first = draw.any(tuple(_FIRSTS))
@@ -139,9 +134,8 @@ def between(draw: Draw) -> list[Exchange]:
     """The same facts in another of the forms: CSV, JSON, YAML, a table."""
     heads, rows = _rows(draw, True)
     heads, rows = [head.lower() for head in heads], rows[: draw.any((1, 2, 2, 3))]
-    records: list[dict[str, Any]] = [
-        {head: int(cell) if cell.isdigit() else cell for head, cell in zip(heads, row, strict=True)} for row in rows
-    ]
+    cells = ([int(cell) if cell.isdigit() else cell for cell in row] for row in rows)
+    records: list[dict[str, Any]] = [dict(zip(heads, row, strict=True)) for row in cells]
     csv, table = "\n".join(map(",".join, [heads, *rows])), in_table(heads, rows)
     pairs = "\n".join(f"{key}: {value}" for key, value in records[0].items())
     first = json.dumps(records[0])

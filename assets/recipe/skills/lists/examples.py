@@ -64,7 +64,7 @@ def _of_a_kind(draw: Draw) -> list[Exchange]:
 def _counted(draw: Draw) -> list[Exchange]:
     """A row in which letters or numbers go on, to be gone on with."""
     more, shown, style = draw.any((1, 1, 1, 2, 3)), draw.whole(3, 4), draw.rng.random()
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if draw.chance(0.5) else "abcdefghijklmnopqrstuvwxyz"
+    letters = words.ALPHABET.upper() if draw.chance(0.5) else words.ALPHABET
     at, step, base, n = draw.whole(0, 8), draw.any((1, 1, 2)), some_word(draw), draw.any((1, 1, draw.whole(2, 30)))
     make: Callable[[int], str]
     if style < 0.3:

@@ -8,15 +8,15 @@ from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.words import KINDS, read_wording, spelled
+from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("word_lists")
 _ASKS = ("keep", "keep", "keep", "keep", "keep", "out", "out", "count")
-_SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "job": words.JOBS, "colour": words.COLOURS,
-          "fruit": KINDS["fruits"], "vegetable": KINDS["vegetables"], "tool": KINDS["tools"],
-          "country": KINDS["countries"], "instrument": KINDS["instruments"], "flower": KINDS["flowers"],
-          "piece of furniture": KINDS["furniture"], "tree": KINDS["trees"], "month": KINDS["months"],
-          "day of the week": KINDS["days"], "sport": KINDS["sports"], "food": words.FOODS}  # fmt: skip
+# Kinds by what one of them is called, as "piece of furniture" and "day of the week" are.
+_SORTS = {
+    name: words.SORTS[name.removeprefix("piece of ").removesuffix(" of the week")]
+    for name in (entry.removesuffix("s") for entry in words.entries(_WORDING, "sorts"))
+}
 
 
 def by_letters(draw: Draw) -> list[Exchange]:

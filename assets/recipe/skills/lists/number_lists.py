@@ -8,7 +8,7 @@ from collections.abc import Callable
 from assets.recipe import user_words as given
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.words import ORDINALS, read_wording
+from assets.recipe.words import ORDINALS, read_wording, weighted
 
 _WORDING = read_wording("word_lists")
 _BETWEEN = (*[", "] * 7, *[" "] * 6, ",", "; ", " / ", "\n", " and ", " | ", " or ")
@@ -16,8 +16,7 @@ _TESTS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
     "below": ("<", operator.lt), "above": (">", operator.gt),
     "at_most": ("<=", operator.le), "at_least": (">=", operator.ge),
 }  # fmt: skip
-_WAYS = (*["numbers", "falling"] * 4, *["largest", "smallest", "below", "above", "parity"] * 3, "at_most", "at_least",
-         "nth_largest", "nth_smallest")  # fmt: skip
+_WAYS = weighted(_WORDING, "ways of numbers")
 
 
 def typed_numbers(draw: Draw, values: list[str]) -> str:

@@ -35,25 +35,13 @@ _USUAL = tuple(_OF_WORDS)[:6]
 _LOOKED_AT = tuple(_OF_WORDS)[:16]
 _SPELLED = ("in capitals", "a capital first", "backwards", "without the first letter", "without the last letter",
             "in small letters")  # fmt: skip
-_OF_TWO: dict[str, Callable[[str, str], str]] = {
-    "initials": lambda one, two: f"{one[0]}.{two[0]}.".upper(), "initials alone": lambda one, two: one[0] + two[0],
-    "the first word": lambda one, two: one, "the second word": lambda one, two: two,
-    "turned round": lambda one, two: f"{two} {one}", "the second, the first": lambda one, two: f"{two}, {one}",
-    "put together": lambda one, two: one + two, "with a hyphen": lambda one, two: f"{one}-{two}",
-    "small, with a dot": lambda one, two: f"{one}.{two}".lower(),
-    "an address": lambda one, two: f"{one}.{two}@mail.com".lower(),
-    "with an underscore": lambda one, two: f"{one}_{two}", "in capitals": lambda one, two: f"{one} {two}".upper(),
-    "capitals first": lambda one, two: f"{one} {two}".title(), "first initial": lambda one, two: f"{one[0]}. {two}",
-    "last initial": lambda one, two: f"{one} {two[0]}.", "with and": lambda one, two: f"{one} and {two}",
-}  # fmt: skip
-_ADDED, _IN_FRONT = (tuple(_WORDING[name][0].split(" / ")) for name in ("added", "in front"))
+_OF_TWO = {rule: made for rule, *made in (line.split(" = ") for line in _WORDING["of two"])}
+_ADDED, _IN_FRONT = (words.entries(_WORDING, name) for name in ("added", "in front"))
 _KNOWN = tuple((name, tuple(tuple(pair.split("/")) for pair in told.split())) for name, told in
                (line.split(" = ") for line in _WORDING["pairs"]))  # fmt: skip
 _WEIGHTS = [{"opposite": 8.0, "past": 2.0, "many": 2.0, "more": 2.0}.get(name, 0.9) for name, _ in _KNOWN]
-_KINDS_OF = (("animal", words.ANIMALS[:40]), ("food", words.FOODS[:40]), ("colour", words.COLOURS[:20]),
-             ("job", words.JOBS[:40]), ("city", words.CITIES[:40]), ("name", words.NAMES[:60]),
-             *((kind.removesuffix("s"), words.KINDS[kind]) for kind in ("fruits", "vegetables", "instruments", "sports",
-             "trees", "tools", "flowers", "months", "days", "planets", "shapes")))  # fmt: skip
+_SORTS = ((name.removesuffix("s"), int(most)) for name, most in words.pairs(_WORDING, "sorts"))
+_KINDS_OF = tuple((name, words.SORTS[name][:most]) for name, most in _SORTS)
 _WIDE, _TIGHT, _FRAMED, _ENDS = (_WORDING[name] for name in ("wide", "tight", "framed", "end"))
 _JOINTS = (*[", "] * 4, "; ", "\n", "\n", ". ", " and ", " || ", ",", ", then ", " / ", ";", "\n\n", ". And ", ", and ")
 _SIGNS: dict[str, Callable[[int, int], int]] = {
@@ -102,8 +90,8 @@ def _sources(draw: Draw, count: int) -> list[str]:
     """Different words of three letters or more: any, short plain ones, names, or letters in a row."""
     style, found = draw.rng.random(), list[str]()
     while len(found) < count:
-        at, letters = draw.whole(0, 22), "".join(draw.any("abcdefghijklmnopqrstuvwxyz") for _ in range(3))
-        letters = "abcdefghijklmnopqrstuvwxyz"[at : at + 3] if draw.chance(0.4) else letters
+        at, letters = draw.whole(0, 22), "".join(draw.any(words.ALPHABET) for _ in range(3))
+        letters = words.ALPHABET[at : at + 3] if draw.chance(0.4) else letters
         one = letters if style < 0.08 else draw.name() if style < 0.2 else some_word(draw)
         one = draw.any(words.WORDS[:420]) if style > 0.6 else one
         found += [one] if one not in found and len(one) > 2 else []
@@ -135,7 +123,9 @@ def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
         named = rule.startswith("initials") or rule.endswith("initial") or draw.chance(0.5)
         firsts = draw.names(count) if named else _sources(draw, count)
         seconds = [one.title() for one in sources] if firsts[0][0].isupper() else sources
-        return rule, [(f"{one} {two}", _OF_TWO[rule](one, two)) for one, two in zip(firsts, seconds, strict=True)]
+        made, *case = _OF_TWO[rule]
+        change = getattr(str, case[0]) if case else str
+        return rule, [(f"{a} {b}", change(made.format(a=a, b=b))) for a, b in zip(firsts, seconds, strict=True)]
     if style < 0.49:
         first, other = sources[0], draw.any((sources[1], f"{sources[1]} ", "10.0.0.", "192.168.1.", "room ", "v", "#"))
         begin = draw.any((1, 1, draw.whole(2, 40)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.recipe import user_words as given
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
-from assets.recipe.words import ORDINALS, read_wording, spelled
+from assets.recipe.words import ORDINALS, nth, read_wording, spelled
 
 _WORDING = read_wording("word_lists")
 # Places told from the end.
@@ -28,7 +28,7 @@ def item_there(draw: Draw, items: list[str]) -> tuple[str, str, str]:
         at = _FROM_END.get(place, 1)
         return place, f"From the end: {given.numbered(items[::-1][:at])}. So {items[-at]}", items[-at]
     at = draw.whole(min(2, most), most)
-    place = f"{at}{('th', 'st', 'nd', 'rd')[at if at < 4 else 0]}" if draw.chance(0.15) else ORDINALS[at]
+    place = nth(at) if draw.chance(0.15) else ORDINALS[at]
     return place, f"{given.numbered(items[:at])}. So {items[at - 1]}", items[at - 1]
 
 

@@ -12,7 +12,7 @@ from assets.recipe.skills.lists import filters, number_lists, places, two_demand
 from assets.recipe.words import KINDS, read_wording
 
 _WORDING = read_wording("word_lists")
-_SIGNS = tuple(line.split("=") for line in _WORDING["signs"][0].split(" / "))
+_SIGNS = words.pairs(_WORDING, "signs")
 _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats/markdown.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
@@ -191,7 +191,7 @@ def _asked_about(draw: Draw) -> list[Exchange]:
     items = given.any_words(draw, 2, 8)
     if draw.chance(0.5):
         told = f"{given.numbered(items)}: {len(items)} words."
-        return [Exchange(draw.asked(_WORDING, "how_many", x=given.typed(draw, items)), told, exactly_in(told))]
+        return [exact(draw.asked(_WORDING, "how_many", x=given.typed(draw, items)), told)]
     asked = draw.any(items) if draw.chance(0.5) else given.word(draw)
     ask = draw.asked(_WORDING, "is_in", x=given.typed(draw, items), y=given.in_quotes(draw, asked))
     told = ", ".join(f"{item} {'yes' if item == asked else 'no'}" for item in items)
@@ -205,10 +205,8 @@ def _calendar(draw: Draw) -> list[Exchange]:
     """Days or months as they follow one another: each behind its number."""
     kind = draw.any(("days", "months"))
     items = draw.words(KINDS[kind], draw.whole(2, 5))
-    told, ordered = (
-        [f"{KINDS[kind].index(item) + 1} {item}" for item in some]
-        for some in (items, sorted(items, key=KINDS[kind].index))
-    )
+    place = KINDS[kind].index
+    told, ordered = ([f"{place(item) + 1} {item}" for item in some] for some in (items, sorted(items, key=place)))
     ask = draw.ask(_WORDING["calendar"], x=given.typed(draw, items), k=kind)
     done = ", ".join(one.partition(" ")[2] for one in ordered)
     return [given.worked(ask, f"Places: {', '.join(told)}. In order: {', '.join(ordered)}", done)]

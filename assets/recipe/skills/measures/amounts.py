@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product, worked_sum
-from assets.recipe.user_words import worked
-from assets.recipe.words import read_wording, spelled
+from assets.recipe.user_words import calculated, worked
+from assets.recipe.words import pairs, read_wording, spelled
 
 _WORDING = read_wording("measures")
 _TENS = (10, 100, 1000)
-_STUFF = {name: tuple(kinds.split()) for name, kinds in (line.split("=") for line in _WORDING["stuff"])}
-_PIECES = {name: tuple(kinds.split()) for name, kinds in (line.split("=") for line in _WORDING["pieces"])}
+_STUFF, _PIECES = (
+    {unit: tuple(things.split()) for unit, things in (line.split("=") for line in _WORDING[name])}
+    for name in ("stuff", "pieces")
+)
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,11 @@ class Pair:
     big: tuple[str, str, str]
     small: tuple[str, str, str]
     factor: int
+
+    @property
+    def step(self) -> int:
+        """What amounts of the smaller unit are multiples of."""
+        return 5 if self.factor == 60 else self.factor // 20 or 1
 
 
 def _unit(text: str) -> tuple[str, str, str]:
@@ -52,8 +59,7 @@ def _amount(draw: Draw, pair: Pair, form: int, style: str = "") -> Amount:
     """An amount in the smaller unit, the bigger, both, with a point, or half of one."""
     style = style or draw.any(("small", "small", "big", "both", "point", "half"))
     factor, big, small, n = pair.factor, pair.big, pair.small[form], draw.whole(1, 5)
-    step = 5 if factor == 60 else factor // 20 or 1
-    part = step * draw.whole(1, factor // step - 1)
+    part = pair.step * draw.whole(1, factor // pair.step - 1)
     close = "" if form == 2 and len(small) < 3 and draw.chance(0.4) else " "
     if style == "small":
         value = part if draw.chance(0.7) else part + factor
@@ -154,51 +160,53 @@ def compared(draw: Draw) -> list[Exchange]:
     return [worked(ask, line, told)]
 
 
+def _pieces(draw: Draw, most: int) -> tuple[Pair, int, int, str, str]:
+    """A pair of units and its form, so many things that have such an amount, and what one and many are called."""
+    pair = draw.any([pair for pair in _EVERYDAY if pair.big[2] in _PIECES])
+    form, count = draw.any((1, 2, 2)), draw.whole(2, most)
+    one, _, many = draw.any(_PIECES[pair.big[2]]).partition("/")
+    return pair, form, count, one, many
+
+
 def repeated(draw: Draw) -> list[Exchange]:
     """So many times an amount, or how many pieces an amount makes."""
-    pair = draw.any([pair for pair in _EVERYDAY if pair.big[2] in _PIECES])
-    form, count = draw.any((1, 2, 2)), draw.whole(2, 12)
-    small, thing = pair.small[form], draw.any(_PIECES[pair.big[2]])
-    one, _, many = thing.partition("/")
+    pair, form, count, one, many = _pieces(draw, 12)
+    small = pair.small[form]
     if draw.chance(0.5):
         one_of_them = _amount(draw, pair, form, draw.any(("small", "small", "small", "point", "half")))
         value, known = one_of_them.value, f"{one_of_them.line}. " if "=" in one_of_them.line else ""
         unit, more, result = _asked_in(draw, pair, form, count * value)
         shown = str(count) if draw.chance(0.7) else spelled(count)
-        ask = draw.asked(_WORDING, "repeated", k=shown, x=one_of_them.told, y=unit, one=one, many=many)
-        return [Exchange(ask, f"{known}{work(value, count, '×')[0]} {small}.{more}", ends_with_numbers(result))]
+        line = f"{known}{work(value, count, '×')[0]} {small}.{more}"
+        said = {"k": shown, "x": one_of_them.told, "y": unit, "one": one, "many": many}
+        return calculated(draw, _WORDING, "repeated", line, result, **said)
     whole = _amount(draw, pair, form, draw.any(("big", "big", "point", "half")))
     parts = [part for part in (5, 10, 15, 20, 25, 30, 40, 50, 100, 125, 200, 250, 500) if whole.value % part == 0]
     parts = [part for part in parts if 1 < whole.value // part < 41]
     if not parts:
         return repeated(draw)
     part = draw.any(parts)
-    ask = draw.asked(_WORDING, "cut", x=whole.told, z=f"{part} {small}", one=one, many=many)
     line, pieces = work(whole.value, part, "/")
-    return [Exchange(ask, f"{whole.line}. {line}.", ends_with_numbers(pieces))]
+    said = {"x": whole.told, "z": f"{part} {small}", "one": one, "many": many}
+    return calculated(draw, _WORDING, "cut", f"{whole.line}. {line}.", pieces, **said)
 
 
 def parted(draw: Draw) -> list[Exchange]:
     """What is left of an amount after so many pieces, or how much each of so many gets."""
-    pair = draw.any([pair for pair in _EVERYDAY if pair.big[2] in _PIECES])
-    form, count = draw.any((1, 2, 2)), draw.whole(2, 10)
-    small, thing = pair.small[form], draw.any(_PIECES[pair.big[2]])
-    whole = _amount(draw, pair, form, draw.any(("big", "big", "point", "both")))
-    one, _, many = thing.partition("/")
+    pair, form, count, one, many = _pieces(draw, 10)
+    small, whole = pair.small[form], _amount(draw, pair, form, draw.any(("big", "big", "point", "both")))
     said = {"x": whole.told, "k": draw.any((count, spelled(count))), "one": one, "many": many, "y": small}
     if draw.chance(0.5):
         if whole.value % count:
             return parted(draw)
         line, each = work(whole.value, count, "/")
-        ask = draw.asked(_WORDING, "shared", **said)
-        return [Exchange(ask, f"{whole.line}. {line} {small}.", ends_with_numbers(each))]
-    step = 5 if pair.factor == 60 else pair.factor // 20 or 1
-    part = step * draw.whole(1, max(1, whole.value // count // step))
+        return calculated(draw, _WORDING, "shared", f"{whole.line}. {line} {small}.", each, **said)
+    part = pair.step * draw.whole(1, max(1, whole.value // count // pair.step))
     if part * count >= whole.value:
         return parted(draw)
     lines = f"{work(part, count, '×')[0]}. {worked_sum(whole.value, part * count, '-')} {small}."
-    ask = draw.asked(_WORDING, "rest", **said, z=f"{part} {small}")
-    return [Exchange(ask, f"{whole.line}. {lines}", ends_with_numbers(whole.value - part * count))]
+    left = whole.value - part * count
+    return calculated(draw, _WORDING, "rest", f"{whole.line}. {lines}", left, **said, z=f"{part} {small}")
 
 
 def casual(draw: Draw, unit: str) -> str:
@@ -206,5 +214,5 @@ def casual(draw: Draw, unit: str) -> str:
     return re.sub(r"[a-z]+$", lambda found: _SHORTER.get(found[0], found[0]), unit) if draw.chance(0.3) else unit
 
 
-_SHORTER = dict(line.split("=") for line in _WORDING["shorter name"][0].split())
+_SHORTER = dict(pairs(_WORDING, "shorter name"))
 AMOUNTS = (*[joined] * 4, compared, in_both, *[repeated, parted] * 2)

@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 
 from assets.recipe.draw import Draw, set_aside
-from assets.recipe.words import read_wording
+from assets.recipe.words import entries, lower_first, read_wording, upper_first
 
 _WORDING = read_wording("clauses")
 _VERB = re.compile(r"<([^<>|]*)\|([^<>|]*)\|([^<>|]*)>")
@@ -33,14 +33,12 @@ PLANS = {
 }  # fmt: skip
 TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/", "i", "o", "<"] * 3, *PLANS, "h+")
 _LETTERS = "abc"
-_PARTS = {
-    "h": ("half", "half", "one half", "a half", "1/2"), "t": ("a third", "one third", "1/3"),
-    "q": ("a quarter", "one quarter", "1/4"),
-}  # fmt: skip
+_PARTS = {sign: entries(_WORDING, f"part {sign}") for sign in "htq"}
 _BEFORE_NAMED = re.compile(r"\b(?:she|he|they|it)\b|\{h\}|^(?:So|And|Then)\b|, then")
 _COUNTED = re.compile(
     r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points| litres)"
 )
+_CAPITAL = ("I ", "{", "Mr", "Uncle", "Aunt", "Grand", "Dad", "Mum")
 _TWO_OWNERS = 0.15
 _BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
 
@@ -67,7 +65,7 @@ class _Scene:
 def _sentences(text: str) -> str:
     """The text with every sentence begun by a capital."""
     parts = re.split(r"(?<=[.?!]) +", text)
-    return " ".join("{H}" + part[3:] if part.startswith("{h}") else part[:1].upper() + part[1:] for part in parts)
+    return " ".join("{H}" + part[3:] if part.startswith("{h}") else upper_first(part) for part in parts)
 
 
 def _scene(draw: Draw, domains: tuple[str, ...]) -> _Scene:
@@ -152,9 +150,7 @@ def _part(draw: Draw, scene: _Scene, sign: str) -> str:
     """The share that goes, in words, or nothing for a sign with a number."""
     if sign not in _PARTS:
         return ""
-    of = (
-        ("", " of it", " of the money") if scene.domain == "money" else ("", " of them", " of the NOUN", " of all NOUN")
-    )
+    of = _WORDING["part of money" if scene.domain == "money" else "part of things"]
     return draw.any(_PARTS[sign]) + scene.fill(draw.any(of))
 
 
@@ -195,16 +191,12 @@ def _turned(draw: Draw, story: str) -> str:
     body, _, question = story.rpartition(". ")
     if not body or not question.endswith("?") or _BEFORE_NAMED.search(question):
         return story
-    lowered = question if question.startswith("{") else _lower(question)
+    lowered = question if question.startswith("{") else lower_first(question)
     if ". " not in body and draw.chance(0.6):
         start = "{h}" + body[3:] if body.startswith("{H}") else body
-        start = start if start.startswith(("I ", "{", "Mr", "Uncle", "Aunt", "Grand", "Dad", "Mum")) else _lower(start)
+        start = start if start.startswith(_CAPITAL) else lower_first(start)
         return draw.any((f"If {start}, {lowered}", f"If {start}, {lowered}", f"{question[:-1]} if {start}?"))
     return draw.any((f"{question} {body}.", f"{question[:-1]}: {body}"))
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 def _compared(draw: Draw) -> tuple[str, str, _Scene]:

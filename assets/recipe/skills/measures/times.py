@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from assets.recipe import words
-from assets.recipe.conversation import Exchange, ends_with_numbers
+from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import work
-from assets.recipe.user_words import worked
+from assets.recipe.user_words import calculated, worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("times")
@@ -45,9 +45,7 @@ def _between(draw: Draw) -> list[Exchange]:
         whole = hours * 60
         steps = [(hours, 60, "×"), (whole, stop, "+"), (whole + stop, start, "-")]
         lines += [f"{end} - {hour} = {hours}", f"{chain(*steps)} minutes."]
-        return [
-            Exchange(draw.asked(_WORDING, way, x=x, y=y), ". ".join(lines), ends_with_numbers(whole + stop - start))
-        ]
+        return calculated(draw, _WORDING, way, ". ".join(lines), whole + stop - start, x=x, y=y)
     if stop < start:
         lines.append(f"{end}:{stop:02} is {end - 1}:{stop + 60}")
         end, minute = end - 1, stop + 60
@@ -56,6 +54,21 @@ def _between(draw: Draw) -> list[Exchange]:
         lines.append(f"{minute} - {start} = {minute - start}")
     told = [f"{n} {unit}{'s' * (n > 1)}" for n, unit in ((end - hour, "hour"), (minute - start, "minute")) if n]
     return [worked(draw.asked(_WORDING, way, x=x, y=y), ". ".join(lines), f"{' '.join(told)}.")]
+
+
+def _later(hour: int, minute: int, minutes: int, hours: int = 0, last: int = 23) -> tuple[str, int, int]:
+    """The steps to a time so much later on a clock whose last hour is this one, and the hour and the minute then."""
+    total = minute + minutes
+    lines = [f"{minute} + {minutes} = {total}"] if minutes else []
+    lines += [f"{over} - 60 = {over - 60}" for over in range(total, 59, -60)]
+    hours += total // 60
+    if hours:
+        lines.append(f"{hour} + {hours} = {hour + hours}")
+    hour, round_ = hour + hours, 24 if last == 23 else 12
+    if hour > last:
+        lines.append(f"{hour} - {round_} = {hour - round_}")
+        hour -= round_
+    return ". ".join(lines), hour, total % 60
 
 
 def _clock(draw: Draw) -> list[Exchange]:
@@ -76,17 +89,8 @@ def _clock(draw: Draw) -> list[Exchange]:
     else:
         more, later = (0 if way == "minutes_later" else hours), (0 if way == "hours_later" else later % 60 or later)
         later = later % 60 or 5 if way == "both_later" else later
-        total, steps = minute + later, []
-        if later:
-            steps.append(f"{minute} + {later} = {total}")
-        for over in range(total, 59, -60):
-            steps.append(f"{over} - 60 = {over - 60}")
-        more += total // 60
-        if more:
-            steps.append(f"{hour} + {more} = {hour + more}")
-        if hour + more > 23:
-            steps.append(f"{hour + more} - 24 = {hour + more - 24}")
-        line, answer = ". ".join(steps), f"{(hour + more) % 24}:{total % 60:02}"
+        line, then, after = _later(hour, minute, later, more)
+        answer = f"{then}:{after:02}"
     k = hours if way.startswith(("hours", "both")) else later
     shown = draw.any((k, spelled(k))) if k < 6 else k
     ask = draw.asked(_WORDING, way, x=x, k=shown, m=later, s="s" * (k > 1))
@@ -111,35 +115,23 @@ def _days_of(draw: Draw) -> list[Exchange]:
     names = [*zip(words.KINDS["months"], _DAYS_OF, strict=True), ("a year", 365), ("a leap year", 366)]
     name, days = names[at]
     x = name.lower() if draw.chance(0.4) else name
-    return [Exchange(draw.asked(_WORDING, "days_of", x=x), f"It has {days} days.", ends_with_numbers(days))]
+    return calculated(draw, _WORDING, "days_of", f"It has {days} days.", days, x=x)
 
 
 def _half_day(draw: Draw) -> list[Exchange]:
     """A time so many hours or minutes after another, in the morning or the afternoon."""
     hour, late, (space, *names) = draw.whole(1, 12), draw.whole(0, 1), draw.any(_HALVES)
-    minute, lines = draw.any((0, 0, 30, 15, 5 * draw.whole(0, 11))), []
+    minute = draw.any((0, 0, 30, 15, 5 * draw.whole(0, 11)))
     way = draw.any(("hours_later", "minutes_later"))
     more = draw.whole(1, 9) if way == "hours_later" else 5 * draw.whole(1, 11)
     shown = f"{hour}{f':{minute:02}' if minute or way == 'minutes_later' else ''}{space}{names[late]}"
-    then, after = hour, minute
-    if way == "minutes_later":
-        lines, after = [f"{minute} + {more} = {minute + more}"], (minute + more) % 60
-        if minute + more > 59:
-            lines.append(f"{minute + more} - 60 = {after}")
-        hours = (minute + more) // 60
-    else:
-        hours = more
-    if hours:
-        then = hour + hours
-        lines.append(f"{hour} + {hours} = {then}")
-    if then > 12:
-        lines.append(f"{then} - 12 = {then - 12}")
-        then -= 12
-    half = names[late ^ ((hour % 12 + hours) > 11)]
+    minutes, hours = (more, 0) if way == "minutes_later" else (0, more)
+    line, then, after = _later(hour, minute, minutes, hours, last=12)
+    half = names[late ^ ((hour % 12 + hours + (minute + minutes) // 60) > 11)]
     k = draw.any((more, spelled(more))) if way == "hours_later" else more
     ask = draw.asked(_WORDING, way, x=shown, k=k, s="s" * (more > 1))
-    minutes = f":{after:02}" if after or ":" in shown else ""
-    return [worked(ask, ". ".join(lines), f"{then}{minutes}{space}{half}")]
+    after_colon = f":{after:02}" if after or ":" in shown else ""
+    return [worked(ask, line, f"{then}{after_colon}{space}{half}")]
 
 
 def _date(draw: Draw) -> list[Exchange]:
@@ -157,8 +149,8 @@ def _date(draw: Draw) -> list[Exchange]:
     first, then = (day + days, day) if way == "date_before" else (day, day + days)
     said = {"x": shape.format(m=month, d=first), "k": draw.any((days, spelled(days)))}
     if way == "days_between":
-        ask = draw.asked(_WORDING, way, x=said["x"], y=shape.format(m=month, d=then))
-        return [Exchange(ask, f"{chain((then, first, '-'))} days.", ends_with_numbers(days))]
+        line, end = f"{chain((then, first, '-'))} days.", shape.format(m=month, d=then)
+        return calculated(draw, _WORDING, way, line, days, x=said["x"], y=end)
     ask = draw.asked(_WORDING, way, **said)
     return [worked(ask, chain((first, days, "+" if then > first else "-")), f"{shape.format(m=month, d=then)}.")]
 
@@ -173,12 +165,9 @@ def _spoken(draw: Draw) -> list[Exchange]:
         told = f"{hour}:{minute:02}"
     elif minute == 45:
         following = hour % 12 + 1
-        told = draw.any(("quarter to {}", "a quarter to {}", "15 to {}")).format(
-            draw.any((following, spelled(following)))
-        )
+        told = draw.any(_WORDING["spoken 45"]).format(draw.any((following, spelled(following))))
     else:
-        pool = {0: ("{} o'clock",), 15: ("quarter past {}", "a quarter past {}"), 30: ("half past {}", "half past {}")}
-        told = draw.any(pool[minute]).format(shown)
+        told = draw.any(_WORDING[f"spoken {minute}"]).format(shown)
         if minute == 0 and hour == 12:
             told = draw.any(("noon", "midday", told))
     lines = [f"{told} is {hour}:{minute:02}"] if named else []
@@ -200,24 +189,12 @@ def _spoken(draw: Draw) -> list[Exchange]:
         lines.append(chain((start, more, "-")) if more < start else f"{start} - {more} = 0")
         answer = f"{hour}:{start - more:02}"
     else:
-        total = minute + more
-        lines.append(f"{minute} + {more} = {total}")
-        lines += [f"{over} - 60 = {over - 60}" for over in range(total, 59, -60)]
-        if total > 59:
-            lines.append(f"{hour} + {total // 60} = {hour + total // 60}")
-        hour += total // 60
         # A clock with hands begins again after twelve.
-        if named and hour > 12:
-            lines.append(f"{hour} - 12 = {hour - 12}")
-            hour -= 12
-        answer = f"{hour}:{total % 60:02}"
-    return [
-        worked(
-            draw.asked(_WORDING, "span_before" if back else "span_later", x=told, d=span),
-            ". ".join(lines),
-            f"{answer}.",
-        )
-    ]
+        line, hour, minute = _later(hour, minute, more, last=12 if named else 23)
+        lines.append(line)
+        answer = f"{hour}:{minute:02}"
+    ask = draw.asked(_WORDING, "span_before" if back else "span_later", x=told, d=span)
+    return [worked(ask, ". ".join(lines), f"{answer}.")]
 
 
 def _years(draw: Draw) -> list[Exchange]:
@@ -225,15 +202,10 @@ def _years(draw: Draw) -> list[Exchange]:
     year, years = draw.whole(1900, 2030), draw.whole(2, 90)
     way = draw.any(("years_between", "years_between", "year_later", "year_before"))
     if way == "years_between":
-        ask = draw.asked(_WORDING, way, x=year, y=year + years, n=draw.name())
-        return [Exchange(ask, f"{chain((year + years, year, '-'))} years.", ends_with_numbers(years))]
-    sign = "+" if way == "year_later" else "-"
-    ask = draw.asked(_WORDING, way, x=year, k=years)
-    return [
-        Exchange(
-            ask, f"{chain((year, years, sign))}.", ends_with_numbers(year + years if sign == "+" else year - years)
-        )
-    ]
+        line = f"{chain((year + years, year, '-'))} years."
+        return calculated(draw, _WORDING, way, line, years, x=year, y=year + years, n=draw.name())
+    line, then = work(year, years, "+" if way == "year_later" else "-")
+    return calculated(draw, _WORDING, way, f"{line}.", then, x=year, k=years)
 
 
 TIMES = (*[_clock] * 5, *[_between] * 4, *[_calendar, _half_day, _date, _spoken] * 2, _days_of, _years)

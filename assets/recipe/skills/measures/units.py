@@ -9,7 +9,7 @@ from assets.recipe.skills.measures.times import TIMES, chain
 from assets.recipe.skills.measures.word_problems import compose_shapes, respelled
 from assets.recipe.skills.numbers.arithmetic import plain, worked_product, worked_quotient
 from assets.recipe.skills.numbers.percentages import percentage
-from assets.recipe.user_words import worked
+from assets.recipe.user_words import calculated, worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("measures")
@@ -67,11 +67,6 @@ def _conversion(draw: Draw) -> list[Exchange]:
     return exchanges
 
 
-def _told(draw: Draw, way: str, line: str, result: float, **said: object) -> list[Exchange]:
-    """The question asked in this way, and the answer worked; the result is its last number."""
-    return [Exchange(draw.asked(_WORDING, way, **said), line, ends_with_numbers(result))]
-
-
 def _degrees(draw: Draw) -> list[Exchange]:
     celsius = draw.any((draw.whole(0, 24), 5 * draw.whole(0, 24), 10 * draw.whole(0, 12), 0, 37, 100))
     if draw.chance(0.6):
@@ -80,11 +75,13 @@ def _degrees(draw: Draw) -> list[Exchange]:
         if celsius and celsius % 5 == 0:
             line = chain((celsius, 5, "/"), (celsius // 5, 9, "×"))
         result = plain(more + 32)
-        return _told(draw, "to_fahrenheit", f"{line}. {plain(more)} + 32 = {result}.", float(result), x=celsius)
+        return calculated(
+            draw, _WORDING, "to_fahrenheit", f"{line}. {plain(more)} + 32 = {result}.", float(result), x=celsius
+        )
     celsius -= celsius % 5
     fifths = celsius // 5
     line = chain((9 * fifths + 32, 32, "-"), *(((9 * fifths, 9, "/"), (fifths, 5, "×")) if fifths else ()))
-    return _told(draw, "to_celsius", f"{line}.", celsius, x=9 * fifths + 32)
+    return calculated(draw, _WORDING, "to_celsius", f"{line}.", celsius, x=9 * fifths + 32)
 
 
 def _decimal(draw: Draw) -> list[Exchange]:
@@ -96,9 +93,9 @@ def _decimal(draw: Draw) -> list[Exchange]:
     known = f"1 {pair.big[0] if form == 1 or big == pair.big[1] else big} = {pair.factor} {small}."
     if draw.chance(0.5):
         line = f"{known} {amount} / {pair.factor} = {shown} {big}."
-        return _told(draw, "convert", line, float(shown), x=casual(draw, f"{amount} {small}"), to=big)
+        return calculated(draw, _WORDING, "convert", line, float(shown), x=casual(draw, f"{amount} {small}"), to=big)
     line = f"{known} {shown} × {pair.factor} = {amount} {small}."
-    return _told(draw, "convert", line, amount, x=f"{shown} {big}", to=casual(draw, small))
+    return calculated(draw, _WORDING, "convert", line, amount, x=f"{shown} {big}", to=casual(draw, small))
 
 
 def _half(draw: Draw) -> list[Exchange]:
@@ -107,7 +104,7 @@ def _half(draw: Draw) -> list[Exchange]:
         halves = draw.whole(1, 9)
         line = f"1 hour = 60 minutes. {halves * 30} / 60 = {plain(halves / 2)} hours."
         to = draw.any(("hours", "hours, as a decimal"))
-        return _told(draw, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
+        return calculated(draw, _WORDING, "convert", line, halves / 2, x=f"{halves * 30} minutes", to=to)
     pair = draw.any([pair for pair in PAIRS if pair.factor % 4 == 0])
     steps: tuple[tuple[int, int, str], ...]
     big, small, factor, n = pair.big[0], pair.small[1], pair.factor, draw.whole(1, 5)
@@ -129,17 +126,14 @@ def _half(draw: Draw) -> list[Exchange]:
         steps += ((factor // 4, 3, "×"),) if times == 3 else ()
         steps += ((n * factor, factor // 4 * times, "+"),)
     elif way == "three":
-        many = draw.any((f"three quarters of {a_big}", f"3/4 of {a_big}", f"3/4 {big}", f"three-quarters of {a_big}"))
+        many = draw.any(_WORDING["told three"])
         steps, result = ((factor, 4, "/"), (factor // 4, 3, "×")), factor // 4 * 3
     else:
-        in_half = [f"half {a_big}", f"half {a_big}", f"1/2 {big}", f"half of {a_big}", f"a half {big}"]
-        in_quarter = [f"a quarter of {a_big}", f"1/4 {big}", f"a quarter {big}", f"quarter of {a_big}"]
-        if factor not in _TENS:
-            in_half.append(f"0.5 {pair.big[1]}")
-            in_quarter.append(f"0.25 {pair.big[1]}")
-        many = draw.any(in_half if way == "half" else in_quarter)
+        ways = _WORDING[f"told {way}"]
+        many = draw.any(ways[:-1] if factor in _TENS else ways)
         steps, result = ((part if way == "half" else (factor, 4, "/")),), factor // (2 if way == "half" else 4)
-    return _told(draw, "half", f"{known} {chain(*steps)} {small}.", result, x=many, y=small)
+    many = many.format(a=a_big, u=big, us=pair.big[1])
+    return calculated(draw, _WORDING, "half", f"{known} {chain(*steps)} {small}.", result, x=many, y=small)
 
 
 def _one(draw: Draw) -> list[Exchange]:
@@ -148,7 +142,7 @@ def _one(draw: Draw) -> list[Exchange]:
     one, small = pair.big[0], pair.small[1]
     shown = f"{draw.any(('an' if one == 'hour' else 'a', 'one', '1'))} {one}"
     line = f"1 {one} = {pair.factor} {small}."
-    return _told(draw, draw.any(("convert", "one")), line, pair.factor, x=shown, to=small)
+    return calculated(draw, _WORDING, draw.any(("convert", "one")), line, pair.factor, x=shown, to=small)
 
 
 def _both(draw: Draw) -> list[Exchange]:
@@ -163,7 +157,7 @@ def _both(draw: Draw) -> list[Exchange]:
         if pair.big[0] == "hour" and draw.chance(0.3):
             x = draw.any((f"{a}h{b:02}", f"{a}h {b}min", f"{a} hour{'s' * (a > 1)} {b}", f"{a}h{b:02}m"))
         line = chain((a, factor, "×"), (a * factor, b, "+"))
-        return _told(draw, "both", f"{line} {small}.", a * factor + b, x=x, y=small)
+        return calculated(draw, _WORDING, "both", f"{line} {small}.", a * factor + b, x=x, y=small)
     ask = draw.asked(_WORDING, "split", x=f"{a * factor + b} {small}", big=pair.big[1], small=pair.small[1])
     line = chain((a, factor, "×"), (a * factor + b, a * factor, "-"))
     return [worked(ask, line, f"{a} {big} {b} {small}.")]

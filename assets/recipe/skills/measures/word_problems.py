@@ -41,11 +41,9 @@ _SPANS = ("day", "week", "month", "year", "day", "week")
 _TOPS = (20, 60, 99, 400)
 _NOTES = (10, 20, 50, 100, 200, 500)
 _EATEN = re.compile(r"\b(eats?|ate|eaten|bakes?|baked|dozen)\b")
-_FOOD = tuple(_WORDING["food"][0].split())
-_VEHICLES, _CONTAINERS = ([one.split("/") for one in _WORDING[name][0].split()] for name in ("vehicles", "containers"))
-_WOMEN = {"Ruth", "Grace", "Ines", "Iris", "Kate", "Lily", "Lucy", "Zoe"} | {
-    name for name in words.NAMES[:100] if name.endswith("a")
-}
+_FOOD = words.entries(_WORDING, "food")
+_VEHICLES, _CONTAINERS = (words.pairs(_WORDING, name) for name in ("vehicles", "containers"))
+_WOMEN = {*words.entries(_WORDING, "women"), *(name for name in words.NAMES[:100] if name.endswith("a"))}
 
 
 @dataclass(frozen=True)

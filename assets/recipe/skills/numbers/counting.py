@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in, number_list
+from assets.recipe.conversation import Exchange, exact, number_list
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.row_workings import beyond, worked_row
-from assets.recipe.user_words import handed_back
-from assets.recipe.words import ORDINALS, read_wording, spelled
+from assets.recipe.user_words import calculated, handed_back
+from assets.recipe.words import ORDINALS, read_wording, spelled, weighted
 
 _WORDING = read_wording("counting")
 _OPEN = ("", "Here you go: ", "Here they are: ")
@@ -163,15 +163,7 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
     return rows[name]
 
 
-_ROWS = (*["either"] * 14, *["even"] * 8, *["even_inside", "multiples_below"] * 2, "two_digit",
-         *["up", "down", "either down", "divisible"] * 8,
-         *["step", "either_step", "from_by", "down_by", "till"] * 5, *["next", "multiples", "up_to", "even_to"] * 4,
-         *["to", "down_to_one", "below", "either_step down", "series"] * 3,
-         *["ending", "by_steps", "named", "squares_to", "parity_next", "multiples_after", "down_k"] * 2,
-         *["row of code", "row of code short", "till down", "first_odd", "steps_of", "squares"] * 2,
-         "row of code down", "seq", "seq down", "fibonacci", "halving", "even_down", "series down", "starting_at",
-         "negative", "negative down", "inside", "below_end", "without", "primes", "first_primes", "powers", "doubling",
-         "cubes", "there_and_back", "those_before")  # fmt: skip
+_ROWS = weighted(_WORDING, "ways")
 # Bounds that stand in letters now and then; not where they are typed as code or with a minus.
 _NO_LETTERS = ("seq", "negative", "row of code")
 
@@ -253,10 +245,10 @@ def _continued(draw: Draw) -> list[Exchange]:
     if way == "how_many":
         end = start + draw.whole(3, 30)
         reply = f"{end} - {start} = {end - start}. {end - start} + 1 = {end - start + 1}."
-        return [Exchange(draw.asked(_WORDING, way, a=start, b=end), reply, ends_with_numbers(end - start + 1))]
+        return calculated(draw, _WORDING, way, reply, end - start + 1, a=start, b=end)
     start = draw.any((start, start, 10 * start, 100 * step, 100 * step - 1, 17 * start))
     answer = start - 1 if way == "before" else start + 1
-    return [Exchange(draw.asked(_WORDING, way, x=start, y=start + 2), f"It is {answer}.", ends_with_numbers(answer))]
+    return calculated(draw, _WORDING, way, f"It is {answer}.", answer, x=start, y=start + 2)
 
 
 def _in_words(draw: Draw) -> list[Exchange]:
@@ -266,11 +258,10 @@ def _in_words(draw: Draw) -> list[Exchange]:
     if way == "in words":
         row = [spelled(n) for n in range(a, a + length + 1)]
         row = row[::-1] if draw.chance(0.3) else row
-        listed = ", ".join(row)
         first, last = (a, a + length) if row[0] == spelled(a) else (a + length, a)
-        return [Exchange(draw.asked(_WORDING, way, a=first, b=last), listed, exactly_in(listed))]
+        return [exact(draw.asked(_WORDING, way, a=first, b=last), ", ".join(row))]
     if way == "in digits":
-        return [Exchange(draw.asked(_WORDING, way, a=spelled(a)), f"It is {a}.", ends_with_numbers(a))]
+        return calculated(draw, _WORDING, way, f"It is {a}.", a, a=spelled(a))
     return [handed_back(draw, draw.asked(_WORDING, way, a=a), spelled(a))]
 
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
-from assets.recipe.words import read_wording, spelled
+from assets.recipe.user_words import calculated
+from assets.recipe.words import entries, read_wording, spelled
 
 _WORDING = read_wording("percentages")
-_THINGS = tuple(_WORDING["things"][0].split())
-# Percentages, and the amounts that they are taken of: multiples of the second number, up to the third.
-_PERCENTS = (
-    ((10, 20, 30, 40, 60, 70, 80, 90), 10, 500), ((10, 20, 30, 40, 60, 70, 80, 90), 100, 900), ((50,), 2, 400),
-    ((50, 25), 20, 800), ((25,), 4, 200), ((5, 15), 20, 400), ((75,), 20, 400), ((1, 2, 3, 4, 6, 7, 8, 9), 100, 900),
-    ((15,), 20, 600), ((15,), 20, 200), ((2, 4, 6, 8), 50, 950), ((35, 45, 65, 85), 20, 400),
-    ((12, 18, 22, 33), 100, 900),
-    ((5, 10, 15, 20, 25, 50), 100, 6000), ((20, 25, 50), 20, 200), ((20, 40, 60, 80), 5, 195),
-    ((20, 40), 5, 95), ((4, 8, 12, 16), 25, 400), ((20, 40, 60, 80), 5, 95), ((10, 20, 30, 40, 60, 70, 80, 90), 1, 99),
-    ((5, 15), 10, 200),
-)  # fmt: skip
+_THINGS = entries(_WORDING, "things")
+# Percentages, what the amounts are multiples of that they are taken of, and the largest amount.
+_PERCENTS = tuple(tuple(tuple(map(int, part.split())) for part in line.split(" / ")) for line in _WORDING["parts"])
 _USUAL = (5, 10, 15, 20, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90)
 
 
@@ -48,7 +41,7 @@ def _quotient(a: int, b: int) -> str:
 def _percent_and_amount(draw: Draw, easy: bool = False) -> tuple[int, int]:
     """A percentage of a number for which everything stays whole; easy: one of a usual discount."""
     while True:
-        percents, step, top = draw.any(_PERCENTS)
+        percents, (step,), (top,) = draw.any(_PERCENTS)
         percent = draw.any(percents)
         _, steps = draw.numbers((percent, percent), (1, (200 if easy else top) // step))
         if not easy or (percent in _USUAL and percent * step * steps % 100 == 0):
@@ -100,8 +93,7 @@ def _what_percent(draw: Draw) -> list[Exchange]:
         percent, whole = draw.any((25, 50, 75)), 4 * draw.whole(1, 30)
     part = whole * percent // 100
     line = f"{work(part, 100, '×')[0]}. {work(part * 100, whole, '/')[0]}. That is {percent}%."
-    ask = draw.asked(_WORDING, "what_percent", a=part, b=whole, n=draw.name())
-    return [Exchange(ask, line, ends_with_numbers(percent))]
+    return calculated(draw, _WORDING, "what_percent", line, percent, a=part, b=whole, n=draw.name())
 
 
 def _percent_and_more(draw: Draw) -> list[Exchange]:
@@ -111,8 +103,8 @@ def _percent_and_more(draw: Draw) -> list[Exchange]:
     first = _share(percent, amount, "-" if way == "shipping" else "", "")
     so_far = amount * (100 - percent if way == "shipping" else percent) // 100
     line = f"{first.reply} {worked_sum(so_far, more, '+')}."
-    ask = draw.asked(_WORDING, way, p=_shown(draw, percent), a=amount, c=more, thing=draw.any(_THINGS))
-    return [Exchange(ask, line, ends_with_numbers(so_far + more))]
+    said = {"p": _shown(draw, percent), "a": amount, "c": more, "thing": draw.any(_THINGS)}
+    return calculated(draw, _WORDING, way, line, so_far + more, **said)
 
 
 def _around(draw: Draw) -> list[Exchange]:
@@ -126,19 +118,18 @@ def _around(draw: Draw) -> list[Exchange]:
         amount, percent = price * count, draw.any((10, 20, 50))
         line = f"{work(price, count, '×')[0]}. {_share(percent, amount, '-', '').reply}"
         said |= {"a": price, "p": _shown(draw, percent)}
-        return [Exchange(draw.asked(_WORDING, way, **said), line, ends_with_numbers(amount * (100 - percent) // 100))]
+        return calculated(draw, _WORDING, way, line, amount * (100 - percent) // 100, **said)
     if way == "shared tip":
         total = amount + share
         if total % count:
             return _around(draw)
         line = f"{_share(percent, amount, '+', '').reply} {worked_quotient(total, count)}."
-        return [Exchange(draw.asked(_WORDING, way, **said), line, ends_with_numbers(total // count))]
+        return calculated(draw, _WORDING, way, line, total // count, **said)
     if way == "whole_of":
         line = f"{work(share, 100, '×')[0]}. {work(share * 100, percent, '/')[0]}."
-        return [Exchange(draw.asked(_WORDING, way, **said, b=share), line, ends_with_numbers(amount))]
+        return calculated(draw, _WORDING, way, line, amount, **said, b=share)
     sign = draw.any("+-")
     then = amount + share if sign == "+" else amount - share
     line = f"{worked_sum(max(amount, then), min(amount, then), '-')}. {work(share, 100, '×')[0]}."
     line += f" {work(share * 100, amount, '/')[0]}. That is {percent}%."
-    ask = draw.asked(_WORDING, "risen" if sign == "+" else "fallen", **said, b=then)
-    return [Exchange(ask, line, ends_with_numbers(percent))]
+    return calculated(draw, _WORDING, "risen" if sign == "+" else "fallen", line, percent, **said, b=then)

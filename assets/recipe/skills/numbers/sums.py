@@ -8,16 +8,16 @@ from assets.recipe.conversation import Check, Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_division
 from assets.recipe.skills.numbers.facts import facts
-from assets.recipe.user_words import enumerated
+from assets.recipe.user_words import calculated, enumerated
 from assets.recipe.user_words import worked as worked_out
-from assets.recipe.words import read_wording, spelled
+from assets.recipe.words import pairs, read_wording, spelled, weighted
 
 _WORDING = read_wording("sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
 _PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
 _SHAPES = (*["++", "+++", "++++"] * 2, "+-", "--", "-+", "×+", "×-", "+×", "××", "+-+", "++-", "---", "-++", "+--")
-_FRACTIONS = tuple(line.split("=") for line in _WORDING["fractions"][0].split(" / "))
+_FRACTIONS = pairs(_WORDING, "fractions")
 
 
 def operands(draw: Draw, sign: str) -> tuple[int, int]:
@@ -68,7 +68,7 @@ def _typed(draw: Draw, numbers: list[int], signs: list[str], in_words: bool = Fa
 def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: object) -> list[Exchange]:
     line, result = worked(plan, found) or ("", 0)
     listed = f"Numbers: {some}. " if (some := said.pop("listed", "")) else ""
-    return [Exchange(draw.asked(_WORDING, way, **(said or found)), f"{listed}{line}.", ends_with_numbers(result))]
+    return calculated(draw, _WORDING, way, f"{listed}{line}.", result, **(said or found))
 
 
 def _several(draw: Draw) -> list[Exchange]:
@@ -117,11 +117,10 @@ def _several(draw: Draw) -> list[Exchange]:
         return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.2) else x)
     base, k = draw.any((*[(2, draw.whole(3, 10))] * 2, (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
     lines = [f"{n}: {work(base ** (n - 1), base, '×')[0]}" for n in range(2, k + 1)]
-    return [Exchange(draw.asked(_WORDING, way, a=base, b=k), f"{'. '.join(lines)}.", ends_with_numbers(base**k))]
+    return calculated(draw, _WORDING, way, f"{'. '.join(lines)}.", base**k, a=base, b=k)
 
 
-_NAMED = (*["from", "part", "missing", "remainder"] * 2, "difference", "product", "quotient", "double", "triple",
-          "half", "divide", "modulo", "part", "part", "root", "cubed", *["squared"] * 4)  # fmt: skip
+_NAMED = weighted(_WORDING, "ways named")
 
 
 def _named(draw: Draw) -> list[Exchange]:
@@ -227,7 +226,7 @@ def _each(draw: Draw) -> list[Exchange]:
         return [Exchange(ask, line, _point(plain(result / 100)))]
     shown = plain(of) if draw.chance(0.3) else f"{of:.2f}"
     line = f"{of:.2f} / {count}. In hundredths: {work(price * count, count, '/')[0]}. So {plain(told)}."
-    return [Exchange(draw.asked(_WORDING, way, a=shown, k=count), line, _point(plain(told)))]
+    return calculated(draw, _WORDING, way, line, told, a=shown, k=count)
 
 
 def _change(draw: Draw) -> list[Exchange]:
@@ -237,8 +236,8 @@ def _change(draw: Draw) -> list[Exchange]:
     price = price % (note * 100 - 50) + draw.any((10, 25, 40))
     line = f"{note}.00 - {price / 100:.2f}. In hundredths: {work(note * 100, price, '-')[0]}."
     result = plain((note * 100 - price) / 100)
-    ask = draw.asked(_WORDING, "change", a=note, b=f"{price / 100:.2f}" if price % 100 else price // 100)
-    return [Exchange(ask, f"{line} So {result}.", _point(result))]
+    paid = f"{price / 100:.2f}" if price % 100 else price // 100
+    return calculated(draw, _WORDING, "change", f"{line} So {result}.", float(result), a=note, b=paid)
 
 
 _MONEY = {"prices": _prices, "each": _each, "change": _change}

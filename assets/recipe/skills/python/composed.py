@@ -11,7 +11,7 @@ from keyword import iskeyword
 
 from assets.recipe import words
 from assets.recipe.draw import Draw, set_aside, settled
-from assets.recipe.skills.python.task import Case, Task, Way, fill
+from assets.recipe.skills.python.task import Case, Task, Way, case_of
 from assets.recipe.words import read_wording
 
 Part = tuple[str, ...]
@@ -69,10 +69,8 @@ def composed(draw: Draw) -> Task:
     each = f"{made} for {element} in {source}" + (f" if {condition}" if condition else "")
     fields = {**values, "all": each, "c": condition, "from": source, "s": _JOINTS[sign]}
     line = found["end"][1].format(**fields)
-    head, why = (
-        f"def $f({taken}):\n",
-        f"`{condition}` says which are kept." if condition else "It takes one after another.",
-    )
+    head = f"def $f({taken}):\n"
+    why = f"`{condition}` says which are kept." if condition else "It takes one after another."
     ways = [Way(why, f"{head}    return {line}")]
     if end in _LOOPS:
         ways.append(Way(why, head + _loop(element, source, condition, made, end)))
@@ -102,8 +100,6 @@ def _loop(element: str, source: str, condition: str, made: str, end: str) -> str
 
 def _cases(draw: Draw, kind: str, taken: str, code: str, k: int) -> tuple[Case, ...]:
     """Arguments that suit, and the value that the code gives for them; none if it keeps finding nothing to compare."""
-    scope: dict[str, object] = {}
-    exec(fill(code, {"f": "f", "xs": "numbers", "x": "number", "s": "text", "n": "n"}), scope)
     for _ in range(9):
         numbers = [draw.whole(-3, k + 9) for _ in range(draw.whole(3, 5))]
         some = draw.rng.sample(words.every_word(), draw.whole(2, 4))
@@ -114,5 +110,5 @@ def _cases(draw: Draw, kind: str, taken: str, code: str, k: int) -> tuple[Case, 
         shown = repr(given[taken]) if taken in given else f"{draw.whole(1, 5)}, {draw.whole(6, 12)}"
         # The largest of none is no number.
         with contextlib.suppress(ValueError):
-            return ((shown, repr(eval(f"f({shown})", scope))),)
+            return (case_of(code, shown),)
     return ()

@@ -13,7 +13,7 @@ from assets.recipe.skills.python.programs import program
 from assets.recipe.skills.python.sentences import sentence_task
 from assets.recipe.skills.python.shown import Shown, arguments
 from assets.recipe.skills.python.task import Task, fill, parses, read_tasks, solves
-from assets.recipe.words import ORDINALS, read_wording
+from assets.recipe.words import ORDINALS, entries, read_wording
 
 _WORDING = read_wording("python_code")
 TASKS = read_tasks()
@@ -22,7 +22,7 @@ _FAME = tuple(len(task.about) ** 2 for task in TASKS)
 _SHOWCASE = tuple(task for task in TASKS if task.about[0] in ("the sum of a list", "the product of a list"))
 _EVERYDAY = "[Write|Write|Write|Write|Give me|Show me|I need] a [Python|Python|Python|python] function that {does}."
 _FRAMES = ("asks", "asks", "asks_to", "asks_to", "asks_about", "asks_about", "bare", "bare", "asks_what")
-_WORLDLY = frozenset(_WORDING["worldly"][0].split())
+_WORLDLY = frozenset(entries(_WORDING, "worldly"))
 # Nor is this a wish for code where nothing says so.
 _SAYING = ("say ", "repeat ", "spell ", "greet ", "welcome ", "tell ")
 _SAME = {first: others for first, *others in (line.split(" / ") for line in _WORDING["same"])}
@@ -37,7 +37,7 @@ _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 
             "line": 8}  # fmt: skip
 _FIRST_LINES = 5
 # What users call a parameter, by the type of what is passed and by its usual name.
-_PARAMETERS = {key.split()[1]: tuple(_WORDING[key][0].split()) for key in _WORDING if key.startswith("parameters ")}
+_PARAMETERS = {key.split()[1]: entries(_WORDING, key) for key in _WORDING if key.startswith("parameters ")}
 # An article, and not the number that is called a.
 _ARTICLE = re.compile(
     r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) "

@@ -10,38 +10,20 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.python.running import holds
 from assets.recipe.skills.python.task import parses
 from assets.recipe.user_words import worked
-from assets.recipe.words import read_wording
+from assets.recipe.words import entries, read_wording
 
 _PROGRAMS = read_wording("programs")
 # Programs that are asked for again and again have many wordings.
 _KINDS = {key.split()[0]: len(asks) for key, asks in _PROGRAMS.items() if key.endswith(" ask")}
 _FIELD = re.compile(r"\$(k[1234]|p1|\w)")
-_CLASSES = ("Counter", "Tally", "Clicker", "Score", "Meter", "Dog", "Person", "Cat", "Robot", "Player", "Car")
-_ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
-_LISTS, _TEXTS = ("nums", "numbers", "xs", "a", "items", "lst"), ("text", "s", "word", "string", "sentence")
-_MADE = ("result", "doubled", "new", "b", "out")
-_SAYS = ("speak", "bark", "sound", "talk", "say", "answer", "call", "meow", "greet", "shout")
-_GIVES = ("f", "calc", "get", "g", "compute", "value", "safe", "result_of", "fn", "find")
-_CHECKS = ("check", "is_ok", "f", "test", "valid", "matches")
-# The names of what a program takes and of what it is called itself, by how its kind begins.
-_OWN = {"fix": ("f", "add", "calc", "check", "g"), "greet": ("f", "greet", "hello", "welcome", "say_hi"),
-        "speaks": _SAYS, "mute": _SAYS, "says_": _SAYS, "roll": ("roll", "dice", "pick", "f"),
-        "grade": ("grade", "level", "rate", "size", "check", "f", "mark", "to_letter"),
-        "sign": ("check", "label", "kind", "f", "test"), "doubled": _MADE, "squared": _MADE, "filtered": _MADE,
-        "squares": ("squares", "result", "nums", "s"), "constant": ("f", "answer", "word", "get", "greet"),
-        "apply": ("scale", "f", "times", "grow"), "lambda": ("double", "times", "scale"),
-        "said": ("greet", "welcome", "say", "f", "message", "label"), "over": ("check", "is_high", "f", "passed"),
-        "parts": ("divisible", "check", "f", "fits"), "linear": ("f", "line", "calc", "mix"),
-        "minus": ("abs_diff", "distance", "f", "gap"), "dict": ("d", "data", "ages", "scores", "prices"),
-        "list": ("words", "items", "names", "xs"), "swapped": ("b", "other", "y"), "empty": _GIVES,
-        "zero": ("divide", "safe_div", "f", "quotient"), "key_or": _GIVES, "remainder": _GIVES, "plus": _GIVES,
-        "less": _GIVES, "power": _GIVES, "percent": ("discount", "f", "reduced", "sale"),
-        "with_tax": ("gross", "f", "tax"),
-        "longer": _CHECKS, "starts": _CHECKS, "has": _CHECKS, "swap_own": ("fix", "f", "clean", "swap")}  # fmt: skip
-_TAKEN = {"doubled": _LISTS, "squared": _LISTS, "filtered": _LISTS, "empty": _LISTS, "longer": _TEXTS, "starts": _TEXTS,
-          "has": _TEXTS, "swap_own": _TEXTS}  # fmt: skip
-_OTHERWISE = ("None", "None", "0", "-1", "False", '""')
+_CLASSES, _OTHERWISE = (entries(_PROGRAMS, name) for name in ("classes", "otherwise"))
 _METHODS = ("up", "add", "increase", "increment", "step", "click", "plus", "count_up")
+_ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
+# The names of what a program is called itself and of what it takes, by how its kind begins; the last, any other's.
+_CALLED, _TAKEN = (
+    {key.removesuffix(of): entries(_PROGRAMS, key) for key in _PROGRAMS if key.endswith(of)} | {"": usual}
+    for of, usual in ((" called", _METHODS), (" taken", _ATTRIBUTES))
+)
 
 
 def program(draw: Draw) -> list[Exchange]:
@@ -51,8 +33,7 @@ def program(draw: Draw) -> list[Exchange]:
     name = draw.rng.choices([*_KINDS], [*_KINDS.values()])[0]
     k = draw.whole(2, draw.any((12, 12, 50, 99)))
     method, attribute = (
-        draw.any(next((own for kind, own in names.items() if name.startswith(kind)), usual))
-        for names, usual in ((_OWN, _METHODS), (_TAKEN, _ATTRIBUTES))
+        draw.any(next(own for kind, own in names.items() if name.startswith(kind))) for names in (_CALLED, _TAKEN)
     )
     w, u, v = (_cased(draw, word) for word in draw.rng.sample(words.every_word(), 3))
     if name == "grade" and draw.chance(0.5):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from assets.recipe import words
 from assets.recipe.draw import Draw, set_aside
-from assets.recipe.skills.python.task import Case, Task, Way
+from assets.recipe.skills.python.task import Case, Task, Way, case_of
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("sentences")
-_NAMES, _CHOOSERS, _KINDS = (tuple(_WORDING[pool][0].split()) for pool in ("name", "chooser", "kinds"))
+_NAMES, _CHOOSERS, _KINDS = (words.entries(_WORDING, pool) for pool in ("name", "chooser", "kinds"))
 _SIGNS = {"!": "an exclamation mark", ".": "a full stop", "?": "a question mark", "": ""}
 _SIGNS_OF = {"least": ">=", "above": ">", "below": "<", "most": "<="}
 _MARKS = ("{}", "{{{}}}", "<{}>", "[{}]")
@@ -55,7 +55,7 @@ def _filled(draw: Draw) -> Task:
     fields = {"s": shown, "p": joint.join(told), "v": " and ".join(said for said, _ in values.values())}
     code = f'def $f({", ".join(values)}):\n    return f"{template}"'
     given = [", ".join(samples[at] for _, samples in values.values()) for at in (0, 1)]
-    cases = tuple(_case(code, one) for one in given)
+    cases = tuple(case_of(code, one) for one in given)
     why = "The f-string puts the value into the text." if len(values) == 1 else "The f-string puts both into the text."
     return _task(draw, "told", "about", fields, _NAMES, (Way(why, code),), cases)
 
@@ -99,7 +99,7 @@ def _chosen(draw: Draw) -> Task:
     if len(labels) == 2:
         short = f'    return "{labels[0]}" if {value} {sign} {limits[0]} else "{labels[1]}"'
         ways.append(Way("The condition stands between the two results.", f"def $f({value}):\n{short}"))
-    cases = tuple(_case(code, str(at)) for limit in limits for at in (limit, limit - 1, limit + 1))
+    cases = tuple(case_of(code, str(at)) for limit in limits for at in (limit, limit - 1, limit + 1))
     names = tuple(name for name in _CHOOSERS if name != value)
     return _task(draw, "choosing", "chosen", {"c": told}, names, tuple(ways), cases)
 
@@ -112,19 +112,13 @@ def _defaulted(draw: Draw) -> Task:
     default = {"k": repr(draw.whole(2, 12)), "d": repr(draw.whole(0, 3)), "s": f'"{sign}"',
                "w": f'"{_some_words(draw, 1)}"'}[kind]  # fmt: skip
     code = f"def $f({first}, {second}={default}):\n    return {returned}"
-    cases = tuple(_case(code, one) for one in (given, given.rpartition(", ")[0]))
+    cases = tuple(case_of(code, one) for one in (given, given.rpartition(", ")[0]))
     said = draw.expand(does).format(a=first, b=second)
     fields = {"does": said, "b": second, "k": default}
     name = said.split()[0].removesuffix("s")
     names = (f"{name}_{first}", *draw.rng.sample(_NAMES, 2))
     ways = (Way("The default counts if no value is given.", code),)
     return _task(draw, "defaulted", "defaulted", fields, names, ways, cases)
-
-
-def _case(code: str, given: str) -> Case:
-    scope: dict[str, object] = {}
-    exec(code.replace("$f", "f"), scope)
-    return given, repr(eval(f"f({given})", scope))
 
 
 def _task(draw: Draw, told: str, about: str, fields: dict[str, str], names: tuple[str, ...], ways: tuple[Way, ...],

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from assets.recipe.skills.python.task import Case, Task, fill
+from assets.recipe.words import upper_first
 
 _BUILT_IN = ("sum", "max", "min", "len", "sorted", "abs", "set", "reversed", "count", "index", "pow", "round", "any",
              "all")  # fmt: skip
@@ -59,7 +60,7 @@ class Shown:
         head, body = self.plain.split("\n", 1)
         lines = [_typed(head, self.task.cases[0]) if "typed" in self.additions else head]
         if "document" in self.additions:
-            lines.append(f'    """{self.does[0].upper()}{self.does[1:]}."""')
+            lines.append(f'    """{upper_first(self.does)}."""')
         if "comment" in self.additions:
             lines.append(f"    # {self.why}")
         lines.append(body)

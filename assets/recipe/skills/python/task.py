@@ -30,6 +30,7 @@ from assets.recipe.words import TEXTS
 Case = tuple[str, str]
 _FOLDER = TEXTS / "tasks"
 _INDENT = "    "
+USUAL_NAMES = {"f": "f", "xs": "numbers", "x": "number", "s": "text", "n": "n"}
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,13 @@ def _task(block: str) -> Task:
 def fill(text: str, names: dict[str, str]) -> str:
     """The text with its `$` names settled."""
     return Template(text).substitute(names)
+
+
+def case_of(code: str, given: str) -> Case:
+    """The case of these arguments for code of a function `$f`: its value is what the code gives."""
+    scope: dict[str, object] = {}
+    exec(fill(code, USUAL_NAMES), scope)
+    return given, repr(eval(f"f({given})", scope))
 
 
 def parses(reply: str) -> bool:

@@ -20,12 +20,10 @@ _WORDING = read_wording("letters")
 EVERYDAY = words.WORDS[:420]
 CASES: dict[str, tuple[str, Callable[[str], str]]] = {
     "upper": ("In capitals: ", str.upper), "lower": (SMALL, str.lower), "title": (TITLE, string.capwords),
-    "swapped": (SWAPPED, str.swapcase), "capital": ("Capital first: ", lambda text: text[:1].upper() + text[1:]),
+    "swapped": (SWAPPED, str.swapcase), "capital": ("Capital first: ", words.upper_first),
 }  # fmt: skip
-_OWNED = tuple(_WORDING["owned"][0].split(" / "))
-_BETWEEN = (("spaces", " "), ("a space", " "), ("hyphens", "-"), ("a hyphen", "-"), ("dashes", "-"), ("a dash", "-"),
-            ("dots", "."), ("a dot", "."), ("commas", ", "), ("slashes", "/"), ("stars", "*"), ("a star", "*"),
-            ("underscores", "_"), ("an underscore", "_"), ("a plus", "+"), ("a slash", "/"))  # fmt: skip
+_OWNED = words.entries(_WORDING, "owned")
+_BETWEEN = words.pairs(_WORDING, "signs between")
 
 
 def cased(ask: str, way: str, given: str, follow_up: bool = False) -> Exchange:
@@ -85,7 +83,7 @@ def proper(draw: Draw) -> list[Exchange]:
     """A sentence with its capital and its full stop."""
     (noun, other), (animal, second) = draw.rng.sample(words.WORDS, 2), draw.rng.sample(words.ANIMALS, 2)
     plain = draw.own(lambda: draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other))
-    done = plain[0].upper() + plain[1:] + "."
+    done = words.upper_first(plain) + "."
     return [Exchange(draw.asked(_WORDING, "sentence", x=plain), f"Capital first: {done}", exactly_in(done))]
 
 
@@ -121,10 +119,8 @@ def joined(draw: Draw) -> list[Exchange]:
 
 def _signs_between(draw: Draw) -> list[Exchange]:
     """A word spelled, then its letters with the sign between them."""
-    own, (between, sign) = (
-        draw.any((some_word(draw), some_word(draw), draw.name(), draw.nonsense())),
-        draw.any(_BETWEEN),
-    )
+    own = draw.any((some_word(draw), some_word(draw), draw.name(), draw.nonsense()))
+    between, sign = draw.any(_BETWEEN)
     own = own.upper() if draw.chance(0.25) else own
     ask = draw.asked(_WORDING, "spaced", x=in_quotes(draw, own), s=between)
     if sign == "-":

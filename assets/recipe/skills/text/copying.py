@@ -15,41 +15,14 @@ from assets.recipe.skills.text import edits, parts
 from assets.recipe.skills.text.cases import cased
 from assets.recipe.skills.text.edits import SMALL
 from assets.recipe.skills.text.parts import code, line, sentence
-from assets.recipe.user_words import (
-    any_words,
-    handed_back,
-    in_quotes,
-    phrase,
-    some_text,
-    word,
-)
+from assets.recipe.user_words import any_words, handed_back, in_quotes, phrase, some_text, word
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING, _ASKED_OF = read_wording("echo"), read_wording("copying"), read_wording("asked_of")
-_OWNED, _GREETINGS = (tuple(_WORDING[name][0].split(" / ")) for name in ("owned", "greetings"))
+_OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
 _ENDS = ("...", "...", "…", "!", "?", "!!", "?!", ".", " :)", "--", ";", "!!!", "~")
-_BETWEEN = (
-    " ",
-    " ",
-    " ",
-    "-",
-    "--",
-    "_",
-    "__",
-    "::",
-    "//",
-    " / ",
-    "->",
-    "..",
-    ".",
-    "+",
-    " & ",
-    "@",
-    "#",
-    " = ",
-    ", ",
-    ": ",
-)
+_BETWEEN = (" ", " ", " ", "-", "--", "_", "__", "::", "//", " / ", "->", "..", ".", "+", " & ", "@", "#", " = ", ", ",
+            ": ")  # fmt: skip
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
@@ -73,9 +46,8 @@ def _some_text(draw: Draw) -> str:
 def _refrain(draw: Draw) -> str:
     """A few words or numbers that come again and again, side by side."""
     some = [draw.any((word(draw), draw.any(words.WORDS), str(draw.whole(1, 99)))) for _ in range(draw.whole(1, 3))]
-    return draw.any((" ", " ", " ", ", ")).join(
-        [*some[:1] * draw.whole(1, 3), *draw.rng.choices(some, k=draw.whole(1, 5))]
-    )
+    between = draw.any((" ", " ", " ", ", "))
+    return between.join([*some[:1] * draw.whole(1, 3), *draw.rng.choices(some, k=draw.whole(1, 5))])
 
 
 def _mixed(draw: Draw) -> str:
@@ -177,7 +149,7 @@ def _asked_of(draw: Draw) -> list[Exchange]:
         "n": n, "m": m, "o": o, "p": p, "t": t, "f": f, "g": g, "b": b, "h": h, "d": d, "e": e, "k": k, "l": i,
         "c": draw.any((draw.any(words.CITIES), draw.nonsense().title())), "j": draw.any(words.JOBS),
         "w": draw.nonsense().title(), "x": draw.own(lambda: code(draw)),
-        **{name: draw.any(_ASKED_OF[name][0].split()) for name in "yuz"},
+        **{name: draw.any(words.entries(_ASKED_OF, name)) for name in "yuz"},
     }  # fmt: skip
     sentence, _, questions = draw.expand(draw.any(_ASKED_OF["told"])).partition(" => ")
     question, _, field = draw.any(questions.split(" / ")).partition(" = ")
@@ -201,13 +173,5 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    return draw.any(
-        (
-            *[_long] * 5,
-            *[parts.part] * 6,
-            *[parts.cut] * 3,
-            *[edits.edited] * 8,
-            *[_asked_of] * 3,
-            _remembered,
-        )
-    )(draw)
+    ways = (*[_long] * 5, *[parts.part] * 6, *[parts.cut] * 3, *[edits.edited] * 8, *[_asked_of] * 3, _remembered)
+    return draw.any(ways)(draw)

@@ -11,26 +11,19 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.skills.text.parts import KINDS, held, line, sentence
+from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
 from assets.recipe.user_words import any_words, in_quotes, led, phrase, some_text, word
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("copying")
 # Words that stand between others.
-SMALL = tuple(_WORDING["small"][0].split())
-_SIGNS = (("comma", ","), ("semicolon", ";"), ("dash", "-"), ("hyphen", "-"), ("dot", "."), ("slash", "/"),
-          ("star", "*"), ("underscore", "_"), ("space", " "), ("plus sign", "+"), ("colon", ":"),
-          ("bar", "|"))  # fmt: skip
-_GONE = (("punctuation", ",.!?;:'\""), ("punctuation marks", ",.!?;:'\""), ("commas", ","), ("full stops", "."),
-         ("exclamation marks", "!"), ("hyphens", "-"), ("question marks", "?"), ("semicolons", ";"), ("stars", "*"),
-         ("quotation marks", '"'), ("dots", "."), ("hash signs", "#"), ("brackets", "()"))  # fmt: skip
+SMALL = words.entries(_WORDING, "small")
+_SIGNS, _GONE = words.pairs(_WORDING, "one sign"), words.pairs(_WORDING, "signs gone")
 _ENDS = (("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a star", "*"), ("a comma", ","),
          ("a question mark", "?"), ("three dots", "..."), ("a smiley", " :)"),
          ("two exclamation marks", "!!"))  # fmt: skip
 # What is put beside every word: its name, if it is a sign, and the text.
-_PUT = (("a star", "*"), ("an exclamation mark", "!"), ("a hash sign", "#"), ("a hash", "#"), ("a dash", "-"),
-        ("a dot", "."), ("a question mark", "?"), ("an at sign", "@"), ("a dollar sign", "$"), ("an underscore", "_"),
-        *(("", text) for text in ("s", "x", "ing", "un", "re", "er", "1", "z", "ly", "pre")))  # fmt: skip
+_PUT = words.pairs(_WORDING, "put")
 
 
 def _some(draw: Draw) -> tuple[list[str], str]:
@@ -61,33 +54,28 @@ def swapped(draw: Draw) -> list[Exchange]:
     text, whole, y, z = between.join(items), _whole(gone), in_quotes(draw, gone), in_quotes(draw, new)
     if way == "omit":
         done = between.join(item for item in items if _bare(item) != gone)
-        return [led(draw.ask(_WORDING[way], x=text, y=y), f"Without {gone}", done)] if done else swapped(draw)
+        return asked(draw, way, f"Without {gone}", done, x=text, y=y) if done else swapped(draw)
     if way == "gap":
         blank = draw.any(("____", "___", "...", "(gap)", "_____", "[blank]", "____"))
         x, done = (whole.sub(lambda _, put=put: put, text, count=1) for put in (blank, new))  # type: ignore[misc]
-        return [led(draw.ask(_WORDING[way], x=x, z=z), f"{blank} -> {new}", done)]
+        return asked(draw, way, f"{blank} -> {new}", done, x=x, z=z)
     if way == "insert":
         side = draw.any(("before", "after"))
         put = f"{new} {gone}" if side == "before" else f"{gone} {new}"
         if len(whole.findall(text)) != 1 or between != " ":
             return swapped(draw)
-        return [
-            led(
-                draw.ask(_WORDING[way], x=text, y=y, z=z, s=side),
-                f"{new} {side} {gone}",
-                whole.sub(lambda _: put, text),
-            )
-        ]
+        return asked(draw, way, f"{new} {side} {gone}", whole.sub(lambda _: put, text), x=text, y=y, z=z, s=side)
     if way == "swap":
-        return [led(draw.ask(_WORDING[way], x=text, y=y, z=z), f"{gone} -> {new}", whole.sub(lambda _: new, text))]
+        return asked(draw, way, f"{gone} -> {new}", whole.sub(lambda _: new, text), x=text, y=y, z=z)
     other = draw.any(bare)
     if other == gone or {gone, other} & {new, *new.split()}:
         return swapped(draw)
     second = gone if way == "exchange" else word(draw)
     become = {gone: other if way == "exchange" else new, other: second}
     done = re.compile("|".join(_whole(one).pattern for one in become)).sub(lambda found: become[found[0]], text)
-    ask = draw.ask(_WORDING[way], x=text, y=y, z=z, v=in_quotes(draw, other), w=in_quotes(draw, second))
-    return [led(ask, ", ".join(f"{one} -> {to}" for one, to in become.items()), done)]
+    lead = ", ".join(f"{one} -> {to}" for one, to in become.items())
+    v, w = in_quotes(draw, other), in_quotes(draw, second)
+    return asked(draw, way, lead, done, x=text, y=y, z=z, v=v, w=w)
 
 
 def every(draw: Draw) -> list[Exchange]:
@@ -126,27 +114,27 @@ def signed(draw: Draw) -> list[Exchange]:
             marked = [f"({one.strip('()')})" if draw.chance(0.3) else one.strip("()") for one in marked]
         text = " ".join(marked)
         done = text.translate({ord(one): None for one in gone})
-        return [led(draw.ask(_WORDING[way], x=text, y=name), f"Without {name}", done)] if done != text else signed(draw)
+        return asked(draw, way, f"Without {name}", done, x=text, y=name) if done != text else signed(draw)
     if way == "no_numbers":
         some = text.split()
         for _ in range(draw.whole(1, 3)):
             some.insert(draw.whole(0, len(some)), str(draw.whole(1, draw.any((9, 99, 9999)))))
         gone = ", ".join(one for one in some if one.isdigit())
         done = " ".join(one for one in some if not one.isdigit())
-        return [led(draw.ask(_WORDING[way], x=" ".join(some)), f"Without {gone}", done)]
+        return asked(draw, way, f"Without {gone}", done, x=" ".join(some))
     if way == "no_end":
         some = text.split()
         k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
         end = draw.any(("first", "last"))
         cut, rest = (some[:k], some[k:]) if end == "first" else (some[-k:], some[:-k])
         p = f"{end} word" if k == 1 else f"{end} {draw.any((k, words.spelled(k)))} words"
-        return [led(draw.ask(_WORDING[way], x=in_quotes(draw, text), p=p), f"Without {' '.join(cut)}", " ".join(rest))]
+        return asked(draw, way, f"Without {' '.join(cut)}", " ".join(rest), x=in_quotes(draw, text), p=p)
     if way == "ended":
         name, sign = draw.any(_ENDS)
-        return [led(draw.ask(_WORDING[way], x=text, y=name), f"With {name}", text + sign)]
+        return asked(draw, way, f"With {name}", text + sign, x=text, y=name)
     more = draw.any((phrase, some_text, word))(draw)
     done, place = (f"{text} {more}", "at the end") if way == "add_end" else (f"{more} {text}", "in front")
-    return [led(draw.ask(_WORDING[way], x=text, y=in_quotes(draw, more)), f"{more} {place}", done)]
+    return asked(draw, way, f"{more} {place}", done, x=text, y=in_quotes(draw, more))
 
 
 def template(draw: Draw) -> list[Exchange]:
@@ -164,9 +152,8 @@ def template(draw: Draw) -> list[Exchange]:
     facts = draw.any((", ", " and ", "; ")).join(told.format(s=named(slot), v=value) for slot, value in values.items())
     shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
     done = re.sub(r"<(\w+)>", lambda found: values[found[1]], text)
-    return [
-        led(draw.ask(_WORDING[way], x=shown, z=facts), ", ".join(f"{mark(s)} -> {v}" for s, v in values.items()), done)
-    ]
+    lead = ", ".join(f"{mark(slot)} -> {value}" for slot, value in values.items())
+    return asked(draw, way, lead, done, x=shown, z=facts)
 
 
 def each_word(draw: Draw) -> list[Exchange]:
@@ -177,7 +164,7 @@ def each_word(draw: Draw) -> list[Exchange]:
     made = {"each_after": "{one}{put}", "each_before": "{put}{one}", "each_twice": "{one} {one}"}[way]
     done = between.join(made.format(one=one, put=put[1]) for one in some)
     lead = {"each_after": f"{put[1]} after each", "each_before": f"{put[1]} before each"}.get(way, "Each twice")
-    return [led(draw.ask(_WORDING[way], x=between.join(some), z=name), lead, done)]
+    return asked(draw, way, lead, done, x=between.join(some), z=name)
 
 
 def edited(draw: Draw) -> list[Exchange]:

@@ -13,13 +13,12 @@ from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exact
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text import cases
 from assets.recipe.user_words import handed_back, in_quotes, numbered, some_text, some_word, spaced, typed, worked
-from assets.recipe.words import read_wording
+from assets.recipe.words import ALPHABET, entries, read_wording, weighted
 
 _WORDING = read_wording("letters")
 _SETS = {"one vowels": "aeiou", "consonants": "bcdfghjklmnpqrstvwxyz"}
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
-_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
-_REPETITIVE = tuple(_WORDING["repetitive"][0].split())
+_REPETITIVE = entries(_WORDING, "repetitive")
 
 
 def _word(draw: Draw) -> str:
@@ -86,9 +85,7 @@ def _changed(draw: Draw) -> list[Exchange]:
 def _looked_at(draw: Draw) -> list[Exchange]:
     """Findings in a word spelled: a letter, its number, its place."""
     own = _word(draw)
-    way = draw.any(("one first", "one last", *["one occurs", "nth"] * 4, *["one vowels", "one contains"] * 2,
-                    "consonants", "only_vowels", "only_consonants", "repeated", "palindrome", "begins", "position",
-                    "first_letters", "last_letters"))  # fmt: skip
+    way = draw.any(weighted(_WORDING, "ways of looking"))  # fmt: skip
     if way == "palindrome":
         own = draw.any(_PALINDROMES) if draw.chance(0.45) else own
         # Letter beside letter as far as the first two that differ.
@@ -99,10 +96,10 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         return [Exchange(draw.asked(_WORDING, way, x=in_quotes(draw, own)), told, mentions(answer))]
     own = own.title() if way in ("one first", "one last", "nth") and draw.chance(0.12) else own
     yes_or_no = way in ("one contains", "begins")
-    letter = draw.any(own) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(_ALPHABET)
+    letter = draw.any(own) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(ALPHABET)
     letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
     at = draw.whole(2 if way in ("first_letters", "last_letters") else 1, min(9, max(2, len(own))))
-    place = draw.any((f"{at}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(at, 'th') }", words.ORDINALS[at]))
+    place = draw.any((words.nth(at), words.ORDINALS[at]))
     ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place,
                      k=draw.any((at, words.spelled(at))))  # fmt: skip
     if way in ("one first", "one last"):
@@ -159,27 +156,26 @@ def _texts(draw: Draw) -> list[Exchange]:
 
 def _alphabet(draw: Draw) -> list[Exchange]:
     """A letter's neighbours in the alphabet."""
-    at, way = draw.whole(1, 24), draw.any((*["follows", "precedes", "range", "nth_of_all", "place_of_all"] * 2,
-                                           "vowel_or", "all", "all_back"))  # fmt: skip
+    at, way = draw.whole(1, 24), draw.any(weighted(_WORDING, "ways of letters"))  # fmt: skip
     case = draw.any((str.lower, str.upper))
     if way in ("all", "all_back"):
-        return [handed_back(draw, draw.ask(_WORDING[way]), ", ".join(_ALPHABET[:: 1 if way == "all" else -1]))]
+        return [handed_back(draw, draw.ask(_WORDING[way]), ", ".join(ALPHABET[:: 1 if way == "all" else -1]))]
     if way in ("nth_of_all", "place_of_all"):
-        last, answer = (_ALPHABET[at], _ALPHABET[at]) if way == "nth_of_all" else (_ALPHABET[at], str(at + 1))
-        place = f"{at + 1}{ {1: 'st', 2: 'nd', 3: 'rd'}.get((at + 1) % 10 if at > 12 else at + 1, 'th') }"
+        last, answer = (ALPHABET[at], ALPHABET[at]) if way == "nth_of_all" else (ALPHABET[at], str(at + 1))
+        place = words.nth(at + 1)
         ask = draw.ask(_WORDING[way], x=case(last), p=place, k=at + 1)
-        told = f"Letter {at + 1 if way == 'nth_of_all' else last}: {numbered([*_ALPHABET[: at + 1]])}"
+        told = f"Letter {at + 1 if way == 'nth_of_all' else last}: {numbered([*ALPHABET[: at + 1]])}"
         return [worked(ask, told, answer)]
     if way == "vowel_or":
-        kind = "vowel" if (one := draw.any("aeiou" * 4 + _ALPHABET)) in "aeiou" else "consonant"
+        kind = "vowel" if (one := draw.any("aeiou" * 4 + ALPHABET)) in "aeiou" else "consonant"
         return [Exchange(draw.ask(_WORDING[way], x=case(one)), f"{case(one)} is a {kind}.", mentions(f"is a {kind}"))]
     if way == "range":
         end = draw.whole(at + 1, min(25, at + 9))
-        ask = draw.asked(_WORDING, way, x=_ALPHABET[at], y=_ALPHABET[end])
-        return [handed_back(draw, ask, ", ".join(_ALPHABET[at : end + 1]))]
-    answer = case(_ALPHABET[at + (1 if way == "follows" else -1)])
-    ask = draw.asked(_WORDING, way, x=case(_ALPHABET[at]))
-    return [worked(ask, f"In order: {', '.join(map(case, _ALPHABET[at - 1 : at + 2]))}", f"{answer}.")]
+        ask = draw.asked(_WORDING, way, x=ALPHABET[at], y=ALPHABET[end])
+        return [handed_back(draw, ask, ", ".join(ALPHABET[at : end + 1]))]
+    answer = case(ALPHABET[at + (1 if way == "follows" else -1)])
+    ask = draw.asked(_WORDING, way, x=case(ALPHABET[at]))
+    return [worked(ask, f"In order: {', '.join(map(case, ALPHABET[at - 1 : at + 2]))}", f"{answer}.")]
 
 
 def _many(draw: Draw) -> Exchange:

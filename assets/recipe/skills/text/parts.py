@@ -11,25 +11,14 @@ from functools import partial
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import (
-    any_words,
-    in_quotes,
-    led,
-    numbered,
-    phrase,
-    some_text,
-    some_word,
-    word,
-    worked,
-)
+from assets.recipe.user_words import any_words, in_quotes, led, numbered, phrase, some_text, some_word, word, worked
 from assets.recipe.words import read_wording
 
 _ECHO, _WORDING = read_wording("echo"), read_wording("copying")
 # What a text may hold: each has names, sentences that hold it, and questions.
-KINDS = {name.removeprefix("kind "): tuple(pool[0].split(" / ")) for name, pool in _WORDING.items() if "kind " in name}
-_SORTS = {"animal": words.ANIMALS, "city": words.CITIES, "colour": words.COLOURS, "job": words.JOBS, **{
-    sort: words.KINDS[f"{sort}s"] for sort in ("fruit", "month", "instrument", "sport")}}  # fmt: skip
-_SIGNS = tuple(entry.split("=", 1) for entry in _WORDING["signs"][0].split(" / "))
+KINDS = {name.removeprefix("kind "): words.entries(_WORDING, name) for name in _WORDING if "kind " in name}
+_SORTS = ("animal", "city", "colour", "job", "fruit", "month", "instrument", "sport")
+_SIGNS = words.pairs(_WORDING, "signs")
 
 
 def line(draw: Draw) -> str:
@@ -80,7 +69,7 @@ def held(draw: Draw, kind: str) -> str:
     """Something of this kind, as texts have it."""
     n, (month, day) = draw.rng.randrange, (draw.any(words.KINDS[kind]) for kind in ("months", "days"))
     if kind in _SORTS:
-        return draw.any(_SORTS[kind])
+        return draw.any(words.SORTS[kind])
     own, site = draw.name(), draw.any((draw.any(words.every_word()), draw.nonsense()))
     site += draw.any(("", "", "-" + draw.any(words.every_word()))) + draw.any((".com", ".org", ".example", ".net"))
     box = draw.any((own, f"{own}.{draw.nonsense()}", f"{own}{n(100)}", draw.any(words.every_word()))).lower()
@@ -154,8 +143,7 @@ def _enclosed(draw: Draw) -> list[Exchange]:
 
 def cut(draw: Draw) -> list[Exchange]:
     """The part before or after a sign or a word; a text's first or last words; a file name's two parts."""
-    way = draw.any(("after_sign", "after_sign", "before_sign", "before_sign", "after_word", "before_word", "first_word",
-                    "last_word", "first_words", "last_words", "nth_word", "extension", "stem"))  # fmt: skip
+    way = draw.any(words.weighted(_WORDING, "ways to cut"))  # fmt: skip
     if way in ("extension", "stem"):
         stem, end = draw.any((some_word(draw), f"{some_word(draw)}_{draw.whole(1, 99)}")), draw.any(
             ("pdf", "txt", "jpg", "png", "py", "docx", "csv", "html", "zip", "mp3", draw.nonsense(2, 4)))  # fmt: skip
@@ -165,7 +153,7 @@ def cut(draw: Draw) -> list[Exchange]:
         name, sign = draw.any(_SIGNS)
         left, right = (draw.any((phrase, some_text, word))(draw) for _ in range(2))
         if sign[0] in ":=" and draw.chance(0.6):
-            left = draw.any(_WORDING["labels"][0].split())
+            left = draw.any(words.entries(_WORDING, "labels"))
             right = draw.any((right, right.title(), sentence(draw).rstrip("."), held(draw, draw.any(tuple(KINDS)))))
         x = f"{left}{sign}{right}"
         if x.count(sign.strip()) > 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
-from assets.recipe.words import read_wording
+from assets.recipe.words import read_wording, upper_first
 
 _WORDING = read_wording("poems")
 # The stages of a poem of so many couplets; what is added to it later are the stages after its last, from _LATE on.
@@ -17,9 +17,9 @@ _LINES = {1: ("two", "two", "2"), 2: ("four", "4", "four"), 3: ("six", "6"), 4: 
 
 
 # Subjects as they are asked for: "the sea", "winter", "a lamp"; and creatures.
-_THINGS = [_WORDING[name][0].split(" / ") for name in ("things", "things_bare", "things_a")]
-_ADJECTIVES = _WORDING["adjectives"][0].split(" / ")
-_CREATURES = (*words.ANIMALS, *_WORDING["creatures"][0].split(" / "))
+_THINGS = [words.entries(_WORDING, name) for name in ("things", "things_bare", "things_a")]
+_ADJECTIVES = words.entries(_WORDING, "adjectives")
+_CREATURES = (*words.ANIMALS, *words.entries(_WORDING, "creatures"))
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,8 @@ class Subject:
 
     def fill(self, template: str) -> str:
         """The template about this subject."""
-        return template.format(
-            x=self.noun, the=self.definite, The=_upper(self.definite), a=self.told, A=_upper(self.told)
-        )
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
+        the, a = self.definite, self.told
+        return template.format(x=self.noun, the=the, The=upper_first(the), a=a, A=upper_first(a))
 
 
 def _subject(draw: Draw, kind: str) -> Subject:

@@ -14,30 +14,21 @@ from assets.recipe import words
 from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw, set_aside
 from assets.recipe.skills.writing.story_orders import WAYS, ordered, then
-from assets.recipe.words import read_wording
+from assets.recipe.words import read_wording, upper_first
 
 _WORDING = read_wording("stories")
-_HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES = (
-    tuple(_WORDING[name][0].split(" / ")) for name in ("heroes", "sites", "finds", "themes", "adjectives")
+_HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES, _SKILLS, _TITLES, _NEAR = (
+    words.entries(_WORDING, name)
+    for name in ("heroes", "sites", "finds", "themes", "adjectives", "skills", "heroes titles", "near")
 )
-_TITLES = ("Sir", "Captain", "Mr.", "Mrs.", "Princess", "King", "Little", "Old", "Doctor", "Uncle", "Lady", "Brave")
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
-_ASKED = (*["animal", "named"] * 8, *["two", "person"] * 5, *["pair", "theme", "words"] * 3, *["any", "place"] * 2,
-          *["more"] * 2, "lost", "both", "go_on", "begun", "told", "cast", "happened", "role", "friends",
-          "friend", "pet", "pet")  # fmt: skip
-_NEAR = ("near", "near", "not far from", "next to", "in", "at", "under", "behind", "on", "beside", "above")
+_ASKED = words.weighted(_WORDING, "ways")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
 # The stages of a story of so many sentences, and how the number is said.
-_COUNTED = {2: ("open", "brief"), 3: ("open", "wishes", "ending"), 4: ("open", "wishes", "troubles", "ending"),
-            5: ("open", "wishes", "troubles", "helped", "ending"),
-            6: ("open", "wishes", "troubles", "helped", "turns", "ending")}  # fmt: skip
-_NUMBERS = {2: ("two", "2"), 3: ("three", "3", "just three"), 4: ("four", "4", "three or four", "3-4", "a few"),
-            5: ("five", "5", "about five", "about 5", "four or five"), 6: ("six", "6", "at most six")}  # fmt: skip
-_COMPOSED = (*["about"] * 6, *["list"] * 5, *["where"] * 2, *["how"] * 3, "hero", "hero", *["naming"] * 5,
-             *["notes"] * 4, *["begun"] * 3, *["before"] * 2, *["second"] * 3)  # fmt: skip
+_COUNTED, _NUMBERS = ({n: words.entries(_WORDING, f"{n} {of}") for n in range(2, 7)} for of in ("stages", "sentences"))
+_COMPOSED = words.weighted(_WORDING, "ways composed")
 _DOING = tuple(line for line in _WORDING["clause"] if line.startswith("who "))
-_DEEDS = tuple(tuple(deed.split("/")) for deed in _WORDING["deeds"][0].split())
-_SKILLS = tuple(_WORDING["skills"][0].split(" / "))
+_DEEDS = tuple(tuple(deed.split("/")) for deed in words.entries(_WORDING, "deeds"))
 
 
 @dataclass(frozen=True)
@@ -76,10 +67,11 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
     if " named " in helper:
         the = helper.partition(" named ")[2]
     fields = {
-        "x": "{x}", "n": "{n}", "place": place, "place_up": _upper(place),
+        "x": "{x}", "n": "{n}", "place": place, "place_up": upper_first(place),
         "a_trait": draw.any(_WORDING["traits"]), "o": draw.any(words.ANIMALS),
         "want": want, "done": done, "morning": draw.expand(draw.any(_WORDING["mornings"])),
-        "advice": draw.any(_WORDING["advice"]), "h": one, "h_up": _upper(one), "h_the": the, "h_the_up": _upper(the),
+        "advice": draw.any(_WORDING["advice"]), "h": one, "h_up": upper_first(one), "h_the": the,
+        "h_the_up": upper_first(the),
     }  # fmt: skip
     said = {stage: draw.expand(draw.any(_WORDING[stage])).format(**fields)
             for stage in (*_STAGES, *_MORE, "brief", "ending", "helped")}  # fmt: skip
@@ -94,14 +86,6 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
         "happy": f"In the end {{n}} {done}. {happily}",
     }  # fmt: skip
     return Plot(texts, helper, want, place, *hero)
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _sentence_count(text: str) -> int:
-    return len(re.findall(r"[.!?]\"?(?=\s|$)", text))
 
 
 def well_formed(*subjects: str, least: int = 150, before: str = "") -> Check:
@@ -242,7 +226,7 @@ def _retold(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
 def _asked_about(draw: Draw, plot: Plot) -> Exchange:
     """A short question about the story, which the story answers."""
     name, answers = plot.name, {
-        "who": (_upper(words.article(plot.helper)) + ".", plot.helper),
+        "who": (upper_first(words.article(plot.helper)) + ".", plot.helper),
         "what": (f"{plot.name} wanted {plot.want}.", plot.want),
         "where": (f"{plot.name} lived {plot.place}.", plot.place),
         "title": (f"**{plot.name} and the {plot.helper.title()}**", plot.name),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assets.recipe.draw import Draw
-from assets.recipe.words import read_wording
+from assets.recipe.words import lower_first, read_wording
 
 _WORDING = read_wording("stories")
 WAYS = ("naming", "notes", "begun", "before", "second")
@@ -39,7 +39,7 @@ def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool, counted
 def then(draw: Draw, first: str, second: str) -> str:
     """The two sentences, with some sign or other between them."""
     joint = draw.any(_JOINTS)
-    second = second[:1].lower() + second[1:] if joint in (", ", "; ", " ") and second[0] != "{" else second
+    second = lower_first(second) if joint in (", ", "; ", " ") and second[0] != "{" else second
     return draw.expand(first).rstrip(".!? ") + joint + draw.expand(second)
 
 

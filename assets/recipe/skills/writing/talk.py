@@ -21,25 +21,20 @@ from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.words import TEXTS, read_wording
 
-_WORDING, _DECLINING = read_wording("greetings"), read_wording("declining")
-_FRAMES = read_wording("frames")
+_WORDING, _DECLINING, _FRAMES, _UNKNOWN = map(read_wording, ("greetings", "declining", "frames", "unknowns"))
 _KINDS = ("thing", "things", "key", "do")
 # What is asked about, by the name of the wording that asks it; `personal` questions have no subject.
 _SUBJECTS: dict[str, tuple[str, ...]] = {
-    **{family: tuple(lines[0].split(" / ")) for family, lines in read_wording("unknowns").items()},
+    **{family: words.entries(_UNKNOWN, family) for family in _UNKNOWN},
     "cities": words.CITIES, "animals": words.ANIMALS, "foods": words.FOODS, "words": words.WORDS,
     "jobs": words.JOBS, "colours": words.COLOURS, "personal": ("",),
 }  # fmt: skip
 # Families whose subjects fit the questions of `about` too.
-_NAMED = ("people", "countries", "places", "science", "history", "health", "law", "finance", "maths", "tools",
-          "opinions", "works", "sports")  # fmt: skip
+_NAMED = words.entries(_DECLINING, "named families")
 # Families of many subjects and questions are drawn more often than the others.
-_OFTEN = {"people": 2, "countries": 2, "science": 4, "history": 3, "advice": 4, "texts": 2, "errands": 2, "personal": 3,
-          "places": 2, "cities": 2, "languages": 4, "news": 2}  # fmt: skip
-_FAMILIES = tuple(name for name in _SUBJECTS if name != "phrases" for _ in range(_OFTEN.get(name, 1)))
+_OFTEN = dict(words.pairs(_DECLINING, "often"))
+_FAMILIES = tuple(name for name in _SUBJECTS if name != "phrases" for _ in range(int(_OFTEN.get(name, 1))))
 _INSERTS = {"languages": "phrases", "languages_code": "programs"}
-_HELLO = ("Hello {n}! [How can I help?|What can I do for you?]", "Nice to meet you, {n}. [What shall we do?|How can I "
-          "help?]", "Hi {n}! What would you like to do?")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -119,10 +114,10 @@ def _introduction(draw: Draw) -> list[Exchange]:
     name = draw.name()
     if draw.chance(0.15):
         return [Exchange(draw.ask(_WORDING["both"], n=name), f"Your name is {name}.", mentions(name))]
-    hello = draw.say(_HELLO, n=name)
+    hello = draw.say(_WORDING["hello"], n=name)
     exchanges = [Exchange(draw.asked(_WORDING, "my_name", **_anything(draw) | {"n": name}), hello, mentions(name))]
     if draw.chance(0.6):
-        reply = draw.say(("Your name is {n}.", "You are {n}.", "You told me that your name is {n}."), n=name)
+        reply = draw.say(_WORDING["your name"], n=name)
         exchanges.append(Exchange(draw.asked(_WORDING, "ask_name"), reply, mentions(name), True))
     return exchanges
 
