@@ -49,7 +49,7 @@ SKILLS = (
     Skill("poems", 24, poems.compose),
     Skill("declining", 80, talk.declining),
 )
-_SYSTEM = read_wording("greetings")["system"]
+_SYSTEM = read_wording("writing/greetings")["system"]
 _LONG_SHARE = 0.008
 _LONG_CHARACTERS = (1500, 4200)
 _SHORT_CHARACTERS = 500

@@ -1,7 +1,8 @@
 """The words of the skills, kept as text: names, things, plain words, words that nobody ever said, and phrases.
 
-A wording file holds one phrase a line, as `name: phrase`; the lines of one name are one pool, the most usual
-first. In a phrase `[one|other]` is a choice, `{x}` a field, and `\\n` breaks the line.
+A wording file, in a folder called as its skill's room, holds one phrase a line, as `name: phrase`; the lines of one
+name are one pool, the most usual first. In a phrase `[one|other]` is a choice, `{x}` a field, and `\\n` breaks the
+line. Pools of short entries stand in one line: `entries`, `pairs` and `weighted` read these.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ Wording = Mapping[str, Sequence[str]]
 TEXTS = Path(__file__).with_name("texts")
 
 
-def read_wording(skill: str) -> dict[str, tuple[str, ...]]:
-    """The skill's pools of phrases by name."""
+def read_wording(file: str) -> dict[str, tuple[str, ...]]:
+    """The pools of phrases of a file, such as "numbers/counting", by their names."""
     pools: dict[str, tuple[str, ...]] = {}
-    for line in (TEXTS / "wording" / f"{skill}.txt").read_text(encoding="utf-8").splitlines():
+    for line in (TEXTS / "wording" / f"{file}.txt").read_text(encoding="utf-8").splitlines():
         name, colon, phrase = line.partition(":")
         if colon and not line.startswith("#"):
             pools[name] = (*pools.get(name, ()), phrase.removeprefix(" ").replace("\\n", "\n"))

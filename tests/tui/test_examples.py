@@ -19,12 +19,14 @@ from tests.tui.scripted import ScriptedEngine
 # A pool begins with its most usual phrase, which is always trained on.
 LEARNT = (
     *(topic.asks[0] for name in ("itself", "ideas") for topic in read_topics(name)),
-    read_wording("word_problems")["+"][0].partition(" => ")[0],
-    read_wording("python_code")["asks"][0],
-    read_wording("counting")["up"][0],
-    read_wording("word_lists")["sort"][0],
-    read_wording("objects")["json"][0].replace("{x}", read_wording("objects")["sentence"][0].partition(" => ")[0]),
-    read_wording("stories")["asks_animal"][0],
+    read_wording("measures/word_problems")["+"][0].partition(" => ")[0],
+    read_wording("python/functions")["asks"][0],
+    read_wording("numbers/counting")["up"][0],
+    read_wording("lists/word_lists")["sort"][0],
+    read_wording("formats/objects")["json"][0].replace(
+        "{x}", read_wording("formats/objects")["sentence"][0].partition(" => ")[0]
+    ),
+    read_wording("writing/stories")["asks_animal"][0],
 )
 
 

@@ -12,7 +12,7 @@ from assets.recipe.skills.formats.tables import in_table
 from assets.recipe.skills.lists import two_demands
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("formats")
+_WORDING = read_wording("formats/markdown")
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
 _SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semicolon / ; / semicolon",
           "|": "pipes / | / a pipe / vertical bars / \"|\"", "/": "slashes / a slash / slash / / / forward slashes",

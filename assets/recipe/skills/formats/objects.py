@@ -12,7 +12,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.user_words import any_words, enumerated, handed_back, in_quotes, phrase, some_word, word
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("objects")
+_WORDING = read_wording("formats/objects")
 _NUMERIC, _TEXTUAL, _OTHER, _NAMED = (
     words.entries(_WORDING, f"{sort} keys") for sort in ("numeric", "textual", "other", "named")
 )

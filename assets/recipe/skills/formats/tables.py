@@ -12,7 +12,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.formats.objects import KEYS, json_of, some_value
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("formats")
+_WORDING = read_wording("formats/markdown")
 _HEADS = ("Item Price", "Item Price", "Name Age", "Name City", "Name Age City")
 _JOINTS = (*[" "] * 6, " has ", " is ", " costs ", ": ", " likes ", " = ", " - ", " from ", " has a ", " gets ", " at ",
            " is ", " with ", ":", "=", ", ", ",", " was ", " got ", " made ", " scored ", " has the ", " -> ", " for ",

@@ -14,7 +14,7 @@ from assets.recipe.skills.lists.patterns import pattern
 from assets.recipe.user_words import any_words, marked, some_word, worked
 from assets.recipe.words import read_wording, spelled
 
-_WORDING = read_wording("examples")
+_WORDING = read_wording("lists/examples")
 _KINDS = (("animals", words.ANIMALS), ("names", words.NAMES), ("cities", words.CITIES), ("jobs", words.JOBS),
           ("colours", words.COLOURS), ("foods", words.FOODS), ("words", words.WORDS),
           ("first names", words.NAMES), ("things to eat", words.FOODS), ("things to buy", words.FOODS),

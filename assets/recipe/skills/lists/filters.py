@@ -10,7 +10,7 @@ from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.words import read_wording, spelled
 
-_WORDING = read_wording("word_lists")
+_WORDING = read_wording("lists/word_lists")
 _ASKS = ("keep", "keep", "keep", "keep", "keep", "out", "out", "count")
 # Kinds by what one of them is called, as "piece of furniture" and "day of the week" are.
 _SORTS = {

@@ -10,7 +10,7 @@ from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.words import ORDINALS, read_wording, weighted
 
-_WORDING = read_wording("word_lists")
+_WORDING = read_wording("lists/word_lists")
 _BETWEEN = (*[", "] * 7, *[" "] * 6, ",", "; ", " / ", "\n", " and ", " | ", " or ")
 _TESTS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
     "below": ("<", operator.lt), "above": (">", operator.gt),

@@ -15,7 +15,7 @@ from assets.recipe.skills.numbers.arithmetic import work
 from assets.recipe.user_words import numbered, some_word, spaced
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("patterns")
+_WORDING = read_wording("lists/patterns")
 Pairs = list[tuple[str, str]]
 # The first rules are the ones that people try most.
 _OF_WORDS: dict[str, Callable[[str], str]] = {

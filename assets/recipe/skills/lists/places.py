@@ -7,7 +7,7 @@ from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
 from assets.recipe.words import ORDINALS, nth, read_wording, spelled
 
-_WORDING = read_wording("word_lists")
+_WORDING = read_wording("lists/word_lists")
 # Places told from the end.
 _FROM_END = {"second to last": 2, "last but one": 2, "next to last": 2, "second last": 2, "penultimate": 2,
              "third to last": 3, "third from the end": 3, "second from the end": 2, "third last": 3}  # fmt: skip

@@ -11,7 +11,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.lists.number_lists import ordering, typed_numbers
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("two_demands")
+_WORDING = read_wording("lists/two_demands")
 _FORMS: dict[str, Callable[[list[str]], str]] = {
     "bullets": given.marked, "numbered": lambda items: given.marked(items, "1."),
     "lines": lambda items: given.marked(items, ""), "commas": ",".join, "dashes": " - ".join, "pipes": " | ".join,

@@ -11,7 +11,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.lists import filters, number_lists, places, two_demands
 from assets.recipe.words import KINDS, read_wording
 
-_WORDING = read_wording("word_lists")
+_WORDING = read_wording("lists/word_lists")
 _SIGNS = words.pairs(_WORDING, "signs")
 _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats/markdown.py keeps to them.

@@ -11,7 +11,7 @@ from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product,
 from assets.recipe.user_words import calculated, worked
 from assets.recipe.words import pairs, read_wording, spelled
 
-_WORDING = read_wording("measures")
+_WORDING = read_wording("measures/units")
 _TENS = (10, 100, 1000)
 _STUFF, _PIECES = (
     {unit: tuple(things.split()) for unit, things in (line.split("=") for line in _WORDING[name])}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from assets.recipe.draw import Draw, set_aside
 from assets.recipe.words import entries, lower_first, read_wording, upper_first
 
-_WORDING = read_wording("clauses")
+_WORDING = read_wording("measures/clauses")
 _VERB = re.compile(r"<([^<>|]*)\|([^<>|]*)\|([^<>|]*)>")
 _OWNED = ("things", "things", "things", "kitchen", "fruit", "glass", "money", "money", "points", "animals", "tasks",
           "stuff", "photos", "plants")  # fmt: skip

@@ -9,7 +9,7 @@ from assets.recipe.skills.numbers.arithmetic import work
 from assets.recipe.user_words import calculated, worked
 from assets.recipe.words import read_wording, spelled
 
-_WORDING = read_wording("times")
+_WORDING = read_wording("measures/times")
 _HALVES = ((" ", "am", "pm"), (" ", "am", "pm"), ("", "am", "pm"), (" ", "a.m.", "p.m."))
 _DAYS_OF = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 

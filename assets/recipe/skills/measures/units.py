@@ -12,7 +12,7 @@ from assets.recipe.skills.numbers.percentages import percentage
 from assets.recipe.user_words import calculated, worked
 from assets.recipe.words import read_wording, spelled
 
-_WORDING = read_wording("measures")
+_WORDING = read_wording("measures/units")
 _TENS = (10, 100, 1000)
 _TOPS = {24: 7, 16: 10, 365: 5, 3600: 24, 1440: 5, 86400: 3, 168: 6}
 

@@ -24,7 +24,7 @@ from assets.recipe.skills.measures.clauses import ONE_STEP, PLANS, TWO_STEPS, co
 from assets.recipe.skills.numbers.arithmetic import UNEVEN, worked
 from assets.recipe.words import read_wording, spelled
 
-_WORDING = read_wording("follow_ups")
+_WORDING = read_wording("measures/follow_ups")
 _STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
 _LETTERS = "abcdw"
 # What a story's own number is told as: a share or a multiple by its word, a count of things by its digits.
@@ -70,7 +70,7 @@ def _plan(signs: str) -> str:
 def _read(name: str) -> tuple[Problem, ...]:
     """The problems of a file of stories, in the file's order."""
     found = []
-    for key, phrases in read_wording(name).items():
+    for key, phrases in read_wording(f"measures/{name}").items():
         signs, _, top = key.partition(" to ")
         for story, _, answer in (phrase.partition(" => ") for phrase in phrases):
             found.append(Problem(story, _plan(signs), answer, int(top or 0)))

@@ -11,7 +11,7 @@ from assets.recipe.skills.numbers.row_workings import beyond, worked_row
 from assets.recipe.user_words import calculated, handed_back
 from assets.recipe.words import ORDINALS, read_wording, spelled, weighted
 
-_WORDING = read_wording("counting")
+_WORDING = read_wording("numbers/counting")
 _OPEN = ("", "Here you go: ", "Here they are: ")
 # The direction is told before the second number settles it.
 _DIRECTIONS = {1: "Counting up: ", -1: "Counting down: "}

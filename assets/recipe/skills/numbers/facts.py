@@ -8,7 +8,7 @@ from assets.recipe.skills.numbers.arithmetic import work, worked_division
 from assets.recipe.user_words import worked
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("facts")
+_WORDING = read_wording("numbers/facts")
 _ROUNDED = ((10, "ten"), (100, "hundred"))
 
 

@@ -8,7 +8,7 @@ from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product,
 from assets.recipe.user_words import calculated
 from assets.recipe.words import entries, read_wording, spelled
 
-_WORDING = read_wording("percentages")
+_WORDING = read_wording("numbers/percentages")
 _THINGS = entries(_WORDING, "things")
 # Percentages, what the amounts are multiples of that they are taken of, and the largest amount.
 _PERCENTS = tuple(tuple(tuple(map(int, part.split())) for part in line.split(" / ")) for line in _WORDING["parts"])

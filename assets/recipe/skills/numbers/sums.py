@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assets.recipe.conversation import Check, Exchange, ends_with_numbers
+from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_division
 from assets.recipe.skills.numbers.facts import facts
@@ -12,7 +12,7 @@ from assets.recipe.user_words import calculated, enumerated
 from assets.recipe.user_words import worked as worked_out
 from assets.recipe.words import pairs, read_wording, spelled, weighted
 
-_WORDING = read_wording("sums")
+_WORDING = read_wording("numbers/sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
 _TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
 _PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
@@ -182,7 +182,7 @@ def _beyond(draw: Draw) -> list[Exchange]:
         line = f"{x} = {line} = {result}."
         if " + " in x and draw.chance(0.4):
             below, more = x[1:].split(" + ")
-            return [Exchange(draw.asked(_WORDING, "warmer", a=below, b=more), line, _point(result))]
+            return calculated(draw, _WORDING, "warmer", line, float(result), a=below, b=more)
     else:
         # In tenths or hundredths, which are whole numbers: as many as make tenths, quarters, or a whole beside them.
         scale, way = draw.any(((10, "tenths"), (100, "hundredths"), (100, "hundredths")))
@@ -197,8 +197,15 @@ def _beyond(draw: Draw) -> list[Exchange]:
         result = plain((a * b if sign == "×" else a + b if sign == "+" else a - b) / scale)
         line = f"{first} {sign} {second}. In {way}: {work(a, b, sign)[0]}. So {result}."
         if draw.chance(0.35):
-            return [Exchange(draw.asked(_WORDING, _NAMES[sign], a=shown[0], b=shown[1]), line, _point(result))]
-    return [Exchange(draw.asked(_WORDING, "row", x=x), line, _point(result))]
+            return calculated(draw, _WORDING, _NAMES[sign], line, float(result), a=shown[0], b=shown[1])
+    return calculated(draw, _WORDING, "row", line, float(result), x=x)
+
+
+def _in_hundredths(draw: Draw, way: str, told: str, line: str, result: int, **said: object) -> list[Exchange]:
+    """A sum of amounts with a point, told and then worked in hundredths."""
+    answer = plain(result / 100)
+    reply = f"{told}In hundredths: {line}. So {answer}."
+    return calculated(draw, _WORDING, way, reply, float(answer), **said)
 
 
 def _prices(draw: Draw) -> list[Exchange]:
@@ -207,9 +214,8 @@ def _prices(draw: Draw) -> list[Exchange]:
     some[0] += 50 if all(n % 100 == 0 for n in some) else 0
     line, result = worked("a+b, x+c"[: len(some) * 5 - 7], dict(zip("abc", some, strict=False))) or ("", 0)
     shown = [plain(n / 100) if n % 100 == 0 and draw.chance(0.5) else f"{n / 100:.2f}" for n in some]
-    ask = draw.asked(_WORDING, "sum", x=draw.any((", ".join, enumerated, " + ".join))(shown))
-    reply = f"In hundredths: {', '.join(map(str, some))}. {line}. So {plain(result / 100)}."
-    return [Exchange(ask, reply, _point(plain(result / 100)))]
+    x = draw.any((", ".join, enumerated, " + ".join))(shown)
+    return _in_hundredths(draw, "sum", "", f"{', '.join(map(str, some))}. {line}", result, x=x)
 
 
 def _each(draw: Draw) -> list[Exchange]:
@@ -221,12 +227,11 @@ def _each(draw: Draw) -> list[Exchange]:
     shown = plain(told) if draw.chance(0.3) else f"{told:.2f}"
     if way == "price_each":
         line, result = work(price, count, "×")
-        line = f"{told:.2f} × {count}. In hundredths: {line}. So {plain(result / 100)}."
-        ask = draw.asked(_WORDING, way, a=shown, k=draw.any((count, spelled(count))))
-        return [Exchange(ask, line, _point(plain(result / 100)))]
+        k = draw.any((count, spelled(count)))
+        return _in_hundredths(draw, way, f"{told:.2f} × {count}. ", line, result, a=shown, k=k)
     shown = plain(of) if draw.chance(0.3) else f"{of:.2f}"
-    line = f"{of:.2f} / {count}. In hundredths: {work(price * count, count, '/')[0]}. So {plain(told)}."
-    return calculated(draw, _WORDING, way, line, told, a=shown, k=count)
+    line, result = work(price * count, count, "/")
+    return _in_hundredths(draw, way, f"{of:.2f} / {count}. ", line, result, a=shown, k=count)
 
 
 def _change(draw: Draw) -> list[Exchange]:
@@ -234,17 +239,12 @@ def _change(draw: Draw) -> list[Exchange]:
     note = draw.any((5, 10, 10, 20, 20, 50, 100))
     price = draw.any((1, 5, 10, 25, 50)) * draw.whole(1, 20 * note)
     price = price % (note * 100 - 50) + draw.any((10, 25, 40))
-    line = f"{note}.00 - {price / 100:.2f}. In hundredths: {work(note * 100, price, '-')[0]}."
-    result = plain((note * 100 - price) / 100)
+    line, result = work(note * 100, price, "-")
     paid = f"{price / 100:.2f}" if price % 100 else price // 100
-    return calculated(draw, _WORDING, "change", f"{line} So {result}.", float(result), a=note, b=paid)
+    return _in_hundredths(draw, "change", f"{note}.00 - {price / 100:.2f}. ", line, result, a=note, b=paid)
 
 
 _MONEY = {"prices": _prices, "each": _each, "change": _change}
-
-
-def _point(result: str) -> Check:
-    return ends_with_numbers(float(result))
 
 
 def _second(draw: Draw, a: int, sign: str) -> int | None:

@@ -18,7 +18,7 @@ Part = tuple[str, ...]
 
 _PARTS = {
     name: tuple(tuple(part.strip() for part in line.split(" =>")) for line in lines)
-    for name, lines in read_wording("composed").items()
+    for name, lines in read_wording("python/composed").items()
 }
 _THINGS = {"number": ("$x", "numbers"), "word": ("word", "words"), "letter": ("letter", "letters")}
 _JOINTS = {"commas": ", ", "spaces": " ", "dashes": "-", "semicolons": "; ", "plus signs": "+"}

@@ -15,7 +15,7 @@ from assets.recipe.skills.python.shown import Shown, arguments
 from assets.recipe.skills.python.task import Task, fill, parses, read_tasks, solves
 from assets.recipe.words import ORDINALS, entries, read_wording
 
-_WORDING = read_wording("python_code")
+_WORDING = read_wording("python/functions")
 TASKS = read_tasks()
 # Tasks that are asked for again and again have many names.
 _FAME = tuple(len(task.about) ** 2 for task in TASKS)

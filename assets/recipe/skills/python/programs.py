@@ -12,7 +12,7 @@ from assets.recipe.skills.python.task import parses
 from assets.recipe.user_words import worked
 from assets.recipe.words import entries, read_wording
 
-_PROGRAMS = read_wording("programs")
+_PROGRAMS = read_wording("python/programs")
 # Programs that are asked for again and again have many wordings.
 _KINDS = {key.split()[0]: len(asks) for key, asks in _PROGRAMS.items() if key.endswith(" ask")}
 _FIELD = re.compile(r"\$(k[1234]|p1|\w)")

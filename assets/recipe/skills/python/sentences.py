@@ -7,7 +7,7 @@ from assets.recipe.draw import Draw, set_aside
 from assets.recipe.skills.python.task import Case, Task, Way, case_of
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("sentences")
+_WORDING = read_wording("python/sentences")
 _NAMES, _CHOOSERS, _KINDS = (words.entries(_WORDING, pool) for pool in ("name", "chooser", "kinds"))
 _SIGNS = {"!": "an exclamation mark", ".": "a full stop", "?": "a question mark", "": ""}
 _SIGNS_OF = {"least": ">=", "above": ">", "below": "<", "most": "<="}

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import NAMED, SMALL, SWAPPED, TITLE, in_quotes, some_text, some_word, spaced, typed
+from assets.recipe.user_words import NAMED, SMALL, SWAPPED, TITLE, in_quotes, led, some_text, some_word, spaced, typed
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("letters")
+_WORDING = read_wording("text/letters")
 # Upper case is learnt word by word, since its pieces are others: few words, and short ones.
 EVERYDAY = words.WORDS[:420]
 CASES: dict[str, tuple[str, Callable[[str], str]]] = {
@@ -75,7 +75,7 @@ def own(draw: Draw) -> list[Exchange]:
     if way == "spell":
         return [exact(ask, spaced(name))]
     if way == "backwards":
-        return [Exchange(ask, f"{spaced(name)}, {spaced(name[::-1])}: {name[::-1]}", exactly_in(name[::-1]))]
+        return [led(ask, f"{spaced(name)}, {spaced(name[::-1])}", name[::-1])]
     return [cased(ask, way, name)]
 
 
@@ -83,8 +83,7 @@ def proper(draw: Draw) -> list[Exchange]:
     """A sentence with its capital and its full stop."""
     (noun, other), (animal, second) = draw.rng.sample(words.WORDS, 2), draw.rng.sample(words.ANIMALS, 2)
     plain = draw.own(lambda: draw.say(_WORDING["plain_sentence"], p=animal, r=second, o=noun, q=other))
-    done = words.upper_first(plain) + "."
-    return [Exchange(draw.asked(_WORDING, "sentence", x=plain), f"Capital first: {done}", exactly_in(done))]
+    return [led(draw.asked(_WORDING, "sentence", x=plain), "Capital first", words.upper_first(plain) + ".")]
 
 
 def one_word(draw: Draw) -> list[Exchange]:
@@ -98,7 +97,7 @@ def one_word(draw: Draw) -> list[Exchange]:
         return one_word(draw)
     done = " ".join(one.upper() if one == gone else one for one in some)
     ask = draw.ask(_WORDING[way], x=in_quotes(draw, " ".join(some)), y=in_quotes(draw, gone))
-    return [Exchange(ask, f"{gone} -> {gone.upper()}: {done}", exactly_in(done))]
+    return [led(ask, f"{gone} -> {gone.upper()}", done)]
 
 
 def joined(draw: Draw) -> list[Exchange]:
@@ -125,7 +124,7 @@ def _signs_between(draw: Draw) -> list[Exchange]:
     ask = draw.asked(_WORDING, "spaced", x=in_quotes(draw, own), s=between)
     if sign == "-":
         return [exact(ask, spaced(own))]
-    return [Exchange(ask, f"{spaced(own)}: {sign.join(own)}", exactly_in(sign.join(own)))]
+    return [led(ask, spaced(own), sign.join(own))]
 
 
 def many(draw: Draw, way: str) -> Exchange:

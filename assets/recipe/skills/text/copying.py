@@ -18,7 +18,7 @@ from assets.recipe.skills.text.parts import code, line, sentence
 from assets.recipe.user_words import any_words, handed_back, in_quotes, phrase, some_text, word
 from assets.recipe.words import read_wording
 
-_ECHO, _WORDING, _ASKED_OF = read_wording("echo"), read_wording("copying"), read_wording("asked_of")
+_ECHO, _WORDING, _ASKED_OF = read_wording("text/echo"), read_wording("text/copying"), read_wording("text/asked_of")
 _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greetings"))
 _ENDS = ("...", "...", "…", "!", "?", "!!", "?!", ".", " :)", "--", ";", "!!!", "~")
 _BETWEEN = (" ", " ", " ", "-", "--", "_", "__", "::", "//", " / ", "->", "..", ".", "+", " & ", "@", "#", " = ", ", ",

@@ -15,7 +15,7 @@ from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
 from assets.recipe.user_words import any_words, in_quotes, led, phrase, some_text, word
 from assets.recipe.words import read_wording
 
-_WORDING = read_wording("copying")
+_WORDING = read_wording("text/copying")
 # Words that stand between others.
 SMALL = words.entries(_WORDING, "small")
 _SIGNS, _GONE = words.pairs(_WORDING, "one sign"), words.pairs(_WORDING, "signs gone")

@@ -15,7 +15,7 @@ from assets.recipe.skills.text import cases
 from assets.recipe.user_words import handed_back, in_quotes, numbered, some_text, some_word, spaced, typed, worked
 from assets.recipe.words import ALPHABET, entries, read_wording, weighted
 
-_WORDING = read_wording("letters")
+_WORDING = read_wording("text/letters")
 _SETS = {"one vowels": "aeiou", "consonants": "bcdfghjklmnpqrstvwxyz"}
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
 _REPETITIVE = entries(_WORDING, "repetitive")

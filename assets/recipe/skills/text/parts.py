@@ -14,7 +14,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.user_words import any_words, in_quotes, led, numbered, phrase, some_text, some_word, word, worked
 from assets.recipe.words import read_wording
 
-_ECHO, _WORDING = read_wording("echo"), read_wording("copying")
+_ECHO, _WORDING = read_wording("text/echo"), read_wording("text/copying")
 # What a text may hold: each has names, sentences that hold it, and questions.
 KINDS = {name.removeprefix("kind "): words.entries(_WORDING, name) for name in _WORDING if "kind " in name}
 _SORTS = ("animal", "city", "colour", "job", "fruit", "month", "instrument", "sport")

@@ -9,7 +9,7 @@ from assets.recipe.conversation import Check, Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.words import read_wording, upper_first
 
-_WORDING = read_wording("poems")
+_WORDING = read_wording("writing/poems")
 # The stages of a poem of so many couplets; what is added to it later are the stages after its last, from _LATE on.
 _PLANS = {1: (1,), 2: (1, 2), 3: (1, 2, 5), 4: (1, 2, 3, 4)}
 _LATE = (5, 6)

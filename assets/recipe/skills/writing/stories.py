@@ -16,7 +16,7 @@ from assets.recipe.draw import Draw, set_aside
 from assets.recipe.skills.writing.story_orders import WAYS, ordered, then
 from assets.recipe.words import read_wording, upper_first
 
-_WORDING = read_wording("stories")
+_WORDING = read_wording("writing/stories")
 _HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES, _SKILLS, _TITLES, _NEAR = (
     words.entries(_WORDING, name)
     for name in ("heroes", "sites", "finds", "themes", "adjectives", "skills", "heroes titles", "near")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.recipe.draw import Draw
 from assets.recipe.words import lower_first, read_wording
 
-_WORDING = read_wording("stories")
+_WORDING = read_wording("writing/stories")
 WAYS = ("naming", "notes", "begun", "before", "second")
 # Between two sentences of a request, and between its notes.
 _JOINTS = (". ", ". ", ". ", "! ", "? ", ", ", "; ", " - ", "\n", "... ", " ")

@@ -7,7 +7,7 @@ where ` / ` parts several. They tell the topic's replies from those of others. `
 choices in each, for training alone. A question may have the fields of `_anything`.
 
 A topic may also give names to what it is about, ` / ` between them: `thing:` names one thing, `things:` several,
-`key:` a key, `do:` what somebody wants to do. Each name fits every frame of its kind in wording/frames.txt;
+`key:` a key, `do:` what somebody wants to do. Each name fits every frame of its kind in wording/writing/frames.txt;
 `then_thing:` and so on are the frames for the middle of a conversation. The frame decides the side of the split.
 """
 
@@ -21,7 +21,9 @@ from assets.recipe.conversation import Check, Exchange, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.words import TEXTS, read_wording
 
-_WORDING, _DECLINING, _FRAMES, _UNKNOWN = map(read_wording, ("greetings", "declining", "frames", "unknowns"))
+_WORDING, _DECLINING, _FRAMES, _UNKNOWN = (
+    read_wording(f"writing/{name}") for name in ("greetings", "declining", "frames", "unknowns")
+)
 _KINDS = ("thing", "things", "key", "do")
 # What is asked about, by the name of the wording that asks it; `personal` questions have no subject.
 _SUBJECTS: dict[str, tuple[str, ...]] = {
