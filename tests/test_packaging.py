@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import lade_chat
-from assets.compiled_build import compiled
+from assets.compiled_build import SUBCLASSED, compiled
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -89,22 +89,32 @@ def _name_of(dependency: str) -> str:
 
 
 def test_modules_that_plan_a_step_can_be_compiled(tmp_path: Path) -> None:
-    # A tree of one such module: to compile it means to import, and to check, all that it belongs to.
+    # A tree of two such modules: to compile one means to import, and to check, all that it belongs to.
     tree, folder = tmp_path / "tree", tmp_path / "built"
     for package in (tree / "decoding", tree / "decoding" / "planning"):
         package.mkdir(parents=True)
         (package / "__init__.py").touch()
     folder.mkdir()
     if shutil.which("gcc") is not None:
-        shutil.copy(ROOT / "decoding" / "planning" / "ledger.py", tree / "decoding" / "planning")
-        names = compiled(tree, ["decoding/planning/ledger.py"], folder).values()
-        assert {name.split(".")[0] for name in names} == {"decoding/planning/ledger", "decoding__mypyc"}
-        code = "from decoding.planning import ledger; print(ledger.__file__, ledger.Ledger().book(3, 1.5))"
+        modules = [f"decoding/planning/{name}.py" for name in ("ledger", "step_cost")]
+        for module in modules:
+            shutil.copy(ROOT / module, tree / module)
+        names = compiled(tree, modules, folder).values()
+        assert {f"{name.split('.')[0]}.py" for name in names} == {*modules, "decoding__mypyc.py"}
+        code = """
+from decoding.planning import ledger, step_cost
+class Halved(step_cost.StepCost):
+    def _shape(self, tokens):
+        return super()._shape(tokens) / 2
+print(ledger.__file__, step_cost.__file__, ledger.Ledger().book(3, 1.5), Halved({1: 2.0, 8: 4.0}).seconds(8))
+"""
         command = [sys.executable, "-c", code]
         finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-        library, gain = finished.stdout.split()
-        assert not library.endswith(".py")
-        assert float(gain) == 1.5
+        *libraries, gain, seconds = finished.stdout.split()
+        assert not any(library.endswith(".py") for library in libraries)
+        # Every class that is subclassed beyond them can be, and what a subclass overrides is called.
+        assert (float(gain), float(seconds)) == (1.5, 2.0)
+    assert all(head in (ROOT / name).read_text(encoding="utf-8") for name, head in SUBCLASSED.items())
     (tree / "decoding" / "planning" / "broken.py").write_text("x: int =\n")
     with pytest.raises(subprocess.SubprocessError):
         compiled(tree, ["decoding/planning/broken.py"], tmp_path / "not")
