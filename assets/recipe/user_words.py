@@ -204,7 +204,7 @@ def led(ask: str, lead: str, answer: str) -> Exchange:
 
 
 def leading(lead: str) -> str:
-    """What leads up to an answer: what holds numbers or colons of its own is a sentence before "So"."""
+    """The words that lead up to an answer: with numbers or colons of their own, a sentence before "So"."""
     return f"{lead}. So " if re.search(r"[:\n\d]", lead) else f"{lead}: "
 
 

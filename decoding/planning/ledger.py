@@ -31,7 +31,7 @@ SLOWER = 1.25
 """Plain steps that take so many times what was expected show that all of the machine has become slower."""
 IDLE_STEPS = 8
 """After so many steps in which nothing was worth verifying, the sources rest; so long is the first rest."""
-QUICK_IDLE_STEPS, QUICK_STAKE = 3, 1.0
+QUICK_IDLE_STEPS, QUICK_STAKE = 3, 2.0
 """Fruitless steps before the first rest, and the stake, where a step is so quick that looking takes a tenth of it."""
 MAX_REST_STEPS = 128
 

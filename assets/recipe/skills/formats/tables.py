@@ -35,7 +35,7 @@ def in_table(heads: list[str], rows: list[list[str]]) -> str:
 
 
 def _value(draw: Draw, head: str) -> Any:
-    """What may stand under the head: a name, a city, a number."""
+    """A value that may stand under the head: a name, a city, a number."""
     if head in _NAMED:
         return draw.name()
     return draw.any(words.CITIES) if head == "capital" else some_value(draw, head)

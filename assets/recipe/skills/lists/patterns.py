@@ -139,7 +139,7 @@ def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
 
 
 def _common(pairs: Pairs, rule: str) -> str:
-    """What all the pairs have at one end and not at the other, or the rule's own name."""
+    """The ending or beginning that only one side of every pair has; else the rule's own name."""
     (one, other), shorter = pairs[0], all(len(b) < len(a) for a, b in pairs)
     if shorter:
         pairs, one, other = [pair[::-1] for pair in pairs], other, one

@@ -26,7 +26,7 @@ _NUMBER_ORDERS = ("rising", "rising", "falling", "falling", "reverse", "above", 
 
 
 def _changed(draw: Draw) -> tuple[str, str, dict[str, object], str, list[str]]:
-    """How the list is to be changed, how it is typed, what else is told, the working, and the list then."""
+    """A change to a list: its way, the list as typed, what else is told, the working, and the list then."""
     fields: dict[str, object] = {}
     if draw.chance(0.25):
         values = draw.rng.sample(range(draw.any((12, 100, 100, 1000))), draw.whole(3, 6))

@@ -29,7 +29,7 @@ class Pair:
 
     @property
     def step(self) -> int:
-        """What amounts of the smaller unit are multiples of."""
+        """The number that amounts of the smaller unit are multiples of."""
         return 5 if self.factor == 60 else self.factor // 20 or 1
 
 
@@ -192,7 +192,7 @@ def repeated(draw: Draw) -> list[Exchange]:
 
 
 def parted(draw: Draw) -> list[Exchange]:
-    """What is left of an amount after so many pieces, or how much each of so many gets."""
+    """The rest of an amount after so many pieces, or each one's share of it."""
     pair, form, count, one, many = _pieces(draw, 10)
     small, whole = pair.small[form], _amount(draw, pair, form, draw.any(("big", "big", "point", "both")))
     said = {"x": whole.told, "k": draw.any((count, spelled(count))), "one": one, "many": many, "y": small}

@@ -200,7 +200,7 @@ def _turned(draw: Draw, story: str) -> str:
 
 
 def _compared(draw: Draw) -> tuple[str, str, _Scene]:
-    """What somebody has, how much more or less another has, and the plan of what is asked."""
+    """Two owners, one with more or less than the other, and the plan of the question."""
     scene = _scene(draw, tuple(one for one in _OWNED if one not in ("tasks", "stuff")))
     told, plan = draw.any(_WORDING["compare"]).split(" => ")
     about = scene.who if scene.who == "{n}" or scene.pronoun == "I" else scene.pronoun

@@ -1,4 +1,4 @@
-"""What a reply shows before a row of numbers: where the row ends, by steps that are each a copy or a small sum."""
+"""Workings before a row of numbers: the row's end, found by steps that are each a copy or a small sum."""
 
 from __future__ import annotations
 

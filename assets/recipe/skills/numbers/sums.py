@@ -235,7 +235,7 @@ def _each(draw: Draw) -> list[Exchange]:
 
 
 def _change(draw: Draw) -> list[Exchange]:
-    """What comes back of a note."""
+    """The change given back for a note."""
     note = draw.any((5, 10, 10, 20, 20, 50, 100))
     price = draw.any((1, 5, 10, 25, 50)) * draw.whole(1, 20 * note)
     price = price % (note * 100 - 50) + draw.any((10, 25, 40))
