@@ -26,29 +26,42 @@ class Node:
         parent: the node that it continues; None for the root, which is the last token.
         depth: its distance from the last token.
         evidence: the classes of the evidence for it, the first source's first; empty for the root.
-        share: the probability that it is accepted if its parent is.
         probability: that it and all before it are what the model chooses.
         number: its number in the tree of candidates, once it is taken.
-        children: the candidates that may follow it, once they were asked for.
         states: where its path stands in the tables that follow it.
+        followers: what may follow it, with the evidence for each; None before it was asked for.
+        ahead: where the paths of its followers stand.
+        odds: those of each follower, in the same order.
+        total: the sum of the odds, those of a token that nobody proposes included.
+        children: its followers that were likely enough when they were asked for.
     """
 
-    __slots__ = ("children", "depth", "evidence", "number", "parent", "probability", "share", "states", "token")
+    __slots__ = (
+        *("ahead", "children", "depth", "evidence", "followers", "number", "odds", "parent", "probability", "states"),
+        *("token", "total"),
+    )
 
-    def __init__(
-        self, token: int, parent: Node | None, depth: int, evidence: Evidence, share: float, probability: float
-    ) -> None:
+    def __init__(self, token: int, parent: Node | None, depth: int, evidence: Evidence, probability: float) -> None:
         self.token, self.parent, self.depth, self.evidence = token, parent, depth, evidence
-        self.share, self.probability = share, probability
+        self.probability = probability
         self.number = 0
-        self.children: list[Node] | None = None
         self.states: tuple[State, ...] = ()
+        self.followers: Mapping[int, Evidence] | None = None
+        self.ahead: dict[int, tuple[State, ...]] = {}
+        self.odds: list[float] = []
+        self.total = NO_CANDIDATE
+        self.children: list[Node] = []
 
     @property
     def pair(self) -> Pair:
         """Its token behind the one that it continues."""
         assert self.parent is not None
         return self.parent.token, self.token
+
+    @property
+    def share(self) -> float:
+        """The probability that it is accepted if its parent is."""
+        return 1.0 if self.parent is None else self.probability / self.parent.probability
 
     @property
     def origin(self) -> Origin:
@@ -74,15 +87,29 @@ class CandidateExpander:
         """
         self._acceptance, self._token_tables = tables.acceptance, () if texts_alone else tables.token_tables
         self.taken: list[Node] = []
-        self.root = Node(text[-1], None, 0, (), 1.0, 1.0)
+        self.root = Node(text[-1], None, 0, (), 1.0)
         self.pair = text[-2] if len(text) > 1 else text[-1], text[-1]
         self.root.states = tuple([(table, state) for table in tables.path_tables if (state := table.start(text))])
 
-    def children(self, node: Node) -> list[Node]:
-        """Return what may follow a node, in no order; probabilities are those of the weights at the first call."""
-        if node.children is None:
-            node.children = self._expand(node)
-        return node.children
+    def children(self, node: Node, least: float = MIN_PROBABILITY) -> list[Node]:
+        """Return what may follow a node and is likelier than ``least``, in no order; each call makes the nodes anew.
+
+        Probabilities are those of the weights when the node's followers were first asked for.
+        """
+        if node.followers is None:
+            self._find_followers(node)
+        assert node.followers is not None
+        # Most are not even worth an object.
+        scale, depth, children = node.probability / node.total, node.depth + 1, []
+        worth = max(least, MIN_PROBABILITY) / scale
+        for (token, evidence), odd in zip(node.followers.items(), node.odds, strict=True):
+            if odd > worth:
+                child = Node(token, node, depth, evidence, odd * scale)
+                if token in node.ahead:
+                    child.states = node.ahead[token]
+                children.append(child)
+        node.children = children
+        return children
 
     def taken_only_from(self, origins: Collection[Origin]) -> frozenset[int]:
         """Return the numbers of the candidates taken that no other source has proposed."""
@@ -95,50 +122,33 @@ class CandidateExpander:
         node: Node | None = self.root
         learn = self._acceptance.learn
         for token in chosen:
-            if node is None or not node.children:
+            if node is None or not node.followers:
                 return
-            children, node = node.children, None
-            for child in children:
-                if accepted := child.token == token:
-                    node = child
-                learn(child.evidence, child.share, accepted=accepted)
+            total, worth = node.total, MIN_PROBABILITY * node.total / node.probability
+            for (follower, evidence), odd in zip(node.followers.items(), node.odds, strict=True):
+                if odd > worth:
+                    learn(evidence, odd / total, accepted=follower == token)
+            node = next((child for child in node.children if child.token == token), None)
 
-    def _expand(self, node: Node) -> list[Node]:
+    def _find_followers(self, node: Node) -> None:
+        """Ask the tables what may follow a node, and weigh it."""
         of_paths: dict[int, Evidence] = {}
-        states: dict[int, tuple[State, ...]] = {}
         for table, state in node.states:
             for token, evidence, behind in table.proposals(state):
                 of_paths[token] = of_paths[token] + evidence if token in of_paths else evidence
                 if behind:
                     one = ((table, behind),)
-                    states[token] = states[token] + one if token in states else one
+                    node.ahead[token] = node.ahead[token] + one if token in node.ahead else one
         found: Mapping[int, Evidence] = of_paths
         if self._token_tables:
             pair = self.pair if node.parent is None else (node.parent.token, node.token)
             for by_token in self._token_tables:
                 found = merged(found, by_token.after(pair))
-        return self._weighed(node, found, states) if found else []
-
-    def _weighed(
-        self, node: Node, found: Mapping[int, Evidence], states: Mapping[int, tuple[State, ...]]
-    ) -> list[Node]:
-        """Return what was found after a node as far as it is likely enough to be looked at."""
-        weights, total = self._acceptance.weights, NO_CANDIDATE
-        odds: list[float] = []
+        weights, odds = self._acceptance.weights, node.odds
         for evidence in found.values():
             score = 0.0
             for each in evidence:
                 score += weights[each]
-            score = exp(score)
-            odds.append(score)
-            total += score
-        scale, depth = node.probability / total, node.depth + 1
-        least = MIN_PROBABILITY / scale
-        children = []
-        for (token, evidence), odd in zip(found.items(), odds, strict=True):
-            if odd >= least:
-                child = Node(token, node, depth, evidence, odd / total, odd * scale)
-                if token in states:
-                    child.states = states[token]
-                children.append(child)
-        return children
+            odds.append(exp(score))
+        node.total += sum(odds)
+        node.followers = found

@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
-from decoding.drafting.source import Evidence, Pair, Source, TokenTable, as_tokens, merged
+from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, as_tokens, merged
 from decoding.sampling.vocabulary import largest
 
 WIDTH = 8
@@ -39,15 +40,31 @@ class Successors(NamedTuple):
     logits: Sequence[float]
 
 
+class _Evidences(NamedTuple):
+    """The evidence for a successor by its rank and gap, ``CLASSES_PER_RANK`` to a rank."""
+
+    of_token: Sequence[Evidence]
+    of_pair: Sequence[Evidence]
+    of_both: Sequence[Evidence]
+
+
+@lru_cache(maxsize=4)
+def _evidences(first_class: EvidenceClass) -> _Evidences:
+    after_token = range(first_class, first_class + WIDTH * CLASSES_PER_RANK)
+    of_both = [(each, each + WIDTH * CLASSES_PER_RANK) for each in after_token]
+    return _Evidences([(each,) for each, _ in of_both], [(each,) for _, each in of_both], of_both)
+
+
 class _Row:
     """The likeliest successors of a token with their logits, as entries once they are asked for."""
 
-    __slots__ = ("after_pair", "after_token", "lesson", "logits", "successors")
+    __slots__ = ("after_both", "after_pair", "after_token", "lesson", "logits", "successors")
 
     def __init__(self, successors: Sequence[int], logits: Sequence[float], lesson: int) -> None:
         self.successors, self.logits, self.lesson = successors, logits, lesson
         self.after_token: Entry | None = None
         self.after_pair: Entry | None = None
+        self.after_both: Entry | None = None
 
 
 class SuccessorTable(TokenTable):
@@ -120,16 +137,20 @@ class SuccessorTable(TokenTable):
         if self._unread:
             self._read(pair)
             self._read(pair[1])
-        row = seen.get(pair[1])
+        row, row_of_pair = seen.get(pair[1]), seen.get(pair)
         if row is None:
             return {}
+        if row_of_pair is row:
+            # The token was last seen in this very pair.
+            if (of_both := row.after_both) is None:
+                of_both = row.after_both = self._entry(row, _evidences(self.first_class).of_both)
+            return of_both
         if (of_token := row.after_token) is None:
-            of_token = row.after_token = self._entry(row, 0)
-        row = seen.get(pair)
-        if row is None:
+            of_token = row.after_token = self._entry(row, _evidences(self.first_class).of_token)
+        if row_of_pair is None:
             return of_token
-        if (of_pair := row.after_pair) is None:
-            of_pair = row.after_pair = self._entry(row, WIDTH)
+        if (of_pair := row_of_pair.after_pair) is None:
+            of_pair = row_of_pair.after_pair = self._entry(row_of_pair, _evidences(self.first_class).of_pair)
         return merged(of_token, of_pair)
 
     def learnt_since(self, lessons: int) -> list[Successors]:
@@ -176,14 +197,14 @@ class SuccessorTable(TokenTable):
             values, successors = largest(logits[None], min(WIDTH, len(logits)))
             self.learn(key, successors[0], values[0])
 
-    def _entry(self, row: _Row, first_rank: int) -> Entry:
-        logits, first = row.logits, self.first_class + first_rank * CLASSES_PER_RANK
+    def _entry(self, row: _Row, evidences: Sequence[Evidence]) -> Entry:
+        logits, at = row.logits, 0
         best = logits[0]
         gap = best - logits[1] if len(logits) > 1 else 0.0
         entry: dict[int, Evidence] = {}
         for token, logit in zip(row.successors, logits, strict=True):
-            entry[token] = (first + bisect_right(GAPS, gap if not entry else best - logit),)
-            first += CLASSES_PER_RANK
+            entry[token] = evidences[at + bisect_right(GAPS, best - logit if at else gap)]
+            at += CLASSES_PER_RANK
         return entry
 
     def _bound(self) -> None:

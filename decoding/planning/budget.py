@@ -41,10 +41,9 @@ def select(
         if node.depth < max_depth:
             # The ratio only rises, and whatever cannot raise it as it is now is not even queued.
             least = best * least_slope / trust
-            for child in expander.children(node):
-                if child.probability > least:
-                    met += 1
-                    heappush(waiting, (-child.probability, met, child))
+            for child in expander.children(node, least):
+                met += 1
+                heappush(waiting, (-child.probability, met, child))
         # The next is the likeliest of all that are left, so if it cannot raise the ratio, nothing can.
         if not waiting or -trust * waiting[0][0] <= best * slopes[count]:
             break

@@ -123,7 +123,7 @@ class BudgetedPlan(Plan):
         # The candidates behind the last true row were all rejected; the likeliest was taken first.
         last = true_rows[-1]
         node = expander.taken[last - 1] if last else expander.root
-        rejected = min([child.number for child in node.children or () if child.number], default=ROOT)
+        rejected = min([child.number for child in node.children if child.number], default=ROOT)
         for table in self._tables.row_tables:
             table.learn_rows(pairs, likeliest, logits)
             if rejected:
@@ -140,7 +140,7 @@ class BudgetedPlan(Plan):
         elif self.row_width:
             for table in self._tables.row_tables:
                 table.learn_logits(pair, logits)
-        if draft.expander.root.children:
+        if draft.expander.root.followers:
             draft.expander.learn([chosen])
             # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
             self._stake.count_idle()
