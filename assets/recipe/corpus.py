@@ -32,7 +32,7 @@ class Skill:
 
 SKILLS = (
     Skill("greetings", 44, talk.greetings),
-    Skill("application", 125, talk.application),
+    Skill("application", 150, talk.application),
     Skill("sums", 150, sums.compose),
     Skill("word problems", 70, word_problems.compose),
     Skill("two-step problems", 160, word_problems.compose_two_steps),
