@@ -16,7 +16,9 @@ _GREETED = ("dear", "hello", "hi", "thanks", "mr", "mrs", "good morning", "happy
 # A reply never begins with the user's word: only after a space is it the same piece as in the question.
 HANDED = ("Here you go: ", "Sure: ", "Here it is: ")
 # What begins a reply whose line goes on letter by letter (see tokenizer.py).
-SMALL, TITLE, NAMED, SWAPPED = LETTERED = ("In small letters: ", "As a title: ", "As one name: ", "Cases swapped: ")
+SMALL, TITLE, NAMED, SWAPPED, CAPITAL = LETTERED = (
+    "In small letters: ", "As a title: ", "As one name: ", "Cases swapped: ", "Capital first: "
+)  # fmt: skip
 
 
 def word(draw: Draw) -> str:

@@ -12,7 +12,19 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import NAMED, SMALL, SWAPPED, TITLE, in_quotes, led, some_text, some_word, spaced, typed
+from assets.recipe.user_words import (
+    CAPITAL,
+    NAMED,
+    SMALL,
+    SWAPPED,
+    TITLE,
+    in_quotes,
+    led,
+    some_text,
+    some_word,
+    spaced,
+    typed,
+)
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/letters")
@@ -20,7 +32,7 @@ _WORDING = read_wording("text/letters")
 EVERYDAY = words.WORDS[:420]
 CASES: dict[str, tuple[str, Callable[[str], str]]] = {
     "upper": ("In capitals: ", str.upper), "lower": (SMALL, str.lower), "title": (TITLE, string.capwords),
-    "swapped": (SWAPPED, str.swapcase), "capital": ("Capital first: ", words.upper_first),
+    "swapped": (SWAPPED, str.swapcase), "capital": (CAPITAL, words.upper_first),
 }  # fmt: skip
 _OWNED = words.entries(_WORDING, "owned")
 _BETWEEN = words.pairs(_WORDING, "signs between")

@@ -173,5 +173,5 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    ways = (*[_long] * 5, *[parts.part] * 6, *[parts.cut] * 3, *[edits.edited] * 8, *[_asked_of] * 3, _remembered)
+    ways = (*[_long] * 4, *[parts.part] * 5, *[parts.cut] * 4, *[edits.edited] * 13, *[_asked_of] * 5, _remembered)
     return draw.any(ways)(draw)

@@ -9,19 +9,17 @@ import re
 from collections.abc import Callable
 
 from assets.recipe import words
-from assets.recipe.conversation import Exchange
+from assets.recipe.conversation import Exchange, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
-from assets.recipe.user_words import any_words, in_quotes, led, phrase, some_text, word
+from assets.recipe.skills.text.parts import KINDS, asked, held, line, question, sentence
+from assets.recipe.user_words import NAMED, any_words, enumerated, in_quotes, phrase, some_text, word
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/copying")
 # Words that stand between others.
 SMALL = words.entries(_WORDING, "small")
 _SIGNS, _GONE = words.pairs(_WORDING, "one sign"), words.pairs(_WORDING, "signs gone")
-_ENDS = (("a full stop", "."), ("a period", "."), ("an exclamation mark", "!"), ("a star", "*"), ("a comma", ","),
-         ("a question mark", "?"), ("three dots", "..."), ("a smiley", " :)"),
-         ("two exclamation marks", "!!"))  # fmt: skip
+_ENDS, _AT_ENDS = words.pairs(_WORDING, "ends"), words.pairs(_WORDING, "signs at ends")
 # What is put beside every word: its name, if it is a sign, and the text.
 _PUT = words.pairs(_WORDING, "put")
 
@@ -43,33 +41,39 @@ def _whole(gone: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(gone)}(?!\w)")
 
 
-def swapped(draw: Draw) -> list[Exchange]:
-    """A word of a text for another, or left out; a gap filled; two words for two others, or each for the other."""
+def swapped(draw: Draw, way: str) -> list[Exchange]:
+    """A word of a text for another, or left out, or with another beside it; two words for two, or each for the other.
+
+    Whatever becomes of a word, the reply first says it with an arrow, so that all of them are the same copying.
+    """
     items, between = _some(draw)
     bare = [_bare(item) for item in items if _bare(item)]
-    gone, new = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.9)] or bare), word(draw)
+    gone, new = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare), word(draw)
     if draw.chance(0.15):
         new = f"{new} {word(draw)}"
-    way = draw.any((*["swap"] * 5, *["omit"] * 4, "gap", "gap", "exchange", "two", "insert", "insert"))
     text, whole, y, z = between.join(items), _whole(gone), in_quotes(draw, gone), in_quotes(draw, new)
     if way == "omit":
         done = between.join(item for item in items if _bare(item) != gone)
-        return asked(draw, way, f"Without {gone}", done, x=text, y=y) if done else swapped(draw)
+        return asked(draw, way, f"Without {gone}", done, x=text, y=y) if done else swapped(draw, way)
     if way == "gap":
         blank = draw.any(("____", "___", "...", "(gap)", "_____", "[blank]", "____"))
         x, done = (whole.sub(lambda _, put=put: put, text, count=1) for put in (blank, new))  # type: ignore[misc]
         return asked(draw, way, f"{blank} -> {new}", done, x=x, z=z)
     if way == "insert":
-        side = draw.any(("before", "after"))
-        put = f"{new} {gone}" if side == "before" else f"{gone} {new}"
-        if len(whole.findall(text)) != 1 or between != " ":
-            return swapped(draw)
-        return asked(draw, way, f"{new} {side} {gone}", whole.sub(lambda _: put, text), x=text, y=y, z=z, s=side)
+        side = draw.any(("before", "before", "after", "after", "in front of", "behind"))
+        put = f"{new} {gone}" if side in ("before", "in front of") else f"{gone} {new}"
+        if draw.chance(0.15):
+            (z, sign), side = draw.any(_ENDS), draw.any(("after", "behind"))
+            put = f"{gone}{sign}"
+        if text.count(gone) != 1 or between != " ":
+            return swapped(draw, way)
+        y = gone.lower() if draw.chance(0.3) else y
+        return asked(draw, way, f"{gone} -> {put}", whole.sub(lambda _: put, text), x=text, y=y, z=z, s=side)
     if way == "swap":
         return asked(draw, way, f"{gone} -> {new}", whole.sub(lambda _: new, text), x=text, y=y, z=z)
     other = draw.any(bare)
     if other == gone or {gone, other} & {new, *new.split()}:
-        return swapped(draw)
+        return swapped(draw, way)
     second = gone if way == "exchange" else word(draw)
     become = {gone: other if way == "exchange" else new, other: second}
     done = re.compile("|".join(_whole(one).pattern for one in become)).sub(lambda found: become[found[0]], text)
@@ -86,7 +90,7 @@ def every(draw: Draw) -> list[Exchange]:
         x = draw.any((" ", " ", ", ")).join(f"{one}{y}" if draw.chance(0.4) else one for one in numbers)
         if y not in x:
             return every(draw)
-        return [led(draw.asked(_WORDING, "swap_all", x=x, y=y, z=z), f"{y} -> {z}", x.replace(y, z))]
+        return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
     (name, sign), (other, new) = draw.rng.sample(_SIGNS, 2)
     some = any_words(draw, 2, 6)
     between = f"{sign} " if sign in ",;:" and draw.chance(0.7) else sign
@@ -95,26 +99,14 @@ def every(draw: Draw) -> list[Exchange]:
     x = between.join(some)
     put = draw.any((other, f"a {other}")) if other != "underscore" else f"an {other}"
     done = new.join(some) if between == sign else f"{new} ".join(some)
-    y = draw.any((name, name, f'"{sign}"')) if sign != " " else name
-    return [led(draw.asked(_WORDING, "swap_all", x=x, y=y, z=put), f"{name} -> {other}", done)]
+    y = draw.any((name, name, f'"{sign}"'))
+    return asked(draw, "swap_all", f"{name} -> {other}", done, x=x, y=y, z=put)
 
 
-def signed(draw: Draw) -> list[Exchange]:
-    """A text without its signs, numbers or outer words, or with a sign or a few words more."""
-    text, way = sentence(draw).rstrip(".!?"), draw.any(("strip_signs", "strip_signs", "ended", "add_end", "add_start",
-                                                        "no_numbers", "no_end"))  # fmt: skip
-    if way == "strip_signs":
-        name, gone = draw.any(_GONE)
-        marked = [f"{one}{draw.any((gone[0], draw.any(gone), '', ''))}" for one in text.split()]
-        if draw.chance(0.4):
-            at = draw.whole(0, len(marked) - 1)
-            marked = [f"{one.rstrip(gone)}{gone[0] if place == at else ''}" for place, one in enumerate(marked)]
-            name = name.removesuffix("s") if len(gone) == 1 else name
-        if name == "brackets":
-            marked = [f"({one.strip('()')})" if draw.chance(0.3) else one.strip("()") for one in marked]
-        text = " ".join(marked)
-        done = text.translate({ord(one): None for one in gone})
-        return asked(draw, way, f"Without {name}", done, x=text, y=name) if done != text else signed(draw)
+def signed(draw: Draw, way: str) -> list[Exchange]:
+    """A text without its numbers or outer words, or with a sign or a few words more."""
+    text = " ".join(draw.rng.sample(words.every_word(), draw.whole(1, 4))) if draw.chance(0.25) else sentence(draw)
+    text = text.rstrip(".!?")
     if way == "no_numbers":
         some = text.split()
         for _ in range(draw.whole(1, 3)):
@@ -125,35 +117,114 @@ def signed(draw: Draw) -> list[Exchange]:
     if way == "no_end":
         some = text.split()
         k = min(draw.any((1, 1, 1, 2, 3)), len(some) - 1)
+        if not k:
+            return signed(draw, way)
         end = draw.any(("first", "last"))
         cut, rest = (some[:k], some[k:]) if end == "first" else (some[-k:], some[:-k])
         p = f"{end} word" if k == 1 else f"{end} {draw.any((k, words.spelled(k)))} words"
         return asked(draw, way, f"Without {' '.join(cut)}", " ".join(rest), x=in_quotes(draw, text), p=p)
-    if way == "ended":
-        name, sign = draw.any(_ENDS)
-        return asked(draw, way, f"With {name}", text + sign, x=text, y=name)
+    if way in ("ended", "begun", "both_ends"):
+        name, sign = draw.any(_ENDS if way == "ended" and draw.chance(0.8) else _AT_ENDS)
+        lead, done = {"ended": (f"With {name}", text + sign), "begun": (f"{name} in front", sign + text),
+                      "both_ends": (f"{name} at both ends", sign + text + sign)}[way]  # fmt: skip
+        return asked(draw, way, lead, done, x=in_quotes(draw, text), y=name)
     more = draw.any((phrase, some_text, word))(draw)
     done, place = (f"{text} {more}", "at the end") if way == "add_end" else (f"{more} {text}", "in front")
     return asked(draw, way, f"{more} {place}", done, x=text, y=in_quotes(draw, more))
 
 
+def unsigned(draw: Draw) -> list[Exchange]:
+    """A text without its signs: those after words, between the items of a list, or within numbers and words."""
+    name, gone = draw.any(_GONE)
+    style, end = draw.rng.random(), draw.any(("", "", "", ".", "!", "?"))
+    sign = draw.any(gone)
+    if name == "brackets":
+        some = any_words(draw, 2, 7)
+        text = " ".join(f"({one})" if at == 1 or draw.chance(0.2) else one for at, one in enumerate(some))
+    elif style < 0.35:
+        between = sign if sign in "-/*#_" else f"{sign} "
+        text = between.join(any_words(draw, 2, 6))
+    elif style < 0.5 and sign in "-./,":
+        text = sign.join(str(draw.whole(1, draw.any((9, 99, 9999)))) for _ in range(draw.whole(2, 5)))
+        text = f"{draw.say(_WORDING['numbered thing'])} {text}" if draw.chance(0.3) else text
+    else:
+        text = sentence(draw).rstrip(".!?") + end
+        some = text.split()
+        for at in draw.rng.sample(range(len(some)), min(len(some), draw.any((1, 1, 2, 3)))):
+            some[at] = f'"{some[at]}"' if sign == '"' else f"#{some[at]}" if sign == "#" else some[at] + draw.any(gone)
+        text = " ".join(some)
+    done = " ".join(text.translate({ord(one): None for one in gone}).split())
+    if done == text or not done:
+        return unsigned(draw)
+    y = name.removesuffix("s") if len(gone) == 1 and text.count(gone) == 1 and draw.chance(0.7) else name
+    return asked(draw, "strip_signs", f"Without {y}", done, x=text, y=y)
+
+
+def unspaced(draw: Draw) -> list[Exchange]:
+    """A text with a sign in the place of each space, or nothing: as one name, letter by letter."""
+    some = any_words(draw, 2, 5) if draw.chance(0.6) else sentence(draw).rstrip(".!?").split()[:5]
+    if draw.chance(0.15):
+        some = [str(draw.whole(0, draw.any((9, 9, 99)))) for _ in range(draw.whole(3, 8))]
+    name, sign = draw.any(words.pairs(_WORDING, "signs for spaces"))
+    way = draw.any(("no_spaces", "spaces", "spaces", "spaces", "between"))
+    if way == "no_spaces" or name == "nothing":
+        way, sign = draw.any(("no_spaces", way)) if name == "nothing" else "no_spaces", ""
+    if way == "between" and not sign:
+        return unspaced(draw)
+    done = sign.join(" ".join(some).split())
+    return [Exchange(question(draw, way, x=" ".join(some), z=name), NAMED + done, exactly_in(done))]
+
+
+def commas(draw: Draw) -> list[Exchange]:
+    """Words side by side, with commas put between them."""
+    some = any_words(draw, 2, 6)
+    name = draw.any(("commas", "a comma", "commas and spaces"))
+    return asked(draw, "between", "With commas", ", ".join(some), x=" ".join(some), z=name)
+
+
 def template(draw: Draw) -> list[Exchange]:
-    """A text with places to fill, and what to put there."""
-    text = draw.expand(draw.any(_WORDING["template"]))
+    """A text with places to fill, and what to put there: one that people have, or any sentence with places in it."""
+    if draw.chance(0.45):
+        text = draw.expand(draw.any(_WORDING["template"]))
+    else:
+        some = sentence(draw).split()
+        names = draw.rng.sample(words.entries(_WORDING, "slots"), min(len(some) - 1, draw.any((1, 2, 2, 2, 3))))
+        for at, slot in zip(draw.rng.sample(range(len(some)), len(names)), names, strict=True):
+            some[at] = some[at].replace(_bare(some[at]), f"<{slot}>") if _bare(some[at]) else f"<{slot}>"
+        text = " ".join(some)
     slots = list(dict.fromkeys(re.findall(r"<(\w+)>", text)))
+    if not slots:
+        return template(draw)
     values = {slot: held(draw, slot) if slot in KINDS else word(draw) for slot in slots}
     mark: Callable[[str], str]
-    mark = draw.any((str.upper, str.upper, "[{}]".format, "<{}>".format, "{{{}}}".format, "({})".format, "_{}_".format))
-    named = str if draw.chance(0.3) else mark
-    way, told = draw.any((*(("fill", one) for one in ("{s} is {v}", "{s}={v}", "{s}: {v}", "{s} = {v}", "{s} {v}")),
-                          *(("fill_for", one) for one in ("{v} for {s}", "{v} as {s}", "{v} as the {s}",
-                                                          "{v} instead of {s}")),
-                          *(("fill_by", one) for one in ("{s} by {v}", "{s} with {v}"))))  # fmt: skip
-    facts = draw.any((", ", " and ", "; ")).join(told.format(s=named(slot), v=value) for slot, value in values.items())
+    mark = draw.any((str.upper, str.upper, *["[{}]".format] * 3, "<{}>".format, *["{{{}}}".format] * 3, "({})".format,
+                     "_{}_".format, "{{{{{}}}}}".format))  # fmt: skip
+    named = str if draw.chance(0.5) else mark
+    way, told = draw.any(words.pairs(_WORDING, "ways to fill"))
+    facts = draw.any((", ", ", ", ", ", " and ", "; ", "\n", " - ")).join(
+        told.format(s=named(slot), v=value) for slot, value in draw.rng.sample(list(values.items()), len(values))
+    )
     shown = re.sub(r"<(\w+)>", lambda found: mark(found[1]), text)
     done = re.sub(r"<(\w+)>", lambda found: values[found[1]], text)
     lead = ", ".join(f"{mark(slot)} -> {value}" for slot, value in values.items())
-    return asked(draw, way, lead, done, x=shown, z=facts)
+    return asked(draw, way, lead, done, x=draw.any((shown, shown, f'"{shown}"')), z=facts)
+
+
+def blanks(draw: Draw) -> list[Exchange]:
+    """A sentence with two or three gaps, and the words for them in their order."""
+    some, blank = sentence(draw).split(), draw.any(("___", "___", "____", "..", "[...]", "(...)"))
+    places = sorted(draw.rng.sample(range(len(some)), min(len(some), draw.any((2, 2, 2, 3)))))
+    values = [word(draw) for _ in places]
+    if len(places) < 2 or any(not _bare(some[at]) for at in places):
+        return blanks(draw)
+    shown, done = some[:], some[:]
+    for at, value in zip(places, values, strict=True):
+        bare = _bare(some[at])
+        shown[at], done[at] = some[at].replace(bare, blank), some[at].replace(bare, value)
+    told = [f'"{value}"' for value in values] if draw.chance(0.3) else values
+    z = enumerated(told) if draw.chance(0.5) else draw.any((", ", " / ", "; ", " then ")).join(told)
+    lead = ", ".join(f"{blank} -> {value}" for value in values)
+    return asked(draw, "blanks", lead, " ".join(done), x=" ".join(shown), z=z)
 
 
 def each_word(draw: Draw) -> list[Exchange]:
@@ -167,6 +238,16 @@ def each_word(draw: Draw) -> list[Exchange]:
     return asked(draw, way, lead, done, x=between.join(some), z=name)
 
 
+_OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
+    "strip_signs": unsigned, "spaces": unspaced, "template": template, "blanks": blanks, "every": every,
+    "commas": commas, "each_word": each_word,
+}  # fmt: skip
+_OF_WORDS = ("swap", "omit", "insert", "gap", "exchange", "two")
+
+
 def edited(draw: Draw) -> list[Exchange]:
     """One change of a text."""
-    return draw.any((*[swapped] * 5, *[signed] * 2, *[template] * 2, every, each_word))(draw)
+    way = draw.any(words.weighted(_WORDING, "ways to edit"))
+    if way in _OTHERS:
+        return _OTHERS[way](draw)
+    return (swapped if way in _OF_WORDS else signed)(draw, way)

@@ -125,12 +125,12 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         told = ", ".join(f"{one} {own[: at + 1].count(one)}" for at, one in enumerate(own))
         told = told if way == "repeated" else spaced(own)
         return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
-    # Every letter is passed; those that count are numbered on the way.
-    counts, found, passed = _SETS.get(way, letter), 0, ""
-    for one in own:
-        found += one in counts
-        passed += f", {one} {found}" if one in counts else f", {one}"
-    return [Exchange(ask, f"{spaced(own)}. {passed[2:]}. That makes {found}.", ends_with_numbers(found))]
+    # Every letter is passed once, beside how many of those that count there were till then.
+    counts, name = _SETS.get(way, letter), {"one vowels": "Vowels", "consonants": "Consonants"}.get(way)
+    found = [sum(one in counts for one in own[: at + 1]) for at in range(len(own))]
+    passed = ", ".join(f"{one} {so_far}" for one, so_far in zip(own, found, strict=True))
+    told = f"{name or f'Letter {letter}'}: {passed}. That makes {found[-1]}."
+    return [Exchange(ask, told, ends_with_numbers(found[-1]))]
 
 
 def _texts(draw: Draw) -> list[Exchange]:
