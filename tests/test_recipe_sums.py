@@ -5,7 +5,7 @@ import re
 import pytest
 
 from assets.recipe import corpus
-from assets.recipe.skills.measures import amounts, clauses, times, word_problems
+from assets.recipe.skills.measures import amounts, clauses, times, told, word_problems
 from assets.recipe.skills.numbers import arithmetic, percentages
 
 _HALVES = {"a": 0, "p": 12}
@@ -28,9 +28,23 @@ def test_a_division_need_not_come_out(plan: str, result: int | None) -> None:
     assert (done and done[1]) == result
 
 
-def test_a_share_is_listed_among_the_numbers_where_the_story_has_it() -> None:
-    problem = word_problems.Problem("{a} birds, then half fly off and {b} come", "a/2, x+b", "makes birds")
-    assert word_problems._listed(problem, {"b": 5, "a": 64}) == "Numbers: 64, half, 5. "
+def _read_along(story: str, plan: str, half: str = "", **numbers: int) -> str:
+    said = {name: str(number) for name, number in numbers.items()}
+    return told.working(told.marked(story).format(**told.fields(said)), plan, numbers, said, half)[0]
+
+
+def test_a_sum_stands_behind_the_words_that_tell_it_and_the_last_one_behind_the_question() -> None:
+    story = "Stock: {a} scarves. {b} came in, then we sold {c} of them. How many now?"
+    reply = "Stock 40 scarves, 5 came in: 40 + 5 = 45. sold 3, How many now: 45 - 3 = 42"
+    assert _read_along(story, "a+b, x-c", a=40, b=5, c=3) == reply
+
+
+def test_what_is_spent_first_is_worked_first_and_a_share_is_read_by_its_word() -> None:
+    story = "I had {c} euros and bought {a} pens for {b} each. What is left?"
+    reply = "had 50 euros, bought 2 pens for 7 each: 7 × 2 = 14. What is left: 50 - 14 = 50 - 10 - 4 = 40 - 4 = 36"
+    assert _read_along(story, "b×a, c-x", a=2, b=7, c=50) == reply
+    reply = "64 birds, half fly off: 64 / 2 = 60 / 2 + 4 / 2 = 30 + 2 = 32. 5 come, How many: 32 + 5 = 37"
+    assert _read_along("{a} birds, then half fly off and {b} come. How many?", "a/2, x+b", "half", a=64, b=5) == reply
 
 
 def _minutes(told: str) -> int:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
+from assets.recipe.skills.measures import told
 from assets.recipe.skills.measures.clauses import ONE_STEP, PLANS, TWO_STEPS, composed
 from assets.recipe.skills.numbers.arithmetic import UNEVEN, worked
 from assets.recipe.words import read_wording, spelled
@@ -121,18 +122,18 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
             return numbers
 
 
-def _listed(problem: Problem, numbers: Mapping[str, int]) -> str:
-    """Begin a reply with the story's numbers in its own order: what is read first is copied safely later."""
-    story = problem.story
-    told = [(story.find(f"{{{name}}}"), str(n)) for name, n in numbers.items() if f"{{{name}}}" in story]
-    if not told:
-        return ""
-    if own := re.search(r"[×/](\d+)", problem.plan):
-        if found := re.search(rf"\b(?:{_OWN.get(own[1], _NONE)})\b", story, re.IGNORECASE):
-            told.append((found.start(), found[0].lower()))
-        elif found := re.search(rf"\b(?:{_OWN_COUNTS.get(own[1], _NONE)})\b", story, re.IGNORECASE):
-            told.append((found.start(), own[1]))
-    return f"Numbers: {', '.join(number for _, number in sorted(told))}. "
+def _own(plan: str, story: str) -> str:
+    """The pattern of what a plan's own number is told as, or nothing."""
+    if own := re.search(r"[×/](\d+)", plan):
+        return next(
+            (
+                one
+                for one in (_OWN.get(own[1]), _OWN_COUNTS.get(own[1]))
+                if one and re.search(rf"\b(?:{one})\b", story, re.IGNORECASE)
+            ),
+            "",
+        )
+    return ""
 
 
 def _days(draw: Draw, count: int) -> str:
@@ -176,9 +177,9 @@ def _problem(draw: Draw, steps: int) -> Problem:
     some = [one for one in pool if one.plan == plan] if pool is not split else pool
     stories = set(draw.side([one.story for one in some]))
     problem = draw.any([one for one in some if one.story in stories])
-    told = " ".join(draw.expand(problem.story).split()) if pool is not split else problem.story
-    if all(f"{{{name}}}" in told for name in _LETTERS if name in problem.plan):
-        return replace(problem, story=told)
+    story = " ".join(draw.expand(problem.story).split()) if pool is not split else problem.story
+    if all(f"{{{name}}}" in story for name in _LETTERS if name in problem.plan):
+        return replace(problem, story=story)
     return _problem(draw, steps)
 
 
@@ -192,10 +193,11 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
         shown["w"] = _days(draw, numbers["w"])
     if problem.story.startswith("{a}"):
         shown["a"] = shown["a"].capitalize()
-    exchanges = [_exchange(problem, numbers, given, draw.ask([problem.story], **given, **shown))]
+    asked = draw.ask([told.marked(problem.story)], **given, **told.fields(shown))
+    exchanges = [_exchange(problem, numbers, given, asked)]
     turn = draw.rng.random()
     if turn < 0.2 and "e" not in numbers:
-        exchanges += _with_another(draw, problem, numbers, given)
+        exchanges += _with_another(draw, problem, numbers, given, asked)
     elif turn < 0.27 and problem.answer.startswith(("makes {o}", "leaves {o}")):
         exchanges += _after_that(draw, problem, numbers, given)
     return exchanges
@@ -232,16 +234,20 @@ def respelled(draw: Draw, exchanges: list[Exchange]) -> list[Exchange]:
 
 
 def _exchange(
-    problem: Problem, numbers: Mapping[str, int], fields: Mapping[str, object], ask: str, later: bool = False
+    problem: Problem, numbers: Mapping[str, int], fields: Mapping[str, object], ask: str, later: str = ""
 ) -> Exchange:
-    line, result = worked(problem.plan, numbers) or ("", 0)
+    """The exchange of a story asked in these words (with the marks of told.fields), or later, with another number."""
+    said = {name: str(number) for name, number in numbers.items()}
+    if "w" in numbers and (days := re.search("\x01w=([^\x02]*)", ask)):
+        said["w"] = f"{days[1]} ({numbers['w']})"
+    line, result = told.working(ask, problem.plan, numbers, said, _own(problem.plan, told.clean(ask)))
     verb, _, what = problem.answer.format(**fields).partition(" ")
-    reply = f"{_listed(problem, numbers)}{line}. That {verb} {result} {what}".rstrip() + "."
-    return Exchange(ask, reply, ends_with_numbers(result), later)
+    reply = f"Step by step: {line}. That {verb} {result} {what}".rstrip() + "."
+    return Exchange(later or told.clean(ask), reply, ends_with_numbers(result), bool(later))
 
 
 def _with_another(
-    draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object]
+    draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object], asked: str
 ) -> list[Exchange]:
     """The same story, one of its numbers changed, if the sum comes out."""
     name = draw.any(sorted(set(numbers) & set(problem.plan) - {"w"}))
@@ -250,7 +256,7 @@ def _with_another(
     if not done or done[1] < 2 or changed == numbers or before.count(numbers[name]) > 1:
         return []
     ask = draw.ask(_WORDING["with"], x=changed[name], a=numbers[name])
-    return [_exchange(problem, changed, fields, ask, True)]
+    return [_exchange(problem, changed, fields, asked, ask)]
 
 
 def _after_that(draw: Draw, problem: Problem, numbers: dict[str, int], fields: Mapping[str, object]) -> list[Exchange]:
@@ -258,7 +264,9 @@ def _after_that(draw: Draw, problem: Problem, numbers: dict[str, int], fields: M
     result = (worked(problem.plan, numbers) or ("", 0))[1]
     sign, name, verb = draw.any((("+", "more", "makes"), ("-", "fewer", "leaves")))
     found = {"a": result, "b": draw.numbers((result, result), (2, 20))[1]}
-    after = Problem("", f"a{sign}b", f"{verb} {problem.answer.partition(' ')[2]}")
-    if result - found["b"] < 2 and sign == "-":
+    done = worked(f"a{sign}b", found)
+    if not done or done[1] < 2:
         return []
-    return [_exchange(after, found, fields, draw.ask(_WORDING[name], x=found["b"]), True)]
+    ask = draw.ask(_WORDING[name], x=found["b"])
+    what = problem.answer.format(**fields).partition(" ")[2]
+    return [Exchange(ask, f"{done[0]}. That {verb} {done[1]} {what}.", ends_with_numbers(done[1]), True)]

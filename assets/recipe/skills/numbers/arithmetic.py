@@ -7,6 +7,7 @@ everything, ⌊ those that are full, and % is what is left over.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 _TENS = (10, 100, 1000)
 UNEVEN = "⌈⌊%"
@@ -98,12 +99,22 @@ def work(a: int, b: int, sign: str) -> tuple[str, int]:
     return worked_quotient(a, b), a // b
 
 
-def worked(plan: str, found: Mapping[str, int]) -> tuple[str, int] | None:
-    """The steps of a plan such as `a×b, c-x` (x is the result before, y the one before that) and what they come to.
+@dataclass(frozen=True)
+class Step:
+    """A step of a plan: the names of its numbers (`own` for one that the plan has itself), its line, its result."""
 
-    None if a step does not stay whole and above zero.
+    needs: frozenset[str]
+    line: str
+    result: int
+
+
+def steps(plan: str, found: Mapping[str, int]) -> list[Step] | None:
+    """The steps of a plan such as `a×b, c-x` (x is the result before, y the one before that), worked.
+
+    None if one does not stay whole and above zero.
     """
-    lines, x, y = [], 0, 0
+    done: list[Step] = []
+    x, y = 0, 0
     for step in plan.split(", "):
         values = {**found, "x": x, "y": y}
         one, other = values[step[0]], values[step[2:]] if step[2:] in values else int(step[2:])
@@ -112,9 +123,15 @@ def worked(plan: str, found: Mapping[str, int]) -> tuple[str, int] | None:
         if step[1] in UNEVEN and (one < other or (step[1] == "%" and one % other == 0)):
             return None
         line, result = work(one, other, step[1])
-        lines.append(line)
+        done.append(Step(frozenset((step[0], step[2:] if step[2:] in values else "own")), line, result))
         x, y = result, x
-    return ". Then ".join(lines), x
+    return done
+
+
+def worked(plan: str, found: Mapping[str, int]) -> tuple[str, int] | None:
+    """The lines of a plan's steps and what they come to; None where there are no such steps."""
+    done = steps(plan, found)
+    return (". Then ".join(step.line for step in done), done[-1].result) if done else None
 
 
 def plain(value: float) -> str:

@@ -1,0 +1,172 @@
+"""The working of a story's sum: the story is read once more, in its own words, and each sum stands where it is known.
+
+What is read is short: each number with the few words around it, and what is asked. A model this small chooses the
+sign well only where the word that tells it ("sold", "each") is the last that it wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from assets.recipe.skills.numbers.arithmetic import steps
+from assets.recipe.words import entries, read_wording
+
+_WORDING = read_wording("measures/follow_ups")
+# Where no words are carried over from one clause to the next, and what nobody reads out at a piece's ends.
+_JOINTS, _EACH, _NEEDLESS, _PARTICLES = (
+    frozenset(entries(_WORDING, name)) for name in ("joints", "each", "needless", "particles")
+)
+_FIELD = r"(?:[^.?!{}\n]|\{(?![a-e]\}|w\})\w+\})*"
+_QUESTION = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'asks'))})\b{_FIELD}", re.IGNORECASE)
+_LAST = re.compile(rf"(?<=[.?!;:,-] )(?:(?![;:,] | - ){_FIELD[3:-2]})+\??$")
+_MARK = re.compile("\x01(\\w)=([^\x02]*)\x02|\x03|\x04")
+_ASKED_MOST, _BEFORE, _AFTER, _REACH = 8, 2, 3, 6
+_SIGNS = "\"'().,;:!?*"
+
+
+def marked(story: str) -> str:
+    """The story's template with {asked} before what is asked and {end} after it, if it is found."""
+    found = _QUESTION.search(story) or _LAST.search(story)
+    if found is None:
+        return story
+    asked = found[0].rstrip(" ?")
+    return f"{story[: found.start()]}{{asked}}{asked}{{end}}{story[found.start() + len(asked) :]}"
+
+
+def fields(shown: Mapping[str, str]) -> dict[str, str]:
+    """What stands for the numbers, and for the ends of what is asked, in a question that is read later."""
+    return {name: f"\x01{name}={text}\x02" for name, text in shown.items()} | {"asked": "\x03", "end": "\x04"}
+
+
+def clean(ask: str) -> str:
+    """The question as the user typed it."""
+    return _MARK.sub(lambda found: found[2] or "", ask)
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """A word as typed, the clause it stands in, the numbers that it is part of, and whether it is what is asked."""
+
+    text: str
+    clause: int
+    numbers: frozenset[str]
+    asked: bool
+
+
+def _chunks(ask: str, numbers: Mapping[str, str], own: str) -> list[_Chunk]:
+    """The words of a question that has the marks of fields(); a number of the story's own is called `own`."""
+    text, spans, asked = "", [], [0, 0]
+    at = 0
+    for found in _MARK.finditer(ask):
+        text += ask[at : found.start()]
+        at = found.end()
+        if found[1]:
+            spans.append((len(text), len(text) + len(numbers[found[1]]), found[1]))
+            text += numbers[found[1]]
+        else:
+            asked[found[0] == "\x04"] = len(text)
+    text += ask[at:]
+    if own and (share := re.search(rf"\b(?:{own})\b", text, re.IGNORECASE)):
+        spans.append((*share.span(), "own"))
+    chunks: list[_Chunk] = []
+    clause, since = 0, 0
+    for found in re.finditer(r"\S+", text):
+        start, end = found.span()
+        of = frozenset(name for first, last, name in spans if start < last and end > first)
+        one = _Chunk(found[0], clause, of, asked[0] <= start < asked[1])
+        if chunks and ("\n" in text[since:start] or start <= asked[0] < end or _parted(chunks[-1], one)):
+            clause += 1
+        chunks.append(replace(one, clause=clause))
+        since = end
+    return chunks
+
+
+def _parted(before: _Chunk, after: _Chunk) -> bool:
+    """True if a clause ends between two words; a label such as "Sold:" goes with its number."""
+    if before.text[-1] in ".,;!?" or not re.search(r"\w", before.text):
+        return True
+    return (before.text[-1] == ":" and not after.numbers) or (_plain(before.text) in _JOINTS and not before.asked)
+
+
+def _kept(chunks: list[_Chunk]) -> list[int]:
+    """Which of the words are read: what is asked, the numbers, and the words around them."""
+    kept = set([at for at, one in enumerate(chunks) if one.asked][:_ASKED_MOST])
+    for at, one in enumerate(chunks):
+        if one.numbers:
+            kept |= {at, *_around(chunks, at, -1), *_around(chunks, at, 1)}
+    return sorted(kept)
+
+
+def _around(chunks: list[_Chunk], at: int, way: int) -> list[int]:
+    """The words before a number (way -1) or after it (1), to the clause's end, of which a few are read.
+
+    All of them up to another number that is near; as far as "each" where it stands; and none that says nothing.
+    """
+    near: list[int] = []
+    for other in range(at + way, at + way * (_REACH + 2), way):
+        if not 0 <= other < len(chunks) or chunks[other].clause != chunks[at].clause:
+            break
+        if chunks[other].numbers:
+            return near
+        near.append(other)
+    said = [_plain(chunks[other].text) for other in near[:_REACH]]
+    each = max((n for n, word in enumerate(said, 1) if word in _EACH), default=0)
+    says = next((n for n, word in enumerate(said, 1) if word not in _NEEDLESS), 0)
+    most = max(each, says, _BEFORE if way < 0 else _AFTER)
+    if len(near) <= most and said and said[-1] in _PARTICLES:
+        return near
+    near = near[:most]
+    while near and _plain(chunks[near[-1]].text) in _NEEDLESS:
+        near.pop()
+    return near
+
+
+def _plain(text: str) -> str:
+    return text.lower().strip(_SIGNS)
+
+
+def _pieces(chunks: list[_Chunk]) -> list[tuple[str, frozenset[str]]]:
+    """The words that are read, together where they stand together, and the numbers in each such piece."""
+    pieces: list[list[_Chunk]] = []
+    kept = _kept(chunks)
+    for at, before in zip(kept, [-2, *kept], strict=False):
+        one, last = chunks[at], chunks[before]
+        if at == before + 1 and one.clause == last.clause and (last.asked or not one.asked):
+            pieces[-1].append(one)
+        else:
+            pieces.append([one])
+    told = [" ".join(one.text.strip(_SIGNS) for one in piece) for piece in pieces]
+    return [
+        (" ".join(text.split()), frozenset().union(*(one.numbers for one in piece)))
+        for text, piece in zip(told, pieces, strict=True)
+        if text.strip()
+    ]
+
+
+def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, str], own: str) -> tuple[str, int]:
+    """The story read along, and what it comes to.
+
+    Args:
+        ask: the question, with the marks of fields().
+        plan: the sum's steps, as arithmetic.steps has them.
+        numbers: their values.
+        said: how they are read out.
+        own: a pattern of what the story's own number is told as.
+    """
+    pieces = _pieces(_chunks(ask, said, own))
+    left = steps(plan, numbers) or []
+    told_later = set().union(*(names for _, names in pieces))
+    line, known = "", set[str]()
+    for at, (text, names) in enumerate(pieces):
+        known |= names
+        line += (", " if line and line[-1] != "\x05" else "") + text
+        ready = ""
+        while left and (len(left) > 1 or at == len(pieces) - 1):
+            needed = {name for name in left[0].needs if name in numbers or name == "own"} & told_later
+            if needed - known:
+                break
+            ready += (". Then " if ready else ": ") + left.pop(0).line
+        line += f"{ready}. \x05" if ready else ""
+    return line.replace("\x05", "").rstrip(". "), (steps(plan, numbers) or [])[-1].result
