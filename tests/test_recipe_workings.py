@@ -10,7 +10,7 @@ import pytest
 from assets.recipe import corpus
 from assets.recipe.conversation import number_list
 
-_CLAIM = re.compile(r"(?<![\d.])(-?\d+(?: [+×-] \d+)*) (<=|>=|<|>|=) (-?\d+)(?: (yes|no)\b)?")
+_CLAIM = re.compile(r"(?<![\d.])(-?\d+(?: [+×-] \d+)*) (<=|>=|<|>|=) (-?\d+)(?: (yes|no|out|stays)\b)?")
 
 
 def replies(skill: str) -> Iterator[str]:
@@ -21,7 +21,7 @@ def replies(skill: str) -> Iterator[str]:
 
 
 def true(claim: re.Match[str]) -> bool:
-    """What the claim says of its numbers holds; with a no behind it, it does not."""
+    """What the claim says of its numbers holds; with a no behind it, or "stays" where others go out, it does not."""
     expression, sign, other, verdict = claim.groups()
     total, *terms = re.split(r" (?=[+×-] )", expression)
     value = int(total)
@@ -30,7 +30,7 @@ def true(claim: re.Match[str]) -> bool:
         value = value * int(number) if operator == "×" else value + int(f"{operator}{number}")
     held = {"<": value < int(other), ">": value > int(other), "=": value == int(other),
             "<=": value <= int(other), ">=": value >= int(other)}[sign]  # fmt: skip
-    return held == (verdict != "no")
+    return held == (verdict not in ("no", "stays"))
 
 
 @pytest.mark.parametrize("skill", ["counting", "word lists"])
@@ -47,7 +47,8 @@ def test_a_row_is_read_after_so_and_only_there() -> None:
 
 
 @pytest.mark.parametrize(("claim", "held"), [
-    ("2 × 8 - 1 = 15", True), ("87 + 10 = 98", False), ("007 > 040 no", True), ("12 > 20 yes", False), ("0 < 0", False),
+    ("2 × 8 - 1 = 15", True), ("87 + 10 = 98", False), ("007 > 040 no", True), ("12 > 20 yes", False),
+    ("07 < 40 out", True), ("07 > 40 stays", True), ("12 < 20 stays", False), ("0 < 0", False),
 ])  # fmt: skip
 def test_a_claim_that_does_not_hold_is_found(claim: str, held: bool) -> None:
     found = _CLAIM.fullmatch(claim)

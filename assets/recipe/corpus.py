@@ -38,7 +38,7 @@ SKILLS = (
     Skill("two-step problems", 250, word_problems.compose_two_steps),
     Skill("measures", 120, units.compose),
     Skill("counting", 225, counting.compose),
-    Skill("word lists", 280, word_lists.compose),
+    Skill("word lists", 310, word_lists.compose),
     Skill("echo", 85, copying.echo),
     Skill("copying", 235, copying.compose),
     Skill("letters and case", 230, letters.compose),

@@ -213,7 +213,7 @@ def leading(lead: str) -> str:
 def kept(
     ask: str, items: list[str], passing: list[str], look: Callable[[str], object], asks: str = "keep"
 ) -> list[Exchange]:
-    """Every item with what is looked at of it and yes or no, then those with a yes.
+    """Every item with what is looked at of it and yes or no, then those with a yes; "stays" where others go out.
 
     Args:
         ask: the question.
@@ -222,20 +222,22 @@ def kept(
         look: what is shown of an item.
         asks: for the ones to `keep`; to take `out`, which leaves the others; or to `count`.
     """
-    told = marks(items, passing, look)
-    left = [item for item in items if (item in passing) != (asks == "out")]
-    answer = str(len(left)) if asks == "count" else ", ".join(left) or "none"
-    return [worked(ask, f"Out if yes: {told}" if asks == "out" else told, answer)]
+    out = asks == "out"
+    left = [item for item in items if (item in passing) != out]
+    told = "What stays: " + marks(items, left, look, "stays", "out") if out else marks(items, left, look)
+    return [worked(ask, told, str(len(left)) if asks == "count" else ", ".join(left) or "none")]
 
 
-def marks(items: list[str], passing: list[str], look: Callable[[str], object]) -> str:
-    """Every item with what is looked at of it and yes or no."""
-    return ", ".join(f"{look(item)} {'yes' if item in passing else 'no'}" for item in items)
+def marks(
+    items: list[str], passing: list[str], look: Callable[[str], object], passes: str = "yes", fails: str = "no"
+) -> str:
+    """Every item with what is looked at of it and whether it passes."""
+    return ", ".join(f"{look(item)} {passes if item in passing else fails}" for item in items)
 
 
 def seen(items: list[str]) -> str:
-    """Of each item in turn, whether it is new."""
-    return "New: " + ", ".join(f"{item} {'no' if item in items[:n] else 'yes'}" for n, item in enumerate(items))
+    """Of each item in turn, whether it is new or comes again."""
+    return "In turn: " + ", ".join(f"{item} {'again' if item in items[:n] else 'new'}" for n, item in enumerate(items))
 
 
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:

@@ -52,18 +52,18 @@ def _pools() -> dict[str, tuple[str, ...]]:
     return {name.strip(): tuple(words.split()) for name, words in paragraphs}
 
 
-_POOLS = _pools()
+POOLS = _pools()
 NAMES, ANIMALS, OBJECTS, CITIES, JOBS, COLOURS, FOODS, WORDS = (
-    _POOLS[name] for name in ("names", "animals", "objects", "cities", "jobs", "colours", "foods", "words")
+    POOLS[name] for name in ("names", "animals", "objects", "cities", "jobs", "colours", "foods", "words")
 )
-KINDS = {name: _POOLS[name] for name in (
+KINDS = {name: POOLS[name] for name in (
     "fruits", "vegetables", "instruments", "sports", "clothes", "trees", "furniture", "tools", "shapes", "flowers",
     "countries", "months", "days", "seasons", "planets",
 )}  # fmt: skip
 SORTS = {"animal": ANIMALS, "food": FOODS, "colour": COLOURS, "job": JOBS, "city": CITIES, "name": NAMES,
          "country": KINDS["countries"], **{kind.removesuffix("s"): pool for kind, pool in KINDS.items()}}  # fmt: skip
 """The pools of things of a kind by what one of them is called."""
-NUMBERS, ORDINALS = _POOLS["numbers"], _POOLS["ordinals"]
+NUMBERS, ORDINALS = POOLS["numbers"], POOLS["ordinals"]
 _TENS = ("", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _RARE = "éèüöäñçåøßłšžıðþáíóúαβγδλπωжшдюя東京水山한글🙂🚀"

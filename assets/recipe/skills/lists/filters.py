@@ -1,4 +1,4 @@
-"""The part of the user's list that passes a test: by letters, by length, by kind, or by standing in another list."""
+"""The part of the user's list that passes a test: by letters, by length, or by standing in another list."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("lists/word_lists")
 _ASKS = ("keep", "keep", "keep", "keep", "keep", "out", "out", "count")
-# Kinds by what one of them is called, as "piece of furniture" and "day of the week" are.
-_SORTS = {
-    name: words.SORTS[name.removeprefix("piece of ").removesuffix(" of the week")]
-    for name in (entry.removesuffix("s") for entry in words.entries(_WORDING, "sorts"))
-}
 
 
 def by_letters(draw: Draw) -> list[Exchange]:
@@ -60,37 +55,6 @@ def by_letters(draw: Draw) -> list[Exchange]:
         ask = draw.asked(_WORDING, f"not_{way}" if asks == "out" else way, x=x, y=asked, k=asked)
     passing = [item for item in items if keep(item.lower())]
     return given.kept(ask, items, passing, lambda item: f"{item} {look(item.lower())}", asks)
-
-
-def of_a_kind(draw: Draw) -> list[Exchange]:
-    """The one that is of a kind, the one that is not, those that are; or all of them kind by kind."""
-    sort, other = draw.rng.sample(sorted(_SORTS), 2)
-    if set(_SORTS[sort]) & set(_SORTS[other]) or {sort, other} == {"fruit", "food"}:
-        return of_a_kind(draw)
-    way = draw.any(("odd_one", "odd_out", "of_kind", "of_kinds", "of_kinds", "by_kind"))
-    # So many of the one kind and of the other.
-    many, few = {
-        "odd_one": (draw.whole(2, 3), 1),
-        "odd_out": (draw.whole(2, 4), 1),
-        "of_kind": (1, draw.whole(2, 3)),
-    }.get(way, (draw.whole(1, 3), draw.whole(1, 3)))
-    items = draw.rng.sample(_SORTS[sort], many) + draw.rng.sample(_SORTS[other], few)
-    passing = items[many:] if way.startswith("odd_") else items[:many]
-    draw.rng.shuffle(items)
-    fields = {"k": sort, "a": words.article(sort), "p": _plural(sort), "q": _plural(other)}
-    ask = draw.asked(_WORDING, way, x=given.typed(draw, items), **fields)
-    named = {item: sort if item in _SORTS[sort] else other for item in items}
-    if way == "by_kind":
-        told, found = ", ".join(f"{item} {kind}" for item, kind in named.items()), dict.fromkeys(named.values())
-        groups = [f"{_plural(kind)}: {', '.join(one for one in items if named[one] == kind)}" for kind in found]
-        return [given.worked(ask, told, "; ".join(groups))]
-    return given.kept(ask, items, passing, lambda item: f"{item} {named[item]}")
-
-
-def _plural(kind: str) -> str:
-    """The kind's name for several: cities, pieces of furniture."""
-    noun, of, rest = kind.partition(" of ")
-    return (noun[:-1] + "ies" if noun[-1] == "y" and noun != "day" else noun + "s") + of + rest
 
 
 def shared(draw: Draw) -> list[Exchange]:

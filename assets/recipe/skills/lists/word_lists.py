@@ -8,7 +8,7 @@ from assets.recipe import user_words as given
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.lists import filters, number_lists, places, two_demands
+from assets.recipe.skills.lists import filters, kinds, number_lists, places, two_demands
 from assets.recipe.words import KINDS, read_wording
 
 _WORDING = read_wording("lists/word_lists")
@@ -44,7 +44,10 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
     ask = draw.ask(_WORDING[way], y=gone if way == "without" else new)
     if way == "then_sort":
         return given.put_in_order(draw, ask, items, follow_up=True), sorted(items, key=str.lower)
-    done = {"without": [item for item in items if item != gone], "with_more": [*items, new], "back": items[::-1]}[way]
+    if way == "without":
+        (shown,) = given.kept(ask, items, [gone], str, "out")
+        return replace(shown, follow_up=True), [item for item in items if item != gone]
+    done = [*items, new] if way == "with_more" else items[::-1]
     return given.handed_back(draw, ask, ", ".join(done), True), done
 
 
@@ -77,10 +80,10 @@ def _ordered(draw: Draw) -> list[Exchange]:
 
 def _by_length(draw: Draw) -> list[Exchange]:
     """The words spelled, each behind its length, then by length; or the longest or shortest, of which there is one."""
-    way = draw.any(("by_length", "long_first", "longest", "longest", "shortest", "lengths"))
+    way = draw.any((*["by_length"] * 3, "long_first", "longest", "longest", "shortest", "lengths"))
     falling, one = way in ("longest", "long_first"), way in ("longest", "shortest")
     items = given.words_in_order(draw, draw.any((2, 3, 3, 4, 4, 5)))
-    if draw.chance(0.15):
+    if draw.chance(0.25):
         items[draw.whole(0, len(items) - 1)] += " " + draw.any(words.WORDS)
     letters = {item: item.replace(" ", "") for item in items}
     done = sorted(items, key=lambda item: len(letters[item]), reverse=falling)
@@ -155,7 +158,7 @@ def _changed(draw: Draw) -> list[Exchange]:
     gone, half = draw.any(items), draw.whole(1, len(items) - 1)
     here, small = items.index(gone), draw.any(("my", "the", "no", "new", "two", "old", "big", "our", "more", "red"))
     done = {
-        "gone": [item for item in items if item != gone], "also": [*items, new], "front": [new, *items],
+        "also": [*items, new], "front": [new, *items],
         "replace_item": [new if item == gone else item for item in items],
         "ends": [items[-1], *items[1:-1], items[0]], "both": items,
         "move_front": [gone, *(item for item in items if item != gone)],
@@ -166,7 +169,7 @@ def _changed(draw: Draw) -> list[Exchange]:
         "insert_after": [*items[: here + 1], new, *items[here + 1 :]],
         "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
-    way = draw.any((*done, *["gone", "also", "front", "replace_item", "join"] * 2, "ends", "both"))
+    way = draw.any((*done, *["also", "front", "replace_item", "join"] * 2, "ends", "both"))
     x, z = given.typed(draw, items), given.in_quotes(draw, new)
     if way == "both":
         x, z = given.typed(draw, items[:half]), given.typed(draw, items[half:])
@@ -174,6 +177,18 @@ def _changed(draw: Draw) -> list[Exchange]:
     ask = draw.asked(_WORDING, way, x=x, y=given.in_quotes(draw, own), z=z, s=name)
     exchange = given.handed_back(draw, ask, ", ".join(done[way]))
     return [exchange, *_then(draw, items, False)] if way == "both" else [exchange]
+
+
+def _without(draw: Draw) -> list[Exchange]:
+    """The list without one of its items, however often that is there, or without two."""
+    items = _items(draw, 2, 7, 0.2)
+    gone = draw.rng.sample(items, 1 if len(items) < 4 or draw.chance(0.8) else 2)
+    told = [*items]
+    for _ in range(draw.any((0, 0, 0, 1, 2))):
+        told = given.with_another(draw, told, draw.any(gone))
+    y = draw.any((" and ", " and ", ", ")).join(given.in_quotes(draw, one) for one in gone)
+    way = "gone" if told == items else "every_gone"
+    return given.kept(draw.asked(_WORDING, way, x=given.typed(draw, told), y=y), told, gone, str, "out")
 
 
 def _unique(draw: Draw) -> list[Exchange]:
@@ -228,7 +243,7 @@ def _by_places(draw: Draw) -> list[Exchange]:
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
-    ways = (*[_ordered] * 11, *[_changed] * 8, *[filters.by_letters, _picked, _by_places] * 6, *numbers,
-            *[_asked_about, _unique, filters.of_a_kind] * 3, _calendar, _shuffled,
-            *[_by_length, filters.shared, two_demands.compose] * 2)  # fmt: skip
+    ways = (*[_ordered] * 11, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 10, *numbers,
+            *[filters.by_letters, _picked, _by_places] * 6, *[_asked_about, _unique, _by_length] * 4,
+            _calendar, _shuffled, *[filters.shared, two_demands.compose] * 2)  # fmt: skip
     return draw.any(ways)(draw)
