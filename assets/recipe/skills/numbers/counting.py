@@ -7,14 +7,12 @@ from itertools import pairwise
 
 from assets.recipe.conversation import Exchange, exact, number_list
 from assets.recipe.draw import Draw
-from assets.recipe.skills.numbers.row_workings import beyond, worked_row
+from assets.recipe.skills.numbers.patterns import continued, listing, totalled
+from assets.recipe.skills.numbers.row_workings import worked_row
 from assets.recipe.user_words import calculated, handed_back
 from assets.recipe.words import ORDINALS, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/counting")
-_OPEN = ("", "Here you go: ", "Here they are: ")
-# The direction is told before the second number settles it.
-_DIRECTIONS = {1: "Counting up: ", -1: "Counting down: "}
 _PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "sevens", 8: "eights", 9: "nines",
             10: "tens", 12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties",
             100: "hundreds", 1000: "thousands"}  # fmt: skip
@@ -24,18 +22,6 @@ _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
 _FIBONACCI = (0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67)
-
-
-def _listing(
-    draw: Draw, values: list[int], ask: str, follow_up: bool = False, apart: str = "", working: str = ""
-) -> Exchange:
-    """The exchange that lists the numbers, between them what the user wishes for (apart); the working stands before."""
-    listed = (apart or ", ").join(map(str, values))
-    steps = {after - before for before, after in pairwise(values)}
-    direction = _DIRECTIONS.get(steps.pop()) if len(steps) == 1 else None
-    opening = f"{working}. So " if working else "" if apart else direction or draw.any(_OPEN)
-    opening = opening.replace(". So ", ". So\n") if apart == "\n" else opening
-    return Exchange(ask, opening + listed + ("" if apart else "."), number_list(values), follow_up)
 
 
 def _told(draw: Draw, value: int) -> str:
@@ -62,7 +48,7 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
         count = draw.whole(3, 12) if way == "on" else draw.whole(2, 8)
         values = [values[-1] + step * at for at in range(1, count + 1)]
         fields = {"c": values[-1], "k": _told(draw, count)}
-        working = worked_row("more", values) if way == "more" else ""
+        working = worked_row("more", values, fields) if way == "more" else ""
     elif way == "by":
         step = draw.any((2, 2, 2, 3, 5, 10)) if len(values) > 10 else 2
         values = values[::step]
@@ -75,7 +61,7 @@ def _followed(draw: Draw, way: str, values: list[int], step: int) -> tuple[Excha
         start = draw.whole(values[0] + 1, values[-1] - 2)
         values = list(range(start, values[-1] + 1))
         fields = {"a": _told(draw, start)}
-    return _listing(draw, values, draw.ask(_WORDING[way], **fields), True, working=working), values, step
+    return listing(draw, values, draw.ask(_WORDING[way], **fields), True, working=working), values, step
 
 
 def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
@@ -86,6 +72,7 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     kind, top, end = ("even", "odd")[odd], k + 8 * odd, k % 10
     low, high = a % 90, a % 90 + draw.whole(21, 45)
     c, many = draw.whole(a + 1, b - 1), [n for n in range(a, b + 1) if n % 2 == odd]
+    primes = [n for n in _PRIMES if n < c % 60 + 4]
     rows: dict[str, tuple[Sequence[int], dict[str, object]]] = {
         "up": (range(a, b + 1), {"a": _told(draw, a), "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
         "either": (range(a, b + 1), {"a": a, "b": b}), "either down": (range(b, a - 1, -1), {"a": b, "b": a}),
@@ -103,7 +90,7 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "negative": (range(-k, k + 1 - odd), {"a": -k, "b": k - odd}),
         "negative down": (range(k - odd, -k - 1, -1), {"a": k - odd, "b": -k}),
         "ending": (range(low + (end - low) % 10, high + 1, 10), {"a": low, "b": high, "d": end}),
-        "primes": ([n for n in _PRIMES if n < c % 60 + 4], {"b": c % 60 + 4}),
+        "primes": (primes, {"b": c % 60 + 4, "after": _PRIMES[len(primes)]}),
         "even_inside": (many[many[0] == a : len(many) - (many[-1] == b)], {"a": a, "b": b, "kind": kind}),
         "squares_to": ([n * n for n in range(1, k + 1)], {"b": k * k + draw.whole(0, 2 * k)}),
         "down_k": (range(b, b - k, -1), {"a": b, "k": told}),
@@ -114,7 +101,8 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
         "first_primes": (_PRIMES[:k], {"k": told}), "fibonacci": (_FIBONACCI[: k + 3 * odd], {"k": k + 3 * odd}),
         "powers": ([2**n for n in range(k)], {"k": told, "b": 2 ** (k - 1)}),
         "halving": ([2**n for n in range(k, -1, -1)], {"b": 2**k}),
-        "row of code short": (range(a * odd, b if odd else top), {"x": f"range({a}, {b})" if odd else f"range({top})"}),
+        "row of code short": (code := range(a * odd, b if odd else top),
+                              {"x": f"range({a}, {b})" if odd else f"range({top})", "a": code.start, "b": code.stop}),
         "doubling": ([(a % 9 + 1) * 2**n for n in range(k)], {"a": a % 9 + 1, "k": told}),
     }  # fmt: skip
     numbers, said = rows[way] if way in rows else _stepped(draw, way, a, k)
@@ -131,14 +119,17 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         s = draw.whole(5, 30)
     elif name == "named":
         s = draw.any((5, 10, 10, 20, 25, 50, 100, 100, 1000))
+    elif name in ("till", "series") and draw.chance(0.15):
+        s = 1
     k += 8 if s in (2, 5, 10) and draw.chance(0.2) else 0
-    low, over, told = draw.any((s, a, a % 20, 0, 1)), draw.whole(0, s - 1), draw.any((k, spelled(k)))
+    low, over, told = draw.any((s, a, a % 20, 0, 0, 1, s, a % 10 * 10)), draw.whole(0, s - 1), draw.any((k, spelled(k)))
     over, start, first = over if draw.chance(0.4) else 0, a % 60 + 1, draw.any((3, 3, 3, 4))
     high, w, n = low + s * k, _PLURALS.get(s), a % 9 + 1
     end = max(0, low - over) if falling else high + over
     line = range(high, end - 1, -s) if falling else range(low, high + 1, s)
     row = list(line) + [line[-1] + line.step * at for at in range(1, 5 if line[-1] + 4 * line.step >= 0 else 1)]
     first = min(first, len(row) - 2)
+    line_of_k = range(low, low + s * k, s)
     seen = draw.any((", ", ", ", ", ", " ", " ", ",")).join(map(str, row[:first]))
     by: dict[str, object] = {"a": line[0], "b": end, "s": line.step if name == "seq" else s, "w": w,
           "o": ORDINALS[s] if s < len(ORDINALS) else f"{s}th"}  # fmt: skip
@@ -152,27 +143,20 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         "multiples": (range(s, s * k + 1, s), {"n": s, "k": told}),
         "multiples_below": (range(s, s * k, s), {"s": s, "b": s * k - draw.any((0, 0, over))}),
         "two_digit": (range(10 + -10 % s, 100, s), {"s": s, "b": 99}),
-        "till": (row[first:], {"x": seen, "b": row[-1] + (0 if falling else over)}),
-        "series": (row, {"x": seen, "b": row[-1]}),
-        "steps_of": (range(low, low + s * k, s), {"a": low, "s": s, "k": told}),
+        "till": (row[first:], {"x": seen, "seen": row[:first], "b": row[-1] + (0 if falling else over)}),
+        "series": (row, {"x": seen, "seen": row[:first], "b": row[-1]}),
+        "steps_of": (line_of_k, {"a": line_of_k[0], "s": s, "w": w, "k": told}),
         "multiples_after": (range(s * n + s, s * (n + k) + 1, s), {"a": s * n, "s": s, "k": told}),
-        "row of code": (range(low, high, s), {"x": f"range({low}, {high - over}, {s})", "b": high - over}),
+        "row of code": (range(low, high, s), {"x": f"range({low}, {high - over}, {s})", "a": low, "b": high - over}),
     }  # fmt: skip
     if way == "row of code down":
-        return range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})", "b": -1}
+        return range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})", "a": s * k, "b": -1}
     return rows[name]
 
 
 _ROWS = weighted(_WORDING, "ways")
 # Bounds that stand in letters now and then; not where they are typed as code or with a minus.
 _NO_LETTERS = ("seq", "negative", "row of code")
-
-
-def _told_end(way: str, values: list[int], said: dict[str, object]) -> tuple[int, ...]:
-    """The number that the row must not pass, if one is told; what would come after the row's last; where it starts."""
-    after = {"primes": next((n for n in _PRIMES if n > values[-1]), 0), "squares_to": (len(values) + 1) ** 2}
-    start, end = said.get("a"), said.get("b")
-    return (end, after.get(way, beyond(values)), start if isinstance(start, int) else 0) if isinstance(end, int) else ()
 
 
 def _rows(draw: Draw) -> list[Exchange]:
@@ -182,14 +166,14 @@ def _rows(draw: Draw) -> list[Exchange]:
     steps = {after - before for before, after in pairwise(values)}
     step, apart = steps.pop() if len(steps) == 1 else 0, ""
     name = way.removesuffix(" down").removesuffix(" short")
-    working = worked_row(way.removesuffix(" down"), values, *_told_end(name, values, said))
+    working = worked_row(way.removesuffix(" down"), values, said)
     if name not in _NO_LETTERS and draw.chance(0.06):
         said = {key: spelled(one) if key in "ab" and isinstance(one, int) else one for key, one in said.items()}
     ask = draw.asked(_WORDING, name, **said)
     if draw.chance(0.1):
         name = draw.any(("lines", "lines", "lines", *_APART))
         ask, apart = ask.rstrip(".?! ") + draw.say(_WORDING[f"apart {name}"]), _APART[name]
-    exchanges = [_listing(draw, values, ask, apart=apart, working=working)]
+    exchanges = [listing(draw, values, ask, apart=apart, working=working)]
     while draw.chance(0.3) and len(exchanges) < 3:
         ways = [way for way in _FOLLOW_UPS if _fits(way, values, step)]
         if not ways:
@@ -211,46 +195,6 @@ def _table(draw: Draw) -> list[Exchange]:
     return [Exchange(ask, draw.any(("", "", "Here it is:\n\n")) + lines, number_list(wanted))]
 
 
-def _pattern(draw: Draw, start: int, step: int, count: int) -> tuple[list[int], str]:
-    """A row of numbers that goes on by a rule, and the rule: steps, products, squares, halves, sums of two."""
-    style, factor, first = draw.rng.random(), 2 + step % 2, start % 4 + 1
-    if style < 0.78:
-        row = [start + step * at for at in range(count)]
-        return (row, f"+{step} each time") if style < 0.54 else (row[::-1], f"-{step} each time")
-    if style < 0.88:
-        return [(start % 5 + 1) * factor**at for at in range(min(count, 8))], f"×{factor} each time"
-    if style < 0.92:
-        return [(first + at) ** 2 for at in range(count)], f"{first} × {first} and so on"
-    if style < 0.95:
-        return [first * 2**at for at in range(count)][::-1], "Half each time"
-    if style < 0.98:
-        row = [start + at * (at + 1) // 2 for at in range(count)]
-        return row, f"+{count - 1} for the last one, always 1 more than before"
-    row = [first, first + step % 3]
-    while len(row) < count:
-        row.append(row[-2] + row[-1])
-    return row, "Each is the sum of the two before"
-
-
-def _continued(draw: Draw) -> list[Exchange]:
-    """The numbers after some, before or between them; how many there are."""
-    way = draw.any(("then", "then", "carry_on", "continue", "after", "before", "middle", "middle", "how_many"))
-    start, step, count = draw.numbers((1, 60), (1, draw.any((12, 12, 25, 60))), (3, 6))
-    if way in ("then", "carry_on", "continue"):
-        k = {"then": 1, "continue": 3}.get(way) or draw.whole(2, 5)
-        values, rule = _pattern(draw, start, step, count + k)
-        typed = draw.any((", ", ", ", ", ", " ", ",")).join(map(str, values[:count]))
-        ask = draw.asked(_WORDING, way, x=typed, k=draw.any((k, spelled(k))))
-        return [_listing(draw, values[count:], ask, working=rule)]
-    if way == "how_many":
-        end = start + draw.whole(3, 30)
-        reply = f"{end} - {start} = {end - start}. {end - start} + 1 = {end - start + 1}."
-        return calculated(draw, _WORDING, way, reply, end - start + 1, a=start, b=end)
-    start = draw.any((start, start, 10 * start, 100 * step, 100 * step - 1, 17 * start))
-    answer = start - 1 if way == "before" else start + 1
-    return calculated(draw, _WORDING, way, f"It is {answer}.", answer, x=start, y=start + 2)
-
-
 def _in_words(draw: Draw) -> list[Exchange]:
     """Numbers counted in words; one number in words or in digits."""
     way = draw.any(("in words", "in words", "one in words", "in digits"))
@@ -267,4 +211,4 @@ def _in_words(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One way of counting, perhaps turned round or carried on."""
-    return draw.any((*[_rows] * 24, *[_table] * 3, *[_continued] * 8, _in_words))(draw)
+    return draw.any((*[_rows] * 24, *[_table] * 3, *[continued] * 11, *[totalled] * 3, _in_words))(draw)

@@ -1,52 +1,70 @@
-"""Workings before a row of numbers: the row's end, found by steps that are each a copy or a small sum."""
+"""Workings before a row of numbers: what the user told, then the row's end by steps that are a copy or a small sum."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-# Rows that must not pass a number: told one after another until one is past it.
-_BOUNDED = ("step", "either_step", "from_by", "down_by", "up_to", "by_steps", "seq", "till", "series", "named",
-            "row of code", "primes", "squares_to", "multiples_below", "two_digit")  # fmt: skip
+# Rows that must not pass a number, by how their bounds are told back: one after another until the end or beyond it.
+_BOUNDED = {
+    "step": "From {a} to {b}", "either_step": "From {a} to {b}", "from_by": "From {a} to {b}", "seq": "From {a} to {b}",
+    "down_by": "From {a} to {b}", "named": "From {a} to {b}", "divisible": "From {a} to {b}", "up_to": "To {b}",
+    "by_steps": "To {b}", "till": "To {b}", "series": "To {b}", "two_digit": "From 10 to {b}",
+    "multiples_below": "Below {b}", "primes": "Below {b}", "row of code": "From {a}, end {b}",
+}  # fmt: skip
 # Rows whose ends are near those told.
-_ENDED = ("even", "even_inside", "even_down", "even_to", "below", "ending", "inside", "below_end", "row of code short")
-# Rows of so many numbers, each behind its place.
-_PLACED = ("fibonacci", "first_primes", "cubes", "doubling", "parity_next", "multiples_after", "down_k")
+_ENDED = {
+    "even": "From {a} to {b}", "even_down": "From {a} to {b}", "ending": "From {a} to {b}", "even_to": "To {b}",
+    "below": "Below {b}", "even_inside": "Between {a} and {b}", "inside": "Between {a} and {b}",
+    "below_end": "From {a}, below {b}", "row of code short": "From {a}, below {b}",
+}  # fmt: skip
+# Rows of so many numbers, each behind its place; of even steps, what they begin with and the step.
+_PLACED = ("fibonacci", "first_primes", "cubes", "doubling", "parity_next", "multiples_after", "down_k", "steps_of")
 
 
-def beyond(values: Sequence[int]) -> int:
-    """The number that would come after the row's last."""
-    return 2 * values[-1] - values[-2] if len(values) > 1 else values[-1]
+def differences(values: Sequence[int]) -> str:
+    """How far each of the numbers is from the next, the larger less the smaller."""
+    return ", ".join(f"{max(two)} - {min(two)} = {max(two) - min(two)}" for two in pairwise(values))
 
 
-def worked_row(way: str, values: list[int], end: int = 0, after: int = 0, start: int = 0) -> str:
+def worked_row(way: str, values: list[int], said: Mapping[str, object]) -> str:
     """The working of a row of this sort; nothing where the row needs none.
 
     Args:
         way: the sort of row.
         values: the row's numbers.
-        end: the number that the row must not pass.
-        after: what would come after the row's last number.
-        start: the number from which multiples are asked for.
+        said: what the user tells of it.
     """
     first, last, count = values[0], values[-1], len(values)
-    step = values[1] - first if count > 1 else 1
+    step = values[1] - first if count > 1 else int(str(said.get("s", 1)))
     if way in _BOUNDED:
-        sign = "=" if after == end else "<" if after < end else ">"
-        opening = "" if way in ("primes", "squares_to") else f"{step:+}: "
-        return f"{opening}{', '.join(map(str, values))}, {after} {sign} {end}"
+        opening = f"{_BOUNDED[way].format(**said)}{'' if way == 'primes' else f', {step:+}'}: "
+        seen = said.get("seen")
+        return (f"{differences(seen)}. " if isinstance(seen, list) else "") + opening + _until(way, values, step, said)
     if way in _ENDED:
-        return f"{first} to {last}" + (f" by {abs(step)}" if abs(step) > 1 else "")
+        sort = str(said.get("kind", said.get("d", "")))
+        sort = f", ending in {sort}" if way == "ending" else f", {sort}" if sort else ""
+        return f"{_ENDED[way].format(**said)}{sort}: {first} to {last}"
+    if way.startswith("squares"):
+        more = [count + 1] * (way == "squares_to")
+        roots = [round(value**0.5) for value in values] + more
+        return ", ".join(f"{n} × {n} = {n * n}" for n in roots) + (f" > {said['b']}" if more else "")
     if way in _PLACED:
-        return ", ".join(f"{at}. {value}" for at, value in enumerate(values, 1))
-    if way == "divisible":
-        return _tried(step, start, end)
+        opening = f"From {first}, {step:+}: " if way == "steps_of" else ""
+        return opening + ", ".join(f"{at}. {value}" for at, value in enumerate(values, 1))
     return _last_by_count(way, first, last, count, step)
 
 
-def _tried(step: int, start: int, end: int) -> str:
-    """Multiples from a round one, or the first, to one beyond the end, each with yes or no."""
-    tried = range(max(step, start // (10 * step) * 10 * step), end + step + 1 - end % step, step)
-    return ", ".join(f"{one} {'yes' if start <= one <= end else 'no'}" for one in tried)
+def _until(way: str, values: list[int], step: int, said: Mapping[str, object]) -> str:
+    """The numbers before the row, if it is looked for from a round number, the row, and what ends it."""
+    end, after = int(str(said["b"])), values[-1] + step
+    start = int(str(said["a"])) if way == "divisible" else 0
+    told = [f"{one} < {start}" for one in range(max(step, start // (10 * step) * 10 * step), start, step)]
+    told += map(str, values)
+    if values[-1] == end:
+        return f"{', '.join(told)} = {end}"
+    after = int(str(said.get("after", after)))
+    return f"{', '.join(told)}, {after} {'=' if after == end else '<' if after < end else '>'} {end}"
 
 
 def _last_by_count(way: str, first: int, last: int, count: int, step: int) -> str:
@@ -55,9 +73,7 @@ def _last_by_count(way: str, first: int, last: int, count: int, step: int) -> st
         before, more = first - step, count * step
         return f"{before} + {more} = {last}" if step == 1 else f"{count} × {step} = {more}. {before} + {more} = {last}"
     sums = {
-        "multiples": f"{count} × {step} = {last}", "squares": f"{count} × {count} = {last}",
-        "first_odd": f"{count} × 2{' - 1' if first == 1 else ''} = {last}",
-        "steps_of": f"{count - 1} × {step} = {last - first}. {first} + {last - first} = {last}",
+        "multiples": f"{count} × {step} = {last}", "first_odd": f"{count} × 2{' - 1' if first == 1 else ''} = {last}",
         "starting_at": f"{first} + {count - 1} = {last}", "those_before": f"{last + 1} - {count} = {first}",
     }  # fmt: skip
     return sums.get(way, "")

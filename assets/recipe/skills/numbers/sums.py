@@ -73,7 +73,7 @@ def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: 
 
 def _several(draw: Draw) -> list[Exchange]:
     """A sum of several steps: a row of numbers, their sum, product or mean, brackets, a power."""
-    ways = (*["row"] * 5, *["sum", "brackets", "told"] * 3, *["mean", "power"] * 2, "product_of", "sum_to", "factorial")
+    ways = (*["row"] * 5, *["sum", "brackets", "told"] * 3, *["mean", "power"] * 2, "product_of", "factorial")
     way = draw.any(ways)
     a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
     if way in ("row", "product_of"):
@@ -87,13 +87,10 @@ def _several(draw: Draw) -> list[Exchange]:
             return _several(draw)
         told = draw.any((", ".join, enumerated))([*map(str, some)]) if way != "row" else _typed(draw, some, list(shape))
         return _planned(draw, way, plan, values, x=told)
-    if way in ("sum_to", "factorial"):
-        first = 1 if way == "factorial" else draw.any((1, 1, c))
-        some = list(range(first, first + draw.whole(3, 7 if way == "factorial" else 9)))
-        sign, listed = ("×", "") if way == "factorial" else ("+", ", ".join(map(str, some)))
-        plan = f"a{sign}b" + "".join(f", x{sign}{more}" for more in some[2:])
-        said = {"x": some[-1], "f": f"{some[-1]}!", "first": first, "listed": listed}
-        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, **said)
+    if way == "factorial":
+        last = draw.whole(3, 7)
+        plan = "a×b" + "".join(f", x×{more}" for more in range(3, last + 1))
+        return _planned(draw, way, plan, {"a": 1, "b": 2}, x=last, f=f"{last}!")
     if way in ("sum", "mean"):
         some = [a, b, c, d, a + c, b + d][: draw.any((2, 3, 3, 4, 4, 5, 6))]
         if draw.chance(0.4):

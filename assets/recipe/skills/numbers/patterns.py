@@ -1,0 +1,149 @@
+"""Numbers that go on by a pattern, or have a gap; numbers squared; rows added up or counted."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from assets.recipe.conversation import Exchange, number_list
+from assets.recipe.draw import Draw
+from assets.recipe.skills.numbers.arithmetic import work, worked
+from assets.recipe.skills.numbers.row_workings import differences, worked_row
+from assets.recipe.user_words import calculated, enumerated
+from assets.recipe.words import entries, read_wording, spelled, weighted
+
+_WORDING = read_wording("numbers/counting")
+_OPEN = ("", "Here you go: ", "Here they are: ")
+# The direction is told before the second number settles it.
+_DIRECTIONS = {1: "Counting up: ", -1: "Counting down: "}
+_CONTINUED, _RULES, _TOTALS = (weighted(_WORDING, f"ways {name}") for name in ("continued", "of going on", "of totals"))
+_GAPS = entries(_WORDING, "gaps")
+
+
+def listing(
+    draw: Draw, values: list[int], ask: str, follow_up: bool = False, apart: str = "", working: str = ""
+) -> Exchange:
+    """The exchange that lists the numbers, between them what the user wishes for (apart); the working stands before."""
+    listed = (apart or ", ").join(map(str, values))
+    steps = {after - before for before, after in pairwise(values)}
+    direction = _DIRECTIONS.get(steps.pop()) if len(steps) == 1 else None
+    opening = f"{working}. So " if working else "" if apart else direction or draw.any(_OPEN)
+    opening = opening.replace(". So ", ". So\n") if apart == "\n" else opening
+    return Exchange(ask, opening + listed + ("" if apart else "."), number_list(values), follow_up)
+
+
+def _steps(draw: Draw) -> tuple[int, int]:
+    """Where a row of even steps starts, and its step: mostly small, or round."""
+    start, step = draw.numbers((0, draw.any((10, 30, 60))), (1, draw.any((9, 9, 12, 12, 25, 60))))
+    step = draw.any((step, step, step, step, 2, 3, 5, 10, draw.any((10, 20, 25, 50, 100))))
+    return draw.any((start, start, step, 0, 10 * start, step * (start % 10))), step
+
+
+def _row_of(rule: str, start: int, step: int, count: int) -> list[tuple[int, str]]:
+    """The numbers of a row that goes on by this rule, each with the sum that leads from it to the next."""
+    factor, first = 2 if step < 7 else step % 9 + 2, start % 5 + 1
+    if rule in ("up", "down"):
+        row = [start + step * at for at in range(count)]
+        return [(n, f"{n} + {step}") for n in row] if rule == "up" else [(n, f"{n} - {step}") for n in row[::-1]]
+    if rule == "times":
+        return [(n, f"{n} × {factor}") for n in (first * factor**at for at in range(count))]
+    if rule == "half":
+        return [(n, f"{n} / 2") for n in (first * 2**at for at in range(count, 0, -1))]
+    if rule in ("squares", "growing"):
+        grows, n = (2, (start % 3 + 1) ** 2) if rule == "squares" else (1, start)
+        more = 2 * (start % 3 + 1) + 1 if rule == "squares" else step % 5 + 1
+        row = [n + at * more + grows * at * (at - 1) // 2 for at in range(count)]
+        return [(n, f"{n} + {more + grows * at}") for at, n in enumerate(row)]
+    row = [first, first + step % 3]
+    while len(row) < count + 1:
+        row.append(row[-2] + row[-1])
+    return [(first, ""), *((n, f"{before} + {n}") for before, n in pairwise(row))]
+
+
+def continued(draw: Draw) -> list[Exchange]:
+    """The numbers after some, before or between them; how many there are; some numbers squared."""
+    way = draw.any(_CONTINUED)
+    start, step = _steps(draw)
+    if way in ("then", "carry_on", "continue"):
+        rule = draw.any(_RULES)
+        count, k = draw.any((3, 4, 4, 4, 5, 6)), {"then": 1, "continue": 3}.get(way) or draw.any((2, 2, 3, 3, 4, 5))
+        if rule not in ("up", "down"):
+            count, k = draw.any((4, 4, 5)), min(k, 3)
+        row = _row_of(rule, start, step, count + k)
+        values = [value for value, _ in row]
+        led = ", ".join(f"{lead} = {values[at]}" for at, (_, lead) in enumerate(row[:-1], 1) if at >= count)
+        typed = draw.any((", ", ", ", ", ", " ", " ", ",")).join(map(str, values[:count]))
+        ask = draw.asked(_WORDING, way, x=typed, k=draw.any((k, spelled(k))))
+        return [listing(draw, values[count:], ask, working=f"{differences(values[:count])}. {led}")]
+    if way == "gap":
+        return _gap(
+            draw, [value for value, _ in _row_of(draw.any(("up", "up", "down")), start, step, draw.whole(4, 7))]
+        )
+    if way in ("squares_of", "squares_from"):
+        some = draw.numbers(*[(2, 15)] * draw.whole(2, 4))
+        some = [some[0] + at for at in range(len(some) + 1)] if way == "squares_from" or draw.chance(0.3) else some
+        values, told = [n * n for n in some], [*map(str, some)]
+        x = draw.any((", ".join(told), enumerated(told), " and ".join(told), " ".join(told)))
+        ask = draw.asked(_WORDING, way, x=x, a=some[0], b=some[-1])
+        return [listing(draw, values, ask, working=worked_row("squares", values, {}))]
+    start = max(1, start)
+    if way == "how_many":
+        end = start + draw.whole(3, 30)
+        reply = f"{end} - {start} = {end - start}. {end - start} + 1 = {end - start + 1}."
+        return calculated(draw, _WORDING, way, reply, end - start + 1, a=start, b=end)
+    start = draw.any((start, start, 10 * start, 100 * step, 100 * step - 1, 17 * start))
+    answer = start - 1 if way == "before" else start + 1
+    return calculated(draw, _WORDING, way, f"It is {answer}.", answer, x=start, y=start + 2)
+
+
+def _gap(draw: Draw, values: list[int]) -> list[Exchange]:
+    """A row of even steps in which one number or two are left out."""
+    count, sign = len(values), draw.any(_GAPS)
+    gaps = sorted(draw.rng.sample(range(1 - draw.chance(0.15), count), 2 if count > 4 and draw.chance(0.3) else 1))
+    pairs = [two for two in pairwise(range(count)) if not {*two} & {*gaps}]
+    if not pairs:
+        return _gap(draw, values)
+    at = pairs[0][0]
+    shown = draw.any((", ", ", ", " ")).join(sign if at in gaps else str(value) for at, value in enumerate(values))
+    working = f"{differences(values[at : at + 2])}. {', '.join(map(str, values))}"
+    ask = draw.asked(_WORDING, "gap", x=shown, n="numbers are" if len(gaps) > 1 else "number is")
+    return [listing(draw, [values[at] for at in gaps], ask, working=working)]
+
+
+def totalled(draw: Draw) -> list[Exchange]:
+    """A row added up, or its numbers counted."""
+    way = draw.any(_TOTALS)
+    a, length, k, s = draw.numbers((2, draw.any((9, 30))), (2, 9), (3, 8), (2, 9))
+    odd, told = draw.whole(0, 1), draw.any((k, spelled(k)))
+    kind = ("even", "odd")[odd]
+    if way in ("sum_to", "sum_dots") and draw.chance(0.6):
+        b = draw.any((draw.whole(4, 20), 10, 20, 50, 100))
+        x = draw.any(("1 + 2 + 3 + ... + {}", "1+2+3+...+{}", "1 + 2 + ... + {}")).format(b)
+        line = f"From 1 to {b}: {work(b, b + 1, '×')[0]}. {work(b * (b + 1), 2, '/')[0]}."
+        return calculated(draw, _WORDING, way, line, b * (b + 1) // 2, a=1, b=b, x=x)
+    if way in ("sum_to", "sum_dots"):
+        step = 1 if way == "sum_to" else draw.any((1, 2, 2, 3, 5, 10))
+        row = [a + step * at for at in range(draw.whole(4, 8))]
+        x = draw.any((" + ", "+")).join((*map(str, row[:3]), "...", str(row[-1])))
+        opening, said = f"From {a} to {row[-1]}, {step:+}", {"a": a, "b": row[-1], "x": x}
+    elif way in ("sum_kind", "count_kind"):
+        first = draw.any((1, 1, 2, a)) if way == "count_kind" or draw.chance(0.6) else 2 - odd
+        b = first + length + (length if way == "count_kind" else 2)
+        row = [n for n in range(first, b + 1) if n % 2 == odd]
+        said = {"a": first, "b": b, "kind": kind}
+        opening = worked_row("even", row, said)
+    elif way in ("sum_first", "sum_multiples"):
+        n = 2 if way == "sum_first" else s
+        row = [n * at - (odd if way == "sum_first" else 0) for at in range(1, k + 1)]
+        opening, said = worked_row("first_odd" if n == 2 else "multiples", row, {}), {"k": told, "kind": kind, "s": n}
+    else:
+        first, b = draw.any((1, 1, s, a)), s * k + draw.whole(0, s - 1)
+        row = [n for n in range(s, b + 1, s) if n >= first]
+        said = {"a": first, "b": b, "s": s}
+        opening = worked_row("divisible", row, said) if row else ""
+    if len(row) < 2:
+        return totalled(draw)
+    if way.startswith("count"):
+        line = f"{opening}. Counted: {', '.join(f'{at}. {n}' for at, n in enumerate(row, 1))}. So {len(row)}."
+        return calculated(draw, _WORDING, way, line, len(row), **said)
+    sums, total = worked(f"a+{row[1]}" + "".join(f", x+{n}" for n in row[2:]), {"a": row[0]}) or ("", 0)
+    return calculated(draw, _WORDING, way, f"{opening}. Numbers: {', '.join(map(str, row))}. {sums}.", total, **said)
