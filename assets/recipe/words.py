@@ -143,4 +143,4 @@ def lower_first(text: str) -> str:
 
 def article(noun: str) -> str:
     """The noun with its indefinite article."""
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+    return f"an {noun}" if noun[0] in "aeiou" and not noun.startswith(("uni", "use", "eu")) else f"a {noun}"

@@ -1,12 +1,15 @@
 """Short stories on request: about a hero, a name, two things or a theme; then changed, continued, asked about.
 
 A story's grammar: somebody wants something, meets trouble, finds help, and it ends; then more may follow. Each stage
-has sentences of its own, so that no sentence can come twice.
+has sentences of its own, so that no sentence can come twice. What a stage says where nothing is asked of it follows
+from the letters of hero, name and helper: a model that always takes the likeliest word still tells many stories.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +25,9 @@ _HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES, _SKILLS, _TITLES, _NEAR = (
     for name in ("heroes", "sites", "finds", "themes", "adjectives", "skills", "heroes titles", "near")
 )
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
+# Which letter each follows: the first of the hero (0), the name (1) or the helper (2), or the name's last (3).
+_FOLLOWS = {"open": 1, "wishes": 1, "troubles": 0, "feelings": 3, "helpers": 0, "turns": 2, "ends": 0, "last": 3,
+            "brief": 0, "ending": 1, "helped": 0, "more_1": 0, "more_2": 1, "more_3": 0, "more_4": 1}  # fmt: skip
 _ASKED = words.weighted(_WORDING, "ways")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
 # The stages of a story of so many sentences, and how the number is said.
@@ -50,36 +56,45 @@ class Plot:
         return self.texts[way].format(x=words.article(self.kind), n=self.name)
 
 
-def _wish(draw: Draw, pool: str) -> tuple[str, str]:
-    """Draw a wish, and the words for it once it is fulfilled."""
-    want, _, done = draw.any(_WORDING[pool]).partition(" => ")
+def _wish(line: str) -> tuple[str, str]:
+    """A wish, and the words for it once it is fulfilled."""
+    want, _, done = line.partition(" => ")
     return want, done
+
+
+def _habit(pool: Sequence[str], of: str, letter: str) -> str:
+    """The one of the pool that goes with this letter."""
+    return pool[zlib.crc32(f"{of} {letter.lower()}".encode()) % len(pool)]
 
 
 def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, str] | None = None,
           place: str = "", opening: str = "", sentences: int = 0) -> Plot:  # fmt: skip
-    """A plot of chance, but for what is given."""
-    helper = helper or f"old {draw.any(words.ANIMALS)}"
-    want, done = _wish(draw, "wants")
-    want, done = wish or (draw.expand(want), done)
-    place = place or draw.expand(draw.any(_WORDING["places"]))
+    """A plot that follows from the hero, but for what is given."""
+    letters = [hero[0].split()[-1][0], hero[1][0], "", hero[1][-1]]
+
+    def usual(name: str, at: int) -> str:
+        return draw.expand(_habit(_WORDING[name], name, letters[at]))
+
+    helper = helper or f"old {_habit(words.ANIMALS, 'helper', letters[1])}"
+    letters[2] = helper.removeprefix("old ")[0]
+    want, done = wish or _wish(usual("wants", 0))
+    place = place or usual("places", 0)
     one, the = words.article(helper), f"the {helper.removeprefix('old ')}"
     if " named " in helper:
         the = helper.partition(" named ")[2]
     fields = {
         "x": "{x}", "n": "{n}", "place": place, "place_up": upper_first(place),
-        "a_trait": draw.any(_WORDING["traits"]), "o": draw.any(words.ANIMALS),
-        "want": want, "done": done, "morning": draw.expand(draw.any(_WORDING["mornings"])),
-        "advice": draw.any(_WORDING["advice"]), "h": one, "h_up": upper_first(one), "h_the": the,
+        "a_trait": usual("traits", 0), "o": _habit(words.ANIMALS, "other", letters[0]),
+        "want": want, "done": done, "morning": usual("mornings", 1),
+        "advice": usual("advice", 2), "h": one, "h_up": upper_first(one), "h_the": the,
         "h_the_up": upper_first(the),
     }  # fmt: skip
-    said = {stage: draw.expand(draw.any(_WORDING[stage])).format(**fields)
-            for stage in (*_STAGES, *_MORE, "brief", "ending", "helped")}  # fmt: skip
+    said = {stage: usual(stage, at).format(**fields) for stage, at in _FOLLOWS.items()}
     if opening:
         said["open"] = opening if sentences else f"{opening} {{n}} lived {place}."
     stages = (_COUNTED[sentences],) if sentences else (_STAGES[:2], _STAGES[2:5], _STAGES[5:])
     parts = (" ".join(said[stage] for stage in part if said[stage]) for part in stages)
-    happily, joint = draw.any(_WORDING["happily"]), "\n\n" if draw.chance(0.6) else " "
+    happily, joint = usual("happily", 1), "\n\n" if draw.chance(0.6) else " "
     texts = {
         "story": joint.join(parts), "longer": " ".join(said[stage] for stage in _MORE),
         "shorter": f"{{n}}, {{x}}, wanted {want}. It was hard, but with the help of {one}, {{n}} {done}.",
@@ -113,6 +128,8 @@ def _plural(kind: str) -> str:
 def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """A request put together of a frame, a hero, and what the hero does, has or meets: all told in the user's words."""
     (kind, name), way = hero, draw.any(_COMPOSED)
+    alone = way in ("about", "second", "event", "notes") and draw.chance(0.15)
+    kind = draw.any((*words.JOBS, "girl", "boy")) if alone else kind
     other = draw.any([animal for animal in words.ANIMALS if animal not in kind])
     site, theme = draw.any((draw.any(_SITES), draw.any(words.WORDS))), draw.any(_THEMES)
     find = draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.FOODS), draw.any(words.WORDS)))
@@ -123,27 +140,28 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     find = f"{draw.any((*_ADJECTIVES, *words.COLOURS))} {find}" if draw.chance(0.2) else find
     base, third, past = draw.any(_DEEDS)
     fields = {
-        "x": words.article(kind), "k": kind, "n": name, "m": draw.name(), "f": find, "y": words.article(find),
-        "g": site, "z": words.article(site), "o": words.article(other), "p": near, "t": theme, "v": draw.any(_SKILLS),
-        "b": base, "d": third, "e": past, "ks": _plural(kind), "w": words.article(draw.any(words.JOBS)),
+        "x": words.article(kind), "k": "hero" if alone else kind, "n": name, "m": draw.name(), "f": find, "g": site,
+        "y": words.article(find), "z": words.article(site), "o": words.article(other), "p": near, "t": theme,
+        "w": words.article(draw.any(words.JOBS)), "v": draw.any(_SKILLS), "b": base, "d": third, "e": past,
+        "ks": _plural(kind),
     }  # fmt: skip
     frame, told = "about", "list" if way == "list" else draw.any(("hero", "hero named", "hero named"))
-    told = draw.any(("hero", "hero", "hero", told)) if way == "naming" else told
+    told = "alone" if alone else draw.any(("hero", "hero", "hero", told)) if way == "naming" else told
     told = draw.expand(draw.any(_WORDING[told]))
     subject, _, clause = told.partition(" => ")
     if way == "list":
         clause = clause.format(**fields)
         options |= {"place": near} if "{g}" in told or "{z}" in told else {}
-    elif way not in ("hero", "notes") and (way not in ("naming", "begun", "before") or draw.chance(0.3)):
-        line = draw.any(_WORDING["how"] if way == "how" else _DOING if way == "second" else _WORDING["clause"])
-        line = draw.expand(line).format(**fields)
+    elif way != "hero" and (way not in ("naming", "begun", "before", "notes") or draw.chance(0.35)):
+        pools = {"how": _WORDING["how"], "second": _DOING, "notes": _DOING, "event": _WORDING["event"]}
+        line = draw.expand(draw.any(pools.get(way, _WORDING["clause"]))).format(**fields)
         clause, want, done = (part.strip() for part in line.split("=>"))
         options = {"wish": (want, done)} if want else {"place": near} if near in clause else {}
         frame = way if way == "how" or (way == "where" and clause.startswith(("who ", "that "))) else "about"
         if clause.startswith("who ") and draw.chance(0.25):
             clause = f"that{clause[3:]}"
         subject += " {c}"
-    fields["c"] = clause.partition(" ")[2] if frame == "where" or way == "second" else clause
+    fields["c"] = clause.partition(" ")[2] if frame == "where" or way in ("second", "notes") else clause
     counted = frame == "about" and way not in ("begun", "before") and draw.chance(0.12)
     sentences = draw.whole(2, 6) if counted else 0
     if sentences:
@@ -155,17 +173,20 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     if draw.chance(0.2):
         template = then(draw, template, draw.any(draw.side(_WORDING["manner"])))
     named, opening = "{n}" in template, draw.any(_WORDING["opening"])
-    if named and draw.chance(0.07):
+    if named and draw.chance(0.1):
         fields["n"] = name = name.lower()
     if way == "notes" and "{p}" in template:
-        options = {"place": near}
+        options = {**options, "place": near}
     if way == "how":
         opening += f" how {{x}} named {{n}} {clause}."
+    elif clause or named:
+        joint = ", " if alone or clause.startswith("and ") else " "
+        does = f". {upper_first(clause)} when it begins" if way == "event" else joint + clause if clause else ""
+        opening = f"{opening} {{n}}{'' if alone else ', {x}'}{does}."
     else:
-        joint = ", " if clause.startswith("and ") else " " if clause else ""
-        opening = f"{opening} {{n}}, {{x}}{joint}{clause}." if clause or named else ""
+        opening = ""
     plot = _plot(draw, (kind, name), opening=opening, sentences=sentences, **options)
-    needed = (kind, clause, *((name,) if named else ()))
+    needed = ("" if alone else kind, clause, *((name,) if named else ()))
     return draw.ask((template,), **fields), plot, well_formed(*needed, least=60 if sentences else 150)
 
 
@@ -177,7 +198,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     other = draw.any([animal for animal in words.ANIMALS if animal != kind])
     find, site = (draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS))) for _ in range(2))
     spot, theme = draw.any((draw.any(words.WORDS), draw.any(_SITES))), draw.any(_THEMES)
-    to, done = _wish(draw, "theme_wants")
+    to, done = _wish(draw.any(_WORDING["theme_wants"]))
     name = f"{draw.any(_TITLES)} {name}" if draw.chance(0.05) else name
     kind = {"role": draw.any(words.JOBS), "words": draw.any((kind, spot)), "friends": child, "happened": child,
             "pet": child, "person": draw.any((child, *words.JOBS))}.get(way, kind)  # fmt: skip
@@ -188,13 +209,14 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     second, two = draw.any(seconds)
     ask = draw.ask(
         _WORDING[f"asks_{way}"], x=words.article(kind), k=kind, ks=_plural(kind), n=name, m=friend, f=find, g=site,
-        y=words.article({"pair": other, "two": second}.get(way, find)), p=near, t=theme, o=other,
+        y=words.article({"pair": other, "two": second, "meets": other}.get(way, find)), p=near, t=theme, o=other,
     )  # fmt: skip
     third = (site,) if site in ask and way == "words" else ()
     ways: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         **dict.fromkeys(("named", "role", "more", "told", "go_on"), ({}, (kind, name))),
         "any": ({}, ()), "person": ({}, (name,)),
         "two": (two, (kind, second)), "theme": ({"wish": (to.format(t=theme), done)}, (theme,)),
+        "meets": ({"helper": other}, (kind, name, other)),
         "pair": ({"helper": f"{other} named {friend}"}, (kind, name, other, friend)),
         "both": ({"helper": f"{kind} named {friend}"}, (kind, name, friend)),
         "pet": ({"helper": f"{other} named {friend}"}, (name, other, friend)),
@@ -214,7 +236,7 @@ def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
 
 def _retold(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
     """The whole story again, with another hero or another name."""
-    if draw.chance(0.5):
+    if "{x}" in plot.texts["story"] and draw.chance(0.5):
         changed = replace(plot, kind=draw.any([animal for animal in words.ANIMALS if animal != plot.kind]))
         ask, needed = draw.ask(_WORDING["make_it"], x=words.article(changed.kind)), changed.kind
     else:

@@ -6,7 +6,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.words import lower_first, read_wording
 
 _WORDING = read_wording("writing/stories")
-WAYS = ("naming", "notes", "begun", "before", "second")
+WAYS = ("naming", "notes", "begun", "before", "second", "event")
 # Between two sentences of a request, and between its notes.
 _JOINTS = (". ", ". ", ". ", "! ", "? ", ", ", "; ", " - ", "\n", "... ", " ")
 _NOTED = (", ", ", ", ", ", " ", "; ", "\n", " / ", " - ", ". ", " | ", ": ", ",")
@@ -17,22 +17,22 @@ def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool, counted
 
     Args:
         draw: the chance.
-        way: "naming" tells the name in a second sentence, "second" what the hero does, "before" the hero in a first
-            one; "begun" begins the story, and "notes" has keywords alone.
-        frame: a frame for the subject `{s}`, which "naming" and "second" use.
+        way: "naming" tells the name in a second sentence, "second" what the hero does, "event" what happens, "before"
+            the hero in a first one; "begun" begins the story, and "notes" has keywords alone.
+        frame: a frame for the subject `{s}`, which "naming", "second" and "event" use.
         subject: the hero, and what there is to tell; what the hero does is the field `{c}`.
         named: True if the subject has the name.
         counted: True if the notes tell how many sentences it should have.
     """
     if way == "notes":
-        return _notes(draw, counted)
+        return _notes(draw, "{c}" in subject, counted, "{k}" not in subject and "{x}" not in subject)
     if way == "begun":
         begun = f"{_any(draw, 'begin')} {subject}"
         return then(draw, begun, _any(draw, "go on")) if draw.chance(0.75) else f"{_any(draw, 'go on before')}: {begun}"
     if way == "before":
         return then(draw, f"{_any(draw, 'before')} {subject}", _any(draw, "of it"))
-    template = frame.replace("{s}", subject.removesuffix(" {c}") if way == "second" else subject)
-    told = "naming" if way == "naming" else "doing named" if named else "doing"
+    template = frame.replace("{s}", subject.removesuffix(" {c}") if way in ("second", "event") else subject)
+    told = {"naming": "naming", "event": "happens"}.get(way, "doing named" if named else "doing")
     return then(draw, template, _any(draw, told))
 
 
@@ -47,10 +47,10 @@ def _any(draw: Draw, name: str) -> str:
     return draw.expand(draw.any(draw.side(_WORDING[name])))
 
 
-def _notes(draw: Draw, counted: bool) -> str:
-    """Keywords in any order: what is wanted, the hero, a name, a thing and what the story should be like."""
-    kept = {"note story": 0.9, "note hero": 1, "note name": 0.8, "note thing": 0.3, "note manner": 0.5,
-            "note count": counted}  # fmt: skip
+def _notes(draw: Draw, deed: bool, counted: bool, alone: bool) -> str:
+    """Keywords in any order: what is wanted, the hero, a name, a deed or thing, what the story should be like."""
+    kept = {"note story": 0.9, "note hero": not alone, "note name": 0.8 * (not alone), "note alone": alone,
+            "note deed": deed, "note thing": 0.3 * (not deed), "note manner": 0.4, "note count": counted}  # fmt: skip
     notes = [_any(draw, name) for name, chance in kept.items() if draw.chance(chance)]
     draw.rng.shuffle(notes)
     return draw.any(_NOTED).join(notes)
