@@ -14,7 +14,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.skills.text import edits, parts
 from assets.recipe.skills.text.cases import cased
 from assets.recipe.skills.text.edits import SMALL
-from assets.recipe.skills.text.parts import code, line, sentence
+from assets.recipe.skills.text.parts import code, held, line, sentence
 from assets.recipe.user_words import any_words, handed_back, in_quotes, phrase, some_text, word
 from assets.recipe.words import read_wording
 
@@ -149,14 +149,16 @@ def _asked_of(draw: Draw) -> list[Exchange]:
         "n": n, "m": m, "o": o, "p": p, "t": t, "f": f, "g": g, "b": b, "h": h, "d": d, "e": e, "k": k, "l": i,
         "c": draw.any((draw.any(words.CITIES), draw.nonsense().title())), "j": draw.any(words.JOBS),
         "w": draw.nonsense().title(), "x": draw.own(lambda: code(draw)),
-        **{name: draw.any(words.entries(_ASKED_OF, name)) for name in "yuz"},
+        "a": f"{draw.whole(1, 14)} {draw.any(words.KINDS['months'])}", "v": held(draw, "time"),
+        "i": f"{draw.whole(15, 30)} {draw.any(words.KINDS['months'])}",
+        **{name: draw.any(words.entries(_ASKED_OF, name)) for name in "yuzP"},
     }  # fmt: skip
     sentence, _, questions = draw.expand(draw.any(_ASKED_OF["told"])).partition(" => ")
     question, _, field = draw.any(questions.split(" / ")).partition(" = ")
     answer = str(values[field]) if field in values else field.format(**values)
     sentence = sentence.format(**values)
-    ask = draw.ask(_ASKED_OF["ask"], s=sentence, r=sentence.rstrip("."),
-                   q=question.format(**values) + draw.any(("?", "")))  # fmt: skip
+    asked = question.format(**values) + draw.any(("?", ""))
+    ask = draw.ask(_ASKED_OF["ask"], s=sentence, r=sentence.rstrip("."), q=asked, Q=words.upper_first(asked))
     return [handed_back(draw, ask, answer)]
 
 
