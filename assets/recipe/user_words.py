@@ -10,7 +10,9 @@ from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in
 from assets.recipe.draw import Draw
 from assets.recipe.words import Wording
 
-_THINGS = (words.ANIMALS, words.FOODS, words.CITIES, words.OBJECTS, words.COLOURS, words.JOBS)
+# Things of a kind, as most users' lists are; not those that have an order of their own.
+_ORDERED = ("months", "numbers", "ordinals", "names", "words", "doubtful", "uncounted")
+_THINGS = (*(pool for name, pool in words.POOLS.items() if len(pool) > 9 and name not in _ORDERED),)
 _CASES: tuple[Callable[[str], str], ...] = (str.title, str.upper, str.lower, str.capitalize)
 _GREETED = ("dear", "hello", "hi", "thanks", "mr", "mrs", "good morning", "happy birthday")
 # A reply never begins with the user's word: only after a space is it the same piece as in the question.
@@ -101,9 +103,9 @@ def words_in_order(draw: Draw, count: int) -> list[str]:
 
 def _of_a_kind(draw: Draw, count: int, kind: float) -> list[str]:
     """Plain words, those of all texts, names, or things of one kind, as `kind` rises from 0 to 1."""
-    if 0.6 < kind < 0.8:
+    if 0.45 < kind < 0.6:
         return draw.names(count)
-    return draw.words(words.WORDS if kind < 0.3 else words.every_word() if kind < 0.6 else draw.any(_THINGS), count)
+    return draw.words(words.WORDS if kind < 0.22 else words.every_word() if kind < 0.45 else draw.any(_THINGS), count)
 
 
 def _different(make: Callable[[], str], count: int) -> list[str]:

@@ -50,11 +50,18 @@ def by_letters(draw: Draw) -> list[Exchange]:
     draw.rng.shuffle(items)
     x = given.typed(draw, items)
     if asks == "count" or (asks == "out" and way in lengths) or draw.chance(0.35):
-        ask = draw.ask(_WORDING[f"those {asks}"], x=x, c=draw.say(_WORDING[f"that {way}"], y=asked, k=asked))
+        ask = by_condition(draw, "those", asks, way, x=x, y=asked, k=asked)
     else:
         ask = draw.asked(_WORDING, f"not_{way}" if asks == "out" else way, x=x, y=asked, k=asked)
     passing = [item for item in items if keep(item.lower())]
     return given.kept(ask, items, passing, lambda item: f"{item} {look(item.lower())}", asks)
+
+
+def by_condition(draw: Draw, what: str, asks: str, way: str, /, x: str, **fields: object) -> str:
+    """A question for what meets a condition, which is told as "end in e", "that end in e" or "ending in e"."""
+    met = draw.say(_WORDING[f"that {way}"], **fields)
+    behind = draw.say(_WORDING[f"with {way}"], **fields) if draw.chance(0.5) else f"that {met}"
+    return draw.ask(_WORDING[f"{what} {asks}"], x=x, c=met, w=behind)
 
 
 def shared(draw: Draw) -> list[Exchange]:

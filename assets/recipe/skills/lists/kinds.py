@@ -18,9 +18,9 @@ _THINGS = {
 }
 _ASKED, _BESIDE = weighted(_WORDING, "asked"), weighted(_WORDING, "beside")
 _NEVER = {kind: others.split() for kind, others in words.pairs(_WORDING, "never")}
-_DOUBTFUL = frozenset(words.entries(_WORDING, "doubtful"))
 _CAN = {name.removeprefix("can "): words.pairs(_WORDING, name) for name in _WORDING if name.startswith("can ")}
-_UNCOUNTED = frozenset(words.POOLS["uncounted"])
+# Things of two kinds at once, which never stand beside what is asked about; and those of no plain plural.
+_DOUBTFUL, _UNCOUNTED = frozenset(words.POOLS["doubtful"]), frozenset(words.POOLS["uncounted"])
 _COUNTED = frozenset(words.entries(_WORDING, "counted"))
 _WAYS = weighted(_WORDING, "ways")
 # What is wanted of those that are of the kind, if not to keep them.

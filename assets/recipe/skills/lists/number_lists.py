@@ -8,6 +8,7 @@ from collections.abc import Callable
 from assets.recipe import user_words as given
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
+from assets.recipe.skills.lists.filters import by_condition
 from assets.recipe.words import ORDINALS, read_wording, weighted
 
 _WORDING = read_wording("lists/word_lists")
@@ -43,7 +44,8 @@ def compose(draw: Draw) -> list[Exchange]:
 def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
     """The even or odd numbers, or those beyond a bound: kept, taken out or counted; compared when equally wide."""
     told, odd = [*map(str, values)], draw.whole(0, 1)
-    x, k = typed_numbers(draw, told), draw.any((draw.any(values), draw.whole(2, max(values) + 1)))
+    x, bound = typed_numbers(draw, told), draw.whole(2, max(values) + 1)
+    k = draw.any((draw.any(values), bound, round(bound, -1) or 5))
     p, q = ("even", "odd")[:: 1 - 2 * odd]
     if way == "parity":
         passing = [one for one in told if int(one) % 2 == odd]
@@ -57,8 +59,7 @@ def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
     if way == "parity" and asks == "out" and draw.chance(0.5):
         ask = draw.ask(_WORDING["parity out"], x=x, p=p)
     elif asks != "keep" or draw.chance(0.35):
-        met = draw.say(_WORDING[f"numbers that {way}"], k=k, p=p)
-        ask = draw.ask(_WORDING[f"numbers {asks}"], x=x, c=met)
+        ask = by_condition(draw, "numbers", asks, way, x=x, k=k, p=p)
     else:
         ask = draw.asked(_WORDING, way, x=x, k=k, p=p, q=q)
     return given.kept(ask, told, passing, look, asks)

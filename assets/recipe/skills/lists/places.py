@@ -33,15 +33,26 @@ def item_there(draw: Draw, items: list[str]) -> tuple[str, str, str]:
 
 
 def one_item(draw: Draw, items: list[str], follow_up: bool = False) -> Exchange:
-    """The item at a place of the list, or at an index from 0."""
-    if not follow_up and draw.chance(0.08):
+    """The item at a place of the list, or at a number, from 0 where that is an index."""
+    if not follow_up and draw.chance(0.14):
+        first, way = draw.any(((0, "at_index"), (1, "nth_number")))
         at = draw.whole(0, len(items) - 1)
-        ask = draw.asked(_WORDING, "at_index", x=given.typed(draw, items), p=str(at))
-        return given.worked(ask, given.numbered(items[: at + 1], 0), items[at])
+        ask = draw.asked(_WORDING, way, x=given.typed(draw, items), p=at + first, n=at + first)
+        return given.worked(ask, given.numbered(items[: at + 1], first), items[at])
     place, reply, _ = item_there(draw, items)
     if follow_up:
         return exact(draw.ask(_WORDING["then_nth"], p=place), reply, True)
     return exact(draw.asked(_WORDING, draw.any(("nth", "nth", "at_place")), x=given.typed(draw, items), p=place), reply)
+
+
+def two_places(draw: Draw, items: list[str]) -> list[Exchange]:
+    """Two items of the list by their places, or its first and its last."""
+    ends, most = draw.chance(0.3), len(items)
+    one, other = (1, most) if ends else sorted(draw.rng.sample(range(1, most + 1), 2))
+    p, q = ("first", "last") if ends else (ORDINALS[at] if draw.chance(0.8) else nth(at) for at in (one, other))
+    ask = draw.ask(_WORDING["two_places"], x=given.typed(draw, items), p=p, q=q, m=one, n=other)
+    shown = f"First {items[0]}, last {items[-1]}" if ends else given.numbered(items[:other])
+    return [given.worked(ask, shown, f"{items[one - 1]}, {items[other - 1]}")]
 
 
 def by_place(draw: Draw, items: list[str]) -> list[Exchange]:

@@ -12,7 +12,7 @@ from assets.recipe.skills.lists import filters, kinds, number_lists, places, two
 from assets.recipe.words import KINDS, read_wording
 
 _WORDING = read_wording("lists/word_lists")
-_SIGNS = words.pairs(_WORDING, "signs")
+_SIGNS, _TALLY = words.pairs(_WORDING, "signs"), words.entries(_WORDING, "tally")
 _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats/markdown.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
@@ -106,7 +106,7 @@ def _by_length(draw: Draw) -> list[Exchange]:
 
 def _picked(draw: Draw) -> list[Exchange]:
     """One word of several: by its place, by the alphabet, the one that is there twice or once, any one."""
-    way = draw.any((*["nth"] * 6, *["alphabet"] * 3, "twice", "once", "count_item", "pick_one"))
+    way = draw.any((*["nth"] * 6, *["two_places", "alphabet", "count_item"] * 2, "twice", "once", "pick_one"))
     items = given.words_in_order(draw, given.few(draw)) if way == "alphabet" else _items(draw, 3, 7)
     x, at = given.typed(draw, items), draw.whole(0, len(items) - 1)
     if way == "nth":
@@ -118,7 +118,9 @@ def _picked(draw: Draw) -> list[Exchange]:
         picked = given.handed_back(draw, draw.asked(_WORDING, way, x=x), items[at])
         return [replace(picked, check=lambda reply: any(exactly_in(item)(reply) for item in items))]
     if way == "count_item":
-        return _counted(draw, items, items[at])
+        return _counted(draw, items[:4])
+    if way == "two_places":
+        return places.two_places(draw, items)
     if way == "once":
         answer, *twice = items[:4]
         items = [answer, *twice, *twice]
@@ -143,13 +145,16 @@ def _by_alphabet(draw: Draw, items: list[str]) -> list[Exchange]:
     return [given.worked(ask, f"{place.capitalize()} so far: {', '.join(passed)}", best)]
 
 
-def _counted(draw: Draw, items: list[str], own: str) -> list[Exchange]:
+def _counted(draw: Draw, items: list[str]) -> list[Exchange]:
     """A word's number in the list: numbered where it is passed."""
-    items = [*items[:4], own, *draw.rng.choices([own, items[0]], k=draw.whole(0, 3))]
-    draw.rng.shuffle(items)
-    told = ", ".join(f"{item} {items[: at + 1].count(own)}" if item == own else item for at, item in enumerate(items))
-    ask = draw.asked(_WORDING, "count_item", x=given.typed(draw, items), y=given.in_quotes(draw, own))
-    return [Exchange(ask, f"Of {own}: {told}. That makes {items.count(own)}.", ends_with_numbers(items.count(own)))]
+    items = draw.any(_TALLY).split() if draw.chance(0.5) else items
+    own = draw.any(items)
+    told = [*items, *draw.rng.choices([own, draw.any(items)], k=draw.whole(1, 4))]
+    draw.rng.shuffle(told)
+    passed = (f"{item} {told[: at + 1].count(own)}" if item == own else item for at, item in enumerate(told))
+    ask = draw.asked(_WORDING, "count_item", x=given.typed(draw, told), y=given.in_quotes(draw, own))
+    count = told.count(own)
+    return [Exchange(ask, f"Of {own}: {', '.join(passed)}. That makes {count}.", ends_with_numbers(count))]
 
 
 def _changed(draw: Draw) -> list[Exchange]:
@@ -217,14 +222,18 @@ def _asked_about(draw: Draw) -> list[Exchange]:
 
 
 def _calendar(draw: Draw) -> list[Exchange]:
-    """Days or months as they follow one another: each behind its number."""
+    """Days or months as they follow one another: each behind its number; or, where that is said, by the alphabet."""
     kind = draw.any(("days", "months"))
     items = draw.words(KINDS[kind], draw.whole(2, 5))
-    place = KINDS[kind].index
-    told, ordered = ([f"{place(item) + 1} {item}" for item in some] for some in (items, sorted(items, key=place)))
-    ask = draw.ask(_WORDING["calendar"], x=given.typed(draw, items), k=kind)
-    done = ", ".join(one.partition(" ")[2] for one in ordered)
-    return [given.worked(ask, f"Places: {', '.join(told)}. In order: {', '.join(ordered)}", done)]
+    items = [item.lower() for item in items] if draw.chance(0.4) else items
+    place = [one.lower() for one in KINDS[kind]].index
+    way = draw.any(("calendar", "calendar", "alphabetic"))
+    ask = draw.ask(_WORDING[way], x=given.typed(draw, items), k=kind)
+    if way == "alphabetic":
+        return [given.put_in_order(draw, ask, items)]
+    in_order = sorted(items, key=lambda item: place(item.lower()))
+    told, ordered = ([f"{place(item.lower()) + 1} {item}" for item in some] for some in (items, in_order))
+    return [given.worked(ask, f"Places: {', '.join(told)}. In order: {', '.join(ordered)}", ", ".join(in_order))]
 
 
 def _shuffled(draw: Draw) -> list[Exchange]:
@@ -245,5 +254,5 @@ def compose(draw: Draw) -> list[Exchange]:
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
     ways = (*[_ordered] * 11, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 10, *numbers,
             *[filters.by_letters, _picked, _by_places] * 6, *[_asked_about, _unique, _by_length] * 4,
-            _calendar, _shuffled, *[filters.shared, two_demands.compose] * 2)  # fmt: skip
+            *[_calendar, filters.shared, two_demands.compose] * 2, _shuffled)  # fmt: skip
     return draw.any(ways)(draw)
