@@ -69,4 +69,5 @@ def test_what_is_copied_comes_back_unchanged_even_if_nobody_ever_said_it() -> No
     messages = (message for index in range(500) for message in corpus.conversation("words", index))
     said = " ".join(message.content for message in messages if message.role == "assistant")
     held_out = [draw.nonsense() for draw in (corpus.draw_for("words", index, True) for index in range(200))]
-    assert not set(held_out) & set(said.split())
+    # A short one may chance to be what is left of a word that loses letters.
+    assert not {word for word in held_out if len(word) > 4} & set(said.split())

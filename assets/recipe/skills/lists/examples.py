@@ -1,4 +1,4 @@
-"""Examples: a few of a kind, named by the model; a pattern shown on a few; rows that go on.
+"""Examples: a few of a kind, named by the model; a pattern shown on a few; partners of words; rows that go on.
 
 What is named of a kind goes on from the last in one round, so that none comes twice.
 """
@@ -6,57 +6,82 @@ What is named of a kind goes on from the last in one round, so that none comes t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
+from assets.recipe.skills.lists import word_pairs
 from assets.recipe.skills.lists.patterns import pattern
-from assets.recipe.user_words import any_words, marked, some_word, worked
+from assets.recipe.user_words import any_words, handed_back, marked, some_word, worked
 from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("lists/examples")
-_KINDS = (("animals", words.ANIMALS), ("names", words.NAMES), ("cities", words.CITIES), ("jobs", words.JOBS),
-          ("colours", words.COLOURS), ("foods", words.FOODS), ("words", words.WORDS),
-          ("first names", words.NAMES), ("things to eat", words.FOODS), ("things to buy", words.FOODS),
-          ("professions", words.JOBS), ("colors", words.COLOURS), ("musical instruments", words.KINDS["instruments"]),
-          ("kinds of fruit", words.KINDS["fruits"]), ("days of the week", words.KINDS["days"]),
-          ("pieces of furniture", words.KINDS["furniture"]), *list(words.KINDS.items()) * 2)  # fmt: skip
 # Where in a round the naming begins: few places, so that all after them is known by heart.
-_BEGINNINGS = (0, 0, 8)
+_BEGINNINGS = (0, 0, 0, 4)
+# Numbers that are told by a word of another kind.
+_VAGUE = {"some": 3, "a few": 3, "several": 4, "a couple of": 2}
 
 
-def _named(draw: Draw, ask: str, items: list[str], pool: set[str], style: str, follow_up: bool = False) -> Exchange:
+@dataclass(frozen=True)
+class _Kind:
+    """A kind: what many and one of its things are called, questions for it, and its things, the usual first."""
+
+    many: list[str]
+    one: list[str]
+    questions: list[str]
+    things: list[str]
+
+
+def _kind(line: str) -> _Kind:
+    many, one, questions, told = (part.strip().split(" / ") for part in line.split(" | "))
+    return _Kind(many, one, questions, list(words.KINDS[told[0][1:]]) if told[0][0] == "@" else told)
+
+
+_KINDS = [_kind(line) for line in read_wording("lists/everyday_kinds")["kind"]]
+_WHOLE = ("months", "days", "seasons", "planets", "vowels")
+
+
+def _named(ask: str, items: list[str], pool: list[str], follow_up: bool = False) -> Exchange:
     """An exchange whose reply lists just so many of the pool, none of them twice."""
 
     def check(reply: str) -> bool:
-        found = [item.strip(" -.1234567890") for item in reply.replace("\n", ",").split(",")]
-        return len(found) == len(set(found)) == len(items) and set(found) <= pool
+        found = [item.split(". ")[-1] for item in reply.split("\n")]
+        return len(found) == len(set(found)) == len(items) and set(found) <= set(pool)
 
-    return Exchange(ask, marked(items, style) if style else ", ".join(items), check, follow_up)
+    return Exchange(ask, marked(items, "1."), check, follow_up)
 
 
 def _of_a_kind(draw: Draw) -> list[Exchange]:
-    """A few of a kind, perhaps without some, and perhaps some more."""
-    kind, pool = draw.any(_KINDS)
-    round_, begin = pool[:20], draw.any(_BEGINNINGS)
-    count = draw.whole(2, min(8, len(round_) - 1))
-    named = [round_[(begin + at) % len(round_)] for at in range(len(round_))]
-    if len(pool) < 13 and draw.chance(0.5):
-        return [_named(draw, draw.ask(_WORDING["all"], kind=kind), list(pool), set(pool), draw.any(("1.", "- ", "")))]
-    asks, unwanted = "examples", named[-1]
-    allowed = set(pool)
-    if draw.chance(0.2):
-        asks, unwanted = "without", draw.any(named[:count] if draw.chance(0.7) else named)
+    """A few of a kind, perhaps without some, and perhaps some more; or one; or all."""
+    kind = draw.any(_KINDS)
+    many, things = kind.many[0] if draw.chance(0.25) else draw.any(kind.many), kind.things
+    if kind.many[0] in _WHOLE and draw.chance(0.5):
+        return [_named(draw.ask(_WORDING["all"], kind=many), things, things)]
+    begin = draw.any(_BEGINNINGS) if len(things) > 9 else 0
+    named = [things[(begin + at) % len(things)] for at in range(len(things))]
+    one = draw.any(kind.one)
+    if draw.chance(0.12):
+        asks = draw.any(("one", "one", "examples"))
+        ask = draw.ask(_WORDING[asks], one=one, a=words.article(one), k=draw.any(("one", "1")), kind=one)
+        return [handed_back(draw, ask, named[0])]
+    count = draw.whole(2, min(draw.any((4, 4, 4, 6, 8)), len(things) - 1))
+    k, asks = draw.any((words.spelled(count), words.spelled(count), str(count))), "examples"
+    if draw.chance(0.08):
+        k, count = draw.any(list(_VAGUE.items()))
+    unwanted = draw.any(named[: count + 1])
+    if draw.chance(0.15):
+        asks, things = "without", [one for one in things if one != unwanted]
         named.remove(unwanted)
-        allowed -= {unwanted}
-    style = draw.any(("1.", "1.", "- ", ""))
-    ask = draw.ask(_WORDING[asks], k=draw.any((words.spelled(count), str(count))), kind=kind, y=unwanted)
-    exchanges = [_named(draw, ask, named[:count], allowed, style)]
+    elif draw.chance(0.2) and k not in _VAGUE:
+        asks = "asked"
+    fields = {"k": k, "kind": many, "y": unwanted, "q": draw.any(kind.questions)}
+    exchanges = [_named(draw.ask(_WORDING[asks], **fields), named[:count], things)]
     said = count
-    while draw.chance(0.4) and len(exchanges) < 3 and said + 4 < len(named):
+    while draw.chance(0.25) and len(exchanges) < 3 and said + 4 < len(named):
         more = draw.whole(2, 4)
         ask = draw.ask(_WORDING["more"], k=draw.any((words.spelled(more), str(more))))
-        exchanges.append(_named(draw, ask, named[said : said + more], allowed - set(named[:said]), style, True))
+        exchanges.append(_named(ask, named[said : said + more], things, True))
         said += more
     return exchanges
 
@@ -96,5 +121,5 @@ def _row(draw: Draw, row: list[str], shown: int, told: str) -> list[Exchange]:
 
 
 def compose(draw: Draw) -> list[Exchange]:
-    """A few of a kind, a pattern, or what goes on in turn."""
-    return draw.any((*[pattern] * 14, *[_of_a_kind] * 4, _series, _counted))(draw)
+    """A few of a kind, a word's partner, a pattern, or what goes on in turn."""
+    return draw.any((*[pattern] * 10, *[_of_a_kind] * 7, *[word_pairs.questions] * 8, _series, _counted))(draw)

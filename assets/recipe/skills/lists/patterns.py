@@ -11,6 +11,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exactly_in
 from assets.recipe.draw import Draw
+from assets.recipe.skills.lists.word_pairs import PAIRS, nouns, plural
 from assets.recipe.skills.numbers.arithmetic import work
 from assets.recipe.user_words import numbered, some_word, spaced
 from assets.recipe.words import read_wording
@@ -34,12 +35,15 @@ _USUAL = tuple(_OF_WORDS)[:6]
 # The letters of what is asked are told where a rule looks at them, and those of the answer where many of them stay.
 _LOOKED_AT = tuple(_OF_WORDS)[:16]
 _SPELLED = ("in capitals", "a capital first", "backwards", "without the first letter", "without the last letter",
-            "in small letters")  # fmt: skip
+            "in small letters", "many")  # fmt: skip
+# Of the pairs that are known by heart, so many are the most usual; short words are what people turn round.
+_MOST_KNOWN = 120
+_SHORT = tuple(word for word in words.WORDS if len(word) in (3, 4) and word != word[::-1])
 _OF_TWO = {rule: made for rule, *made in (line.split(" = ") for line in _WORDING["of two"])}
 _ADDED, _IN_FRONT = (words.entries(_WORDING, name) for name in ("added", "in front"))
-_KNOWN = tuple((name, tuple(tuple(pair.split("/")) for pair in told.split())) for name, told in
-               (line.split(" = ") for line in _WORDING["pairs"]))  # fmt: skip
-_WEIGHTS = [{"opposite": 8.0, "past": 2.0, "many": 2.0, "more": 2.0}.get(name, 0.9) for name, _ in _KNOWN]
+_LABELS = {name.removeprefix("label "): words.entries(_WORDING, name) for name in _WORDING if name[:6] == "label "}
+_IN_PATTERNS = ("many",) * 8 + words.weighted(read_wording("lists/word_pairs"), "in patterns")
+_KNOWN = (*_IN_PATTERNS, *PAIRS)
 _SORTS = ((name.removesuffix("s"), int(most)) for name, most in words.pairs(_WORDING, "sorts"))
 _KINDS_OF = tuple((name, words.SORTS[name][:most]) for name, most in _SORTS)
 _WIDE, _TIGHT, _FRAMED, _ENDS = (_WORDING[name] for name in ("wide", "tight", "framed", "end"))
@@ -77,13 +81,24 @@ def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
         first, items = draw.any(_KINDS_OF)
         two = ((first, items), draw.any([kind for kind in _KINDS_OF if not {*items} & {*kind[1]}]))
         return "kind", [(draw.any(items), kind) for kind, items in (*two, *draw.rng.choices(two, k=count - 2))]
-    name, known = draw.rng.choices(_KNOWN, _WEIGHTS)[0]
-    pairs = [(one, other) for one, other in draw.rng.sample(known, count)]
-    pairs = [pair[::-1] for pair in pairs] if name == "opposite" and draw.chance(0.4) else pairs
+    name = draw.any(_KNOWN)
+    rule = name.partition(" with ")[0]
+    if name == "many":
+        made = draw.chance(0.25)
+        pairs = [(noun, plural(noun)) for noun in (_sources(draw, count) if made else nouns(draw, count))]
+    else:
+        every = [pair for other in PAIRS if other.startswith(rule) for pair in PAIRS[other]]
+        known = every if rule == "past" and draw.chance(0.3) else PAIRS[name]
+        pairs = draw.rng.sample(known[:_MOST_KNOWN] if draw.chance(0.7) else known, count)
     if draw.chance(0.1) and all(one.isalpha() and other.isalpha() for one, other in pairs):
-        case = draw.any((str.title, str.upper))
-        pairs = [(case(one), case(other)) for one, other in pairs]
-    return name, pairs
+        case = draw.any((str.title, str.upper, str.lower))
+        return rule, [(case(one), case(other)) for one, other in pairs]
+    if name == "many" and draw.chance(0.15):
+        return rule, [(f"one {one}", f"{draw.any(('two', 'two', 'many'))} {other}") for one, other in pairs]
+    if rule == "past" and draw.chance(0.3):
+        before = draw.any(("I", "I", "I", "we", "you", "they"))
+        return rule, [(f"{before} {one}", f"{before} {other}") for one, other in pairs]
+    return rule, pairs
 
 
 def _sources(draw: Draw, count: int) -> list[str]:
@@ -100,25 +115,33 @@ def _sources(draw: Draw, count: int) -> list[str]:
 
 def _added(draw: Draw, sources: list[str]) -> tuple[str, Pairs]:
     """Something more at one end of each word, or taken from there."""
-    end, first = draw.any((*["s"] * 12, *_ADDED)), draw.any(_IN_FRONT)
+    end, first = draw.any(_ADDED), draw.any(_IN_FRONT)
     at_end = draw.chance(0.75)
     pairs = [(one, one + end if at_end else first + one) for one in sources]
-    if draw.chance(0.2):
-        return "", [pair[::-1] for pair in pairs]
-    if end == "s" and at_end and draw.chance(0.2):
-        return "many", [(f"one {one}", f"two {other}") for one, other in pairs]
-    return "", pairs
+    return "", [pair[::-1] for pair in pairs] if draw.chance(0.2) else pairs
+
+
+def _of_letters(draw: Draw, count: int) -> tuple[str, Pairs]:
+    """A rule for single letters: their case, or twice the same."""
+    rule = draw.any(("in capitals", "in capitals", "in small letters", "twice in one"))
+    at = draw.whole(0, 26 - count)
+    letters = words.ALPHABET[at : at + count] if draw.chance(0.3) else draw.rng.sample(words.ALPHABET, count)
+    if rule == "in small letters":
+        return rule, [(one.upper(), one) for one in letters]
+    return rule, [(one, _OF_WORDS[rule](one)) for one in letters]
 
 
 def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
     """A rule for words, with so many examples."""
     sources, style = _sources(draw, count), draw.rng.random()
-    if style < 0.26:
+    if style < 0.08:
+        return _of_letters(draw, count)
+    if style < 0.22:
         return _added(draw, sources)
-    if style < 0.32:
+    if style < 0.28:
         joint, first = draw.any(("+", " + ", " and ", "+")), draw.any((*_IN_FRONT[:2], "", ""))
         return "put together", [((front := first or some_word(draw)) + joint + one, front + one) for one in sources]
-    if style < 0.44:
+    if style < 0.38:
         rule = draw.any(tuple(_OF_TWO))
         named = rule.startswith("initials") or rule.endswith("initial") or draw.chance(0.5)
         firsts = draw.names(count) if named else _sources(draw, count)
@@ -126,10 +149,12 @@ def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
         made, *case = _OF_TWO[rule]
         change = getattr(str, case[0]) if case else str
         return rule, [(f"{a} {b}", change(made.format(a=a, b=b))) for a, b in zip(firsts, seconds, strict=True)]
-    if style < 0.49:
+    if style < 0.42:
         first, other = sources[0], draw.any((sources[1], f"{sources[1]} ", "10.0.0.", "192.168.1.", "room ", "v", "#"))
         begin = draw.any((1, 1, draw.whole(2, 40)))
         return "the same number", [(f"{first}{n}", f"{other}{n}") for n in range(begin, begin + count)]
+    if style < 0.52:
+        return "backwards", [(one, one[::-1]) for one in draw.rng.sample(_SHORT, count)]
     rule = draw.any(_USUAL if draw.chance(0.6) else tuple(_OF_WORDS))
     small = rule in ("a capital first", "with a or an")
     pairs = [(one, _OF_WORDS[rule](one)) for one in (map(str.lower, sources) if small else sources)]
@@ -156,7 +181,7 @@ def _common(pairs: Pairs, rule: str) -> str:
 def _named(rule: str, pairs: Pairs) -> str:
     """The rule in words, beside the letters of one pair, and those that are looked at."""
     (one, other), (source, answer) = pairs[0], pairs[-1]
-    rule = rule if rule in _LOOKED_AT else _common(pairs, rule)
+    rule = rule if rule in (*_LOOKED_AT, "many") else _common(pairs, rule)
     plain = one.isalpha() and other.isalpha() and len(one + other) < 20
     before = f"{spaced(one)} {spaced(other)}, " if plain else ""
     looked_at = numbered([*source]) if rule == "how many letters" else spaced(source) if rule in _LOOKED_AT else ""
@@ -211,8 +236,8 @@ def pattern(draw: Draw) -> list[Exchange]:
         if rule != "kind":
             (a, b), (source, _) = pairs
             return [_gone_on_with(draw.ask(_WORDING["analogy"], a=a, b=b, c=source), rule, pairs)]
-    make = _of_numbers if style < 0.3 else _known if style < 0.52 else _of_words
-    rule, pairs = make(draw, 2 if make is _of_words and draw.chance(0.1) else draw.any((3, 3, 3, 4)))
+    make = _of_numbers if style < 0.26 else _known if style < 0.56 else _of_words
+    rule, pairs = make(draw, 2 if make is not _of_numbers and draw.chance(0.2) else draw.any((3, 3, 3, 4)))
     source = pairs[-1][0]
     shape, join = _shape(draw, " " in "".join(map("".join, pairs)))
     told = [shape.format(a=a, b=b, n=n) for n, (a, b) in enumerate(pairs[:-1], 1)]
@@ -220,4 +245,7 @@ def pattern(draw: Draw) -> list[Exchange]:
     if draw.chance(0.15):
         return [_gone_on_with(draw.ask(_WORDING["asked then"], x=join.join(told), c=source), rule, pairs)]
     x = join.join([*told, draw.any(_ENDS).format(x=begun)])
+    if rule in _LABELS and draw.chance(0.2):
+        label = draw.any(_LABELS[rule])
+        return [_gone_on_with(draw.any((label, label.title())) + draw.any((": ", ": ", " - ", ":\n")) + x, rule, pairs)]
     return [_gone_on_with(x if draw.chance(0.45) else draw.ask(_WORDING["go on"], x=x), rule, pairs)]
