@@ -28,20 +28,20 @@ _SAYING = ("say ", "repeat ", "spell ", "greet ", "welcome ", "tell ")
 _SAME = {first: others for first, *others in (line.split(" / ") for line in _WORDING["same"])}
 _SAID = re.compile(rf"\b({'|'.join(sorted(map(re.escape, _SAME), key=len, reverse=True))})\b")
 # Of several wordings and names the first is by far the most usual: a small model is spared the choice.
-_OPEN = ("", "", "", "", "Here is a function that {does}:\n\n", "Here is a function that {does}:\n\n", "Sure:\n\n")
+_OPEN = (*("",) * 4, *("Here is a function that {does}:\n\n",) * 2, "Sure:\n\n")
 _PAIRS = (*(("numbers", "number"),) * 6, ("values", "value"), ("items", "item"), ("elements", "element"))
 _CLASH = {"value": "item", "values": "items"}
 # What each addition leaves in the code.
 _MARKS = {"document": '"""', "comment": "#", "typed": "->", "example": "\n\n"}
 _CHANGES = {"rename": 24, "example": 14, "document": 12, "comment": 8, "typed": 10, "other_way": 12, "explain": 12,
             "line": 8}  # fmt: skip
-_FIRST_LINES = 5
 # What users call a parameter, by the type of what is passed and by its usual name.
 _PARAMETERS = {key.split()[1]: entries(_WORDING, key) for key in _WORDING if key.startswith("parameters ")}
 # An article, and not the number that is called a.
 _ARTICLE = re.compile(
     r"\b(?:an|the|a(?! (?:and|or|over|to|plus|minus|times|is|can|divided|mod|modulo|by|from|op|\W)\b)) "
 )
+_GIVEN: dict[type, str] = {list: "a list", str: "a string", int: "a number", float: "a number", dict: "a dictionary"}
 _PREFIXES = ("is", "get", "calc", "my", "do", "find", "compute", "to", "check", "the", "make")
 _SUFFIXES = ("_of", "_fn", "2", "_func", "_it", "_list", "_all", "s", "_value", "_1", "_new")
 _ONLY_WAY = "I know only this way:\n\n"
@@ -81,7 +81,7 @@ def _other_name(draw: Draw, task: Task, name: str) -> str:
     made = draw.any((
         "_".join((draw.any(_PREFIXES), *parts)), name + draw.any(_SUFFIXES), "".join(parts),
         parts[0] + "".join(map(str.title, parts[1:])), "_".join(part[:4] for part in parts),
-        draw.any(_PREFIXES) + "".join(map(str.title, parts)), "_".join(parts),
+        draw.any(_PREFIXES) + "".join(map(str.title, parts)), "f",
         name[0] + re.sub("[aeiou]", "", name[1:]),
     ))  # fmt: skip
     taken = re.findall(r"\w+", "".join(way.code for way in task.ways))
@@ -104,6 +104,16 @@ def to_infinitive(does: str) -> str:
     return (f"{verb[:-3]}y" if verb.endswith("ies") else verb.removesuffix("s")) + space + rest
 
 
+def to_gerund(do: str) -> str:
+    """Turn an infinitive into a gerund: "sum a list" as "summing a list"."""
+    verb, space, rest = do.partition(" ")
+    if re.fullmatch("[^aeiou]*[aeiou][^aeiouwxy]", verb):
+        verb += verb[-1]
+    elif verb.endswith("e") and verb != "be" and not verb.endswith("ee"):
+        verb = verb[:-1]
+    return f"{verb}ing{space}{rest}"
+
+
 def _renamed(draw: Draw, shown: Shown) -> Shown:
     """The function under a name that nothing else in it has."""
     taken = set(re.findall(r"\w+", shown.code))
@@ -116,7 +126,7 @@ def _renamed(draw: Draw, shown: Shown) -> Shown:
 
 def _line_explained(draw: Draw, shown: Shown) -> Exchange | None:
     """One of the first lines explained, if there is one that can be."""
-    lines = shown.code.split("\n")[:_FIRST_LINES]
+    lines = shown.code.split("\n")[:5]
     places = [at for at, line in enumerate(lines) if _meaning(line)]
     if not places:
         return None
@@ -172,11 +182,18 @@ def _told(draw: Draw, shown: Shown) -> dict[str, str]:
         does, about = _otherwise(draw, does), _otherwise(draw, about)
     told = {
         "does": does, "do": to_infinitive(does), "about": about,
+        "doing": to_gerund(to_infinitive(does)), "given": _given(shown),
         "question": draw.any(task.questions or ("",)), "o": draw.any(draw.any(TASKS).about),
     }  # fmt: skip
     if known and draw.chance(0.6):
         told = {key: text if '"' in text else roughened(draw.rng, text) for key, text in told.items()}
     return {**told, "f": shown.name, "p": draw.any((", ", ", ", ",")).join(shown.parameters)}
+
+
+def _given(shown: Shown) -> str:
+    """What the function takes first, as it is told before a task: a list, a string, a number."""
+    given = (*(arguments(shown.task.cases[0][0]) if shown.has_case else ()), None)
+    return _GIVEN.get(type(given[0]), "an input")
 
 
 def _question(draw: Draw, shown: Shown, named: bool) -> tuple[str, Check]:
@@ -223,7 +240,9 @@ def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tu
         shown, check = replace(shown, additions=frozenset({kind})), _changed(check, _MARKS[kind], None)
     fields = {"f": shown.name, **(_example(draw, shown) if kind == "case" else {"b": kind.removeprefix("without ")})}
     if kind == "case":
-        kind = "call" if named or draw.chance(0.3) else "case"
+        kind = "call" if named or draw.chance(0.4) else "case"
+        if kind == "call" and not named and not re.search(r"\bf\b", shown.code) and draw.chance(0.5):
+            shown, fields["f"] = replace(shown, names={**shown.names, "f": "f"}), "f"
         kind += "s" if len(shown.task.cases) > 1 and draw.chance(0.35) else ""
     kind = kind.split()[0]
     return ask.rstrip(".?! ") + draw.expand(draw.any(_WORDING[f"with {kind}"])).format(**fields), check, shown
@@ -255,9 +274,9 @@ def compose(draw: Draw) -> list[Exchange]:
     style = draw.rng.random()
     if style < 0.22:
         return program(draw)
-    known = _SHOWCASE if style < 0.235 else draw.rng.choices(TASKS, _FAME) if style < 0.62 else TASKS
-    task = draw.any(known) if style < 0.79 else composed(draw) if style > 0.87 else sentence_task(draw)
-    named = known is not _SHOWCASE and draw.chance(0.4)
+    known = _SHOWCASE if style < 0.235 else draw.rng.choices(TASKS, _FAME) if style < 0.68 else TASKS
+    task = draw.any(known) if style < 0.81 else composed(draw) if style > 0.87 else sentence_task(draw)
+    named = known is not _SHOWCASE and draw.chance(0.34)
     names, usual = _names(draw, task), True
     if not named:
         names["f"] = task.names[0]
