@@ -32,26 +32,30 @@ def _between(draw: Draw) -> list[Exchange]:
     way = draw.any(("lasts", "lasts", "minutes_between"))
     halves = way == "lasts" and draw.chance(0.45)
     hour, hours = draw.any((draw.whole(1, 14), draw.whole(0, 23))), draw.any((*[1, 2, 3] * (2 - halves), 4, 6, 7, 8, 9))
-    start, stop = 5 * draw.whole(0, 11), 5 * draw.whole(0, 11)
-    if halves and draw.chance(0.5):
+    start, stop = (
+        (5 * draw.whole(0, 11) for _ in range(2)) if draw.chance(0.85) else (draw.whole(0, 59), draw.whole(0, 59))
+    )
+    if draw.chance(0.5 if halves else 0.12):
         start = stop = 0
-    end, minute, lines = hour + hours, stop, []
+    elif start != stop and not halves and draw.chance(0.6 if way == "minutes_between" else 0.15):
+        hours, start, stop = 0, min(start, stop), max(start, stop)
+    end, minute = hour + hours, stop
     x, y = _shown(draw, hour, start, halves), _shown(draw, end % 24, stop, halves)
-    if halves:
-        lines = [f"{x} is {hour}:{start:02}", f"{y} is {end % 24}:{stop:02}"]
+    lines = [f"{x} is {hour}:{start:02}", f"{y} is {end % 24}:{stop:02}"] if halves else [f"From {x} to {y}"]
     if end > 23:
         lines.append(f"{end - 24}:{stop:02} is {end}:{stop:02}")
-    if way == "minutes_between":
-        whole = hours * 60
-        steps = [(hours, 60, "×"), (whole, stop, "+"), (whole + stop, start, "-")]
-        lines += [f"{end} - {hour} = {hours}", f"{chain(*steps)} minutes."]
-        return calculated(draw, _WORDING, way, ". ".join(lines), whole + stop - start, x=x, y=y)
     if stop < start:
         lines.append(f"{end}:{stop:02} is {end - 1}:{stop + 60}")
         end, minute = end - 1, stop + 60
     lines.append(f"{end} - {hour} = {end - hour}")
     if minute or start:
         lines.append(f"{minute} - {start} = {minute - start}")
+    if way == "minutes_between":
+        whole = (end - hour) * 60
+        if whole:
+            lines.append(chain((end - hour, 60, "×"), *([(whole, minute - start, "+")] if minute > start else [])))
+        total = whole + minute - start
+        return calculated(draw, _WORDING, way, f"{'. '.join(lines)}. That is {total} minutes.", total, x=x, y=y)
     told = [f"{n} {unit}{'s' * (n > 1)}" for n, unit in ((end - hour, "hour"), (minute - start, "minute")) if n]
     return [worked(draw.asked(_WORDING, way, x=x, y=y), ". ".join(lines), f"{' '.join(told)}.")]
 
@@ -92,6 +96,12 @@ def _clock(draw: Draw) -> list[Exchange]:
         line, then, after = _later(hour, minute, later, more)
         answer = f"{then}:{after:02}"
     k = hours if way.startswith(("hours", "both")) else later
+    span = [
+        f"{n} {unit}{'s' * (n > 1)}"
+        for n, unit in ((hours, "hour"), (later, "minute"))
+        if way[:4] in ("both", unit[:4])
+    ]
+    line = f"{x} {'-' if way.endswith('before') else '+'} {' '.join(span)}: {line}"
     shown = draw.any((k, spelled(k))) if k < 6 else k
     ask = draw.asked(_WORDING, way, x=x, k=shown, m=later, s="s" * (k > 1))
     return [worked(ask, line, f"{answer}.")]
@@ -129,6 +139,7 @@ def _half_day(draw: Draw) -> list[Exchange]:
     line, then, after = _later(hour, minute, minutes, hours, last=12)
     half = names[late ^ ((hour % 12 + hours + (minute + minutes) // 60) > 11)]
     k = draw.any((more, spelled(more))) if way == "hours_later" else more
+    line = f"{shown} + {more} {way[:4]}{'' if way == 'hours_later' else 'te'}{'s' * (more > 1)}: {line}"
     ask = draw.asked(_WORDING, way, x=shown, k=k, s="s" * (more > 1))
     after_colon = f":{after:02}" if after or ":" in shown else ""
     return [worked(ask, line, f"{then}{after_colon}{space}{half}")]

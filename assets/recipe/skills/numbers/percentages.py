@@ -59,7 +59,8 @@ def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) 
     if not sign:
         return Exchange(ask, line, ends_with_numbers(amount * percent / 100), later)
     result = amount + share if sign == "+" else amount - share
-    return Exchange(ask, f"{line} {worked_sum(amount, share, sign)}.", ends_with_numbers(result), later)
+    line = f"{amount} {sign} {percent}%: {line} {worked_sum(amount, share, sign)}."
+    return Exchange(ask, line, ends_with_numbers(result), later)
 
 
 def percentage(draw: Draw) -> list[Exchange]:

@@ -8,7 +8,7 @@ from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import plain, work, worked, worked_division
 from assets.recipe.skills.numbers.facts import facts
-from assets.recipe.user_words import calculated, enumerated
+from assets.recipe.user_words import calculated, enumerated, some_word
 from assets.recipe.user_words import worked as worked_out
 from assets.recipe.words import pairs, read_wording, spelled, weighted
 
@@ -25,7 +25,8 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
     if sign == "+":
         top = draw.any((20, 99, 99, 99, 999, 999, 9999))
         a, b = draw.numbers((1, top), (1, top))
-        return a, b
+        # Now and then the sum is round.
+        return a, b + (-a - b) % 10 ** (len(str(b)) - draw.whole(0, 1)) if b > 9 and draw.chance(0.1) else b
     if sign == "-":
         top = draw.any((20, 99, 99, 999, 999, 9999))
         a, b = draw.numbers((1, top), (1, top))
@@ -38,7 +39,7 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
             a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2),
                              *((a % 90 * unit + 120, b % 90 + 2) for unit in (10, 100))))  # fmt: skip
         return (a, b) if a >= b or draw.chance(0.5) or b > 10 else (b, a)
-    if draw.chance(0.12):
+    if draw.chance(0.16):
         b, quotient = draw.any((12, 14, 15, 16, 18, 20, 24, 25, 30, 32, 40, 50)), draw.numbers((2, 300))[0]
         return b * quotient, b
     quotients = draw.any((12, 12, 25, 60, 300, 1200))
@@ -67,8 +68,8 @@ def _typed(draw: Draw, numbers: list[int], signs: list[str], in_words: bool = Fa
 
 def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: object) -> list[Exchange]:
     line, result = worked(plan, found) or ("", 0)
-    listed = f"Numbers: {some}. " if (some := said.pop("listed", "")) else ""
-    return calculated(draw, _WORDING, way, f"{listed}{line}.", result, **(said or found))
+    lead = said.pop("lead", "")
+    return calculated(draw, _WORDING, way, f"{lead}{line}.", result, **(said or found))
 
 
 def _several(draw: Draw) -> list[Exchange]:
@@ -80,13 +81,19 @@ def _several(draw: Draw) -> list[Exchange]:
         shape = draw.any(_SHAPES) if way == "row" else "××"
         top = 12 if "×" in shape else draw.any((9, 20, 60, 60, 300))
         some = draw.numbers(*[(2, top)] * (len(shape) + 1))
+        if shape in ("--", "---", "-+", "-++"):
+            # The first is larger than what is taken away.
+            some[0] += sum(some[1:])
+            some[0] = draw.any((some[0], some[0], 10 ** len(str(some[0])), -(-some[0] // 100) * 100))
         values = dict(zip("abcde", some, strict=False))
         plan = ", ".join(f"{'x' if at else 'a'}{sign}{'bcde'[at]}" for at, sign in enumerate(shape))
         plan = "b×c, a+x" if shape == "+×" else plan
         if not worked(plan, values):
             return _several(draw)
         told = draw.any((", ".join, enumerated))([*map(str, some)]) if way != "row" else _typed(draw, some, list(shape))
-        return _planned(draw, way, plan, values, x=told)
+        signs = ("", *(f" {sign} " for sign in shape))
+        lead = "".join(f"{sign}{n}" for sign, n in zip(signs, some, strict=True))
+        return _planned(draw, way, plan, values, x=told, lead=f"{lead}: ")
     if way == "factorial":
         last = draw.whole(3, 7)
         plan = "a×b" + "".join(f", x×{more}" for more in range(3, last + 1))
@@ -98,10 +105,14 @@ def _several(draw: Draw) -> list[Exchange]:
         some[-1] += -sum(some) % len(some) if way == "mean" else 0
         plan = "a+b" + "".join(f", x+{more}" for more in some[2:]) + (f", x/{len(some)}" if way == "mean" else "")
         shown = [_shown(draw, n) if draw.chance(0.2) else str(n) for n in some]
-        joints = (" + ", ", ", ", ", " ", " and ", " plus ") if way == "sum" else (", ", ", ", " ", " and ")
-        told = draw.any((draw.any(joints).join(shown), enumerated(shown), f"{' '.join(shown[:-1])} and {shown[-1]}"))
-        listed = ", ".join(map(str, some)) if len(some) > 2 else ""
-        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, listed=listed)
+        if draw.chance(0.12):
+            sign = draw.any((" ", " ", ": ", " = "))
+            shown = [f"{some_word(draw)}{sign}{n}" for n in shown]
+        told = draw.any(
+            (draw.any((", ", ", ", " ", " and ", "; ", " / ", "\n")).join(shown), enumerated(shown), ", ".join(shown))
+        )
+        lead = f"Numbers: {', '.join(map(str, some))}. " if len(some) > 2 else ""
+        return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, lead=lead)
     if way in ("brackets", "told"):
         a, b, c = draw.numbers((2, 20), (2, 12), (2, 12))
         values = {"a": a, "b": b, "c": c, "h": max(a, b) + 1, "l": min(a, b), "s": a * b + c, "r": a + b + c}
@@ -111,7 +122,8 @@ def _several(draw: Draw) -> list[Exchange]:
             line, result = worked(plan, values) or ("", 0)
             return [Exchange(draw.ask([draw.expand(typed)], **values), f"{line}.", ends_with_numbers(result))]
         x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
-        return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.2) else x)
+        lead = f"{' '.join(typed.replace('{t}', ' × ').split()).format(**values)}: "
+        return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.3) else x, lead=lead)
     base, k = draw.any((*[(2, draw.whole(3, 10))] * 2, (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
     lines = [f"{n}: {work(base ** (n - 1), base, '×')[0]}" for n in range(2, k + 1)]
     return calculated(draw, _WORDING, way, f"{'. '.join(lines)}.", base**k, a=base, b=k)
