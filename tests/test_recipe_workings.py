@@ -10,7 +10,10 @@ import pytest
 from assets.recipe import corpus
 from assets.recipe.conversation import number_list
 
-_CLAIM = re.compile(r"(?<![\d.])(-?\d+(?: [+×-] \d+)*) (<=|>=|<|>|=) (-?\d+)(?: (yes|no|out|stays)\b)?")
+# Not where another step of a chain follows, nor behind a division.
+_CLAIM = re.compile(
+    r"(?<![\d.])(?<!/ )(-?\d+(?: [+×-] \d+)*) (<=|>=|<|>|=) (-?\d+)\b(?! [+×/-] )(?: (yes|no|out|stays)\b)?"
+)
 
 
 def replies(skill: str) -> Iterator[str]:
