@@ -44,6 +44,8 @@ _TOO_LITTLE = re.compile(
     r"(?: for \w+)?(?:,? please)?|.*number of \{x\}.*",
     re.IGNORECASE,
 )
+# A task's first word or choice of words, and where in it a word begins.
+_HEAD, _BEGINS = re.compile(r"^(?:\[[^\[\]]*\]|\w+)"), re.compile(r"(?:^|(?<=[\[|]))[a-z]")
 _WISH = re.compile(rf"(?:Please |please )?(?:{'|'.join(_RULES['wished'][0].split(' / '))})\b(?! of\b)")
 
 
@@ -71,6 +73,14 @@ def settled(template: str) -> Iterator[str]:
 def _held_out_of(pool: tuple[str, ...]) -> frozenset[str]:
     """The plain words of every phrasing of a pool that only the evaluation asks."""
     return frozenset(plain(text) for entry in pool[1:] if set_aside(entry) for text in settled(entry))
+
+
+@cache
+def _framed(frames: tuple[str, ...], tasks: tuple[str, ...]) -> tuple[str, ...]:
+    """Each frame with each task at its `{do}`; also with a capital where the frame begins with it."""
+    capital = [_HEAD.sub(lambda head: _BEGINS.sub(lambda first: first[0].upper(), head[0]), task) for task in tasks]
+    pools = [(frame, (*tasks, *capital) if frame.startswith("{do}") else tasks) for frame in frames]
+    return tuple(frame.replace("{do}", task) for frame, pool in pools for task in pool)
 
 
 class Draw:
@@ -113,7 +123,10 @@ class Draw:
         return roughened(self.rng, phrasing).format(**fields)
 
     def asked(self, wording: words.Wording, way: str, /, **fields: object) -> str:
-        """A question of the wording's pool of this name, and of its varied one if there is one."""
+        """A question of the wording's pool of this name, of its varied one, or of a frame with one of its tasks."""
+        tasks = wording.get(f"do {way}")
+        if tasks and not self.held_out and self.chance(0.6):
+            return self.ask(wording[way], _framed(wording["frame"], tasks), **fields)
         return self.ask(wording[way], wording.get(f"{way} varied", ()), **fields)
 
     def say(self, pool: Sequence[str], **fields: object) -> str:

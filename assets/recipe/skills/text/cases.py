@@ -33,6 +33,7 @@ EVERYDAY = words.WORDS[:420]
 CASES: dict[str, tuple[str, Callable[[str], str]]] = {
     "upper": ("In capitals: ", str.upper), "lower": (SMALL, str.lower), "title": (TITLE, string.capwords),
     "swapped": (SWAPPED, str.swapcase), "capital": (CAPITAL, words.upper_first),
+    "one_capital": (CAPITAL, str.capitalize),
 }  # fmt: skip
 _OWNED = words.entries(_WORDING, "owned")
 _BETWEEN = words.pairs(_WORDING, "signs between")
@@ -52,7 +53,7 @@ def _text(draw: Draw) -> str:
         return some_text(draw)
     if style < 0.65:
         pool = EVERYDAY if style < 0.5 else words.every_word()
-        return " ".join(draw.any(pool) for _ in range(draw.whole(2, 7)))
+        return " ".join(draw.any(pool) for _ in range(draw.whole(2, 8)))
     if style < 0.7:
         made = " ".join(draw.nonsense(*draw.any(((3, 8), (8, 14)))) for _ in range(draw.whole(1, 3)))
         return f"{made} {draw.whole(2, 99)}" if style < 0.67 else made
@@ -61,9 +62,15 @@ def _text(draw: Draw) -> str:
 
 def changed_case(draw: Draw) -> list[Exchange]:
     """Text into another case, and perhaps into a third."""
-    way = draw.any((*["upper"] * 5, *["lower"] * 5, *["title"] * 5, "capital", "capital", "swapped"))
+    way = draw.any(
+        (*["upper"] * 5, *["lower"] * 5, *["title"] * 5, *["capital"] * 3, "one_capital", "one_capital", "swapped")
+    )
     text = _text(draw)
     given = draw.any((text, text, text, text.title(), text.capitalize())) if way == "upper" else text
+    if way in ("capital", "one_capital") and draw.chance(0.6):
+        given = some_word(draw)
+    if way == "one_capital":
+        given = draw.any((given.upper(), given.upper(), given.title(), given))
     if way == "lower":
         given = draw.any((text.upper(), text.upper(), text.upper(), text.title()))
     if way == "title" and draw.chance(0.25):

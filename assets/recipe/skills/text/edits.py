@@ -11,7 +11,7 @@ from collections.abc import Callable
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, exactly_in
 from assets.recipe.draw import Draw
-from assets.recipe.skills.text.parts import KINDS, asked, held, line, question, sentence
+from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
 from assets.recipe.user_words import NAMED, any_words, enumerated, in_quotes, phrase, some_text, word
 from assets.recipe.words import read_wording
 
@@ -172,7 +172,7 @@ def unspaced(draw: Draw) -> list[Exchange]:
     if way == "between" and not sign:
         return unspaced(draw)
     done = sign.join(" ".join(some).split())
-    return [Exchange(question(draw, way, x=" ".join(some), z=name), NAMED + done, exactly_in(done))]
+    return [Exchange(draw.asked(_WORDING, way, x=" ".join(some), z=name), NAMED + done, exactly_in(done))]
 
 
 def commas(draw: Draw) -> list[Exchange]:

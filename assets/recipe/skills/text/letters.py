@@ -136,6 +136,10 @@ def _looked_at(draw: Draw) -> list[Exchange]:
 def _texts(draw: Draw) -> list[Exchange]:
     """The initials of several words, their number, or their order turned round."""
     way = draw.any(("initials", "initials", "words_in", "turned_words", "one backwards"))
+    if way == "one backwards" and draw.chance(0.4):
+        given = draw.any((" ", " ", "-", ", ")).join(draw.any((str.upper, str.lower))(_word(draw)[:8]))
+        done = given[::-1].replace(" ,", ", ")
+        return [handed_back(draw, draw.asked(_WORDING, "letters turned", x=in_quotes(draw, given)), done)]
     if way == "one backwards":
         some = [_word(draw)[:8] for _ in range(2)]
         done = " ".join(some)[::-1]

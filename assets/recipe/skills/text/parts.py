@@ -6,7 +6,7 @@ The reply says first what it gives, which settles what has to be looked for.
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import partial
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange
@@ -19,8 +19,6 @@ _ECHO, _WORDING = read_wording("text/echo"), read_wording("text/copying")
 KINDS = {name.removeprefix("kind "): words.entries(_WORDING, name) for name in _WORDING if "kind " in name}
 _SORTS = ("animal", "city", "colour", "job", "fruit", "month", "instrument", "sport")
 _SIGNS = words.pairs(_WORDING, "signs")
-# A task's first word or choice of words, and where in it a word begins.
-_HEAD, _FIRST = re.compile(r"^(?:\[[^\[\]]*\]|\w+)"), re.compile(r"(?:^|(?<=[\[|]))[a-z]")
 
 
 def line(draw: Draw) -> str:
@@ -62,27 +60,9 @@ def code(draw: Draw) -> str:
     ))  # fmt: skip
 
 
-@cache
-def _framed(way: str) -> tuple[str, ...]:
-    """Each frame with each of the way's tasks in it, small or with a capital where the frame begins with the task."""
-    begun = [
-        (task, _HEAD.sub(lambda head: _FIRST.sub(lambda found: found[0].upper(), head[0]), task, count=1))
-        for task in _WORDING.get(f"do {way}", ())
-    ]
-    return tuple(
-        frame.replace("{do}", task) for frame in _WORDING["frame"] for tasks in begun
-        for task in (tasks if frame.startswith("{do}") else tasks[:1])
-    )  # fmt: skip
-
-
-def question(draw: Draw, way: str, **fields: object) -> str:
-    """A question of the wording's pool of this name, or a frame with one of its tasks."""
-    return draw.ask(_WORDING[way], _framed(way), **fields)
-
-
 def asked(draw: Draw, way: str, lead: str, done: str, **fields: object) -> list[Exchange]:
     """A question, and the part asked for behind what it is."""
-    return [led(question(draw, way, **fields), lead, done)]
+    return [led(draw.asked(_WORDING, way, **fields), lead, done)]
 
 
 def held(draw: Draw, kind: str) -> str:
@@ -188,7 +168,7 @@ def cut(draw: Draw) -> list[Exchange]:
     x = " ".join(some)
     picked = {"after_word": some[at + 1 :], "before_word": some[:at], "first_word": some[:1], "last_word": some[-1:],
               "first_words": some[:k], "last_words": some[-k:], "nth_word": some[at : at + 1]}[way]  # fmt: skip
-    ask = question(draw, way, x=draw.any((x, x, f'"{x}"', f"{x}.")), y=in_quotes(draw, some[at]),
+    ask = draw.asked(_WORDING, way, x=draw.any((x, x, f'"{x}"', f"{x}.")), y=in_quotes(draw, some[at]),
                    p=words.ORDINALS[min(at + 1, 12)], k=draw.any((k, words.spelled(k))))  # fmt: skip
     if way == "nth_word":
         return [worked(ask, f"Word {at + 1}: {numbered(some[: at + 1])}", some[at])] if at < 12 else cut(draw)
