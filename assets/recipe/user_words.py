@@ -173,6 +173,19 @@ def numbered(items: list[str], first: int = 1) -> str:
     return ", ".join(f"{at} {item}" for at, item in enumerate(items, first))
 
 
+def turned(draw: Draw, ask: str, items: list[str], follow_up: bool = False) -> Exchange:
+    """An exchange that reverses a list: words are numbered, and the numbers are then counted down."""
+    if len(items) < 3 or items[0].isdigit():
+        return handed_back(draw, ask, ", ".join(items[::-1]), follow_up)
+    return worked(ask, counted_down(items), ", ".join(items[::-1]), follow_up)
+
+
+def counted_down(items: list[str]) -> str:
+    """The items each after its number, then from the last number down."""
+    down = ", ".join(f"{at} {items[at - 1]}" for at in range(len(items), 0, -1))
+    return f"{numbered(items)}. Backwards: {down}"
+
+
 def put_in_order(draw: Draw, ask: str, items: list[str], from_z: bool = False, follow_up: bool = False) -> Exchange:
     """An exchange that sorts words: each behind its first letters; so in order; then alone."""
     working, done = ordering(items, from_z)

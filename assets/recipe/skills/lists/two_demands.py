@@ -42,7 +42,7 @@ def _changed(draw: Draw) -> tuple[str, str, dict[str, object], str, list[str]]:
             working = given.marks(told, done, lambda one: f"{one:0>{wide}} {sign} {bound:0{wide}}")
         return way, typed_numbers(draw, told), fields, working, done
     way, items = draw.any(_WORD_ORDERS), given.words_in_order(draw, draw.whole(3, 6))
-    told, working, done = items, "", items[::-1]
+    told, working, done = items, given.counted_down(items), items[::-1]
     if way in ("sort", "from_z"):
         working, done = given.ordering(items, way == "from_z")
     elif way.startswith("unique"):

@@ -47,7 +47,9 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
     if way == "without":
         (shown,) = given.kept(ask, items, [gone], str, "out")
         return replace(shown, follow_up=True), [item for item in items if item != gone]
-    done = [*items, new] if way == "with_more" else items[::-1]
+    if way == "back":
+        return given.turned(draw, ask, items, True), items[::-1]
+    done = [*items, new]
     return given.handed_back(draw, ask, ", ".join(done), True), done
 
 
@@ -74,7 +76,7 @@ def _ordered(draw: Draw) -> list[Exchange]:
         pool = "reverse_numbers" if items[0].isdigit() and draw.chance(0.5) else way
         ask = draw.asked(_WORDING, pool, x=given.typed(draw, items))
     if way == "reverse":
-        return [given.handed_back(draw, ask, ", ".join(done)), *_then(draw, done, ordered)]
+        return [given.turned(draw, ask, items), *_then(draw, done, ordered)]
     return [given.put_in_order(draw, ask, items, way == "from_z"), *_then(draw, done, False)]
 
 
@@ -180,6 +182,8 @@ def _changed(draw: Draw) -> list[Exchange]:
         x, z = given.typed(draw, items[:half]), given.typed(draw, items[half:])
     own = new if way in ("also", "front") else small if way.startswith("each_") else gone
     ask = draw.asked(_WORDING, way, x=x, y=given.in_quotes(draw, own), z=z, s=name)
+    if way == "replace_item":
+        return [given.led(ask, f"{gone} -> {new}", ", ".join(done[way]))]
     exchange = given.handed_back(draw, ask, ", ".join(done[way]))
     return [exchange, *_then(draw, items, False)] if way == "both" else [exchange]
 
@@ -252,7 +256,7 @@ def _by_places(draw: Draw) -> list[Exchange]:
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to the user's list, perhaps changed afterwards; more often to numbers than is examined."""
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
-    ways = (*[_ordered] * 11, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 10, *numbers,
+    ways = (*[_ordered] * 11, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 14, *numbers,
             *[filters.by_letters, _picked, _by_places] * 6, *[_asked_about, _unique, _by_length] * 4,
             *[_calendar, filters.shared, two_demands.compose] * 2, _shuffled)  # fmt: skip
     return draw.any(ways)(draw)

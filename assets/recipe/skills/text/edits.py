@@ -24,9 +24,9 @@ _ENDS, _AT_ENDS = words.pairs(_WORDING, "ends"), words.pairs(_WORDING, "signs at
 _PUT = words.pairs(_WORDING, "put")
 
 
-def _some(draw: Draw) -> tuple[list[str], str]:
-    """Words of a sentence or a list, and what stands between them."""
-    if draw.chance(0.6):
+def _some(draw: Draw, listed: bool = True) -> tuple[list[str], str]:
+    """Words of a sentence or, if `listed`, of a list, and what stands between them."""
+    if not listed or draw.chance(0.6):
         return (sentence(draw) if draw.chance(0.75) else draw.own(lambda: line(draw))).split(), " "
     items = [*any_words(draw, 2, 6), *([draw.any(SMALL)] if draw.chance(0.5) else [])]
     items += draw.rng.sample(items, draw.whole(0, 2))
@@ -46,7 +46,8 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
 
     Whatever becomes of a word, the reply first says it with an arrow, so that all of them are the same copying.
     """
-    items, between = _some(draw)
+    # What goes out of a list is told item by item, in skills/lists/word_lists.py.
+    items, between = _some(draw, listed=way != "omit")
     bare = [_bare(item) for item in items if _bare(item)]
     gone, new = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare), word(draw)
     if draw.chance(0.15):
