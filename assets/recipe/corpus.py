@@ -46,8 +46,8 @@ SKILLS = (
     Skill("examples", 230, examples.compose),
     Skill("Python", 310, functions.compose),
     Skill("stories", 70, stories.compose),
-    Skill("poems", 24, poems.compose),
-    Skill("declining", 80, talk.declining),
+    Skill("poems", 34, poems.compose),
+    Skill("declining", 95, talk.declining),
 )
 _SYSTEM = read_wording("writing/greetings")["system"]
 _LONG_SHARE = 0.008

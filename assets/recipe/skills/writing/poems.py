@@ -34,7 +34,7 @@ class Subject:
     @property
     def plain(self) -> bool:
         """True if the noun alone tells which subject it is."""
-        return self.asked in (self.definite, words.article(self.noun))
+        return self.asked in (self.noun, f"the {self.noun}", words.article(self.noun))
 
     @property
     def told(self) -> str:
