@@ -258,3 +258,8 @@ def seen(items: list[str]) -> str:
 def handed_back(draw: Draw, ask: str, answer: str, follow_up: bool = False) -> Exchange:
     """An exchange whose reply is a few polite words and the answer."""
     return Exchange(ask, draw.any(HANDED) + answer, exactly_in(answer), follow_up)
+
+
+def as_one(ask: str, name: str) -> Exchange:
+    """An exchange whose reply is several words as one, with a sign between them or nothing: letter by letter."""
+    return Exchange(ask, NAMED + name, exactly_in(name))

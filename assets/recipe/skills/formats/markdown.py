@@ -181,7 +181,8 @@ def _joined(draw: Draw) -> list[Exchange]:
     wide = way == "joined wide" or (way == "joined" and sign == "->")
     between = f" {sign} " if wide else f"{sign} " if way == "joined" and sign in ",;" else sign
     x = draw.any((", ", " ", " ", "\n")).join(items) if " " not in "".join(items) else ", ".join(items)
-    return [given.handed_back(draw, draw.ask(_WORDING[way], x=x, s=name), between.join(items))]
+    ask, done = draw.ask(_WORDING[way], x=x, s=name), between.join(items)
+    return [given.handed_back(draw, ask, done) if " " in between else given.as_one(ask, done)]
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -184,6 +184,8 @@ def _changed(draw: Draw) -> list[Exchange]:
     ask = draw.asked(_WORDING, way, x=x, y=given.in_quotes(draw, own), z=z, s=name)
     if way == "replace_item":
         return [given.led(ask, f"{gone} -> {new}", ", ".join(done[way]))]
+    if way == "join" and " " not in sign:
+        return [given.as_one(ask, *done[way])]
     exchange = given.handed_back(draw, ask, ", ".join(done[way]))
     return [exchange, *_then(draw, items, False)] if way == "both" else [exchange]
 

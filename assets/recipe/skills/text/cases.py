@@ -14,10 +14,10 @@ from assets.recipe.conversation import Exchange, exact, exactly_in
 from assets.recipe.draw import Draw
 from assets.recipe.user_words import (
     CAPITAL,
-    NAMED,
     SMALL,
     SWAPPED,
     TITLE,
+    as_one,
     in_quotes,
     led,
     some_text,
@@ -132,7 +132,7 @@ def joined(draw: Draw) -> list[Exchange]:
     given = draw.any((" ", " ", ", ") if way == "glue" else (" ",)).join(items)
     given = given.title() if way != "glue" and draw.chance(0.3) else given
     given = done[draw.any(("camel", "pascal"))] if way in ("snake", "kebab") and draw.chance(0.35) else given
-    return [Exchange(draw.asked(_WORDING, way, x=given), NAMED + done[way], exactly_in(done[way]))]
+    return [as_one(draw.asked(_WORDING, way, x=given), done[way])]
 
 
 def _signs_between(draw: Draw) -> list[Exchange]:

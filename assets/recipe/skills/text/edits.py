@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable
 
 from assets.recipe import words
-from assets.recipe.conversation import Exchange, exactly_in
+from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
-from assets.recipe.user_words import NAMED, any_words, enumerated, in_quotes, phrase, some_text, word
+from assets.recipe.user_words import any_words, as_one, enumerated, in_quotes, phrase, some_text, word
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/copying")
@@ -64,10 +64,10 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
         side = draw.any(("before", "before", "after", "after", "in front of", "behind"))
         put = f"{new} {gone}" if side in ("before", "in front of") else f"{gone} {new}"
         if draw.chance(0.15):
-            (z, sign), side = draw.any(_ENDS), draw.any(("after", "behind"))
+            (z, sign), side, way = draw.any(_ENDS), draw.any(("after", "behind")), "insert_sign"
             put = f"{gone}{sign}"
         if text.count(gone) != 1 or between != " ":
-            return swapped(draw, way)
+            return swapped(draw, "insert")
         y = gone.lower() if draw.chance(0.3) else y
         return asked(draw, way, f"{gone} -> {put}", whole.sub(lambda _: put, text), x=text, y=y, z=z, s=side)
     if way == "swap":
@@ -173,14 +173,7 @@ def unspaced(draw: Draw) -> list[Exchange]:
     if way == "between" and not sign:
         return unspaced(draw)
     done = sign.join(" ".join(some).split())
-    return [Exchange(draw.asked(_WORDING, way, x=" ".join(some), z=name), NAMED + done, exactly_in(done))]
-
-
-def commas(draw: Draw) -> list[Exchange]:
-    """Words side by side, with commas put between them."""
-    some = any_words(draw, 2, 6)
-    name = draw.any(("commas", "a comma", "commas and spaces"))
-    return asked(draw, "between", "With commas", ", ".join(some), x=" ".join(some), z=name)
+    return [as_one(draw.asked(_WORDING, way, x=" ".join(some), z=name), done)]
 
 
 def template(draw: Draw) -> list[Exchange]:
@@ -241,7 +234,7 @@ def each_word(draw: Draw) -> list[Exchange]:
 
 _OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
     "strip_signs": unsigned, "spaces": unspaced, "template": template, "blanks": blanks, "every": every,
-    "commas": commas, "each_word": each_word,
+    "each_word": each_word,
 }  # fmt: skip
 _OF_WORDS = ("swap", "omit", "insert", "gap", "exchange", "two")
 

@@ -133,6 +133,7 @@ def _all_of_them(draw: Draw) -> list[Exchange]:
 def _enclosed(draw: Draw) -> list[Exchange]:
     """The part in quotes or brackets."""
     part, way = draw.any((phrase, some_text, word))(draw), draw.any(("in_quotes", "in_brackets"))
+    part += f" {code(draw)}" if draw.chance(0.2) else ""
     signs = draw.any(("({})", "({})", "[{}]") if way == "in_brackets" else ('"{}"', "'{}'"))
     before, after = draw.any((("", ""), (f"{some_text(draw)} ", f" {some_text(draw)}"), (f"{some_text(draw)} ", "")))
     x = before + signs.format(part) + after
