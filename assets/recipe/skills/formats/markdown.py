@@ -37,14 +37,20 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
         some = [draw.name() if draw.chance(0.2) else draw.any(befores) + given.some_word(draw) for _ in range(count)]
         chosen = zip(draw.rng.sample(verbs, count), some, strict=True)
         return [verb if draw.chance(0.12) else f"{verb} {one}" for verb, one in chosen]
-    if style < 0.42:
+    if style < 0.5:
+        return [str(n) for n in draw.rng.sample(range(draw.any((12, 60, 100, 999))), count)]
+    if style < 0.55:
         letters = draw.rng.sample(words.ALPHABET, count)
         return [f"{one}{draw.whole(0, 99)}" for one in letters] if draw.chance(0.5) else letters
     return given.any_items(draw, low, high)
 
 
-def _typed(draw: Draw, items: list[str]) -> str:
-    """The items as users type them."""
+def _typed(draw: Draw, items: list[str], numbers: bool = True) -> str:
+    """The items as users type them; with numbers or letters before them only if they may be such."""
+    if numbers and draw.chance(0.07):
+        sign, first = draw.any((".", ".", ")")), draw.any(("1", "1", "1", "a"))
+        told = (f"{at if first == '1' else words.ALPHABET[at - 1]}{sign} {one}" for at, one in enumerate(items, 1))
+        return draw.any((" ", " ", "\n", ", ")).join(told)
     joints = (", ", "; ", " / ", ",", " and ", "\n", ", then ", " | ", ", and then ", " then ", "/", " + ", " & ", ";")
     if draw.chance(0.06):
         return given.in_lines(draw, items)
@@ -63,7 +69,7 @@ def _objects(draw: Draw) -> list[Exchange]:
 
 def _in_form(ask: str, form: str, items: list[str], follow_up: bool = False) -> Exchange:
     if form == "json_list":
-        return json_of(ask, items, follow_up)
+        return json_of(ask, [int(one) if one.isdecimal() and one == str(int(one)) else one for one in items], follow_up)
     if form == "column":
         return exact(ask, in_table(["Item"], [[item] for item in items]), follow_up)
     return exact(ask, given.marked(items, "1." if form == "numbered" else "- "), follow_up)
@@ -76,7 +82,8 @@ def _list(draw: Draw) -> list[Exchange]:
     *items, spare, last_spare = given.words_in_order(draw, draw.whole(4, most)) if ordered else _items(draw, 4, most)
     spares = [spare, last_spare]
     form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
-    x = draw.say(_WORDING["said"], x=given.enumerated(items)) if draw.chance(0.15) else _typed(draw, items)
+    told = draw.chance(0.15)
+    x = draw.say(_WORDING["said"], x=given.enumerated(items)) if told else _typed(draw, items, form != "numbered")
     exchanges = [_in_form(draw.asked(_WORDING, form, x=x, n=words.spelled(len(items))), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
@@ -155,8 +162,8 @@ def _shaped(draw: Draw) -> list[Exchange]:
         "nested_list": f"- {key}\n{given.marked(items, '  - ')}",
         "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
     }  # fmt: skip
-    way = draw.any((*done, "lines", "lines", "dashes", "steps", "spaced_commas", "commas_only", "boxes", "sentence"))
-    x = _typed(draw, items)
+    way = draw.any((*done, *["lines"] * 9, "dashes", "steps", "spaced_commas", "commas_only", "boxes", "sentence"))
+    x = _typed(draw, items, way in ("lines", "dashes", "spaced_commas", "sentence"))
     if way == "list_to_line":
         x = draw.any((" ", "\n")).join(f"- {item}" for item in items)
     elif way == "csv_to_list":
@@ -187,6 +194,7 @@ def _joined(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One rewriting, perhaps changed afterwards."""
-    ways = (*[_objects] * 11, *[_list, _shaped] * 6, *[tables.table] * 5, *[tables.commas] * 4,
-            *[_marks, _joined] * 2, *[_pairs, tables.between, two_demands.compose] * 3, tables.edited)  # fmt: skip
+    ways = (*[_objects] * 11, *[_list] * 9, *[_shaped] * 7, *[tables.table] * 8,
+            *[tables.commas, two_demands.compose] * 4, *[_marks] * 3, *[_joined, _pairs, tables.between] * 2,
+            tables.edited)  # fmt: skip
     return draw.any(ways)(draw)

@@ -79,8 +79,10 @@ def _facts(draw: Draw) -> dict[str, Any]:
             facts[key] = facts[key].lower()
         elif not named and draw.chance(0.3):
             two = f"{some_word(draw)} {some_word(draw)}"
-            facts[key] = draw.any((True, False, phrase(draw), two.title(), draw.whole(1, 199) / 10))
-    return facts
+            code = f"{some_word(draw).title()} {draw.any(words.ALPHABET).upper()}{draw.whole(1, 99)}"
+            facts[key] = draw.any((True, False, phrase(draw), two.title(), code, draw.whole(1, 199) / 10))
+    case = draw.any((*[str] * 7, str.title, str.title, str.upper))
+    return {case(key): told for key, told in facts.items()}
 
 
 def _fields(draw: Draw, facts: dict[str, Any]) -> str:
@@ -119,6 +121,10 @@ def _keyed(draw: Draw) -> Exchange:
     """An object whose keys are told apart from its values."""
     while len(facts := _facts(draw)) < 2:
         pass
+    if draw.chance(0.12):
+        blank = draw.any(("?", "?", '""', "null", "...", "_", "<value>", ""))
+        k = "{" + ", ".join(f'"{key}": {blank}' for key in facts) + "}"
+        return json_of(draw.ask(_WORDING["template"], k=k, v=_fields(draw, facts)), facts)
     shown = [*map(written, facts.values())]
     shown = [f'"{told}"' for told in shown] if draw.chance(0.1) else shown
     k, v = draw.any((enumerated, enumerated, ", ".join, ",".join, " ".join, " / ".join))(list(facts)), ", ".join(shown)

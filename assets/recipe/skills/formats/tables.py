@@ -50,7 +50,7 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
         return given.some_word(draw) if draw.chance(0.5) else draw.whole(1, 300)
 
     if named and draw.chance(0.15):
-        first, (start, count) = draw.any(_NUMBERED), (draw.any((1, 1, 1, draw.whole(2, 990))), draw.whole(2, 5))
+        first, (start, count) = draw.any(_NUMBERED), (draw.any((1, 1, 1, draw.whole(2, 990))), draw.whole(3, 5))
         heads = [first, *dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((0, 1))))]
         others = draw.names(count) if draw.chance(0.6) else given.any_words(draw, count, count)
         second = draw.any([one for one in ("name", "name", "title", "word", "city", "team") if one not in heads])
@@ -62,14 +62,14 @@ def _rows(draw: Draw, named: bool) -> tuple[list[str], list[list[str]]]:
         first = draw.any(tuple(_FIRSTS))
         beside = dict.fromkeys(draw.rng.choices([one for one in _BESIDE if one != first], k=draw.any((1, 1, 1, 2))))
         heads = [first, *beside]
-        pool, count = _FIRSTS[first] or _GOODS, draw.whole(2, 5)
+        pool, count = _FIRSTS[first] or _GOODS, draw.whole(3, 5)
         firsts = draw.names(count) if pool is words.NAMES else draw.words(pool, count)
         rows = [[one, *(str(_value(draw, head)) for head in heads[1:])] for one in firsts]
         return [head.title() if head.islower() else head for head in heads] if draw.chance(0.6) else heads, rows
     if named:
         heads = draw.rng.sample(draw.any((tuple(dict.fromkeys(KEYS)), words.every_word())), draw.any((2, 2, 2, 3)))
         heads = [head.title() for head in heads] if draw.chance(0.5) else heads
-        firsts = given.any_words(draw, 2, 5)
+        firsts = given.any_words(draw, 3, 5)
     else:
         heads, count = draw.any(_HEADS).split(), draw.whole(3, 5)
         firsts = draw.names(count) if heads[0] == "Name" else draw.words(_GOODS, count)
@@ -90,7 +90,9 @@ def _told(draw: Draw, rows: list[list[str]], joints: tuple[str, ...] = (" ",)) -
 
 def table(draw: Draw) -> list[Exchange]:
     """A table in Markdown, perhaps changed afterwards."""
-    heads, (spare, *rows) = _rows(draw, named := draw.chance(0.6))
+    heads, (spare, *rows) = _rows(draw, named := draw.chance(0.72))
+    if draw.chance(0.15):
+        spare, *rows = ([row[0].title(), *row[1:]] for row in (spare, *rows))
     if draw.chance(0.12):
         x = given.in_lines(draw, [" ".join(row) for row in rows])
         asks = _WORDING["heads" if named else "table"]
