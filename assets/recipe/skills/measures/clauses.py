@@ -39,7 +39,8 @@ _COUNTED = re.compile(
     r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points| litres)"
 )
 _CAPITAL = ("I ", "{", "Mr", "Uncle", "Aunt", "Grand", "Dad", "Mum")
-_TWO_OWNERS = 0.15
+_TWO_OWNERS, _JOTTED_SHARE = 0.15, 0.3
+_PAUSES = (". ", ". ", ". ", ", ", ", ", "; ", " / ")
 _BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
 
 
@@ -146,6 +147,28 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
     return f"{story}. {_question(draw, scene, signs)}", scene
 
 
+def _jotted(draw: Draw, signs: str) -> tuple[str, _Scene]:
+    """The numbers with their labels, as an office or a shopper jots them down, and what is asked in a word or two."""
+    scenes = _WORDING["jot things"] if signs[0] == "×" else (*_WORDING["jot things"], *_WORDING["jot"] * 2)
+    noun, opening, gain, lose, asked = draw.any(scenes).split(" => ")
+    scene = replace(_scene(draw, ("things",)), noun=draw.expand(noun))
+    pause, moments = draw.any(_PAUSES), draw.any((*entries(_WORDING, "moments"), *[""] * 8)).split("+")
+
+    def jot(label: str, number: str, moment: str = "") -> str:
+        said = draw.expand(label)
+        forms = (f"{said}: {number}", f"{said} {number}", f"{number} {lower_first(said)}")
+        return f"{moment}{forms[2]}" if moment else draw.any(forms)
+
+    if signs[0] == "×":
+        told, letters = [draw.any(_WORDING["jot groups"]).replace("NOUN", scene.noun)], iter("cd")
+    else:
+        told, letters = [jot(opening, f"{{a}} {scene.noun}")], iter("bcd")
+    for at, sign in enumerate(signs[signs[0] == "×" :]):
+        moment = moments[at] + draw.any((" ", ": ")) if at < len(moments) > 1 else ""
+        told.append(jot(gain if sign == "+" else lose, f"{{{next(letters)}}}", moment))
+    return f"{pause.join(told)}. {draw.expand(asked).replace('NOUN', scene.noun)}?", scene
+
+
 def _part(draw: Draw, scene: _Scene, sign: str) -> str:
     """The share that goes, in words, or nothing for a sign with a number."""
     if sign not in _PARTS:
@@ -228,7 +251,8 @@ def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
         if signs == "<":
             told, plan, scene = _compared(draw)
         else:
-            (told, scene), plan = (_divided if signs[-1] == "/" else _told)(draw, signs), ""
+            jots = set(signs) <= set("+-×") and signs != "××" and draw.chance(_JOTTED_SHARE)
+            (told, scene), plan = (_divided if signs[-1] == "/" else _jotted if jots else _told)(draw, signs), ""
         story = " ".join(_sentences(draw.expand(told)).split())
         if draw.chance(0.1):
             story = f"{draw.expand(draw.any(_WORDING['before']))} {story}"

@@ -72,11 +72,12 @@ def _chunks(ask: str, numbers: Mapping[str, str], own: str) -> list[_Chunk]:
         spans.append((*share.span(), "own"))
     chunks: list[_Chunk] = []
     clause, since = 0, 0
-    for found in re.finditer(r"\S+", text):
+    for found in re.finditer(r"\S*\w\S*", text):
         start, end = found.span()
         of = frozenset(name for first, last, name in spans if start < last and end > first)
         one = _Chunk(found[0], clause, of, asked[0] <= start < asked[1])
-        if chunks and ("\n" in text[since:start] or start <= asked[0] < end or _parted(chunks[-1], one)):
+        joint = re.search(r"\S|\n", text[since:start])
+        if chunks and (joint or start <= asked[0] < end or _parted(chunks[-1], one)):
             clause += 1
         chunks.append(replace(one, clause=clause))
         since = end
@@ -85,7 +86,7 @@ def _chunks(ask: str, numbers: Mapping[str, str], own: str) -> list[_Chunk]:
 
 def _parted(before: _Chunk, after: _Chunk) -> bool:
     """True if a clause ends between two words; a label such as "Sold:" goes with its number."""
-    if before.text[-1] in ".,;!?" or not re.search(r"\w", before.text):
+    if before.text[-1] in ".,;!?":
         return True
     return (before.text[-1] == ":" and not after.numbers) or (_plain(before.text) in _JOINTS and not before.asked)
 

@@ -78,7 +78,7 @@ def _read(name: str) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-_STEPS = tuple(one for name in ("", "_jotted", "_told", "_daily", "_single") for one in _read(f"steps{name}"))
+_STEPS = tuple(one for name in ("", "_jotted", "_told", "_daily", "_single", "_terse") for one in _read(f"steps{name}"))
 # By the number of steps that are meant: one, or two and more. Split stories, varied ones, those that are no chain.
 _POOLS = (
     (_read("word_problems"), _read("word_problems_varied"), tuple(one for one in _STEPS if "," not in one.plan)),
@@ -122,17 +122,11 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
             return numbers
 
 
-def _own(plan: str, story: str) -> str:
-    """The pattern of what a plan's own number is told as, or nothing."""
-    if own := re.search(r"[×/](\d+)", plan):
-        return next(
-            (
-                one
-                for one in (_OWN.get(own[1]), _OWN_COUNTS.get(own[1]))
-                if one and re.search(rf"\b(?:{one})\b", story, re.IGNORECASE)
-            ),
-            "",
-        )
+def _own(problem: Problem) -> str:
+    """The pattern of what the plan's own number is told as in the story, or nothing."""
+    if own := re.search(r"[×/](\d+)", problem.plan):
+        ways = (_OWN.get(own[1], _NONE), _OWN_COUNTS.get(own[1], _NONE), own[1])
+        return next((way for way in ways if re.search(rf"\b(?:{way})\b", problem.story, re.IGNORECASE)), "")
     return ""
 
 
@@ -179,8 +173,16 @@ def _problem(draw: Draw, steps: int) -> Problem:
     problem = draw.any([one for one in some if one.story in stories])
     story = " ".join(draw.expand(problem.story).split()) if pool is not split else problem.story
     if all(f"{{{name}}}" in story for name in _LETTERS if name in problem.plan):
-        return replace(problem, story=story)
+        return replace(problem, story=story, answer=_counted(problem, story))
     return _problem(draw, steps)
+
+
+def _counted(problem: Problem, story: str) -> str:
+    """What the result is: the one of the template's words for it that the story has, such as muffins for cakes."""
+    verb, _, what = problem.answer.partition(" ")
+    groups = (group.split("|") for group in re.findall(r"\[([a-z|]+)\]", problem.story))
+    others = [one for group in groups if what in group and what not in story for one in group if f" {one}" in story]
+    return f"{verb} {others[0]}" if others and others[0] else problem.answer
 
 
 def _compose(draw: Draw, steps: int) -> list[Exchange]:
@@ -240,7 +242,7 @@ def _exchange(
     said = {name: str(number) for name, number in numbers.items()}
     if "w" in numbers and (days := re.search("\x01w=([^\x02]*)", ask)):
         said["w"] = f"{days[1]} ({numbers['w']})"
-    line, result = told.working(ask, problem.plan, numbers, said, _own(problem.plan, told.clean(ask)))
+    line, result = told.working(ask, problem.plan, numbers, said, _own(problem))
     verb, _, what = problem.answer.format(**fields).partition(" ")
     reply = f"Step by step: {line}. That {verb} {result} {what}".rstrip() + "."
     return Exchange(later or told.clean(ask), reply, ends_with_numbers(result), bool(later))
