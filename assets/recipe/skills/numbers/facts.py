@@ -1,25 +1,46 @@
-"""Facts about a number: even or odd, divisible, the larger of two; rounded; its factors."""
+"""Facts about a number: even or odd, prime, divisible, the larger of two; rounded; its factors, or shared ones."""
 
 from __future__ import annotations
+
+from math import gcd, lcm
 
 from assets.recipe.conversation import Exchange, number_list
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import work, worked_division
-from assets.recipe.user_words import worked
-from assets.recipe.words import read_wording
+from assets.recipe.user_words import calculated, worked
+from assets.recipe.words import read_wording, weighted
 
 _WORDING = read_wording("numbers/facts")
+_WAYS = weighted(_WORDING, "ways")
+_PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59)
 _ROUNDED = ((10, "ten"), (100, "hundred"))
 
 
+def _factors(number: int) -> list[int]:
+    return [k for k in range(1, number + 1) if number % k == 0]
+
+
 def facts(draw: Draw) -> list[Exchange]:
-    """Facts about a number: even or odd, divisible, the larger of two; rounded; its factors."""
-    way = draw.any(("parity", "is_even", "divisible", "divisible", "compare", "is_more", "round", "round", "factors"))
+    """Facts about a number: even or odd, prime, divisible, the larger of two; rounded; its factors, or shared ones."""
+    way = draw.any(_WAYS)
     a, b, k = draw.numbers((2, draw.any((30, 99, 999))), (2, 99), (2, 9))
-    if way == "factors":
+    if way in ("factors", "prime"):
         n = b % 59 + 2
-        found = [k for k in range(1, n + 1) if n % k == 0]
-        return [Exchange(draw.asked(_WORDING, way, a=n), f"{', '.join(map(str, found))}.", number_list(found))]
+        listed = ", ".join(map(str, _factors(n)))
+        if way == "factors":
+            return [Exchange(draw.asked(_WORDING, way, a=n), f"{listed}.", number_list(_factors(n)))]
+        return [
+            worked(draw.asked(_WORDING, way, a=n), f"Factors of {n}: {listed}", f"{'yes' if n in _PRIMES else 'no'}.")
+        ]
+    if way == "gcd":
+        shared = draw.any((2, 3, 4, 5, 6, 7, 8, 10, 12))
+        a, b = (shared * n for n in draw.rng.sample(range(1, 9 if shared < 9 else 6), 2))
+        factors = [f"{n}: {', '.join(map(str, _factors(n)))}" for n in (a, b)]
+        return calculated(draw, _WORDING, way, f"{'. '.join(factors)}. Both have {gcd(a, b)}.", gcd(a, b), a=a, b=b)
+    if way == "lcm":
+        a, b = draw.rng.sample((2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15), 2)
+        multiples = [f"{n}: {', '.join(str(one) for one in range(n, lcm(a, b) + 1, n))}" for n in (a, b)]
+        return calculated(draw, _WORDING, way, f"{'. '.join(multiples)}. Both have {lcm(a, b)}.", lcm(a, b), a=a, b=b)
     if way == "round":
         unit, name = draw.any(_ROUNDED[: 2 if a > 99 else 1])
         low, digit = a // unit * unit, a % unit * 10 // unit

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from assets.recipe.conversation import Exchange, number_list
+from assets.recipe.conversation import Exchange, mentions, number_list
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import work, worked
 from assets.recipe.skills.numbers.row_workings import differences, worked_row
 from assets.recipe.user_words import calculated, enumerated
-from assets.recipe.words import entries, read_wording, spelled, weighted
+from assets.recipe.words import ORDINALS, entries, nth, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/counting")
 _OPEN = ("", "Here you go: ", "Here they are: ")
@@ -85,6 +85,19 @@ def continued(draw: Draw) -> list[Exchange]:
         x = draw.any((", ".join(told), enumerated(told), " and ".join(told), " ".join(told)))
         ask = draw.asked(_WORDING, way, x=x, a=some[0], b=some[-1])
         return [listing(draw, values, ask, working=worked_row("squares", values, {}))]
+    if way in ("nth", "nth_of"):
+        k, times = draw.whole(4, 9), draw.any((step, step % 12 + 2))
+        terms = [times * at for at in range(1, k + 1)] if way == "nth" else [start + step * at for at in range(k)]
+        place = draw.any((nth(k), nth(k), ORDINALS[k]))
+        opening = "" if way == "nth" else f"{differences(terms[:3])}. "
+        line = f"{opening}{', '.join(f'{at}. {n}' for at, n in enumerate(terms, 1))}. So {terms[-1]}."
+        return calculated(draw, _WORDING, way, line, terms[-1], o=place, s=times, x=", ".join(map(str, terms[:3])))
+    if way == "rule":
+        rule = draw.any(("up", "up", "down"))
+        values = [value for value, _ in _row_of(rule, start, step, draw.whole(3, 6))]
+        line = f"{differences(values)}. So it is always {'+' if rule == 'up' else '-'} {step}."
+        x = draw.any((", ", ", ", " ")).join(map(str, values))
+        return [Exchange(draw.asked(_WORDING, way, x=x), line, mentions(f"{'+' if rule == 'up' else '-'} {step}"))]
     start = max(1, start)
     if way == "how_many":
         end = start + draw.whole(3, 30)

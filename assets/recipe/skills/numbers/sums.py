@@ -156,6 +156,7 @@ def _named(draw: Draw) -> list[Exchange]:
     large = draw.any((a % 50 + 2, a + b, a * k))
     plans = {
         "from": ("a-b", a + b, b), "difference": ("a-b", max(a, b) + 1, min(a, b)), "missing": ("b-a", a, a + b),
+        "missing_from": ("a+b", a, b), "missing_times": ("b/a", k, a * k),
         "product": ("a×b", a, draw.whole(2, 12)), "quotient": ("a/b", a * k, k), "squared": ("a×a", a % 19 + 2, 0),
         "double": ("a×2", large, 0), "triple": ("a×3", a % 50 + 2, 0), "half": ("a/2", 2 * large, 0),
         "cubed": ("a×a, x×a", a % 9 + 2, 0),
@@ -267,7 +268,7 @@ def _second(draw: Draw, a: int, sign: str) -> int | None:
 def compose(draw: Draw) -> list[Exchange]:
     """A sum, and perhaps what comes of changing or continuing it."""
     if draw.chance(0.6):
-        return draw.any((*[_several, _named] * 5, *[_beyond] * 3, facts))(draw)
+        return draw.any((*[_several, _named] * 5, *[_beyond] * 3, *[facts] * 2))(draw)
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
     if draw.chance(0.12):
