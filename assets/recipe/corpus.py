@@ -32,7 +32,7 @@ class Skill:
 
 SKILLS = (
     Skill("greetings", 44, talk.greetings),
-    Skill("application", 150, talk.application),
+    Skill("application", 165, talk.application),
     Skill("sums", 150, sums.compose),
     Skill("word problems", 135, word_problems.compose),
     Skill("two-step problems", 250, word_problems.compose_two_steps),

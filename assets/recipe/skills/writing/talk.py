@@ -73,10 +73,10 @@ def _topic(block: str) -> Topic:
 _CLOSINGS = read_topics("closings")
 TOPICS = read_topics("itself") + read_topics("things")
 SMALL_TALK = (*read_topics("small_talk"), *_CLOSINGS)
-# What is asked again and again has many wordings.
+# What is asked again and again has many wordings; and most questions are about keys.
 APPLICATION = tuple(
-    topic for name in ("keys", "ideas", "commands") for topic in read_topics(name)
-    for _ in range(1 + (len(topic.asks) + 2 * len(topic.varied)) // 12)
+    topic for name in ("keys", "keys", "ideas", "commands") for topic in read_topics(name)
+    for _ in range(1 + (len(topic.asks) + 2 * len(topic.varied)) // 10)
 )  # fmt: skip
 
 
