@@ -105,7 +105,8 @@ def _of_a_kind(draw: Draw, count: int, kind: float) -> list[str]:
     """Plain words, those of all texts, names, or things of one kind, as `kind` rises from 0 to 1."""
     if 0.45 < kind < 0.6:
         return draw.names(count)
-    return draw.words(words.WORDS if kind < 0.22 else words.every_word() if kind < 0.45 else draw.any(_THINGS), count)
+    things = draw.any([pool for pool in _THINGS if len(pool) >= count])
+    return draw.words(words.WORDS if kind < 0.22 else words.every_word() if kind < 0.45 else things, count)
 
 
 def _different(make: Callable[[], str], count: int) -> list[str]:
