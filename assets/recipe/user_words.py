@@ -142,7 +142,8 @@ def typed(draw: Draw, items: list[str]) -> str:
     if style < 0.72:
         return (", " if style < 0.52 or " " in "".join(items) else " ").join(items)
     if style < 0.82:
-        return enumerated(items)
+        comma = len(items) > 2 and draw.chance(0.3)
+        return f"{', '.join(items[:-1])}, and {items[-1]}" if comma else enumerated(items)
     if style < 0.92:
         return draw.any(("; ", ",", " / ", "/", " | ", " , ", " - ", ", then ", " and ", " & ", "\n")).join(items)
     return quoted(items) if style < 0.97 else f'"{", ".join(items)}"'

@@ -23,9 +23,10 @@ def by_letters(draw: Draw) -> list[Exchange]:
     if draw.chance(0.1):
         items = [draw.any((item.lower(), item.title())) for item in items]
         kept = [item for item in items if item[0].isupper() == upper]
-        c, d = ("capital", "small")[:: 1 if upper else -1]
-        ask = draw.ask(_WORDING["capitals"], x=given.typed(draw, items), c=c, d=d)
-        return given.kept(ask, items, kept, lambda item: f"{item} {('small', 'capital')[item[0].isupper()]}")
+        c, out = ("small", "capital")[upper], draw.chance(0.25)
+        ask = draw.ask(_WORDING["capitals out" if out else "capitals"], x=given.typed(draw, items), c=c)
+        case = lambda item: f"{item} {('small', 'capital')[item[0].isupper()]}"  # noqa: E731
+        return given.kept(ask, items, kept, case, "out" if out else "keep")
     lengths = {"exactly": ("=", k, k, k), "longer": (">", k - 1, k, 99), "shorter": ("<", k + 1, 0, k),
                "at_least_k": (">=", k, k, 99), "at_most_k": ("<=", k, 0, k)}  # fmt: skip
     way, asks = draw.any((*lengths, "exactly", *["starting", "ending", "containing"] * 3)), draw.any(_ASKS)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from assets.recipe import user_words as given
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
+from assets.recipe.skills.lists import named_numbers
 from assets.recipe.skills.lists.filters import by_condition
 from assets.recipe.words import ORDINALS, read_wording, weighted
 
@@ -26,6 +27,11 @@ def typed_numbers(draw: Draw, values: list[str]) -> str:
 
 
 def _values(draw: Draw) -> list[int]:
+    """Different numbers, now and then of the same few digits."""
+    if draw.chance(0.1):
+        digits, wide = draw.rng.sample("0123456789", draw.whole(2, 3)), draw.whole(2, 4)
+        alike = lambda: " ".join("".join(draw.rng.choices(digits, k=wide)) for _ in range(draw.whole(3, 5)))  # noqa: E731
+        return list(dict.fromkeys(max(1, int(one)) for one in draw.own(alike, 8).split()))
     tops = [draw.any((20, 99, 99, 300, 9999))] if draw.chance(0.7) else [9, 99, 99, 999]
     values = draw.numbers(*((1, draw.any(tops)) for _ in range(draw.any((2, 3, 3, 4, 4, 5, 5, 6, 7)))))
     return list(dict.fromkeys(values))
@@ -34,11 +40,11 @@ def _values(draw: Draw) -> list[int]:
 def compose(draw: Draw) -> list[Exchange]:
     """One thing done to numbers."""
     values, way = _values(draw), draw.any(_WAYS)
-    if way == "parity" or way in _TESTS:
+    if way == "named":
+        return named_numbers.compose(draw)
+    if way in ("parity", "multiple", *_TESTS):
         return _filtered(draw, way, values)
-    if way in ("largest", "smallest"):
-        return _extreme(draw, way)
-    return _sorted(draw, way, values, typed_numbers(draw, [*map(str, values)]))
+    return _extreme(draw, way, values) if way in ("largest", "smallest") else _sorted(draw, way, values)
 
 
 def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
@@ -50,6 +56,13 @@ def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
     if way == "parity":
         passing = [one for one in told if int(one) % 2 == odd]
         look: Callable[[str], str] = lambda one: f"{one} {('even', 'odd')[int(one) % 2]}"  # noqa: E731
+    elif way == "multiple":
+        k = draw.any((3, 4, 5, 5, 10, 10, 6))
+        told = [str(int(one) // k * k or k) if draw.chance(0.3) else one for one in told]
+        told = list(dict.fromkeys(told))
+        x = typed_numbers(draw, told)
+        passing = [one for one in told if int(one) % k == 0]
+        look = lambda one: f"{one} / {k} remainder {int(one) % k}"  # noqa: E731
     else:
         sign, passes = _TESTS[way]
         wide = max(map(len, [*told, str(k)]))
@@ -65,10 +78,9 @@ def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
     return given.kept(ask, told, passing, look, asks)
 
 
-def _extreme(draw: Draw, way: str) -> list[Exchange]:
+def _extreme(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
     """The largest or smallest number: behind each the best one so far, both equally wide."""
-    places = 2 if draw.chance(0.1) else 0
-    values = [value / 100 if places else value for value in _values(draw)]
+    places, values = _pointed(draw, whole)
     wide, best, passed = max(len(f"{value:.{places}f}") for value in values), values[0], []
     for value in values:
         best = max(best, value) if way == "largest" else min(best, value)
@@ -77,10 +89,20 @@ def _extreme(draw: Draw, way: str) -> list[Exchange]:
     return [given.worked(ask, f"{way.capitalize()} so far: {', '.join(passed)}", f"{best:g}")]
 
 
-def _sorted(draw: Draw, way: str, values: list[int], x: str) -> list[Exchange]:
+def _pointed(draw: Draw, whole: list[int]) -> tuple[int, list[float]]:
+    """How many places stand behind the point, mostly none, and the numbers so."""
+    places = draw.any((1, 2)) if draw.chance(0.12) else 0
+    return places, [value / 10**places for value in whole] if places else [*whole]
+
+
+def _sorted(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
     """The numbers with zeros in front, so that they are put in order digit by digit; or one of them by its place."""
-    before, done = ordering(values, way in ("falling", "nth_largest"))
-    if way.startswith("nth"):
+    nth = way.startswith("nth")
+    again = draw.rng.choices(whole, k=draw.whole(1, 2)) if not nth and draw.chance(0.1) else []
+    places, values = _pointed(draw, draw.rng.sample([*whole, *again], len(whole) + len(again)))
+    before, done = ordering(values, way in ("falling", "nth_largest"), places)
+    x = typed_numbers(draw, [f"{value:g}" for value in values])
+    if nth:
         at = draw.any([at for at in (2, 2, 3) if at <= len(done)] or [1])
         ask = draw.ask(_WORDING[way], x=x, p=ORDINALS[at])
         return [given.worked(ask, before, done[at - 1])]
@@ -90,8 +112,8 @@ def _sorted(draw: Draw, way: str, values: list[int], x: str) -> list[Exchange]:
     return exchanges
 
 
-def ordering(values: list[int], falling: bool) -> tuple[str, list[str]]:
+def ordering(values: Sequence[float], falling: bool, places: int = 0) -> tuple[str, list[str]]:
     """The working that puts numbers in order, and the numbers so."""
-    order, wide = sorted(values, reverse=falling), len(str(max(values)))
-    told, ordered = (", ".join(f"{value:0{wide}}" for value in some) for some in (values, order))
-    return f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", [str(value) for value in order]
+    order, wide = sorted(values, reverse=falling), len(f"{max(values):.{places}f}")
+    told, ordered = (", ".join(f"{value:0{wide}.{places}f}" for value in some) for some in (values, order))
+    return f"{'From the largest' if falling else 'In order'}: {told}. {ordered}", [f"{value:g}" for value in order]

@@ -108,7 +108,8 @@ def _by_length(draw: Draw) -> list[Exchange]:
 
 def _picked(draw: Draw) -> list[Exchange]:
     """One word of several: by its place, by the alphabet, the one that is there twice or once, any one."""
-    way = draw.any((*["nth"] * 6, *["two_places", "alphabet", "count_item"] * 2, "twice", "once", "pick_one"))
+    way = draw.any((*["nth"] * 6, *["two_places", "alphabet", "count_item"] * 2, "most_often", "twice", "once",
+                   "pick_one"))  # fmt: skip
     items = given.words_in_order(draw, given.few(draw)) if way == "alphabet" else _items(draw, 3, 7)
     x, at = given.typed(draw, items), draw.whole(0, len(items) - 1)
     if way == "nth":
@@ -121,6 +122,8 @@ def _picked(draw: Draw) -> list[Exchange]:
         return [replace(picked, check=lambda reply: any(exactly_in(item)(reply) for item in items))]
     if way == "count_item":
         return _counted(draw, items[:4])
+    if way == "most_often":
+        return _most_often(draw, items[:4])
     if way == "two_places":
         return places.two_places(draw, items)
     if way == "once":
@@ -157,6 +160,17 @@ def _counted(draw: Draw, items: list[str]) -> list[Exchange]:
     ask = draw.asked(_WORDING, "count_item", x=given.typed(draw, told), y=given.in_quotes(draw, own))
     count = told.count(own)
     return [Exchange(ask, f"Of {own}: {', '.join(passed)}. That makes {count}.", ends_with_numbers(count))]
+
+
+def _most_often(draw: Draw, items: list[str]) -> list[Exchange]:
+    """The word that is there most often: behind each how often it has come so far."""
+    items = draw.any(_TALLY).split() if draw.chance(0.4) else items
+    own, *others = draw.rng.sample(items, len(items))
+    most = draw.whole(2, 4)
+    told = [own] * most + [one for one in others for _ in range(draw.whole(1, most - 1))]
+    draw.rng.shuffle(told)
+    passed = ", ".join(f"{item} {told[: at + 1].count(item)}" for at, item in enumerate(told))
+    return [given.worked(draw.ask(_WORDING["most_often"], x=given.typed(draw, told)), f"So far: {passed}", own)]
 
 
 def _changed(draw: Draw) -> list[Exchange]:
@@ -208,6 +222,9 @@ def _unique(draw: Draw) -> list[Exchange]:
     told = [*items]
     for _ in range(draw.whole(1, 3)):
         told = given.with_another(draw, told, draw.any(items))
+    if draw.chance(0.15):
+        ask = draw.ask(_WORDING["how_different"], x=given.typed(draw, told))
+        return [given.worked(ask, given.seen(told), str(len(items)))]
     ask = draw.asked(_WORDING, "unique", x=given.typed(draw, told))
     return [given.worked(ask, given.seen(told), ", ".join(items)), *_then(draw, items, False)]
 
