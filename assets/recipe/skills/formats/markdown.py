@@ -38,7 +38,7 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
         chosen = zip(draw.rng.sample(verbs, count), some, strict=True)
         return [verb if draw.chance(0.12) else f"{verb} {one}" for verb, one in chosen]
     if style < 0.5:
-        return [str(n) for n in draw.rng.sample(range(draw.any((12, 60, 100, 999))), count)]
+        return [str(n) for n in draw.rng.sample(range(draw.any((20, 60, 100, 999))), count)]
     if style < 0.55:
         letters = draw.rng.sample(words.ALPHABET, count)
         return [f"{one}{draw.whole(0, 99)}" for one in letters] if draw.chance(0.5) else letters

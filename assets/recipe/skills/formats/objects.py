@@ -25,6 +25,8 @@ _POOLS = {sort: words.SORTS[sort] for sort in words.entries(_WORDING, "sorts")} 
 }  # fmt: skip
 _RANGES = {"age": (5, 95), "price": (1, 99), "years": (1, 15)}
 _EDITS = ("json_swapped", "json_renamed", "merged", "values_of", "array_more", "array_less")
+# Keys are mostly typed in small letters.
+_CASES = (str.title, str.title, str.upper)
 # How a key stands beside its value, and one such pair beside the next.
 _WRITTEN = ((" ", ", "), (" ", ", "), (": ", ", "), ("=", ", "), (" = ", "\n"), (": ", "\n"), (" is ", ", "),
             (" is ", " and "), (": ", "; "), (" ", " and "), (" set to ", " and "), (" with ", " and "),
@@ -81,8 +83,7 @@ def _facts(draw: Draw) -> dict[str, Any]:
             two = f"{some_word(draw)} {some_word(draw)}"
             code = f"{some_word(draw).title()} {draw.any(words.ALPHABET).upper()}{draw.whole(1, 99)}"
             facts[key] = draw.any((True, False, phrase(draw), two.title(), code, draw.whole(1, 199) / 10))
-    case = draw.any((*[str] * 7, str.title, str.title, str.upper))
-    return {case(key): told for key, told in facts.items()}
+    return {_CASES[at](key): told for key, told in facts.items()} if (at := draw.whole(0, 9)) < 3 else facts
 
 
 def _fields(draw: Draw, facts: dict[str, Any]) -> str:

@@ -77,7 +77,7 @@ def _of_numbers(draw: Draw, count: int) -> tuple[str, Pairs]:
 
 def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
     """A rule that is known by heart, with so many examples."""
-    if draw.chance(0.12):
+    if draw.chance(0.06):
         first, items = draw.any(_KINDS_OF)
         two = ((first, items), draw.any([kind for kind in _KINDS_OF if not {*items} & {*kind[1]}]))
         return "kind", [(draw.any(items), kind) for kind, items in (*two, *draw.rng.choices(two, k=count - 2))]
@@ -89,7 +89,9 @@ def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
     else:
         every = [pair for other in PAIRS if other.startswith(rule) for pair in PAIRS[other]]
         known = every if rule == "past" and draw.chance(0.3) else PAIRS[name]
-        pairs = draw.rng.sample(known[:_MOST_KNOWN] if draw.chance(0.7) else known, count)
+        known = known[:_MOST_KNOWN] if draw.chance(0.7) else known
+        begin = draw.whole(0, len(known) - count)
+        pairs = [*known[begin : begin + count]] if draw.chance(0.2) else draw.rng.sample(known, count)
     if draw.chance(0.1) and all(one.isalpha() and other.isalpha() for one, other in pairs):
         case = draw.any((str.title, str.upper, str.lower))
         return rule, [(case(one), case(other)) for one, other in pairs]
@@ -138,10 +140,10 @@ def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
         return _of_letters(draw, count)
     if style < 0.22:
         return _added(draw, sources)
-    if style < 0.28:
+    if style < 0.25:
         joint, first = draw.any(("+", " + ", " and ", "+")), draw.any((*_IN_FRONT[:2], "", ""))
         return "put together", [((front := first or some_word(draw)) + joint + one, front + one) for one in sources]
-    if style < 0.38:
+    if style < 0.34:
         rule = draw.any(tuple(_OF_TWO))
         named = rule.startswith("initials") or rule.endswith("initial") or draw.chance(0.5)
         firsts = draw.names(count) if named else _sources(draw, count)
@@ -149,11 +151,11 @@ def _of_words(draw: Draw, count: int) -> tuple[str, Pairs]:
         made, *case = _OF_TWO[rule]
         change = getattr(str, case[0]) if case else str
         return rule, [(f"{a} {b}", change(made.format(a=a, b=b))) for a, b in zip(firsts, seconds, strict=True)]
-    if style < 0.42:
+    if style < 0.37:
         first, other = sources[0], draw.any((sources[1], f"{sources[1]} ", "10.0.0.", "192.168.1.", "room ", "v", "#"))
         begin = draw.any((1, 1, draw.whole(2, 40)))
         return "the same number", [(f"{first}{n}", f"{other}{n}") for n in range(begin, begin + count)]
-    if style < 0.52:
+    if style < 0.47:
         return "backwards", [(one, one[::-1]) for one in draw.rng.sample(_SHORT, count)]
     rule = draw.any(_USUAL if draw.chance(0.6) else tuple(_OF_WORDS))
     small = rule in ("a capital first", "with a or an")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from assets.recipe import words
 from assets.recipe.conversation import Exchange, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.user_words import in_quotes
@@ -13,6 +14,7 @@ _IRREGULAR = dict(one.split("/") for one in _WORDING["irregular"][0].split())
 _ASKED = weighted(_WORDING, "asked")
 # Of the opposites those that come first are asked most; of the plurals those that are no mere s.
 _COMMON = 90
+_OTHERS = [word for word in words.WORDS if len(word) > 2 and (word[-1] != "s" or word.endswith("ss"))]
 _ENDINGS = tuple(name for name in _WORDING if name.startswith("ending "))
 
 
@@ -49,10 +51,12 @@ PAIRS = _read()
 
 
 def nouns(draw: Draw, count: int) -> list[str]:
-    """Different nouns: of one ending, the most usual, or any."""
+    """Different nouns: of one ending, the most usual, or any; now and then words of any sort in their place."""
     style = draw.rng.random()
-    endings = [draw.any(_ENDINGS)] if style < 0.35 else _ENDINGS
-    pool = _WORDING["often"] if style > 0.6 else [_WORDING[ending][0] for ending in endings]
+    if style < 0.12:
+        return draw.rng.sample(_OTHERS, count)
+    endings = [draw.any(_ENDINGS)] if style < 0.4 else _ENDINGS
+    pool = _WORDING["often"] if style > 0.65 else [_WORDING[ending][0] for ending in endings]
     return draw.rng.sample(sorted({noun for line in pool for noun in line.split()}), count)
 
 
