@@ -126,10 +126,13 @@ def joined(draw: Draw) -> list[Exchange]:
         "snake": "_".join(items), "kebab": "-".join(items), "glue": "".join(items),
         "camel": items[0] + "".join(map(str.title, items[1:])), "pascal": "".join(map(str.title, items)),
     }  # fmt: skip
-    way = draw.any((*done, "snake", "camel", "glue", "spaced", "spaced", "spaced"))
+    way = draw.any((*done, "snake", "camel", "glue", "apart", "spaced", "spaced", "spaced"))
     if way == "spaced":
         return _signs_between(draw)
-    given = draw.any((" ", " ", ", ") if way == "glue" else (" ",)).join(items)
+    if way == "apart":
+        x = done[draw.any(("snake", "kebab", "camel", "pascal"))]
+        return [cased(draw.asked(_WORDING, way, x=x), "lower", " ".join(items))]
+    given = draw.any((" ", " ", ", ", " and ", " + ") if way == "glue" else (" ",)).join(items)
     given = given.title() if way != "glue" and draw.chance(0.3) else given
     given = done[draw.any(("camel", "pascal"))] if way in ("snake", "kebab") and draw.chance(0.35) else given
     return [as_one(draw.asked(_WORDING, way, x=given), done[way])]

@@ -52,6 +52,8 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     gone, new = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare), word(draw)
     if draw.chance(0.15):
         new = f"{new} {word(draw)}"
+    if way == "swap" and gone.isdigit():
+        new = str(draw.whole(1, 99 if len(gone) < 3 else 9999))
     text, whole, y, z = between.join(items), _whole(gone), in_quotes(draw, gone), in_quotes(draw, new)
     if way == "omit":
         done = between.join(item for item in items if _bare(item) != gone)
@@ -71,6 +73,9 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
         y = gone.lower() if draw.chance(0.3) else y
         return asked(draw, way, f"{gone} -> {put}", whole.sub(lambda _: put, text), x=text, y=y, z=z, s=side)
     if way == "swap":
+        at = draw.any((0, 1, 2, -1))
+        if draw.chance(0.12) and len(items) > 3 and gone == _bare(items[at]) and text.count(gone) == 1:
+            way, y = "swap_placed", "last" if at < 0 else draw.any((words.ORDINALS[at + 1], words.nth(at + 1)))
         return asked(draw, way, f"{gone} -> {new}", whole.sub(lambda _: new, text), x=text, y=y, z=z)
     other = draw.any(bare)
     if other == gone or {gone, other} & {new, *new.split()}:
@@ -161,6 +166,36 @@ def unsigned(draw: Draw) -> list[Exchange]:
     return asked(draw, "strip_signs", f"Without {y}", done, x=text, y=y)
 
 
+def marked(draw: Draw) -> list[Exchange]:
+    """A word of a text between two signs; or a word that stands there twice, once."""
+    some = sentence(draw).split()
+    at = draw.whole(0, len(some) - 1)
+    gone = _bare(some[at])
+    if not gone or " ".join(some).count(gone) > 1:
+        return marked(draw)
+    if draw.chance(0.4):
+        twice = [*some[:at], gone, *some[at:]]
+        return asked(draw, "doubled", f"{gone} {gone} -> {gone}", " ".join(some), x=" ".join(twice))
+    name, signs = draw.any(words.pairs(_WORDING, "signs around"))
+    put = signs[: len(signs) // 2] + gone + signs[len(signs) // 2 :]
+    done = " ".join(one.replace(gone, put) if here == at else one for here, one in enumerate(some))
+    return asked(draw, "marked", f"{gone} -> {put}", done, x=" ".join(some), y=in_quotes(draw, gone), z=name)
+
+
+def digits(draw: Draw) -> list[Exchange]:
+    """The digits alone of a text that mixes them with letters, or the text without them."""
+    # With more than one number in it, nothing parts them, lest it were asked how they stand.
+    between = draw.any(("", "", "-", " "))
+    own = [draw.any((draw.nonsense(2, 6), draw.any(words.WORDS))) for _ in range(draw.whole(1, 3))]
+    own += [] if between else [str(draw.whole(0, 999))]
+    text = between.join((*draw.rng.sample(own, len(own)), str(draw.whole(0, 9999))))
+    kept = "".join(one for one in text if one.isdigit())
+    left = "".join(one for one in text if not one.isdigit()).strip(" -")
+    if draw.chance(0.6):
+        return asked(draw, "only_digits", "The digits", kept, x=text)
+    return asked(draw, "no_digits", "Without digits", left, x=text)
+
+
 def unspaced(draw: Draw) -> list[Exchange]:
     """A text with a sign in the place of each space, or nothing: as one name, letter by letter."""
     some = any_words(draw, 2, 5) if draw.chance(0.6) else sentence(draw).rstrip(".!?").split()[:5]
@@ -234,7 +269,7 @@ def each_word(draw: Draw) -> list[Exchange]:
 
 _OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
     "strip_signs": unsigned, "spaces": unspaced, "template": template, "blanks": blanks, "every": every,
-    "each_word": each_word,
+    "each_word": each_word, "marked": marked, "digits": digits,
 }  # fmt: skip
 _OF_WORDS = ("swap", "omit", "insert", "gap", "exchange", "two")
 

@@ -94,19 +94,26 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         answer = "yes, the same" if own == own[::-1] else "no, not the same"
         told = f"{spaced(own)}, {spaced(own[::-1])}. {pairs}: {answer}."
         return [Exchange(draw.asked(_WORDING, way, x=in_quotes(draw, own)), told, mentions(answer))]
-    own = own.title() if way in ("one first", "one last", "nth") and draw.chance(0.12) else own
+    counts = way in ("one occurs", "one vowels", "consonants")
+    own = own.title() if (counts or way in ("one first", "one last", "nth")) and draw.chance(0.12) else own
+    if way == "middle" and len(own) % 2 == 0:
+        return _looked_at(draw)
+    second = f" {draw.any(cases.EVERYDAY)}" if counts and draw.chance(0.12) else ""
     yes_or_no = way in ("one contains", "begins")
-    letter = draw.any(own) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(ALPHABET)
+    letter = draw.any(own.lower()) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(ALPHABET)
     letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
     at = draw.whole(2 if way in ("first_letters", "last_letters") else 1, min(9, max(2, len(own))))
     place = draw.any((words.nth(at), words.ORDINALS[at]))
-    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place,
+    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own + second), y=in_quotes(draw, letter), p=place,
                      k=draw.any((at, words.spelled(at))))  # fmt: skip
     if way in ("one first", "one last"):
         return [exact(ask, f"{spaced(own)}: the {way[4:]} letter is {own[0 if way == 'one first' else -1]}.")]
     if way == "nth":
         # As far as that letter, its number in digits before.
         return [worked(ask, f"Letter {at}: {numbered([*own[:at]])}", own[at - 1])]
+    if way == "middle":
+        half = len(own) // 2
+        return [worked(ask, f"{numbered([*own])}: letter {half + 1} of {len(own)}", own[half])]
     if way == "position":
         return [worked(ask, numbered([*own[: own.index(letter) + 1]]), f"{own.index(letter) + 1}")]
     if way == "first_letters":
@@ -126,8 +133,9 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         told = told if way == "repeated" else spaced(own)
         return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
     # Every letter is passed once, beside how many of those that count there were till then.
-    counts, name = _SETS.get(way, letter), {"one vowels": "Vowels", "consonants": "Consonants"}.get(way)
-    found = [sum(one in counts for one in own[: at + 1]) for at in range(len(own))]
+    counted, name = _SETS.get(way, letter), {"one vowels": "Vowels", "consonants": "Consonants"}.get(way)
+    own += second.strip()
+    found = [sum(one.lower() in counted for one in own[: at + 1]) for at in range(len(own))]
     passed = ", ".join(f"{one} {so_far}" for one, so_far in zip(own, found, strict=True))
     told = f"{name or f'Letter {letter}'}: {passed}. That makes {found[-1]}."
     return [Exchange(ask, told, ends_with_numbers(found[-1]))]
