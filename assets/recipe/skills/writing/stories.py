@@ -129,7 +129,7 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     """A request put together of a frame, a hero, and what the hero does, has or meets: all told in the user's words."""
     (kind, name), way = hero, draw.any(_COMPOSED)
     alone = way in ("about", "second", "event", "notes") and draw.chance(0.15)
-    kind = draw.any((*words.JOBS, "girl", "boy")) if alone else kind
+    kind = "person" if alone else kind
     other = draw.any([animal for animal in words.ANIMALS if animal not in kind])
     site, theme = draw.any((draw.any(_SITES), draw.any(words.WORDS))), draw.any(_THEMES)
     find = draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.FOODS), draw.any(words.WORDS)))
@@ -158,7 +158,7 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         clause, want, done = (part.strip() for part in line.split("=>"))
         options = {"wish": (want, done)} if want else {"place": near} if near in clause else {}
         frame = way if way == "how" or (way == "where" and clause.startswith(("who ", "that "))) else "about"
-        if clause.startswith("who ") and draw.chance(0.25):
+        if clause.startswith("who ") and not alone and draw.chance(0.25):
             clause = f"that{clause[3:]}"
         subject += " {c}"
     fields["c"] = clause.partition(" ")[2] if frame == "where" or way in ("second", "notes") else clause

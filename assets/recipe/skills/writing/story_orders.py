@@ -31,9 +31,11 @@ def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool, counted
         return then(draw, begun, _any(draw, "go on")) if draw.chance(0.75) else f"{_any(draw, 'go on before')}: {begun}"
     if way == "before":
         return then(draw, f"{_any(draw, 'before')} {subject}", _any(draw, "of it"))
-    template = frame.replace("{s}", subject.removesuffix(" {c}") if way in ("second", "event") else subject)
-    told = {"naming": "naming", "event": "happens"}.get(way, "doing named" if named else "doing")
-    return then(draw, template, _any(draw, told))
+    subject = subject.removesuffix(" {c}") if way in ("second", "event") else subject
+    told = _any(draw, {"naming": "naming", "event": "happens"}.get(way, "doing named" if named else "doing"))
+    if frame.startswith("{s}") or (frame.endswith("{s}") and draw.chance(0.4)):
+        return frame.replace("{s}", then(draw, subject, told))
+    return then(draw, frame.replace("{s}", subject), told)
 
 
 def then(draw: Draw, first: str, second: str) -> str:
