@@ -15,7 +15,8 @@ from assets.recipe.words import read_wording
 _WORDING = read_wording("formats/markdown")
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
 _SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semicolon / ; / semicolon",
-          "|": "pipes / | / a pipe / vertical bars / \"|\"", "/": "slashes / a slash / slash / / / forward slashes",
+          "|": "pipes / | / a pipe / vertical bars / bars / the bars / \"|\"",
+          "/": "slashes / a slash / slash / / / forward slashes",
           "-": "dashes / hyphens / a dash / a hyphen / - / \"-\"", "_": "underscores / an underscore / _",
           "+": "plus signs / a plus / + / plus", ".": "dots / a dot / points / full stops", ":": "colons / a colon / :",
           "->": "arrows / an arrow / ->",
@@ -69,7 +70,8 @@ def _objects(draw: Draw) -> list[Exchange]:
 
 def _in_form(ask: str, form: str, items: list[str], follow_up: bool = False) -> Exchange:
     if form == "json_list":
-        return json_of(ask, [int(one) if one.isdecimal() and one == str(int(one)) else one for one in items], follow_up)
+        texts = "string" in ask or not all(one.isdecimal() and one == str(int(one)) for one in items)
+        return json_of(ask, items if texts else [*map(int, items)], follow_up)
     if form == "column":
         return exact(ask, in_table(["Item"], [[item] for item in items]), follow_up)
     return exact(ask, given.marked(items, "1." if form == "numbered" else "- "), follow_up)

@@ -92,7 +92,8 @@ def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
         known = known[:_MOST_KNOWN] if draw.chance(0.7) else known
         begin = draw.whole(0, len(known) - count)
         pairs = [*known[begin : begin + count]] if draw.chance(0.2) else draw.rng.sample(known, count)
-    if draw.chance(0.1) and all(one.isalpha() and other.isalpha() for one, other in pairs):
+    cased = 0.0 if "Roman" in name else 0.4 if "letter" in name else 0.1
+    if draw.chance(cased) and all((one + other).isalnum() for one, other in pairs):
         case = draw.any((str.title, str.upper, str.lower))
         return rule, [(case(one), case(other)) for one, other in pairs]
     if name == "many" and draw.chance(0.15):
