@@ -11,7 +11,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.words import Wording
 
 # Things of a kind, as most users' lists are; not those that have an order of their own.
-_ORDERED = ("months", "numbers", "ordinals", "names", "words", "doubtful", "uncounted")
+_ORDERED = ("months", "numbers", "ordinals", "names", "words", "doubtful", "uncounted", "people")
 _THINGS = (*(pool for name, pool in words.POOLS.items() if len(pool) > 9 and name not in _ORDERED),)
 _CASES: tuple[Callable[[str], str], ...] = (str.title, str.upper, str.lower, str.capitalize)
 _GREETED = ("dear", "hello", "hi", "thanks", "mr", "mrs", "good morning", "happy birthday")
