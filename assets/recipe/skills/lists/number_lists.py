@@ -42,6 +42,8 @@ def compose(draw: Draw) -> list[Exchange]:
     values, way = _values(draw), draw.any(_WAYS)
     if way == "named":
         return named_numbers.compose(draw)
+    if way == "within":
+        return _within(draw, values)
     if way in ("parity", "multiple", *_TESTS):
         return _filtered(draw, way, values)
     return _extreme(draw, way, values) if way in ("largest", "smallest") else _sorted(draw, way, values)
@@ -78,6 +80,17 @@ def _filtered(draw: Draw, way: str, values: list[int]) -> list[Exchange]:
     return given.kept(ask, told, passing, look, asks)
 
 
+def _within(draw: Draw, values: list[int]) -> list[Exchange]:
+    """The numbers between two bounds that are not among them."""
+    step = 5 if max(values) < 60 else 10 if max(values) < 200 else 100
+    bounds = [at for at in range(0, max(values) + 2 * step, step) if at not in values]
+    low, high = sorted(draw.rng.sample(bounds, 2)) if len(bounds) > 1 else (min(values) - 1, max(values) + 1)
+    told, wide = [*map(str, values)], len(str(max(*values, high)))
+    ask = draw.ask(_WORDING["within"], x=typed_numbers(draw, told), k=low, m=high)
+    passing = [one for one in told if low < int(one) < high]
+    return given.kept(ask, told, passing, lambda one: f"{one:0>{wide}} in {low:0{wide}} to {high:0{wide}}")
+
+
 def _extreme(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
     """The largest or smallest number: behind each the best one so far, both equally wide."""
     places, values = _pointed(draw, whole)
@@ -85,8 +98,12 @@ def _extreme(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
     for value in values:
         best = max(best, value) if way == "largest" else min(best, value)
         passed.append(f"{value:0{wide}.{places}f} {best:0{wide}.{places}f}")
-    ask = draw.asked(_WORDING, way, x=typed_numbers(draw, [f"{value:g}" for value in values]))
-    return [given.worked(ask, f"{way.capitalize()} so far: {', '.join(passed)}", f"{best:g}")]
+    told, shown = [f"{value:g}" for value in values], f"{way.capitalize()} so far: {', '.join(passed)}"
+    if len(values) > 2 and draw.chance(0.12):
+        ask = draw.ask(_WORDING[f"without {way}"], x=typed_numbers(draw, told))
+        left = ", ".join(one for one, value in zip(told, values, strict=True) if value != best)
+        return [given.worked(ask, f"{shown}. Without {best:g}", left)]
+    return [given.worked(draw.asked(_WORDING, way, x=typed_numbers(draw, told)), shown, f"{best:g}")]
 
 
 def _pointed(draw: Draw, whole: list[int]) -> tuple[int, list[float]]:
