@@ -126,7 +126,7 @@ async def test_a_flag_stays_in_force(engine: ScriptedEngine, path: Path) -> None
         pilot,
     ):
         screen = await opened_settings(app, pilot)
-        await sees(pilot, "a flag goes over it now")
+        await sees(pilot, "a flag overrides it now")
         screen.query_one("#max_new_tokens", Input).value = "9"
         await pilot.press("enter")
         await closed(app, pilot)

@@ -154,7 +154,7 @@ class SettingsScreen(Dialog[Changes | None]):
         """Return the setting's description, or whatever overrides the file."""
         if self._preferences.overruled(name):
             what = "a flag" if self._preferences.origins[name] == "flag" else SETTINGS[name].variable
-            return Content.styled(f"{what} goes over it now", "$text-warning")
+            return Content.styled(f"{what} overrides it now", "$text-warning")
         return Content.styled(_meaning(name), "$text-muted")
 
     def _whole(self, name: str) -> Content:
