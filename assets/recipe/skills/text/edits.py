@@ -65,7 +65,7 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     if way == "insert":
         side = draw.any(("before", "before", "after", "after", "in front of", "behind"))
         put = f"{new} {gone}" if side in ("before", "in front of") else f"{gone} {new}"
-        if draw.chance(0.15):
+        if draw.chance(0.25):
             (z, sign), side, way = draw.any(_ENDS), draw.any(("after", "behind")), "insert_sign"
             put = f"{gone}{sign}"
         if text.count(gone) != 1 or between != " ":
@@ -78,10 +78,12 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
             way, y = "swap_placed", "last" if at < 0 else draw.any((words.ORDINALS[at + 1], words.nth(at + 1)))
         return asked(draw, way, f"{gone} -> {new}", whole.sub(lambda _: new, text), x=text, y=y, z=z)
     other = draw.any(bare)
+    if way == "exchange" and draw.chance(0.2):
+        way, gone, other = "exchange_ends", bare[0], bare[-1]
     if other == gone or {gone, other} & {new, *new.split()}:
-        return swapped(draw, way)
-    second = gone if way == "exchange" else word(draw)
-    become = {gone: other if way == "exchange" else new, other: second}
+        return swapped(draw, "exchange" if way == "exchange_ends" else way)
+    second = word(draw) if way == "two" else gone
+    become = {gone: new if way == "two" else other, other: second}
     done = re.compile("|".join(_whole(one).pattern for one in become)).sub(lambda found: become[found[0]], text)
     lead = ", ".join(f"{one} -> {to}" for one, to in become.items())
     v, w = in_quotes(draw, other), in_quotes(draw, second)
@@ -150,7 +152,9 @@ def unsigned(draw: Draw) -> list[Exchange]:
     elif style < 0.35:
         between = sign if sign in "-/*#_" else f"{sign} "
         text = between.join(any_words(draw, 2, 6))
-    elif style < 0.5 and sign in "-./,":
+    elif style < 0.4 and sign in "-./,*_:":
+        text = sign.join(draw.nonsense(3, 8))
+    elif style < 0.52 and sign in "-./,":
         text = sign.join(str(draw.whole(1, draw.any((9, 99, 9999)))) for _ in range(draw.whole(2, 5)))
         text = f"{draw.say(_WORDING['numbered thing'])} {text}" if draw.chance(0.3) else text
     else:

@@ -12,11 +12,13 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text import cases
-from assets.recipe.user_words import handed_back, in_quotes, numbered, some_text, some_word, spaced, typed, worked
+from assets.recipe.user_words import handed_back, in_quotes, led, numbered, some_text, some_word, spaced, typed, worked
 from assets.recipe.words import ALPHABET, entries, read_wording, weighted
 
 _WORDING = read_wording("text/letters")
-_SETS = {"one vowels": "aeiou", "consonants": "bcdfghjklmnpqrstvwxyz"}
+_VOWELS, _CONSONANTS = "aeiou", "bcdfghjklmnpqrstvwxyz"
+# The letters that are counted, if it is not the one asked about, and their name.
+_COUNTED = {"one occurs": ("", ""), "one vowels": (_VOWELS, "Vowels"), "consonants": (_CONSONANTS, "Consonants")}
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
 _REPETITIVE = entries(_WORDING, "repetitive")
 
@@ -82,6 +84,26 @@ def _changed(draw: Draw) -> list[Exchange]:
     return [Exchange(ask, f"{told}, {spaced(done[way])}: {done[way]}", exactly_in(done[way]))]
 
 
+def _tallied(draw: Draw, way: str) -> list[Exchange]:
+    """How many letters of a kind a word has, or two words.
+
+    Every letter is passed once, at its number so that none is lost; those that count are counted on the way.
+    """
+    own = _word(draw)
+    own = own.title() if draw.chance(0.12) else own
+    own += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.12) else ""
+    letters = own.replace(" ", "")
+    letter = draw.any(letters.lower() if draw.chance(0.85) else ALPHABET)
+    counted, name = _COUNTED[way]
+    counted, found, passed = counted or letter, 0, []
+    for one in letters:
+        found += one.lower() in counted
+        passed.append(f"{one} ({found})" if one.lower() in counted else one)
+    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter))
+    told = f"{name or f'Letter {letter}'}: {numbered(passed)}. That makes {found}."
+    return [Exchange(ask, told, ends_with_numbers(found))]
+
+
 def _looked_at(draw: Draw) -> list[Exchange]:
     """Findings in a word spelled: a letter, its number, its place."""
     own = _word(draw)
@@ -94,17 +116,17 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         answer = "yes, the same" if own == own[::-1] else "no, not the same"
         told = f"{spaced(own)}, {spaced(own[::-1])}. {pairs}: {answer}."
         return [Exchange(draw.asked(_WORDING, way, x=in_quotes(draw, own)), told, mentions(answer))]
-    counts = way in ("one occurs", "one vowels", "consonants")
-    own = own.title() if (counts or way in ("one first", "one last", "nth")) and draw.chance(0.12) else own
+    if way in _COUNTED:
+        return _tallied(draw, way)
+    own = own.title() if way in ("one first", "one last", "nth") and draw.chance(0.12) else own
     if way == "middle" and len(own) % 2 == 0:
         return _looked_at(draw)
-    second = f" {draw.any(cases.EVERYDAY)}" if counts and draw.chance(0.12) else ""
     yes_or_no = way in ("one contains", "begins")
-    letter = draw.any(own.lower()) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(ALPHABET)
+    letter = draw.any(own) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(ALPHABET)
     letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
     at = draw.whole(2 if way in ("first_letters", "last_letters") else 1, min(9, max(2, len(own))))
     place = draw.any((words.nth(at), words.ORDINALS[at]))
-    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own + second), y=in_quotes(draw, letter), p=place,
+    ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter), p=place,
                      k=draw.any((at, words.spelled(at))))  # fmt: skip
     if way in ("one first", "one last"):
         return [exact(ask, f"{spaced(own)}: the {way[4:]} letter is {own[0 if way == 'one first' else -1]}.")]
@@ -126,28 +148,20 @@ def _looked_at(draw: Draw) -> list[Exchange]:
     if way == "one contains":
         answer = f"yes, it has {letter}" if letter in own else f"no, it has no {letter}"
         return [Exchange(ask, f"{spaced(own)}: {answer}.", mentions(answer))]
-    if way in ("only_vowels", "only_consonants", "repeated"):
-        passes = {"only_vowels": "aeiou", "only_consonants": _SETS["consonants"]}.get(way)
-        picked = [one for at, one in enumerate(own) if one in (own[:at] if passes is None else passes)]
-        told = ", ".join(f"{one} {own[: at + 1].count(one)}" for at, one in enumerate(own))
-        told = told if way == "repeated" else spaced(own)
-        return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
-    # Every letter is passed once, beside how many of those that count there were till then.
-    counted, name = _SETS.get(way, letter), {"one vowels": "Vowels", "consonants": "Consonants"}.get(way)
-    own += second.strip()
-    found = [sum(one.lower() in counted for one in own[: at + 1]) for at in range(len(own))]
-    passed = ", ".join(f"{one} {so_far}" for one, so_far in zip(own, found, strict=True))
-    told = f"{name or f'Letter {letter}'}: {passed}. That makes {found[-1]}."
-    return [Exchange(ask, told, ends_with_numbers(found[-1]))]
+    passes = {"only_vowels": "aeiou", "only_consonants": _CONSONANTS}.get(way)
+    picked = [one for at, one in enumerate(own) if one in (own[:at] if passes is None else passes)]
+    told = ", ".join(f"{one} {own[: at + 1].count(one)}" for at, one in enumerate(own))
+    told = told if way == "repeated" else spaced(own)
+    return [exact(ask, f"{told}: {', '.join(picked) or 'none'}")]
 
 
 def _texts(draw: Draw) -> list[Exchange]:
     """The initials of several words, their number, or their order turned round."""
     way = draw.any(("initials", "initials", "words_in", "turned_words", "one backwards"))
     if way == "one backwards" and draw.chance(0.4):
-        given = draw.any((" ", " ", "-", ", ")).join(draw.any((str.upper, str.lower))(_word(draw)[:8]))
-        done = given[::-1].replace(" ,", ", ")
-        return [handed_back(draw, draw.asked(_WORDING, "letters turned", x=in_quotes(draw, given)), done)]
+        own, between = draw.any((str.upper, str.lower))(_word(draw)[:8]), draw.any((" ", " ", "-", ", "))
+        ask = draw.asked(_WORDING, "letters turned", x=in_quotes(draw, between.join(own)))
+        return [led(ask, f"{spaced(own)}, {spaced(own[::-1])}", between.join(own[::-1]))]
     if way == "one backwards":
         some = [_word(draw)[:8] for _ in range(2)]
         done = " ".join(some)[::-1]
