@@ -124,20 +124,12 @@ def _picked(draw: Draw) -> list[Exchange]:
         return [replace(picked, check=lambda reply: any(exactly_in(item)(reply) for item in items))]
     if way == "count_item":
         return _counted(draw, items[:4])
-    if way == "most_often":
-        return _most_often(draw, items[:4])
+    if way in ("most_often", "once"):
+        return _how_often(draw, way, items[:4])
     if way == "two_places":
         return places.two_places(draw, items)
-    if way == "once":
-        answer, *twice = items[:4]
-        items = [answer, *twice, *twice]
-        draw.rng.shuffle(items)
-    else:
-        answer = draw.any(items)
-        items = given.with_another(draw, items, answer)
-        ask = draw.asked(_WORDING, way, x=given.typed(draw, items))
-        return [given.worked(ask, given.seen(items), answer)]
-    return [given.handed_back(draw, draw.asked(_WORDING, way, x=given.typed(draw, items)), answer)]
+    told = given.with_another(draw, items, items[at])
+    return [given.worked(draw.asked(_WORDING, way, x=given.typed(draw, told)), given.seen(told), items[at])]
 
 
 def _by_alphabet(draw: Draw, items: list[str]) -> list[Exchange]:
@@ -164,15 +156,15 @@ def _counted(draw: Draw, items: list[str]) -> list[Exchange]:
     return [Exchange(ask, f"Of {own}: {', '.join(passed)}. That makes {count}.", ends_with_numbers(count))]
 
 
-def _most_often(draw: Draw, items: list[str]) -> list[Exchange]:
-    """The word that is there most often: behind each how often it has come so far."""
-    items = draw.any(_TALLY).split() if draw.chance(0.4) else items
+def _how_often(draw: Draw, way: str, items: list[str]) -> list[Exchange]:
+    """The word that is there most often, or the only one that is there once: behind each how often it has come."""
+    items = draw.any(_TALLY).split() if way == "most_often" and draw.chance(0.4) else items
     own, *others = draw.rng.sample(items, len(items))
-    most = draw.whole(2, 4)
-    told = [own] * most + [one for one in others for _ in range(draw.whole(1, most - 1))]
-    draw.rng.shuffle(told)
+    most = draw.whole(2, 4) if way == "most_often" else 1
+    counts = {one: draw.whole(1, most - 1) if most > 1 else draw.any((2, 2, 2, 3)) for one in others}
+    told = draw.rng.sample([own, *others], most + sum(counts.values()), counts=[most, *counts.values()])
     passed = ", ".join(f"{item} {told[: at + 1].count(item)}" for at, item in enumerate(told))
-    return [given.worked(draw.ask(_WORDING["most_often"], x=given.typed(draw, told)), f"So far: {passed}", own)]
+    return [given.worked(draw.asked(_WORDING, way, x=given.typed(draw, told)), f"So far: {passed}", own)]
 
 
 def _changed(draw: Draw) -> list[Exchange]:
