@@ -43,7 +43,7 @@ SKILLS = (
     Skill("copying", 235, copying.compose),
     Skill("letters and case", 230, letters.compose),
     Skill("formats", 185, markdown.compose),
-    Skill("examples", 230, examples.compose),
+    Skill("examples", 270, examples.compose),
     Skill("Python", 310, functions.compose),
     Skill("stories", 70, stories.compose),
     Skill("poems", 34, poems.compose),

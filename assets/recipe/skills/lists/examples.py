@@ -38,7 +38,8 @@ def _kind(line: str) -> _Kind:
     return _Kind(many, one, questions, list(words.KINDS[told[0][1:]]) if told[0][0] == "@" else told)
 
 
-_KINDS = [_kind(line) for line in read_wording("lists/everyday_kinds")["kind"]]
+_TOLD = read_wording("lists/everyday_kinds")
+_KINDS = [_kind(line) for line in (*_TOLD["usual"] * 3, *_TOLD["kind"])]
 _WHOLE = ("months", "days", "seasons", "planets", "vowels")
 
 
@@ -122,4 +123,4 @@ def _row(draw: Draw, row: list[str], shown: int, told: str) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """A few of a kind, a word's partner, a pattern, or what goes on in turn."""
-    return draw.any((*[pattern] * 10, *[_of_a_kind] * 7, *[word_pairs.questions] * 8, _series, _counted))(draw)
+    return draw.any((*[pattern] * 10, *[_of_a_kind] * 7, *[word_pairs.questions] * 10, _series, _counted))(draw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, mentions
 from assets.recipe.draw import Draw
-from assets.recipe.user_words import in_quotes
+from assets.recipe.user_words import enumerated, in_quotes, typed
 from assets.recipe.words import read_wording, weighted
 
 _WORDING = read_wording("lists/word_pairs")
@@ -13,7 +13,7 @@ Pairs = tuple[tuple[str, str], ...]
 _IRREGULAR = dict(one.split("/") for one in _WORDING["irregular"][0].split())
 _ASKED = weighted(_WORDING, "asked")
 # Of the opposites those that come first are asked most; of the plurals those that are no mere s.
-_COMMON = 90
+_COMMON = 70
 _OTHERS = [word for word in words.WORDS if len(word) > 2 and (word[-1] != "s" or word.endswith("ss"))]
 _ENDINGS = tuple(name for name in _WORDING if name.startswith("ending "))
 
@@ -67,13 +67,23 @@ def _pair(draw: Draw, way: str) -> tuple[str, str]:
         return (plural(noun), noun) if way == "singular" else (noun, plural(noun))
     if way == "past" and draw.chance(0.3):
         way = draw.any([name for name in PAIRS if name.startswith("past with")])
-    common = way == "opposite" and draw.chance(0.6)
+    common = way == "opposite" and draw.chance(0.7)
     return draw.any(PAIRS[way][: 2 * _COMMON] if common else PAIRS[way])
+
+
+def _several(draw: Draw, way: str) -> list[Exchange]:
+    """The partners of a few words at once."""
+    pairs = dict(_pair(draw, way) for _ in range(draw.any((2, 3, 3, 4, 5))))
+    ask = draw.ask(_WORDING[f"several {way}"], x=typed(draw, list(pairs)))
+    told = enumerated([f"of {word} is {partner}" for word, partner in pairs.items()])
+    return [Exchange(ask, f"The {way} {told}.", mentions(*pairs.values()))]
 
 
 def questions(draw: Draw) -> list[Exchange]:
     """A plain question for a word's partner, perhaps with another after it."""
     way = draw.any(_ASKED)
+    if f"several {way}" in _WORDING and draw.chance(0.35):
+        return _several(draw, way)
     exchanges: list[Exchange] = []
     while not exchanges or (f"then {way}" in _WORDING and len(exchanges) < 3 and draw.chance(0.15)):
         (word, partner), pool = _pair(draw, way), f"then {way}" if exchanges else way
