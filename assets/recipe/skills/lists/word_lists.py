@@ -128,8 +128,8 @@ def _picked(draw: Draw) -> list[Exchange]:
         return _how_often(draw, way, items[:4])
     if way == "two_places":
         return places.two_places(draw, items)
-    told = given.with_another(draw, items, items[at])
-    return [given.worked(draw.asked(_WORDING, way, x=given.typed(draw, told)), given.seen(told), items[at])]
+    doubled = given.with_another(draw, items, items[at])
+    return [given.worked(draw.asked(_WORDING, way, x=given.typed(draw, doubled)), given.seen(doubled), items[at])]
 
 
 def _by_alphabet(draw: Draw, items: list[str]) -> list[Exchange]:
