@@ -165,7 +165,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
         "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
     }  # fmt: skip
     way = draw.any((*done, *["lines"] * 9, "dashes", "steps", "spaced_commas", "commas_only", "boxes", "sentence"))
-    x = _typed(draw, items, way in ("lines", "dashes", "spaced_commas", "sentence"))
+    x = _typed(draw, items, way in ("dashes", "spaced_commas", "sentence"))
     if way == "list_to_line":
         x = draw.any((" ", "\n")).join(f"- {item}" for item in items)
     elif way == "csv_to_list":

@@ -18,7 +18,7 @@ from assets.recipe.words import read_wording, spelled
 
 _WORDING = read_wording("lists/examples")
 # Where in a round the naming begins: few places, so that all after them is known by heart.
-_BEGINNINGS = (0, 0, 0, 4)
+_BEGINNINGS = (0, 0, 0, 0, 0, 4)
 # Numbers that are told by a word of another kind.
 _VAGUE = {"some": 3, "a few": 3, "several": 4, "a couple of": 2}
 
