@@ -14,7 +14,8 @@ _IRREGULAR = dict(one.split("/") for one in _WORDING["irregular"][0].split())
 _ASKED = weighted(_WORDING, "asked")
 # Of the opposites those that come first are asked most; of the plurals those that are no mere s.
 _COMMON = 70
-_OTHERS = [word for word in words.WORDS if len(word) > 2 and (word[-1] != "s" or word.endswith("ss"))]
+_SORTS = ("animal", "job", "fruit", "flower", "tree", "instrument", "shape", "furniture")
+_OTHERS = [noun for sort in _SORTS for noun in words.SORTS[sort] if noun[-1] != "s" or noun.endswith("ss")]
 _ENDINGS = tuple(name for name in _WORDING if name.startswith("ending "))
 
 
@@ -51,7 +52,7 @@ PAIRS = _read()
 
 
 def nouns(draw: Draw, count: int) -> list[str]:
-    """Different nouns: of one ending, the most usual, or any; now and then words of any sort in their place."""
+    """Different nouns: of one ending, the most usual, any, or now and then things of a kind."""
     style = draw.rng.random()
     if style < 0.12:
         return draw.rng.sample(_OTHERS, count)
