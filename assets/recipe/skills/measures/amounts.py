@@ -107,8 +107,9 @@ def joined(draw: Draw) -> list[Exchange]:
     unit, more, result = _asked_in(draw, pair, form, value)
     sum_ = worked_sum(first.value, second.value, sign)
     line = f"{first.line}. {second.line}. {sum_} {pair.small[form]}.{more}"
-    ask = draw.asked(_WORDING, way, x=first.told, z=second.told, y=unit)
-    if unit not in ask and more:
+    x, z, y = (casual(draw, told) for told in (first.told, second.told, unit))
+    ask = draw.asked(_WORDING, way, x=x, z=z, y=y)
+    if y not in ask and more:
         return joined(draw)
     return [Exchange(ask, line, ends_with_numbers(result))]
 

@@ -79,7 +79,7 @@ def _clock(draw: Draw) -> list[Exchange]:
     """A time so long after another or before it."""
     hour, minute, hours = draw.any((draw.whole(1, 19), draw.whole(1, 23))), 5 * draw.whole(0, 11), draw.whole(1, 5)
     later = draw.any((5 * draw.whole(1, 11), 5 * draw.whole(1, 11), 5 * draw.whole(12, 28), 75, 90))
-    way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before"] * 2, "both_later"))
+    way = draw.any((*["hours_later", "minutes_later"] * 3, *["hours_before", "minutes_before", "both_later"] * 2))
     x = f"{hour}:{minute:02}"
     if way.endswith("_before"):
         hours, later = min(hours, hour), later % 60 or 30
@@ -143,6 +143,21 @@ def _half_day(draw: Draw) -> list[Exchange]:
     ask = draw.asked(_WORDING, way, x=shown, k=k, s="s" * (more > 1))
     after_colon = f":{after:02}" if after or ":" in shown else ""
     return [worked(ask, line, f"{then}{after_colon}{space}{half}")]
+
+
+def _other_clock(draw: Draw) -> list[Exchange]:
+    """A time of the clock of 24 hours on that of 12, or the other way round."""
+    (space, *names), minute = draw.any(_HALVES), draw.any((0, 0, 30, 15, 5 * draw.whole(0, 11), draw.whole(0, 59)))
+    hour = draw.any((draw.whole(13, 23), draw.whole(13, 23), draw.whole(0, 12)))
+    late, first = names[hour > 11], (hour - 1) % 12 + 1
+    long = f"{hour:02}:{minute:02}" if draw.chance(0.4) else f"{hour}:{minute:02}"
+    way = draw.any(("to 24", "to 12"))
+    if way == "to 12":
+        line = f"{hour} - 12 = {first}" if hour > 12 else f"{hour} is {first}"
+        return [worked(draw.asked(_WORDING, way, x=long), f"{long}: {line}", f"{first}:{minute:02} {late}")]
+    shown = f"{first}{f':{minute:02}' if minute or draw.chance(0.4) else ''}{space}{late}"
+    line = f"{first} + 12 = {hour}" if hour > 12 else f"{first} {late} is {hour}"
+    return [worked(draw.asked(_WORDING, way, x=shown), f"{shown}: {line}", f"{hour}:{minute:02}")]
 
 
 def _date(draw: Draw) -> list[Exchange]:
@@ -219,4 +234,4 @@ def _years(draw: Draw) -> list[Exchange]:
     return calculated(draw, _WORDING, way, f"{line}.", then, x=year, k=years)
 
 
-TIMES = (*[_clock] * 5, *[_between] * 4, *[_calendar, _half_day, _date, _spoken] * 2, _days_of, _years)
+TIMES = (*[_clock] * 5, *[_between] * 4, *[_calendar, _half_day, _date, _spoken] * 2, _other_clock, _days_of, _years)

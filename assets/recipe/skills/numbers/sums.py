@@ -167,7 +167,7 @@ def _named(draw: Draw) -> list[Exchange]:
 
 def _beyond(draw: Draw) -> list[Exchange]:
     """A sum in words, below zero, or with a point."""
-    way = draw.any((*["words", "below", "negative"], *["point"] * 4, "prices", "each", "each", "change"))
+    way = draw.any(("words", "negative", *["below"] * 3, *["point"] * 4, "prices", "each", "each", "change"))
     a, b = draw.numbers((2, 60), (2, 30))
     k, n = draw.whole(2, 12), draw.whole(2, 12)
     if way == "words":
