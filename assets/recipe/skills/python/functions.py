@@ -226,7 +226,7 @@ def _example(draw: Draw, shown: Shown) -> dict[str, str]:
 
 def _wished(draw: Draw, shown: Shown, ask: str, check: Check, named: bool) -> tuple[str, Check, Shown]:
     """The question with a wish for its manner, an addition or an example, and the function that meets it."""
-    kind = draw.any((*_MARKS, "manner", "manner", "manner", "manner", "case", "case", "result", "result", "plain"))
+    kind = draw.any((*_MARKS, "manner", "manner", "manner", "manner", *("case",) * 4, "result", "result", "plain"))
     if kind == "manner":
         kind = shown.manner
     elif kind == "plain" and "import " in shown.code:
