@@ -80,6 +80,7 @@ class JacobiDecoder(Decoder):
         super().__init__(model)
         self.block_size = as_count(block_size, "block_size", least=1)
         self.on_iteration = on_iteration
+        # Checked now, so that the first step does not pay for it.
         lookahead_support(self.model)
 
     @property

@@ -68,6 +68,7 @@ class LookaheadDecoder(Decoder):
         check_kind(cost, StepCost, "cost")
         self.config = LookaheadConfig.auto() if config is None else config
         self._cost = cost
+        # Checked now, so that the first step does not pay for it.
         lookahead_support(self.model)
 
     @property
@@ -124,7 +125,12 @@ class LookaheadDecoder(Decoder):
         # Rewind: the cache keeps the last token and the accepted path, and drops all else.
         self._commit(session, tokens, accepted[: len(tokens) - 1])
 
-        # Learn: the sources from what was seen, the budget from what it took; and the window rotates.
+        # Look ahead: the row just chosen closes an n-gram in each column of a full window, and the window rotates.
+        new_row = choices.tokens[1 + len(candidates) :]
+        session.tables.learn_ngrams(window.ngrams(new_row), plan.guess_set_size)
+        window.advance(new_row)
+
+        # Learn: the sources from what was seen, the budget from what it took.
         plan.settle(draft, choices, accepted)
         return Step(
             tokens,
@@ -142,7 +148,10 @@ class LookaheadDecoder(Decoder):
     def _look_ahead(
         self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
     ) -> Choices:
-        """Return the model's choices at the last token, at every candidate and in the window's last row."""
+        """Return the model's choices at the last token, at every candidate and in the window's last row.
+
+        This and the two methods below are what several processes do differently.
+        """
         logits = session.look_ahead(StepInputs.from_branches(session.ids[-1], candidates, window))
         return request.sampler.sample_tree(logits, session.ids, candidates, width)
 

@@ -32,7 +32,7 @@ from decoding.planning.budget import select
 from decoding.planning.budgeted_plan import MAX_DEPTH, MAX_TAILS
 from decoding.planning.ledger import IDLE_STEPS, MAX_REST_STEPS
 from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve
-from decoding.planning.window_size import SIZES, TRIAL_STEPS
+from decoding.planning.window_size import TRIAL_STEPS, WINDOW_SIZES
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, budgeted, fixed_cost
 from tests.models import VOCABULARY, hf_greedy, random_model, random_prompt, reciting_model, successor_model, tokens_of
 
@@ -78,7 +78,7 @@ def test_every_source_is_at_work() -> None:
     assert tokens_of(steps) == text[2:]
     assert {origin for step in steps for origin in step.origins} == set(Origin)
     windows = {step.window_size for step in steps if step.ngram_size}
-    assert min(windows) < max(windows) == SIZES[-1][0]
+    assert min(windows) < max(windows) == WINDOW_SIZES[-1][0]
 
 
 @pytest.mark.parametrize(("seconds", "width"), [(DEAR, 4), (NEARLY_FREE, 8)])
@@ -216,7 +216,7 @@ def test_a_window_grows_where_it_alone_finds_the_text_and_goes_where_the_positio
     for step in budgeted(session.model, NEARLY_FREE).generate(text[:2], max_new_tokens=148, session=session):
         looked.append((len(text) - len(session.ids) + len(step.tokens), step.window_size, step.candidates))
     assert session.ids == text
-    assert max(window for _, window, _ in looked) >= SIZES[3][0]
+    assert max(window for _, window, _ in looked) >= WINDOW_SIZES[3][0]
     last_window = max(at for at, (_, window, _) in enumerate(looked) if window)
     # Where it no longer fits, candidates still do.
     room, window, _ = looked[last_window]
@@ -228,8 +228,8 @@ def test_a_window_grows_where_it_alone_finds_the_text_and_goes_where_the_positio
 def test_a_window_that_finds_nothing_new_is_left() -> None:
     steps = list(budgeted(cycling_model(), NEARLY_FREE).generate([10], max_new_tokens=250))
     sizes = [step.window_size for step in steps]
-    assert max(sizes) == SIZES[-1][0]
-    assert sizes.index(SIZES[-1][0]) < len(sizes) - 1 - sizes[::-1].index(0)
+    assert max(sizes) == WINDOW_SIZES[-1][0]
+    assert sizes.index(WINDOW_SIZES[-1][0]) < len(sizes) - 1 - sizes[::-1].index(0)
 
 
 @pytest.mark.usefixtures("soon")
@@ -389,11 +389,11 @@ def test_a_window_that_does_not_fit_before_the_last_position_is_given_up_for_can
     model = random_model("gpt2", positions=60)
     session = Session(model)
     choice = session.tables.window_choice
-    for paid in range(2, 2 + len(SIZES)):
+    for paid in range(2, 2 + len(WINDOW_SIZES)):
         for _ in range(TRIAL_STEPS):
             choice.note(paid, 1.0, 1, 1.0)
         choice.consider(fixed_cost(NEARLY_FREE), 0, None)
-    assert choice.sizes == SIZES[-1]
+    assert choice.sizes == WINDOW_SIZES[-1]
     text = random_prompt(7) * 7
     steps = list(budgeted(model, NEARLY_FREE).generate(text, max_new_tokens=8, session=session))
     assert any(step.candidates for step in steps)

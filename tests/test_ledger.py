@@ -11,7 +11,7 @@ import pytest
 from decoding import LookaheadDecoder, Session, Step, StepCost
 from decoding.planning import budgeted_plan
 from decoding.planning.budget import select
-from decoding.planning.ledger import MAX_BALANCE, MAX_DEBT, OPENING, TAX, WARM_UPS, Ledger, Stake
+from decoding.planning.ledger import MAX_BALANCE, MAX_DEBT, MAX_SLOWDOWN, OPENING, WARM_UPS, Ledger, Stake
 from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
 
 FLAT = {1: 1.0, 128: 1.0}
@@ -96,7 +96,7 @@ def test_no_text_on_no_machine_takes_longer_than_the_ledger_allows(
     long = times(machine, decoder, prompts, 120)
     short = times(machine, decoder, prompts * 2, 20)
     for taken, plain in (long, tuple(map(sum, zip(long, short, strict=True)))):
-        assert taken <= (1 + TAX) * plain + OPENING + 2 * worst
+        assert taken <= (1 + MAX_SLOWDOWN) * plain + OPENING + 2 * worst
     if cost == "as believed" and model == "guesses are right":
         assert long[0] < 0.4 * long[1]
 
@@ -108,7 +108,7 @@ def test_a_machine_that_turns_slower_or_faster_deceives_it_but_little(
     machine = Machine(monkeypatch, COSTS["three times"], 0.01, lambda at: factor if at // 60 % 2 else 1.0)
     model = random_model("llama", positions=512)
     taken, plain = times(machine, LookaheadDecoder(model, cost=StepCost(FLAT)), [random_prompt(9)], 240)
-    assert taken <= (1 + TAX) * plain + 3 * (OPENING + 3)
+    assert taken <= (1 + MAX_SLOWDOWN) * plain + 3 * (OPENING + 3)
     machine = Machine(monkeypatch, COSTS["as believed"], 0.01, lambda at: factor if at // 60 % 2 else 1.0)
     taken, plain = times(machine, LookaheadDecoder(successor_model(CYCLE), cost=StepCost(FLAT)), [[10, 11, 12]], 240)
     assert taken < 0.5 * plain
@@ -164,7 +164,7 @@ def test_any_run_of_steps_loses_no_more_than_balance_and_tax(seed: int) -> None:
             else:
                 tokens, cost = (1 + 4 * (draw.random() < luck), dear)
                 stake.book(ledger.book(tokens, cost, dear))
-            regret += cost - tokens * (1 + TAX)
+            regret += cost - tokens * (1 + MAX_SLOWDOWN)
             regrets.append(regret)
     lowest = 0.0
     for each in regrets:
@@ -182,8 +182,8 @@ def test_where_guessing_only_loses_it_is_tried_less_and_less() -> None:
         if not resting:
             stake.book(gain)
         lost.append(-gain)
-    assert sum(lost[:400]) < OPENING + TAX * 400 + 1
-    assert sum(lost[2000:]) < TAX * 2000
+    assert sum(lost[:400]) < OPENING + MAX_SLOWDOWN * 400 + 1
+    assert sum(lost[2000:]) < MAX_SLOWDOWN * 2000
 
 
 def test_what_was_held_up_by_something_else_is_not_booked_in_full() -> None:

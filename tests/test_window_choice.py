@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from decoding.planning.window_size import FREE_TRIAL, SIZES, TRIAL_SHARE, TRIAL_STEPS, WindowChoice
+from decoding.planning.window_size import FREE_TRIAL, TRIAL_SHARE, TRIAL_STEPS, WINDOW_SIZES, WindowChoice
 from tests.costs import DEAR, NEARLY_FREE, PROHIBITIVE, fixed_cost
 
 CANDIDATES = 4
-NONE = SIZES[0]
+NONE = WINDOW_SIZES[0]
 
 
 def live(
@@ -24,7 +24,7 @@ def live(
     cost, sizes = fixed_cost(seconds), []
     for _ in range(steps):
         sizes.append(choice.sizes)
-        choice.note(2, 1.0, 2, gain(SIZES.index(choice.sizes)))
+        choice.note(2, 1.0, 2, gain(WINDOW_SIZES.index(choice.sizes)))
         choice.consider(cost, CANDIDATES, ahead)
     return sizes
 
@@ -44,26 +44,26 @@ def test_no_window_is_tried_where_it_is_dear() -> None:
 
 def test_a_window_is_tried_once_it_can_be_judged_and_its_trial_is_nearly_free() -> None:
     sizes = live(WindowChoice(), NEARLY_FREE, some_gain, TRIAL_STEPS + 1)
-    assert sizes == [NONE] * TRIAL_STEPS + [SIZES[1]]
+    assert sizes == [NONE] * TRIAL_STEPS + [WINDOW_SIZES[1]]
 
 
 def test_where_every_size_gains_more_the_largest_is_taken_and_kept() -> None:
     sizes = live(WindowChoice(), NEARLY_FREE, lambda level: 1 + 0.1 * level, 30 * TRIAL_STEPS)
-    assert list(dict.fromkeys(sizes)) == list(SIZES)
-    assert sizes[4 * TRIAL_STEPS :] == [SIZES[-1]] * (26 * TRIAL_STEPS)
+    assert list(dict.fromkeys(sizes)) == list(WINDOW_SIZES)
+    assert sizes[4 * TRIAL_STEPS :] == [WINDOW_SIZES[-1]] * (26 * TRIAL_STEPS)
 
 
 def test_a_larger_window_that_gains_no_more_is_left_again() -> None:
     sizes = live(WindowChoice(), NEARLY_FREE, some_gain, 40 * TRIAL_STEPS)
-    assert SIZES[2] in sizes
-    assert sizes.count(SIZES[1]) > 0.8 * len(sizes)
-    assert not set(sizes) & set(SIZES[3:])
+    assert WINDOW_SIZES[2] in sizes
+    assert sizes.count(WINDOW_SIZES[1]) > 0.8 * len(sizes)
+    assert not set(sizes) & set(WINDOW_SIZES[3:])
 
 
 def test_a_window_that_gains_nothing_is_left_after_one_trial_and_seldom_tried_again() -> None:
     sizes = live(WindowChoice(), NEARLY_FREE, no_gain, 100 * TRIAL_STEPS)
-    assert set(sizes) == {NONE, SIZES[1]}
-    assert sizes.count(SIZES[1]) < 0.1 * len(sizes)
+    assert set(sizes) == {NONE, WINDOW_SIZES[1]}
+    assert sizes.count(WINDOW_SIZES[1]) < 0.1 * len(sizes)
 
 
 def test_trials_never_take_more_than_their_share_of_the_time() -> None:
@@ -83,11 +83,11 @@ def test_trials_never_take_more_than_their_share_of_the_time() -> None:
 def test_a_window_is_kept_through_a_small_loss_and_left_after_a_larger_one() -> None:
     choice = WindowChoice()
     # Too little room for a trial of the next size.
-    ahead = sum(SIZES[1])
+    ahead = sum(WINDOW_SIZES[1])
     live(choice, NEARLY_FREE, some_gain, 3 * TRIAL_STEPS, ahead)
-    assert choice.sizes == SIZES[1]
+    assert choice.sizes == WINDOW_SIZES[1]
     live(choice, NEARLY_FREE, lambda level: 0.99, 10 * TRIAL_STEPS, ahead)
-    assert choice.sizes == SIZES[1]
+    assert choice.sizes == WINDOW_SIZES[1]
     live(choice, NEARLY_FREE, lambda level: 0.9, TRIAL_STEPS, ahead)
     assert choice.sizes == NONE
 
@@ -96,7 +96,7 @@ def test_a_window_is_kept_through_a_small_loss_and_left_after_a_larger_one() -> 
 def test_a_gain_too_small_to_tell_does_not_keep_a_window(gain: float) -> None:
     choice = WindowChoice()
     sizes = live(choice, NEARLY_FREE, lambda level: gain if level else 1.0, 10 * TRIAL_STEPS)
-    assert SIZES[1] in sizes
+    assert WINDOW_SIZES[1] in sizes
     assert choice.sizes == NONE
 
 
@@ -109,7 +109,7 @@ def test_where_the_positions_run_out_the_window_goes_at_once_and_does_not_come_b
     assert choice.sizes == (window, ngram)
     choice.consider(cost, CANDIDATES, window + ngram - 1)
     assert choice.sizes == NONE
-    assert set(live(choice, NEARLY_FREE, some_gain, 5 * TRIAL_STEPS, sum(SIZES[1]) - 1)) == {NONE}
+    assert set(live(choice, NEARLY_FREE, some_gain, 5 * TRIAL_STEPS, sum(WINDOW_SIZES[1]) - 1)) == {NONE}
 
 
 def test_a_copy_chooses_on_its_own() -> None:
@@ -129,6 +129,6 @@ def test_a_copy_chooses_on_its_own() -> None:
 def test_the_window_of_the_first_step_is_on_trial(gain: float, kept: bool) -> None:
     choice = WindowChoice()
     choice.begin(fixed_cost(NEARLY_FREE), CANDIDATES, None)
-    assert choice.sizes == SIZES[-1]
+    assert choice.sizes == WINDOW_SIZES[-1]
     live(choice, NEARLY_FREE, lambda level: gain if level else 1.0, TRIAL_STEPS)
-    assert (choice.sizes == SIZES[-1]) == kept
+    assert (choice.sizes == WINDOW_SIZES[-1]) == kept

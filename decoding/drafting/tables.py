@@ -55,6 +55,7 @@ class DraftTables:
         self.token_tables = [table for table in self if isinstance(table, TokenTable)]
         self.row_tables = [table for table in self if type(table).learn_rows is not DraftTable.learn_rows]
         self._text_tables = [table for table in self if type(table).extend is not DraftTable.extend]
+        self._ngram_tables = [table for table in self if type(table).learn_ngrams is not DraftTable.learn_ngrams]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DraftTables:
@@ -121,6 +122,12 @@ class DraftTables:
         """Take in tokens of the prompt or the reply that follow the last ones seen."""
         for table in self._text_tables:
             table.extend(tokens)
+
+    def learn_ngrams(self, ngrams: Sequence[tuple[int, ...]], guess_set_size: int) -> None:
+        """Take in n-grams of the window, keeping up to ``guess_set_size`` for each first token."""
+        if ngrams:
+            for table in self._ngram_tables:
+                table.learn_ngrams(ngrams, guess_set_size)
 
     @property
     def context(self) -> ContextIndex:

@@ -26,11 +26,11 @@ MAX_DEPTH = 20
 """Tokens of a budgeted continuation: its probability falls off long before."""
 MAX_TAILS = 15
 """N-grams of the window that a budgeted plan keeps for each first token."""
-MIN_GAIN = 0.03
+MIN_STEP_GAIN = 0.03
 """A step that promises no more than this over a plain one counts as idle if it accepts nothing."""
 REFERENCE_STEPS = 24
-"""After so many steps for each plain step at stake, and as many more, the time of a plain step is measured anew, by two
-plain steps of which the second counts."""
+"""A plain step is timed anew after this many steps, times one more than the plain steps at stake: two plain steps are
+taken, and the second is timed."""
 USUAL_CANDIDATES = 4
 """The candidates expected in a step before any was seen."""
 BATCH_STEPS = 8
@@ -41,9 +41,9 @@ WIDE_TOKENS, WIDE_COST = 16, 1.25
 row; elsewhere only the likeliest few, since the others would hardly ever be verified."""
 RESTING_STEPS = 8
 """Steps of a rest are taken and booked so many at a time."""
-ROW_STEPS = 7
+MIN_PLAIN_RUN = RESTING_STEPS - 1
 """Plain steps in a row whose mean tells what one takes now, whatever was believed: those of a rest but the first."""
-QUICK_SECONDS = 1.5e-3
+QUICK_MODEL_SECONDS = 1.5e-3
 """Where a plain step takes less, learning from logits costs more time than it saves: guesses are looked up in texts
 alone, and only where the last tokens are known."""
 _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
@@ -51,6 +51,8 @@ _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, stri
 
 class BudgetedPlan(Plan):
     """As many candidates, and as large a window, as pay; nothing at all where nothing does."""
+
+    guess_set_size = MAX_TAILS
 
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
         # A window that the last text left behind may not fit before the end of the model's positions.
@@ -61,7 +63,7 @@ class BudgetedPlan(Plan):
         self._tables, self._ledger = session.tables, cost.ledger
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         self._cost = cost
-        self._is_quick = cost.live and cost.seconds(1) < QUICK_SECONDS
+        self._is_quick = cost.live and cost.seconds(1) < QUICK_MODEL_SECONDS
         wide = cost.in_plain_steps(WIDE_TOKENS) <= WIDE_COST
         width = 0 if self._is_quick else ROW_WIDTH if wide else min(NARROW_WIDTH, ROW_WIDTH)
         self.row_width = width if session.tables.vocabulary is None else min(width, session.tables.vocabulary)
@@ -74,7 +76,7 @@ class BudgetedPlan(Plan):
         # Steps since the time of a plain step was last measured, and whether the last step was plain.
         self._unmeasured, self._after_plain = cost.steps_since_plain, False
         # The times of the forward passes of plain steps in a row.
-        self._row: list[float] = []
+        self._plain_times: list[float] = []
 
     def _rest(self) -> Rest | None:
         if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=self._steps_at_once):
@@ -108,7 +110,6 @@ class BudgetedPlan(Plan):
             self._stake.count_verified(expected, len(accepted))
         if not accepted and not _is_promising(draft, expected):
             self._stake.count_idle()
-        self._advance(draft, choices, MAX_TAILS)
         self._judge_window(draft, accepted)
 
     def _learn_rows(self, expander: CandidateExpander, choices: Choices, true_rows: Sequence[int]) -> None:
@@ -162,7 +163,7 @@ class BudgetedPlan(Plan):
             self._stake.book(ledger.book(len(step.tokens), taken, expected))
             cost.observe(count, step.seconds)
             self._after_plain = False
-            self._row.clear()
+            self._plain_times.clear()
         self._unmeasured += 1
 
     def _account_rest(self, rest: Rest, step: Step, steps: int) -> None:
@@ -190,11 +191,11 @@ class BudgetedPlan(Plan):
         """
         if self._after_plain and step.forward_tokens == 1:
             overhead = min(step.seconds - step.forward_seconds, self._ledger.overhead)
-            self._row += [*earlier, step.forward_seconds]
-            if self._cost.live and len(self._row) >= ROW_STEPS:
+            self._plain_times += [*earlier, step.forward_seconds]
+            if self._cost.live and len(self._plain_times) >= MIN_PLAIN_RUN:
                 # As steps over several tokens are booked: with what holds them up, within limits.
-                most = OUTLIER * median(self._row)
-                self._believe(fmean(min(each, most) for each in self._row) + overhead, len(self._row))
+                most = OUTLIER * median(self._plain_times)
+                self._believe(fmean(min(each, most) for each in self._plain_times) + overhead, len(self._plain_times))
             else:
                 self._cost.observe(1, step.forward_seconds + overhead)
             self._unmeasured = -1
@@ -204,7 +205,7 @@ class BudgetedPlan(Plan):
         """Believe what several plain steps in a row have taken, and take back what was lost by believing otherwise."""
         self._stake.take_back(self._ledger.take_back(seconds / self._cost.seconds(1)))
         self._cost.observe(1, seconds, steps)
-        self._row.clear()
+        self._plain_times.clear()
 
     def _judge_window(self, draft: Draft, accepted: Sequence[int]) -> None:
         """Change the window where another one is likely to pay."""
@@ -238,4 +239,4 @@ def _is_promising(draft: Draft, expected: float) -> bool:
     """Return True if so many accepted candidates would save more than a negligible share of the time."""
     curve = draft.curve
     assert curve is not None
-    return (1 + expected) * curve.costs[0] > (1 + MIN_GAIN) * curve.costs[len(draft.candidates)]
+    return (1 + expected) * curve.costs[0] > (1 + MIN_STEP_GAIN) * curve.costs[len(draft.candidates)]

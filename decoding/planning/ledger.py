@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TAX = 0.02
+MAX_SLOWDOWN = 0.02
 """The share of plain decoding's time that guessing may lose in the long run."""
 OPENING = 4.0
 """The balance to begin with, in plain steps."""
@@ -10,7 +10,7 @@ MAX_BALANCE = 8.0
 """Savings beyond this are not kept, so that no text is slow because the one before it was fast."""
 MAX_MARGIN = 0.04
 """The gain that a step has to promise where its text has earned nothing; none at a full stake."""
-OUTLIER = 4.0
+LATE_FACTOR = 4.0
 """What a step takes beyond this many times its expected cost is booked only if the next one is as late: a process that
 was held up once is not the decoder's doing."""
 WARM_UPS = 3
@@ -37,13 +37,13 @@ MAX_REST_STEPS = 128
 
 
 class Ledger:
-    """An account in plain steps: what tokens would have cost plainly, less what they did cost.
+    """Tokens gained less time spent, in plain steps; guessing stops while the balance is not positive.
 
-    Guessing is allowed while the balance is positive. The balance grows by :data:`TAX` a token and never exceeds
-    :data:`MAX_BALANCE`. So the time of any run of steps is at most 1 + TAX times that of plain decoding, and beyond
-    that MAX_BALANCE plain steps (:data:`OPENING` at first) and what two steps can lose; but of what one run loses, no
-    more than :data:`MAX_DEBT` is paid back, the first late steps with a model are not counted, and a loss that plain
-    steps then show to be of all the machine's becoming slower leads to another try (:meth:`take_back`).
+    The balance grows by :data:`MAX_SLOWDOWN` a token, up to :data:`MAX_BALANCE`. So the time of any run of steps is at
+    most (1 + MAX_SLOWDOWN) times that of plain decoding, and MAX_BALANCE plain steps (:data:`OPENING` at first) and the
+    loss of two steps beyond that. Three things are not covered: a debt beyond :data:`MAX_DEBT` is forgiven, the first
+    :data:`WARM_UPS` late steps with a model count as expected, and a loss is refunded where plain steps then show that
+    all of the machine has become slower (:meth:`take_back`).
 
     Attributes:
         balance: in plain steps.
@@ -68,16 +68,16 @@ class Ledger:
         """
         booked = cost
         if expected is not None:
-            was_late, self._late = self._late, cost > OUTLIER * expected
+            was_late, self._late = self._late, cost > LATE_FACTOR * expected
             if self._late and self._warm_ups:
                 self._warm_ups -= 1
                 self._late, booked = False, expected
             elif self._late:
-                held = cost - OUTLIER * expected
+                held = cost - LATE_FACTOR * expected
                 booked += self._held if was_late else -held
                 self._held = 0.0 if was_late else held
         gain = tokens - booked
-        self.balance = max(-MAX_DEBT, min(MAX_BALANCE, self.balance + gain + TAX * tokens))
+        self.balance = max(-MAX_DEBT, min(MAX_BALANCE, self.balance + gain + MAX_SLOWDOWN * tokens))
         if expected is not None:
             self._recent = [*self._recent[1 - RECENT_STEPS :], (booked, gain)]
         return gain
@@ -134,7 +134,7 @@ class Stake:
         if self._resting == 0:
             lost = self._ledger.balance <= 0 or self.left <= 0
             if lost or (self._idle >= self._patience and not has_window):
-                # One idle step awake between two rests, unless it finds something.
+                # If the next step finds nothing either, the next rest follows it.
                 self._idle, self._resting = self._patience - 1, self._next_length
                 self._next_length = min(2 * self._next_length, MAX_REST_STEPS)
                 self._at_rest = self.left = max(self.left, RETRY_STAKE)
@@ -143,7 +143,7 @@ class Stake:
         return steps
 
     def book(self, gain: float) -> None:
-        """Count the gain of a step awake, in plain steps; whoever has earned one rests but shortly next time."""
+        """Add the gain of a step outside rests, in plain steps; one earned since a rest makes the next one short."""
         self.left = min(MAX_BALANCE, self.left + gain)
         if self.left >= self._at_rest + 1:
             self._next_length = IDLE_STEPS

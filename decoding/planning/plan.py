@@ -28,9 +28,10 @@ class Plan(ABC):
 
     Attributes:
         row_width: the number of each row's likeliest next tokens that the plan learns from; 0 for none.
+        guess_set_size: G, the n-grams of the window that are kept for each first token.
     """
 
-    row_width = 0
+    row_width = guess_set_size = 0
 
     def __init__(
         self, session: Session, window: JacobiWindow, observe: Observe | None, shown_cost: StepCost | None = None
@@ -105,21 +106,13 @@ class Plan(ABC):
     @abstractmethod
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None: ...
 
-    def _advance(self, draft: Draft, choices: Choices, guess_set_size: int) -> None:
-        """Collect the n-grams that the window's new row closes, and rotate the window."""
-        new_row = choices.tokens[1 + len(draft.candidates) :]
-        if ngrams := draft.window.ngrams(new_row):
-            for table in self._session.tables:
-                table.learn_ngrams(ngrams, guess_set_size)
-        draft.window.advance(new_row)
-
 
 class FixedPlan(Plan):
     """W, N and G as they are: the paper's algorithm, which learns nothing from what a step won or cost."""
 
     def __init__(self, session: Session, sizes: Sizes, observe: Observe | None = None) -> None:
         super().__init__(session, JacobiWindow.drawn_from(session.ids, sizes.window_size, sizes.ngram_size), observe)
-        self._sizes = sizes
+        self._sizes, self.guess_set_size = sizes, sizes.guess_set_size
 
     def _draft(self, max_depth: int) -> Draft:
         ids, window = self._session.ids, self._window
@@ -128,7 +121,7 @@ class FixedPlan(Plan):
         return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates)
 
     def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
-        self._advance(draft, choices, self._sizes.guess_set_size)
+        pass
 
     def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
         pass

@@ -65,9 +65,9 @@ class CostCurve:
         self._hopeful: CostCurve | None = None
 
     def hopeful(self) -> CostCurve:
-        """Return the curve of a trial: few candidates, with a share of what they seem to add.
+        """Return the curve with which a doubted measurement is tested cheaply.
 
-        It is as if something else had taken the rest of the time.
+        It ends at :data:`MAX_TRIAL` candidates, and what they add to the cost is scaled by :data:`HOPE`.
         """
         if self._hopeful is None:
             first = self.costs[0]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from decoding.planning.step_cost import StepCost
 
-SIZES = ((0, 2), (4, 4), (7, 5), (10, 5), (15, 5))
+WINDOW_SIZES = ((0, 2), (4, 4), (7, 5), (10, 5), (15, 5))
 """W and N together, from no branch to the largest."""
 TRIAL_STEPS = 48
 """Steps before a size is judged: a window has to fill, and its n-grams to recur."""
@@ -14,8 +14,8 @@ TRIAL_SHARE = 0.01
 """A larger window is tried once its trial costs no more than this share of the time spent so far."""
 FREE_TRIAL = 1.0
 """Cost allowed for the first trial before any time was spent, in plain steps."""
-MIN_GAIN = 0.06
-"""Least gain for which a size on trial stays: with as many further candidates in its place, a step would gain too."""
+MIN_WINDOW_GAIN = 0.06
+"""The least gain at which a size on trial is kept; as many more candidates in its place would gain, too."""
 MAX_LOSS = 0.02
 """A size that has stayed is left only after a loss beyond this, so that it does not oscillate."""
 NEARLY_FREE = 0.02
@@ -48,21 +48,21 @@ class WindowChoice:
     _steps: int = 0
     _spent: float = 0.0
     _patience: float = 1.0
-    _gains: list[float] = field(default_factory=lambda: [1.0] * len(SIZES))
+    _gains: list[float] = field(default_factory=lambda: [1.0] * len(WINDOW_SIZES))
     _rate: Rate = field(default_factory=Rate)
     _rate_without: Rate = field(default_factory=Rate)
 
     @property
     def sizes(self) -> tuple[int, int]:
         """W and N in force; W = 0 for no window."""
-        return SIZES[self._level]
+        return WINDOW_SIZES[self._level]
 
     def begin(self, step_cost: StepCost, candidates: int, ahead: int | None) -> None:
         """Take the largest size that is nearly free here, if no step was seen yet; arguments as of :meth:`consider`."""
         if self._spent == 0 and self._level == 0:
             without = step_cost.in_plain_steps(1 + candidates)
-            for level in range(len(SIZES) - 1, 0, -1):
-                window, ngram = SIZES[level]
+            for level in range(len(WINDOW_SIZES) - 1, 0, -1):
+                window, ngram = WINDOW_SIZES[level]
                 cost = step_cost.in_plain_steps(1 + candidates + window * (ngram - 1))
                 if cost <= (1 + NEARLY_FREE) * without and (ahead is None or window + ngram <= ahead):
                     self._go(level)
@@ -112,19 +112,19 @@ class WindowChoice:
         if self._level:
             with_branch, without = self._rate.tokens / self._rate.cost, self._rate_without
             self._gains[self._level] = gain = with_branch * without.cost / max(without.tokens, 1e-9)
-            least = self._gains[self._level - 1] * (1 + MIN_GAIN) if self._on_trial else 1 - MAX_LOSS
+            least = self._gains[self._level - 1] * (1 + MIN_WINDOW_GAIN) if self._on_trial else 1 - MAX_LOSS
             if gain < least:
                 self._patience *= 2
                 self._go(self._level - 1)
                 return
         self._on_trial = False
-        if self._level + 1 < len(SIZES) and self._can_try(step_cost, candidates, ahead):
+        if self._level + 1 < len(WINDOW_SIZES) and self._can_try(step_cost, candidates, ahead):
             self._spent = 0.0
             self._go(self._level + 1)
             self._on_trial = True
 
     def _can_try(self, step_cost: StepCost, candidates: int, ahead: int | None) -> bool:
-        window, ngram = SIZES[self._level + 1]
+        window, ngram = WINDOW_SIZES[self._level + 1]
         if ahead is not None and window + ngram > ahead:
             return False
         cost = step_cost.in_plain_steps(1 + candidates + window * (ngram - 1))
