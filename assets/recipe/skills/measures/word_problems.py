@@ -193,8 +193,8 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
     shown |= {name: spelled(number) for name, number in numbers.items() if number < top and draw.chance(often)}
     if "w" in numbers:
         shown["w"] = _days(draw, numbers["w"])
-    if problem.story.startswith("{a}"):
-        shown["a"] = shown["a"].capitalize()
+    for name in re.findall(r"(?:^|[.?!] )\{([a-d])\}", problem.story):
+        shown[name] = shown[name].capitalize()
     asked = draw.ask([told.marked(problem.story)], **given, **told.fields(shown))
     exchanges = [_exchange(problem, numbers, given, asked)]
     turn = draw.rng.random()
