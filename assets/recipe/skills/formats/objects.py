@@ -83,7 +83,7 @@ def _facts(draw: Draw) -> dict[str, Any]:
             two = f"{some_word(draw)} {some_word(draw)}"
             code = f"{some_word(draw).title()} {draw.any(words.ALPHABET).upper()}{draw.whole(1, 99)}"
             facts[key] = draw.any((True, False, phrase(draw), two.title(), code, draw.whole(1, 199) / 10))
-    return {_CASES[at](key): told for key, told in facts.items()} if (at := draw.whole(0, 9)) < 3 else facts
+    return {_CASES[at](key): told for key, told in facts.items()} if (at := draw.whole(0, 7)) < 3 else facts
 
 
 def _fields(draw: Draw, facts: dict[str, Any]) -> str:
