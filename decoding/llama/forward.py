@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from ctypes import Array
-from typing import Any
+from typing import Any, NamedTuple
 
 import psutil
 import torch
@@ -33,6 +33,14 @@ COPY_SHARE = 0.25
 SPLIT_ROWS = 4096
 """Rows of a weight compared at a time: a whole vocabulary's would take as much memory again."""
 _PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
+
+
+class RotaryTables(NamedTuple):
+    """Cosines and sines of the first ``positions`` positions, each of shape (positions, head size)."""
+
+    positions: int
+    cos: torch.Tensor
+    sin: torch.Tensor
 
 
 class LlamaForward:
@@ -78,8 +86,7 @@ class LlamaForward:
         )
         self.vocabulary: int = self._transformer.head.N
         self._looks_up = bool(self._transformer.embedding.weight)
-        self._tables: tuple[torch.Tensor, torch.Tensor] | None = None
-        self._positions, self._addresses = 0, (0, 0)
+        self._tables: RotaryTables | None = None
 
     @property
     def depth(self) -> int:
@@ -105,12 +112,19 @@ class LlamaForward:
         transformer.layer, transformer.capacity = layers, capacity
         return transformer
 
-    def prepare(self, transformer: Transformer, positions: int) -> None:
-        """Set what may change from step to step: rotary tables for so many positions, and the number of threads."""
+    def prepare(self, transformer: Transformer, positions: int) -> RotaryTables:
+        """Set what may change from step to step: rotary tables for so many positions, and the number of threads.
+
+        Returns:
+            The tables, which the caller holds until the step has ended: another thread may replace this model's.
+        """
         transformer.threads = torch.get_num_threads()
-        if positions > self._positions:
-            self._make_tables(positions)
-        transformer.cos, transformer.sin = self._addresses
+        # Read once: all sessions of the model share them, on threads of their own.
+        tables = self._tables
+        if tables is None or positions > tables.positions:
+            tables = self._tables = self._make_tables(positions)
+        transformer.cos, transformer.sin = tables.cos.data_ptr(), tables.sin.data_ptr()
+        return tables
 
     def embedded(self, token_ids: Sequence[int]) -> torch.Tensor | None:
         """Return the tokens' embeddings, shape (T, width), as a tensor of their own; None if C looks them up."""
@@ -120,12 +134,12 @@ class LlamaForward:
             embedded: torch.Tensor = self._embedding(torch.tensor(token_ids))
             return embedded.contiguous()
 
-    def _make_tables(self, positions: int) -> None:
-        """Make rotary tables for more positions."""
+    def _make_tables(self, positions: int) -> RotaryTables:
+        """Return rotary tables for these positions and more."""
         count = positions + max(POSITIONS, positions // 2)
         dummy = torch.empty(1, 1, 1, dtype=self.dtype)
         cos, sin = (table[0].to(self.dtype).contiguous() for table in self._rotary(dummy, torch.arange(count)[None]))
-        self._tables, self._positions, self._addresses = (cos, sin), count, (cos.data_ptr(), sin.data_ptr())
+        return RotaryTables(count, cos, sin)
 
     def _layer(self, layer: Any) -> Layer:
         attention, mlp = layer.self_attn, layer.mlp

@@ -106,8 +106,9 @@ class LlamaPrefix(KVPrefix):
         cached = self.length
         length = cached + len(token_ids)
         transformer, embedded = self._bind(forward, length), forward.embedded(token_ids)
-        forward.prepare(transformer, length)
+        tables = forward.prepare(transformer, length)
         forward.kernels.step(transformer, token_ids, embedded, cached, visible, depths, read, logits)
+        del tables  # C has read them to the end
         for layer in self.cache.layers:
             layer.resize(length)
         return True

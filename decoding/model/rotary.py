@@ -8,14 +8,18 @@ ones. So a token has other keys in the prefill of a short text than in that of a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import nn
 
 _MISSING: Any = object()
+_locks: WeakKeyDictionary[nn.Module, RLock] = WeakKeyDictionary()
+"""One for each model, held while its modules have the original frequencies."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ class RotaryState:
 
     transformers keeps them in the model, so that a text between the original length and that of an earlier, longer
     text is read with the frequencies of the longer one. Here every forward pass starts with the original frequencies,
-    as on a model just loaded, and restores the model's own afterwards.
+    as on a model just loaded, and restores the model's own afterwards. Threads that share such a model take turns.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -105,19 +109,21 @@ class RotaryState:
             for prefix in _dynamic_prefixes(module)
             if hasattr(module, f"{prefix}original_inv_freq") and hasattr(module, "original_max_seq_len")
         ]
+        kinds = [kind for module in model.modules() for kind in _kinds(module).values()]
+        changing = any("dynamic" in kind or kind == "longrope" for kind in kinds)
+        # Longrope modules write their frequencies at each pass, so that they need no others before it.
+        self._turns: AbstractContextManager[Any] = _locks.setdefault(model, RLock()) if changing else nullcontext()
 
     @contextmanager
     def original(self) -> Iterator[None]:
         """Run forward passes as if the model had read no longer text before."""
-        if not self._dynamic_modules:
-            yield
-            return
-        before = [_set_original(module, prefix) for module, prefix in self._dynamic_modules]
-        try:
-            yield
-        finally:
-            for (module, _), attributes in zip(self._dynamic_modules, before, strict=True):
-                _restore(module, attributes)
+        with self._turns:
+            before = [_set_original(module, prefix) for module, prefix in self._dynamic_modules]
+            try:
+                yield
+            finally:
+                for (module, _), attributes in zip(self._dynamic_modules, before, strict=True):
+                    _restore(module, attributes)
 
 
 def _set_original(module: nn.Module, prefix: str) -> dict[str, Any]:
@@ -141,10 +147,15 @@ def _restore(module: nn.Module, attributes: Mapping[str, Any]) -> None:
 
 def _dynamic_prefixes(module: nn.Module) -> list[str]:
     """Return the prefixes of the attributes that hold dynamic frequencies, one for each layer type."""
+    return [prefix for prefix, kind in _kinds(module).items() if "dynamic" in kind]
+
+
+def _kinds(module: nn.Module) -> dict[str, str]:
+    """Return the kinds of a module's rotary embeddings by the prefix of their attributes; empty if it has none."""
     kinds = getattr(module, "rope_type", None)
     if isinstance(kinds, Mapping):
-        return [f"{layer_type}_" for layer_type, kind in kinds.items() if "dynamic" in str(kind)]
-    return [""] if isinstance(kinds, str) and "dynamic" in kinds else []
+        return {f"{layer_type}_": str(kind) for layer_type, kind in kinds.items()}
+    return {"": kinds} if isinstance(kinds, str) else {}
 
 
 def _rope_parameters(config: Any) -> list[Mapping[str, Any]]:

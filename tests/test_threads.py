@@ -1,0 +1,82 @@
+"""Several threads with one model, each with a session of its own, and what a thread leaves behind."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import torch
+import transformers as hf
+
+from decoding import AutoregressiveDecoder, Session, native_support
+from decoding.llama.forward import POSITIONS
+from decoding.native.kernels import NativeKernels, native_kernels
+from tests.length_models import LENGTHS
+from tests.models import random_prompt, tokens_of
+
+in_c = pytest.mark.skipif(native_kernels() is None, reason="no C compiler here")
+SECONDS = 120
+
+
+@in_c
+def test_a_thread_that_outgrows_the_rotary_tables_leaves_others_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    shape = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1}
+    torch.manual_seed(1)
+    config = hf.LlamaConfig(vocab_size=97, num_key_value_heads=1, eos_token_id=None, **shape)
+    model = hf.LlamaForCausalLM(config).eval()
+    assert native_support(model).supported
+    decoder, first, second = AutoregressiveDecoder(model), Session(model), Session(model)
+    expected = tokens_of(decoder.generate([5, 6, 7], max_new_tokens=8))
+    tokens_of(decoder.generate([5, 6, 7], max_new_tokens=2, session=first))
+    step, caller = NativeKernels.step, threading.get_ident()
+    spoilt: list[Any] = []
+
+    def interrupted(kernels: Any, *arguments: Any) -> None:
+        """Before C reads the tables, another thread makes longer ones, and its own memory takes their place."""
+        if threading.get_ident() == caller and not spoilt:
+            spoilt.append(True)
+            with ThreadPoolExecutor(1) as pool:
+                long = random_prompt(2 * POSITIONS)
+                pool.submit(lambda: tokens_of(decoder.generate(long, max_new_tokens=1, session=second))).result(SECONDS)
+            sizes = range(POSITIONS, POSITIONS + 100)
+            spoilt.extend(torch.full((rows, 64), torch.nan) for rows in sizes for _ in range(4))
+        step(kernels, *arguments)
+
+    monkeypatch.setattr(NativeKernels, "step", interrupted)
+    assert tokens_of(decoder.generate([5, 6, 7], max_new_tokens=8, session=first)) == expected
+    assert len(spoilt) > 1
+
+
+def test_threads_that_share_a_model_of_dynamic_frequencies_leave_each_other_theirs() -> None:
+    torch.manual_seed(1)
+    model = hf.AutoModelForCausalLM.from_config(LENGTHS["llama-dynamic"]()).eval().double()
+    short, long = random_prompt(40), random_prompt(100)
+
+    def logits(prompt: list[int]) -> torch.Tensor:
+        session = Session(model)
+        session.sync(prompt)
+        return session.read(len(prompt))
+
+    expected, expected_of_long = logits(short), logits(long)
+    caller, other = threading.get_ident(), ThreadPoolExecutor(1)
+    grown, done = threading.Event(), threading.Event()
+    started: list[Any] = []
+
+    def before_the_frequencies(*_: Any) -> None:
+        if threading.get_ident() == caller and not started:
+            started.append(other.submit(logits, long))
+            grown.wait(2)
+
+    def behind_the_frequencies(*_: Any) -> None:
+        if threading.get_ident() != caller and not grown.is_set():
+            grown.set()
+            done.wait(2)
+
+    model.model.embed_tokens.register_forward_hook(before_the_frequencies)
+    model.model.layers[0].register_forward_pre_hook(behind_the_frequencies)
+    with other:
+        assert torch.equal(logits(short), expected)
+        done.set()
+    assert torch.equal(started[0].result(), expected_of_long)
