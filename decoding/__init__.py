@@ -36,15 +36,13 @@ from decoding.runner import (
     compile_support,
     lookahead_support,
     native_support,
-    packed_weight_bytes,
-    relocate_weights,
-    trust_weights,
 )
 from decoding.sampling.config import SamplingConfig
 from decoding.session import Session
 from decoding.stats import GenerationStats
 from decoding.step import FinishReason, Origin, Step
 from decoding.step_detail import Outlook, StepDetail
+from decoding.weights import packed_weight_bytes, relocate_weights, trust_weights
 
 __all__ = [
     "AutoregressiveDecoder",

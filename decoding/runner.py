@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 from weakref import WeakKeyDictionary, ref
 
 import torch
-from torch import nn
 from transformers import PreTrainedModel
 
 from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward
@@ -54,7 +53,7 @@ class ModelRunner:
     Attributes:
         step_costs: seconds of steps, by the ``compiled`` of the session that takes them.
         prefix_factory: makes this model's prefixes, if they are of a special kind; it must not hold the model.
-        weights_trusted: as :func:`trust_weights` sets it.
+        weights_trusted: as :func:`~decoding.weights.trust_weights` sets it.
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
@@ -117,8 +116,8 @@ class ModelRunner:
         if not self._state.layout:
             self.refresh()
         structure = survey(self.model).structure
-        if checked and self.capabilities.reason is None:
-            self._supports.insert(0, (structure, Support(True)))
+        if checked and self._known_support(structure) is None and self.capabilities.reason is None:
+            return self._keep_support(structure, Support(True))
         return self._support(structure)
 
     def linear_kernels(self) -> LinearKernels:
@@ -196,15 +195,20 @@ class ModelRunner:
         return KVPrefix(self.model, capabilities, self.linear_kernels)
 
     def _support(self, structure: object) -> Support:
-        for known_structure, support in self._supports:
-            if known_structure == structure:
-                return support
+        known = self._known_support(structure)
+        if known is not None:
+            return known
         capabilities = self.capabilities
         new_prefix = partial(KVPrefix, self.model, capabilities, self.linear_kernels)
         # Steps in C have been compared with transformers' own forward pass.
         in_c = structure == self.state.structure and self.prefix_factory is None and self.native_support.supported
         reason = capabilities.reason or (None if in_c else why_branches_fail(self.model, capabilities, new_prefix))
-        support = Support(reason is None, reason)
+        return self._keep_support(structure, Support(reason is None, reason))
+
+    def _known_support(self, structure: object) -> Support | None:
+        return next((support for known, support in self._supports if known == structure), None)
+
+    def _keep_support(self, structure: object, support: Support) -> Support:
         self._supports[:] = [(structure, support), *self._supports][:MAX_SUPPORTS]
         return support
 
@@ -263,38 +267,3 @@ def native_support(model: PreTrainedModel) -> Support:
     They do for Llama-like models on a CPU in float32 or bfloat16, int8 or not, where there is a C compiler.
     """
     return runner_of(model).native_support
-
-
-def trust_weights(model: PreTrainedModel) -> None:
-    """Promise that a model's weights are edited only in ways that PyTorch counts, or not at all.
-
-    Otherwise they are read at the start of every text, to find edits through ``.data`` and in inference mode, which
-    takes about as long as a plain step.
-    """
-    runner_of(model).weights_trusted = True
-
-
-def relocate_weights(model: PreTrainedModel, copies: Mapping[nn.Parameter, torch.Tensor]) -> None:
-    """Put copies of a model's weights in their place, as in memory of another kind. Only between steps.
-
-    Sessions go on as they were: nothing is prefilled again.
-
-    Args:
-        copies: each with the contents, shape and dtype of its weight, contiguous.
-
-    Raises:
-        ValueError: a copy is of another shape or dtype; nothing was moved.
-    """
-    for weight, copy in copies.items():
-        if (copy.shape, copy.dtype, copy.is_contiguous()) != (weight.shape, weight.dtype, True):
-            raise ValueError(f"a copy of shape {tuple(copy.shape)} is none of a weight of shape {tuple(weight.shape)}")
-    runner = runner_of(model)
-    state = runner.refresh()
-    for weight, copy in copies.items():
-        weight.data = copy
-    state.relocate(survey(runner.model))
-
-
-def packed_weight_bytes(model: PreTrainedModel) -> int:
-    """Return the memory taken by copies of a model's weights, prepacked for steps over several tokens."""
-    return runner_of(model).packed_bytes

@@ -6,6 +6,7 @@ It finds what no configuration shows, such as position biases and local windows 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import nan
 from random import Random
 from typing import Any
 
@@ -35,12 +36,19 @@ Measured in bfloat16: right steps differ by 0.5 to 2.5 of them, wrong masks by 1
 def why_branches_fail(
     model: PreTrainedModel, capabilities: ModelCapabilities, new_prefix: Callable[[], KVPrefix]
 ) -> str | None:
-    """Return the reason why a step over several branches differs from plain decoding; None if it does not."""
+    """Return the reason why a step over several branches differs from plain decoding; None if it does not.
+
+    Raises:
+        MemoryError, torch.OutOfMemoryError, RuntimeError: there was no memory for the check, which says nothing about
+            the model.
+    """
     try:
         if _is_bidirectional(model, capabilities):
             return "it reads a text in both directions"
         alike = _branches_match_plain(model, capabilities, new_prefix)
     except Exception as error:  # a model's own code may raise anything on an unknown mask
+        if _is_out_of_memory(error):
+            raise
         return f"its forward fails on a mask over several branches ({type(error).__name__})"
     return None if alike else "a step over several branches gives it other logits than plain decoding"
 
@@ -116,14 +124,21 @@ def _branches_match_plain(
     columns = [[guesses[0][0], guesses[1][0]], [guesses[0][0], guesses[0][1], guesses[1][1]]]
     texts: list[list[int]] = [[], *branches, *columns]
     rows = [0, 2, 4, len(inputs.logit_rows) - 2, len(inputs.logit_rows) - 1]
-    difference = noise = 0.0
+    differences, noises = [], []
     for text, row in zip(texts, rows, strict=True):
         plain.rewind(length)
         continued = plain.next_logits([prefix[-1], *text])
-        difference = max(difference, _distance(several[row], continued))
+        differences.append(_distance(several[row], continued))
         if text in (texts[0], texts[-1]):
-            noise = max(noise, _distance(continued, new_prefix().next_logits([*prefix, *text])))
-    return difference <= max(NOISE_FACTOR * noise, _min_tolerance(model))
+            noises.append(_distance(continued, new_prefix().next_logits([*prefix, *text])))
+    # One by one: NaN is within no limit, and `max` may pass it over.
+    limit = max(NOISE_FACTOR * max(noises), _min_tolerance(model))
+    return all(each <= limit for each in [*differences, *noises])
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    # On the CPU, PyTorch has no class of its own for it.
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator" in str(error)
 
 
 def _vocabulary(model: PreTrainedModel) -> int:
@@ -145,6 +160,14 @@ def _prefix_length(model: PreTrainedModel, capabilities: ModelCapabilities) -> i
 
 
 def _distance(left: torch.Tensor, right: torch.Tensor) -> float:
-    """Return the distance of two rows of logits, in units of their standard deviation."""
-    left, right = left.double(), right.double()
+    """Return the distance of two rows of logits, in units of their standard deviation; NaN if one holds NaN.
+
+    Tokens that the model itself rules out, with the least logit there is, must be the same ones.
+    """
+    if torch.equal(left, right):
+        return 0.0
+    possible = ~(right <= torch.finfo(right.dtype).min)
+    if not torch.equal(left[~possible], right[~possible]):
+        return nan
+    left, right = left[possible].double(), right[possible].double()
     return float((left - right).square().mean().sqrt() / right.std())

@@ -1,0 +1,47 @@
+"""A model's weights in the caller's hands: how edits of them are noticed, where they lie, what copies of them take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import nn
+from transformers import PreTrainedModel
+
+from decoding.model.state import survey
+from decoding.runner import runner_of
+
+
+def trust_weights(model: PreTrainedModel) -> None:
+    """Promise that a model's weights are edited only in ways that PyTorch counts, or not at all.
+
+    Otherwise they are read at the start of every text, to find edits through ``.data`` and in inference mode, which
+    takes about as long as a plain step.
+    """
+    runner_of(model).weights_trusted = True
+
+
+def relocate_weights(model: PreTrainedModel, copies: Mapping[nn.Parameter, torch.Tensor]) -> None:
+    """Put copies of a model's weights in their place, as in memory of another kind. Only between steps.
+
+    Sessions go on as they were: nothing is prefilled again.
+
+    Args:
+        copies: each with the contents, shape and dtype of its weight, contiguous.
+
+    Raises:
+        ValueError: a copy is of another shape or dtype; nothing was moved.
+    """
+    for weight, copy in copies.items():
+        if (copy.shape, copy.dtype, copy.is_contiguous()) != (weight.shape, weight.dtype, True):
+            raise ValueError(f"a copy of shape {tuple(copy.shape)} is none of a weight of shape {tuple(weight.shape)}")
+    runner = runner_of(model)
+    state = runner.refresh()
+    for weight, copy in copies.items():
+        weight.data = copy
+    state.relocate(survey(runner.model))
+
+
+def packed_weight_bytes(model: PreTrainedModel) -> int:
+    """Return the memory taken by copies of a model's weights, prepacked for steps over several tokens."""
+    return runner_of(model).packed_bytes
