@@ -21,9 +21,9 @@ SWITCH = "LADE_CHAT_COMPILE"
 MODULES = (
     "decoding/drafting/[!_]*[!d].py",  # all but saved.py, whose class is one of msgspec
     *(f"decoding/planning/{name}.py" for name in ("budget", "draft", "ledger", "step_cost", "window_size")),
-    *(f"decoding/planning/{name}.py" for name in ("plan", "budgeted_plan")),
+    *(f"decoding/planning/{name}.py" for name in ("planner", "budgeted_planner")),
 )
-SUBCLASSED = {"decoding/planning/plan.py": "class Plan(", "decoding/planning/step_cost.py": "class StepCost:"}
+SUBCLASSED = {"decoding/planning/planner.py": "class Planner(", "decoding/planning/step_cost.py": "class StepCost:"}
 """Classes from which others are derived that stay in Python. They are marked for mypyc, which refuses it otherwise, in
 the copy that is compiled alone: in the source the mark would need a package of mypy's at run time."""
 _MARK = """from mypy_extensions import mypyc_attr

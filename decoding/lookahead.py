@@ -6,13 +6,13 @@ iterations of Jacobi decoding over W positions ahead, whose columns yield new n-
 model chooses a token first, as plain decoding would, and a candidate is accepted if it is that token. So the text
 is the model's own, whatever was proposed.
 
-A :class:`~decoding.planning.plan.Plan` drafts both branches and learns from the outcome. With fixed W, N and G it is
-the paper's algorithm, with two additions: n-grams of the prompt, the reply and earlier turns are candidates too, before
-those of the window where they match two tokens or more; and all candidates are merged into a tree, so that a shared
-prefix is verified once. By default each step is budgeted: it takes as many candidates as raise the tokens expected for
-its time, from a third source too (likely next tokens seen in logits already computed, unless steps are so quick that
-this takes longer than it saves), and as large a window as has paid; where nothing pays, it decodes plainly. None of
-this affects the text.
+A :class:`~decoding.planning.planner.Planner` plans both branches of each step and learns from the outcome. With fixed
+W, N and G it is the paper's algorithm, with two additions: n-grams of the prompt, the reply and earlier turns are
+candidates too, before those of the window where they match two tokens or more; and all candidates are merged into a
+tree, so that a shared prefix is verified once. By default each step is budgeted: it takes as many candidates as raise
+the tokens expected for its time, from a third source too (likely next tokens seen in logits already computed, unless
+steps are so quick that this takes longer than it saves), and as large a window as has paid; where nothing pays, it
+decodes plainly. None of this affects the text.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from decoding.decoder import Decoder, plain_step, plain_steps
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
-from decoding.planning.budgeted_plan import BudgetedPlan
+from decoding.planning.budgeted_planner import BudgetedPlanner
 from decoding.planning.cost_probe import step_cost_of
-from decoding.planning.draft import Draft, Rest
-from decoding.planning.plan import FixedPlan, Plan
+from decoding.planning.planner import FixedPlanner, Planner
 from decoding.planning.step_cost import StepCost
+from decoding.planning.step_plan import Rest, StepPlan
 from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of
 from decoding.sampling.sampler import Choices
@@ -79,25 +79,25 @@ class LookaheadDecoder(Decoder):
     def _described(self) -> list[str]:
         return [repr(self.config), *self.support.objections]
 
-    def _plan(self, session: Session, observe: Observe | None) -> Plan:
+    def _planner(self, session: Session, observe: Observe | None) -> Planner:
         if self.config.sizes is not None:
-            return FixedPlan(session, self.config.sizes, observe)
-        return BudgetedPlan(session, self._cost or step_cost_of(self.model, compiled=session.compiled), observe)
+            return FixedPlanner(session, self.config.sizes, observe)
+        return BudgetedPlanner(session, self._cost or step_cost_of(self.model, compiled=session.compiled), observe)
 
     def _steps(self, session: Session, request: Request) -> Iterator[Step]:
         if not runner_of(self.model).support.supported:
             yield from plain_steps(session, request)
             return
-        plan, reason = self._plan(session, request.observe), None
+        planner, reason = self._planner(session, request.observe), None
         while reason is None:
-            draft = plan.draft(request.max_length - len(session.ids))
-            if isinstance(draft, Rest):
-                step = yield from self._rest(session, request, draft)
-            elif draft.is_plain:
-                step = self._plain_step(session, request, partial(plan.settle_plain, draft))
+            plan = planner.plan(request.max_length - len(session.ids))
+            if isinstance(plan, Rest):
+                step = yield from self._rest(session, request, plan)
+            elif plan.is_plain:
+                step = self._plain_step(session, request, partial(planner.update_plain, plan))
             else:
-                step = self._lookahead_step(session, request, plan, draft)
-            plan.account(draft, step)
+                step = self._lookahead_step(session, request, planner, plan)
+            planner.record(plan, step)
             reason = step.finish_reason
             yield step
 
@@ -111,10 +111,10 @@ class LookaheadDecoder(Decoder):
             yield step
         return self._plain_step(session, request)
 
-    def _lookahead_step(self, session: Session, request: Request, plan: Plan, draft: Draft) -> Step:
+    def _lookahead_step(self, session: Session, request: Request, planner: Planner, plan: StepPlan) -> Step:
         # Verify: both branches in one forward pass, and the model's own choice in each of its rows.
-        candidates, window, started = draft.candidates, draft.window, perf_counter()
-        choices = self._look_ahead(session, request, candidates, window, plan.row_width)
+        candidates, window, started = plan.candidates, plan.window, perf_counter()
+        choices = self._look_ahead(session, request, candidates, window, planner.row_width)
         forward_seconds = perf_counter() - started
 
         # Accept: the candidates as far as they are what the model chose, and one token more.
@@ -127,16 +127,16 @@ class LookaheadDecoder(Decoder):
 
         # Look ahead: the row just chosen closes an n-gram in each column of a full window, and the window rotates.
         new_row = choices.tokens[1 + len(candidates) :]
-        session.tables.learn_ngrams(window.ngrams(new_row), plan.guess_set_size)
+        session.tables.learn_ngrams(window.ngrams(new_row), planner.guess_set_size)
         window.advance(new_row)
 
         # Learn: the sources from what was seen, the budget from what it took.
-        plan.settle(draft, choices, accepted)
+        planner.update(plan, choices, accepted)
         return Step(
             tokens,
             origins,
             reason,
-            forward_tokens=draft.forward_tokens,
+            forward_tokens=plan.forward_tokens,
             candidates=len(candidates),
             window_size=window.columns,
             ngram_size=window.ngram_size,
@@ -159,6 +159,6 @@ class LookaheadDecoder(Decoder):
         session.commit(tokens, accepted)
 
     def _plain_step(
-        self, session: Session, request: Request, settle: Callable[[torch.Tensor, int], None] | None = None
+        self, session: Session, request: Request, update: Callable[[torch.Tensor, int], None] | None = None
     ) -> Step:
-        return plain_step(session, request, settle)
+        return plain_step(session, request, update)

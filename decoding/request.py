@@ -51,7 +51,7 @@ class Request:
         sampler: chooses each token.
         criteria: asked after every token, as `generate` asks them after each of its steps.
         device: where the criteria expect the text.
-        observe: called with the detail of every step that a plan has made.
+        observe: called with the detail of every step that was planned.
         clock: times the steps.
     """
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
-from decoding.planning.draft import Draft
 from decoding.planning.step_cost import CostCurve
+from decoding.planning.step_plan import StepPlan
 from decoding.step import Origin
 
 
@@ -59,25 +59,25 @@ class StepDetail:
     tree: CandidateTree
 
     @classmethod
-    def of(cls, draft: Draft, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
+    def of(cls, plan: StepPlan, chosen: Sequence[int], accepted: Sequence[int]) -> StepDetail:
         """Return the detail of a step.
 
         Args:
-            draft: what it verified; not settled yet.
+            plan: what it verified; its window as it was before the step.
             chosen: what the model chose at the last token, each candidate, and the window's last row.
             accepted: the numbers of the candidates accepted.
         """
-        read, curve = 1 + len(draft.candidates), draft.curve
+        read, curve = 1 + len(plan.candidates), plan.curve
         return cls(
-            draft.position,
-            draft.last_token,
-            draft.rows,
+            plan.position,
+            plan.last_token,
+            plan.rows,
             chosen[read:],
-            draft.window.ngram_size,
+            plan.window.ngram_size,
             chosen[:read],
             accepted,
-            None if curve is None else Outlook(curve, draft.probabilities),
-            draft.candidates,
+            None if curve is None else Outlook(curve, plan.probabilities),
+            plan.candidates,
         )
 
     @property

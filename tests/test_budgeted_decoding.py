@@ -25,11 +25,11 @@ from decoding.drafting import successors as successors_module
 from decoding.drafting import trajectory as trajectory_module
 from decoding.drafting.expander import CandidateExpander
 from decoding.drafting.tree import CandidateTree
-from decoding.planning import budgeted_plan
+from decoding.planning import budgeted_planner
 from decoding.planning import ledger as ledger_module
 from decoding.planning import window_size as window_choice_module
 from decoding.planning.budget import select
-from decoding.planning.budgeted_plan import MAX_DEPTH, MAX_TAILS
+from decoding.planning.budgeted_planner import MAX_DEPTH, MAX_TAILS
 from decoding.planning.ledger import IDLE_STEPS, MAX_REST_STEPS
 from decoding.planning.step_cost import MAX_CANDIDATES, CostCurve
 from decoding.planning.window_size import TRIAL_STEPS, WINDOW_SIZES
@@ -54,7 +54,7 @@ def watched(
         looks.append(expander)
         return select(expander, curve, max_depth, *caution)
 
-    monkeypatch.setattr(budgeted_plan, "select", look)
+    monkeypatch.setattr(budgeted_planner, "select", look)
     for step in budgeted(model, seconds).generate(prompt, max_new_tokens=count):
         steps.append(step)
         awake.append(bool(looks))
@@ -66,7 +66,7 @@ def watched(
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows are judged, and so tried, after a few steps."""
     monkeypatch.setattr(window_choice_module, "TRIAL_STEPS", 6)
-    monkeypatch.setattr(budgeted_plan, "BATCH_STEPS", 1)
+    monkeypatch.setattr(budgeted_planner, "BATCH_STEPS", 1)
 
 
 def test_every_source_is_at_work() -> None:

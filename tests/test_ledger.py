@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from decoding import LookaheadDecoder, Session, Step, StepCost
-from decoding.planning import budgeted_plan
+from decoding.planning import budgeted_planner
 from decoding.planning.budget import select
 from decoding.planning.ledger import MAX_BALANCE, MAX_DEBT, MAX_SLOWDOWN, OPENING, WARM_UPS, Ledger, Stake
 from tests.models import VOCABULARY, random_model, random_prompt, reciting_model, successor_model
@@ -54,7 +54,7 @@ class Machine:
 
         monkeypatch.setattr(Session, "read", timed_read)
         monkeypatch.setattr(Session, "look_ahead", timed_look_ahead)
-        monkeypatch.setattr(budgeted_plan, "select", timed_select)
+        monkeypatch.setattr(budgeted_planner, "select", timed_select)
 
 
 def times(machine: Machine, decoder: LookaheadDecoder, prompts: Iterable[list[int]], count: int) -> tuple[float, float]:

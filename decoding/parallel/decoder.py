@@ -89,11 +89,11 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         session.commit(tokens)
 
     def _plain_step(
-        self, session: Session, request: Request, learn: Callable[[torch.Tensor, int], None] | None = None
+        self, session: Session, request: Request, update: Callable[[torch.Tensor, int], None] | None = None
     ) -> Step:
         if self._shared:
             self.workers.follow(session.ids, MAX_TOKENS_BEHIND)
-        return super()._plain_step(session, request, learn)
+        return super()._plain_step(session, request, update)
 
 
 def _replica(session: Session) -> Replica:

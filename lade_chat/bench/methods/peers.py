@@ -13,8 +13,8 @@ import torch
 from decoding import LookaheadDecoder, Origin, Session, StepDetail
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.planning.draft import Draft
-from decoding.planning.plan import Plan
+from decoding.planning.planner import Planner
+from decoding.planning.step_plan import StepPlan
 from decoding.sampling.sampler import Choices
 from lade_chat.bench.methods.decoders import timed_reply
 from lade_chat.bench.methods.method import Method, Replier, Setup
@@ -161,22 +161,22 @@ class Occurrences:
         return score, paths
 
 
-class _PolicyPlan(Plan):
+class _PolicyPlanner(Planner):
     def __init__(self, session: Session, policy: Policy, observe: Callable[[StepDetail], None] | None) -> None:
         super().__init__(session, JacobiWindow(0, 2, ()), observe)
         self._policy, self.row_width = policy, policy.row_width
 
-    def _draft(self, max_depth: int) -> Draft:
+    def _plan_step(self, max_depth: int) -> StepPlan:
         ids = self._session.ids
-        return Draft(len(ids) - 1, ids[-1], self._window, (), self._policy.propose(ids, max_depth))
+        return StepPlan(len(ids) - 1, ids[-1], self._window, (), self._policy.propose(ids, max_depth))
 
-    def _settle(self, draft: Draft, choices: Choices, accepted: Ids) -> None:
+    def _update(self, plan: StepPlan, choices: Choices, accepted: Ids) -> None:
         if self.row_width:
-            self._policy.learn((draft.last_token, *draft.candidates.tokens), choices.likeliest)
+            self._policy.learn((plan.last_token, *plan.candidates.tokens), choices.likeliest)
 
-    def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
+    def _update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
         if self.row_width:
-            self._policy.learn([draft.last_token], [logits.topk(min(self.row_width, len(logits))).indices.tolist()])
+            self._policy.learn([plan.last_token], [logits.topk(min(self.row_width, len(logits))).indices.tolist()])
 
 
 class PolicyDecoder(LookaheadDecoder):
@@ -186,8 +186,8 @@ class PolicyDecoder(LookaheadDecoder):
         super().__init__(model)
         self._policy = policy
 
-    def _plan(self, session: Session, observe: Callable[[StepDetail], None] | None) -> Plan:
-        return _PolicyPlan(session, self._policy, observe)
+    def _planner(self, session: Session, observe: Callable[[StepDetail], None] | None) -> Planner:
+        return _PolicyPlanner(session, self._policy, observe)
 
 
 def peer(setup: Setup, *, name: str, policy: Callable[[], Policy]) -> list[Method]:

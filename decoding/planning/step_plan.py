@@ -1,4 +1,4 @@
-"""Draft: what one step verifies, decided before its forward pass; and Rest, plain steps in which nothing is sought."""
+"""StepPlan: what one step verifies, decided before its forward pass; and Rest: plain steps, nothing sought."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from decoding.planning.step_cost import CostCurve, StepCost
 
 
 @dataclass(slots=True)
-class Draft:
-    """Both branches of one step. A plan makes it and takes it back with what the step showed.
+class StepPlan:
+    """Both branches of one step. A planner makes it and takes it back with what the step showed.
 
     Attributes:
         position: the place of the last token in the text.
         last_token: the last token.
-        window: the lookahead branch; it advances when the plan takes the draft back.
+        window: the lookahead branch; it advances once the step is taken.
         rows: the window's rows as the step reads them.
         candidates: the verification branch.
         expander: the nodes that the candidates were selected from; None with fixed sizes.

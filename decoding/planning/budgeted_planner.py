@@ -1,4 +1,4 @@
-"""The budgeted plan: as many candidates, and as large a window, as pay for themselves on this machine."""
+"""The budgeted planner: as many candidates, and as large a window, as pay for themselves on this machine."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from decoding.drafting.registry import ORIGINS, ROW_WIDTH, SOURCES
 from decoding.drafting.tree import ROOT
 from decoding.drafting.window import JacobiWindow
 from decoding.planning.budget import select
-from decoding.planning.draft import Draft, Rest
 from decoding.planning.ledger import Stake
-from decoding.planning.plan import Plan, positions_ahead
+from decoding.planning.planner import Planner, positions_ahead
 from decoding.planning.step_cost import OUTLIER, StepCost
+from decoding.planning.step_plan import Rest, StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.sampling.vocabulary import largest
 from decoding.session import Session
@@ -25,7 +25,7 @@ from decoding.step_detail import Observe
 MAX_DEPTH = 20
 """Tokens of a budgeted continuation: its probability falls off long before."""
 MAX_TAILS = 15
-"""N-grams of the window that a budgeted plan keeps for each first token."""
+"""N-grams of the window that the budgeted planner keeps for each first token."""
 MIN_STEP_GAIN = 0.03
 """A step that promises no more than this over a plain one counts as idle if it accepts nothing."""
 REFERENCE_STEPS = 24
@@ -49,8 +49,8 @@ alone, and only where the last tokens are known."""
 _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, strict=True) if source.needs_window)
 
 
-class BudgetedPlan(Plan):
-    """As many candidates, and as large a window, as pay; nothing at all where nothing does."""
+class BudgetedPlanner(Planner):
+    """Plans as many candidates, and as large a window, as pay; nothing at all where nothing does."""
 
     guess_set_size = MAX_TAILS
 
@@ -90,27 +90,27 @@ class BudgetedPlan(Plan):
     def _knows_more(self) -> bool:
         return self._tables.context.knows(self._session.ids)
 
-    def _draft(self, max_depth: int) -> Draft:
+    def _plan_step(self, max_depth: int) -> StepPlan:
         ids, window = self._session.ids, self._window
         expander = CandidateExpander(self._tables, ids, texts_alone=self._is_quick)
         curve = self._cost.curve(1 + len(window))
         if self._cost.is_doubtful:
             curve = curve.hopeful()
         candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.trust)
-        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
+        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
 
-    def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
-        assert draft.expander is not None
-        expander, true_rows = draft.expander, [ROOT, *accepted]
+    def _update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
+        assert plan.expander is not None
+        expander, true_rows = plan.expander, [ROOT, *accepted]
         if self.row_width:
             self._learn_rows(expander, choices, true_rows)
         expander.learn([choices.tokens[row] for row in true_rows])
-        expected = sum(draft.probabilities, 0.0)
-        if len(draft.candidates):
+        expected = sum(plan.probabilities, 0.0)
+        if len(plan.candidates):
             self._stake.count_verified(expected, len(accepted))
-        if not accepted and not _is_promising(draft, expected):
+        if not accepted and not _is_promising(plan, expected):
             self._stake.count_idle()
-        self._judge_window(draft, accepted)
+        self._judge_window(plan, accepted)
 
     def _learn_rows(self, expander: CandidateExpander, choices: Choices, true_rows: Sequence[int]) -> None:
         pairs = [expander.pair, *[node.pair for node in expander.taken]]
@@ -130,9 +130,9 @@ class BudgetedPlan(Plan):
             if rejected:
                 table.learn_rejected((node.token, choices.tokens[last]), choices.likeliest[rejected])
 
-    def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
-        assert draft.expander is not None
-        pair = draft.expander.pair
+    def _update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
+        assert plan.expander is not None
+        pair = plan.expander.pair
         if self.row_width and logits.is_cpu:
             # At once, while the processor has them in its caches.
             values, tokens = largest(logits, self.row_width)
@@ -141,19 +141,19 @@ class BudgetedPlan(Plan):
         elif self.row_width:
             for table in self._tables.row_tables:
                 table.learn_logits(pair, logits)
-        if draft.expander.root.followers:
-            draft.expander.learn([chosen])
+        if plan.expander.root.followers:
+            plan.expander.learn([chosen])
             # Something was proposed and not worth its cost; where nothing is known yet, there is much to learn.
             self._stake.count_idle()
-        self._judge_window(draft, ())
+        self._judge_window(plan, ())
 
-    def account(self, draft: Draft | Rest, step: Step) -> None:
-        if isinstance(draft, Rest):
-            super().account(draft, step)
-            self._account_rest(draft, step, len(self._session.ids) - self._drafted_at)
+    def record(self, plan: StepPlan | Rest, step: Step) -> None:
+        if isinstance(plan, Rest):
+            super().record(plan, step)
+            self._record_rest(plan, step, len(self._session.ids) - self._planned_at)
             return
         cost, ledger, count = self._cost, self._ledger, step.forward_tokens
-        if draft.is_plain:
+        if plan.is_plain:
             # Its forward pass is that of any plain step; only looking was dearer.
             self._stake.book(ledger.book(1, 1.0 + self._beyond_plain(step)))
             self._observe_plain(step)
@@ -166,7 +166,7 @@ class BudgetedPlan(Plan):
             self._plain_times.clear()
         self._unmeasured += 1
 
-    def _account_rest(self, rest: Rest, step: Step, steps: int) -> None:
+    def _record_rest(self, rest: Rest, step: Step, steps: int) -> None:
         if steps > 1:
             # The last of several steps is as plain as any; what came before the first of them is divided by all.
             self._ledger.note_overhead(step.seconds - step.forward_seconds)
@@ -207,9 +207,9 @@ class BudgetedPlan(Plan):
         self._cost.observe(1, seconds, steps)
         self._plain_times.clear()
 
-    def _judge_window(self, draft: Draft, accepted: Sequence[int]) -> None:
+    def _judge_window(self, plan: StepPlan, accepted: Sequence[int]) -> None:
         """Change the window where another one is likely to pay."""
-        count, total, settled = len(draft.candidates), draft.forward_tokens, 1 + len(accepted)
+        count, total, settled = len(plan.candidates), plan.forward_tokens, 1 + len(accepted)
         self._usual_candidates += 0.05 * (count - self._usual_candidates)
         choice, cost = self._tables.window_choice, self._cost.in_plain_steps
         if not self._has_branch:
@@ -220,9 +220,9 @@ class BudgetedPlan(Plan):
             choice.note_without_branch(self._steps, self._tokens_of_steps, self._spent)
             self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
         else:
-            assert draft.expander is not None
+            assert plan.expander is not None
             # The same step without the branch, and without the candidates that only the branch gave.
-            from_branch = draft.expander.taken_only_from(_NEED_WINDOW)
+            from_branch = plan.expander.taken_only_from(_NEED_WINDOW)
             lost = next((len(accepted) - at for at, node in enumerate(accepted) if node in from_branch), 0)
             choice.note(settled, cost(total), settled - lost, cost(1 + count - len(from_branch)))
         choice.consider(self._cost, round(self._usual_candidates), positions_ahead(self._session))
@@ -235,8 +235,8 @@ def _new_window(session: Session) -> JacobiWindow:
     return JacobiWindow.drawn_from(session.ids, *session.tables.window_choice.sizes)
 
 
-def _is_promising(draft: Draft, expected: float) -> bool:
+def _is_promising(plan: StepPlan, expected: float) -> bool:
     """Return True if so many accepted candidates would save more than a negligible share of the time."""
-    curve = draft.curve
+    curve = plan.curve
     assert curve is not None
-    return (1 + expected) * curve.costs[0] > (1 + MIN_STEP_GAIN) * curve.costs[len(draft.candidates)]
+    return (1 + expected) * curve.costs[0] > (1 + MIN_STEP_GAIN) * curve.costs[len(plan.candidates)]

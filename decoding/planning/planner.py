@@ -1,4 +1,4 @@
-"""The plan of a step's branches: what every plan does, and the one of fixed sizes, as in the paper."""
+"""Planner: decides the branches of each step; and the planner of fixed sizes, as in the paper."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from decoding.config import Sizes
 from decoding.drafting.guess_set import guess_set
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
-from decoding.planning.draft import Draft, Rest
 from decoding.planning.step_cost import StepCost
+from decoding.planning.step_plan import Rest, StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.session import Session
 from decoding.step import Step
 from decoding.step_detail import Observe, StepDetail
 
 
-class Plan(ABC):
-    """The branches of each step, and what is learnt from them.
+class Planner(ABC):
+    """Plans the branches of each step, and learns from what the step showed and took.
 
-    ``draft`` begins a step, or a rest of several. After the forward pass, once its tokens are committed, ``settle``
-    takes the same draft back (``settle_plain`` where the step was plain), and ``account`` the step, the last one of a
-    rest; then the next one can be drafted.
+    :meth:`plan` begins a step, or a rest of several. After the forward pass, once its tokens are committed, the same
+    plan goes to :meth:`update` (:meth:`update_plain` where the step was plain), and then with the step, the last one of
+    a rest, to :meth:`record`.
 
     Attributes:
-        row_width: the number of each row's likeliest next tokens that the plan learns from; 0 for none.
+        row_width: the number of each row's likeliest next tokens that the planner learns from; 0 for none.
         guess_set_size: G, the n-grams of the window that are kept for each first token.
     """
 
@@ -37,16 +37,16 @@ class Plan(ABC):
         self, session: Session, window: JacobiWindow, observe: Observe | None, shown_cost: StepCost | None = None
     ) -> None:
         self._session, self._window, self._observe, self._shown_cost = session, window, observe, shown_cost
-        # The text's length when the step or rest under way was drafted.
-        self._drafted_at = len(session.ids)
+        # The text's length when the step or rest under way was planned.
+        self._planned_at = len(session.ids)
 
-    def draft(self, remaining: int) -> Draft | Rest:
+    def plan(self, remaining: int) -> StepPlan | Rest:
         """Return what the next step verifies, or a rest.
 
         Args:
             remaining: the tokens that may still be emitted.
         """
-        self._drafted_at = len(self._session.ids)
+        self._planned_at = len(self._session.ids)
         if remaining == 1:
             return Rest(1)
         if (rest := self._rest()) is not None:
@@ -58,39 +58,39 @@ class Plan(ABC):
             if ahead < max(1, reach):
                 return Rest(1)
             depth = min(depth, ahead)
-        return self._draft(depth)
+        return self._plan_step(depth)
 
-    def settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
+    def update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         """Learn from a step whose tokens are committed.
 
         Args:
-            draft: what the step verified.
+            plan: what the step verified.
             choices: what the model chose at the last token, each candidate, and the window's last row.
             accepted: the numbers of the candidates accepted.
         """
-        detail = None if self._observe is None else StepDetail.of(draft, choices.tokens, accepted)
-        self._settle(draft, choices, accepted)
+        detail = None if self._observe is None else StepDetail.of(plan, choices.tokens, accepted)
+        self._update(plan, choices, accepted)
         if self._observe is not None and detail is not None:
             self._observe(detail)
 
-    def settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
+    def update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
         """Learn from a step over the last token alone, once its token is committed.
 
         Args:
-            draft: one without candidates and window.
+            plan: one without candidates and window.
             logits: shape (vocabulary,).
             chosen: the token emitted.
         """
-        detail = None if self._observe is None else StepDetail.of(draft, (chosen,), ())
-        self._settle_plain(draft, logits, chosen)
+        detail = None if self._observe is None else StepDetail.of(plan, (chosen,), ())
+        self._update_plain(plan, logits, chosen)
         if self._observe is not None and detail is not None:
             self._observe(detail)
 
-    def account(self, draft: Draft | Rest, step: Step) -> None:
-        """Learn from the time that a step has taken; ``draft`` is what :meth:`draft` gave for it."""
-        if isinstance(draft, Rest) and self._observe is not None:
+    def record(self, plan: StepPlan | Rest, step: Step) -> None:
+        """Learn from the time that a step has taken; ``plan`` is what :meth:`plan` gave for it."""
+        if isinstance(plan, Rest) and self._observe is not None:
             ids = self._session.ids
-            bare = Draft(len(ids) - 2, ids[-2], self._window, (), CandidateTree(), cost=self._shown_cost)
+            bare = StepPlan(len(ids) - 2, ids[-2], self._window, (), CandidateTree(), cost=self._shown_cost)
             self._observe(StepDetail.of(bare, step.tokens, ()))
 
     def _rest(self) -> Rest | None:
@@ -98,32 +98,32 @@ class Plan(ABC):
         return None
 
     @abstractmethod
-    def _draft(self, max_depth: int) -> Draft: ...
+    def _plan_step(self, max_depth: int) -> StepPlan: ...
 
     @abstractmethod
-    def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None: ...
+    def _update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None: ...
 
     @abstractmethod
-    def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None: ...
+    def _update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None: ...
 
 
-class FixedPlan(Plan):
+class FixedPlanner(Planner):
     """W, N and G as they are: the paper's algorithm, which learns nothing from what a step won or cost."""
 
     def __init__(self, session: Session, sizes: Sizes, observe: Observe | None = None) -> None:
         super().__init__(session, JacobiWindow.drawn_from(session.ids, sizes.window_size, sizes.ngram_size), observe)
         self._sizes, self.guess_set_size = sizes, sizes.guess_set_size
 
-    def _draft(self, max_depth: int) -> Draft:
+    def _plan_step(self, max_depth: int) -> StepPlan:
         ids, window = self._session.ids, self._window
         longest = min(max_depth, self._sizes.ngram_size - 1)
         candidates = guess_set(self._session.tables, ids, longest, self._sizes.guess_set_size)
-        return Draft(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates)
+        return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates)
 
-    def _settle(self, draft: Draft, choices: Choices, accepted: Sequence[int]) -> None:
+    def _update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:
         pass
 
-    def _settle_plain(self, draft: Draft, logits: torch.Tensor, chosen: int) -> None:
+    def _update_plain(self, plan: StepPlan, logits: torch.Tensor, chosen: int) -> None:
         pass
 
 
