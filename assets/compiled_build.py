@@ -20,7 +20,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SWITCH = "LADE_CHAT_COMPILE"
 MODULES = (
     "decoding/drafting/[!_]*[!d].py",  # all but saved.py, whose class is one of msgspec
-    *(f"decoding/planning/{name}.py" for name in ("budget", "draft", "ledger", "step_cost", "window_size")),
+    *(f"decoding/planning/{name}.py" for name in ("budget", "ledger", "step_plan", "step_cost", "window_size")),
     *(f"decoding/planning/{name}.py" for name in ("planner", "budgeted_planner")),
 )
 SUBCLASSED = {"decoding/planning/planner.py": "class Planner(", "decoding/planning/step_cost.py": "class StepCost:"}
