@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +17,7 @@ from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.errors import ModelError
 from lade_chat.loading.checkpoint import bundled_model_path, local_folder
+from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import search
@@ -82,7 +82,7 @@ def _name(settings: Settings, assignments: list[str]) -> None:
 
 def _list(settings: Settings, *, as_json: bool) -> None:
     chosen = settings.get("data_dir")
-    found = at_hand(Path(str(chosen)).expanduser() if chosen else default_folder())
+    found = at_hand(expanded(str(chosen)) if chosen else default_folder())
     bundled = [replace(each, about=f"{each.about}, used without -m") for each in in_folder(bundled_model_path())]
     if as_json:
         _write([*bundled, *found], as_json=True, aliases=dict(settings.aliases))

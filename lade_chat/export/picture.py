@@ -15,6 +15,7 @@ from lade_chat.export.content import Content
 from lade_chat.export.html_page import html_page
 from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import Theme
+from lade_chat.paths import is_there, unwritable
 
 Writer: TypeAlias = Callable[[Content, Theme, "int | None"], bytes]
 
@@ -46,9 +47,13 @@ def check_picture(path: Path) -> None:
         raise PictureFormatError(
             f"A picture is written as {', '.join(WRITERS)}, and {path.name or path} is none of these."
         )
-    if path.is_dir():
+    try:
+        is_there(path)
+    except OSError as error:
+        raise LadeChatError(unwritable(path, error)) from None
+    if os.path.isdir(path):
         raise LadeChatError(f"{path} cannot be written: it is a folder.")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}.")
     if not os.access(path.parent, os.W_OK):
         raise LadeChatError(f"{path} cannot be written: the folder does not let you.")
@@ -70,4 +75,4 @@ def write_file(path: Path, data: bytes) -> None:
     try:
         atomic_write(path, data, private=False)
     except OSError as error:
-        raise LadeChatError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise LadeChatError(unwritable(path, error)) from None

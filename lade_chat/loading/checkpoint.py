@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lade_chat.errors import ModelError, summary
+from lade_chat.paths import expanded
 
 CONFIG = "config.json"
 SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -55,9 +56,9 @@ def local_folder(path: str) -> Path | None:
     if not path.strip():
         raise ModelError("The model path is empty: give a checkpoint's folder or a Hub id (org/name).")
     try:
-        folder = Path(path).expanduser()
+        folder = expanded(path)
         is_folder, exists = folder.is_dir(), folder.exists()
-    except (OSError, RuntimeError, ValueError) as error:  # too long, a NUL byte, or an unknown home
+    except (OSError, ValueError) as error:  # too long, or a NUL byte
         raise ModelError(f"{path[:80]} is no path ({summary(error, 40)}): give a checkpoint's folder.") from None
     if is_folder:
         return folder

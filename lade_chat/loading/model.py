@@ -23,6 +23,7 @@ from lade_chat.errors import (
 from lade_chat.loading.checkpoint import bundled_model_path, check_tokenizer, check_weights, local_folder, read_config
 from lade_chat.loading.templates import prepare
 from lade_chat.loading.tokenization import has_chat_template
+from lade_chat.paths import expanded
 from lade_chat.protocol.values import ModelInfo, ModelOptions, Stage
 
 if TYPE_CHECKING:
@@ -265,7 +266,7 @@ def _name(path: str | None, parameters: int) -> str:
     """Display name: the Hub id, or the folder's name."""
     if path is None:
         return f"bundled-{parameters / 1e6:.0f}M"
-    return Path(path).expanduser().resolve().name if local_folder(path) else path
+    return expanded(path).resolve().name if local_folder(path) else path
 
 
 def _what(options: ModelOptions) -> str:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from time import monotonic
@@ -18,6 +17,7 @@ from typing import Any
 from lade_chat.errors import ModelError, PromptError, summary
 from lade_chat.loading.checkpoint import bundled_model_path
 from lade_chat.loading.template_worker import LIMITED, MAX_MEMORY_BYTES, MAX_SECONDS
+from lade_chat.paths import expanded
 
 START_SECONDS = 120.0
 """For the process to start on a busy machine."""
@@ -59,8 +59,8 @@ def prepare(path: str | None) -> None:
     """Start the process in advance, which takes as long as the weights; the bundled template does not need it."""
     if path is None:
         return
-    with suppress(OSError, RuntimeError, ValueError):
-        if (Path(path).expanduser() / "chat_template.jinja").read_text(encoding="utf-8") == _bundled_template():
+    with suppress(OSError, ValueError):
+        if (expanded(path) / "chat_template.jinja").read_text(encoding="utf-8") == _bundled_template():
             return
     _process.start()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path
 from typing import NamedTuple
 
 from lade_chat.errors import LadeChatError
+from lade_chat.paths import expanded
 from lade_chat.presentation.metrics import counted
 
 MAX_BYTES = 256 * 1024
@@ -42,14 +42,14 @@ def attach(typed: str) -> str:
 def _without_signs(name: str) -> str:
     """Strip punctuation that ends a sentence from the name, unless a file is called so."""
     bare = name.rstrip(".,;:!?)]}'\"")
-    return name if os.path.lexists(os.path.expanduser(name)) else bare
+    return name if os.path.lexists(expanded(name)) else bare
 
 
 def _text_of(name: str) -> str | None:
     """Return the file's text; None if the name does not mean a file."""
     if not name or name.startswith("@"):
         return None
-    path = Path(name).expanduser()
+    path = expanded(name)
     hint = f"Write @@{name} to send the words as they are."
     try:
         if path.is_dir():

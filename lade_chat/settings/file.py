@@ -10,6 +10,7 @@ from typing import Any
 
 from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
+from lade_chat.paths import expanded
 from lade_chat.settings.kinds import Value
 
 VARIABLE = "LADE_CHAT_SETTINGS"
@@ -28,7 +29,7 @@ def default_path() -> Path:
     from platformdirs import user_config_path
 
     named = os.environ.get(VARIABLE)
-    return Path(named).expanduser() if named else user_config_path("lade-chat", appauthor=False) / "settings.toml"
+    return expanded(named) if named else user_config_path("lade-chat", appauthor=False) / "settings.toml"
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from rich.filesize import decimal
 
 from lade_chat.atomic_write import atomic_write
+from lade_chat.paths import expanded
 from lade_chat.settings.settings import nearest
 
 MAX_RECENT = 8
@@ -32,7 +34,10 @@ DTYPES: Mapping[str, tuple[str, int]] = {
 MAX_HEADER_BYTES = 100_000_000
 """Of a safetensors file, as its format has it; what claims more is none."""
 MAX_FOLDERS = 200
-"""Folders searched; completion of a typed path has no such limit."""
+"""Folders searched for models."""
+MAX_ENTRIES = 5000
+"""Entries of a folder that are read."""
+MAX_COMPLETIONS = 100
 
 
 @dataclass(frozen=True)
@@ -110,22 +115,21 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
 
 def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
     """Return the short name that was perhaps meant by ``path``, which is neither one, nor a folder, nor a hub id."""
-    if not path or "/" in path or path in aliases or os.path.exists(os.path.expanduser(path)):
+    if not path or "/" in path or path in aliases or os.path.exists(expanded(path)):
         return None
     return nearest(path, aliases)
 
 
 def completions(typed: str) -> tuple[KnownModel, ...]:
-    """Return the folders that complete a typed path; empty if it is not a path."""
+    """Return the first folders that complete a typed path; empty if it is not a path. Slow where a disk is."""
     if not typed.startswith((".", "/", "~", os.sep)) and not os.path.isabs(typed):
         return ()
     typed_head, tail = os.path.split(typed)
     found = []
-    for each in _folders(Path(typed_head or ".").expanduser(), hidden=tail.startswith(".")):
-        if each.name.lower().startswith(tail.lower()):
-            model = holds_model(each)
-            path = os.path.join(typed_head, each.name)
-            found.append(KnownModel(path, "folder" if model else "", is_model=model))
+    for each in islice(_folders(expanded(typed_head or "."), tail), MAX_COMPLETIONS):
+        model = holds_model(each)
+        path = os.path.join(typed_head, each.name)
+        found.append(KnownModel(path, "folder" if model else "", is_model=model))
     return tuple(found)
 
 
@@ -195,14 +199,21 @@ def described(size: int, form: str, dtype: str = "") -> str:
     return " ".join(filter(None, (decimal(size), form, dtype)))
 
 
-def _folders(folder: Path, *, hidden: bool = False) -> list[Path]:
+def _folders(folder: Path, beginning: str = "") -> list[Path]:
+    """Return the folders in a folder whose names begin so, hidden ones only if asked for by their dot."""
+    begin = beginning.lower()
     try:
-        return sorted(
-            (each for each in folder.iterdir() if each.is_dir() and (hidden or not each.name.startswith("."))),
-            key=lambda each: each.name.lower(),
-        )
-    except OSError:
+        with os.scandir(folder) as entries:
+            names = [
+                entry.name
+                for entry in islice(entries, MAX_ENTRIES)
+                if entry.name.lower().startswith(begin)
+                and (begin.startswith(".") or not entry.name.startswith("."))
+                and entry.is_dir()
+            ]
+    except (OSError, ValueError):  # no such folder, or none that there can be
         return []
+    return [folder / name for name in sorted(names, key=str.lower)]
 
 
 def _shown(folder: Path) -> str:

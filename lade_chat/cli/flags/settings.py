@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -12,6 +12,7 @@ import typer
 from lade_chat.cli.flags.arguments import ColourChoice
 from lade_chat.cli.flags.sampling import Base
 from lade_chat.cli.flags.usage import usage
+from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.settings.models import misspelt_alias
@@ -33,8 +34,8 @@ def settle(context: typer.Context, values: dict[str, Any], counted: Collection[s
     path = values.get("model_path") or ""
     if near := misspelt_alias(path, settings.aliases):
         raise usage(f"there is no folder or short name {path}; did you mean {near}?")
-    if (alias := settings.aliases.get(path)) and not Path(path).exists():
-        values["model_path"] = str(Path(alias).expanduser()) if alias.startswith("~") else alias
+    if (alias := settings.aliases.get(path)) and not os.path.exists(path):
+        values["model_path"] = str(expanded(alias)) if alias.startswith("~") else alias
     if (prompt := settings.prompts.get(values.get("system") or "")) is not None:
         values["system"] = prompt
     if context.parent is not None:
@@ -68,7 +69,7 @@ def _sources(context: typer.Context, parameter: str) -> set[str]:
 def _converted(name: str, value: Any) -> Any:
     """Convert a value as the command line's parser would."""
     if name in _PATHS:
-        path = Path(value).expanduser()
+        path = expanded(value)
         return path if name == "data_dir" else str(path) if value.startswith("~") else value
     if name == "sampling":
         return Base(value)

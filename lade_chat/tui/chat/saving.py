@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from functools import partial
@@ -14,6 +15,7 @@ from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
+from lade_chat.paths import expanded, is_there, unwritable
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.events import ReplyFinished, Tokens
@@ -40,7 +42,7 @@ def default_name(text: str, suffix: str) -> str:
     """Return an unused file name in the working directory, made from a title or a question."""
     stem = "-".join(re.findall(r"\w+", text.lower())[:6])[:40] or "conversation"
     number, name = 1, f"{stem}{suffix}"
-    while Path(name).exists():
+    while os.path.lexists(name):
         number += 1
         name = f"{stem}-{number}{suffix}"
     return name
@@ -55,7 +57,7 @@ def save_as(
     """
     if not conversation.turns:
         raise NotYetError("There is nothing to save yet: type a message first.")
-    path = Path(name).expanduser()
+    path = expanded(name)
     suffix = path.suffix.lower()
     if suffix not in (*_TEXTS, *_PICTURES):
         raise SavingError(f"The file name must end in {', '.join((*_TEXTS, *_PICTURES))}; {path.name} does not.")
@@ -69,7 +71,7 @@ def save_as(
 
 def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
     """Save a picture and report the path. Raises LadeChatError at once if the name does not fit."""
-    path = Path(name).expanduser()
+    path = expanded(name)
     if path.suffix.lower() not in _PICTURES:
         raise SavingError(f"The file name must end in {', '.join(_PICTURES)}; {path.name or 'that'} does not.")
     _write_in_thread(screen, _picture_writer(screen, path, content), path, screen.app.notify)
@@ -98,7 +100,11 @@ def _write_in_thread(screen: Screen[Any], write: Callable[[], None], path: Path,
 
 
 def _check_free(path: Path) -> None:
-    if path.exists():
+    try:
+        taken = is_there(path)
+    except OSError as error:
+        raise SavingError(unwritable(path, error)) from None
+    if taken:
         raise SavingError(f"{path} is there already: choose another name.")
 
 
@@ -136,4 +142,4 @@ def _write_text(path: Path, text: str) -> None:
     except FileExistsError:
         raise SavingError(f"{path} is there already: choose another name.") from None
     except OSError as error:
-        raise SavingError(f"{path} cannot be written: {error.strerror or error}.") from None
+        raise SavingError(unwritable(path, error)) from None

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from lade_chat.paths import expanded
+
 MAX_COMPLETIONS = 50
 _MAX_READ = 5000
 """Limit on the entries of a folder that are read: the list has to be there before the next key."""
@@ -83,10 +85,10 @@ def _paths(typed: str, start: int, *, mention: bool = True) -> list[Completion]:
     folder, _, beginning = typed.rpartition("/")
     shown = f"{folder}/" if "/" in typed else ""
     try:
-        with os.scandir(Path(shown or ".").expanduser()) as entries:
+        with os.scandir(expanded(shown or ".")) as entries:
             matching = (entry for entry in islice(entries, _MAX_READ) if _matches(entry, beginning))
             names = [(entry.name, entry.is_dir()) for entry in matching]
-    except (OSError, RuntimeError):  # no such folder, or no such user's home
+    except (OSError, ValueError):  # no such folder, or none that there can be
         return []
     if mention:
         names = [each for each in names if each[1] or Path(each[0]).suffix.lower() not in _NOT_TEXT]

@@ -28,6 +28,8 @@ class ModelList(OptionList, can_focus=False):
         self._shown: list[KnownModel] = []
         self._typed = ""
         self._data_folder = data_folder
+        self._folders: Sequence[KnownModel] = ()
+        """The folders found for a path; those that complete what is typed now are shown."""
         self._on_hub: dict[str, Sequence[KnownModel] | str] = {}
         """What the hub was searched for, and what it has: models, or the line to be shown instead."""
 
@@ -43,6 +45,7 @@ class ModelList(OptionList, can_focus=False):
     def narrow(self, typed: str) -> None:
         """Show what fits what was typed."""
         self._typed = typed
+        self._complete(typed)
         self._show()
 
     def move(self, direction: int) -> None:
@@ -70,6 +73,11 @@ class ModelList(OptionList, can_focus=False):
         self.app.call_from_thread(self._add, in_folder(Path.cwd()))
         self.app.call_from_thread(self._add, in_hub_cache())
 
+    @work(thread=True, exclusive=True, group="folders")
+    def _complete(self, typed: str) -> None:
+        found = completions(typed)
+        self.app.call_from_thread(self._completed, typed, found)
+
     @work(thread=True, exclusive=True, group="hub")
     def _search(self, words: str) -> None:
         try:
@@ -84,6 +92,11 @@ class ModelList(OptionList, can_focus=False):
         for model in models:
             self._known[model.path] = merged(self._known.get(model.path), model)
         if self.is_attached:
+            self._show()
+
+    def _completed(self, typed: str, found: Sequence[KnownModel]) -> None:
+        if typed == self._typed and self.is_attached:
+            self._folders = found
             self._show()
 
     def _found(self, words: str, found: Sequence[KnownModel] | str) -> None:
@@ -102,7 +115,8 @@ class ModelList(OptionList, can_focus=False):
     def _fitting(self) -> list[KnownModel]:
         typed, on_hub = self._typed.lower(), self._on_hub.get(self._typed, ())
         known = [each for each in self._known.values() if typed in each.path.lower() or f"-m {typed}" in each.about]
-        more = (*completions(self._typed), *(on_hub if not isinstance(on_hub, str) else ()))
+        folders = [each for each in self._folders if typed and each.path.lower().startswith(typed)]
+        more = (*folders, *(on_hub if not isinstance(on_hub, str) else ()))
         fitting: dict[str, KnownModel] = {}
         for each in (*known, *more):
             fitting[each.path] = merged(fitting.get(each.path), each)

@@ -1,0 +1,62 @@
+"""Paths as users write them: whatever they are, they are used or refused in a line."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lade_chat.cli.app import main
+from lade_chat.errors import LadeChatError
+from lade_chat.export.picture import check_picture
+from lade_chat.paths import expanded, is_there
+from tests.engines import ScriptedEngine
+from tests.test_pipes import data, engine  # noqa: F401 - fixtures
+
+
+def test_the_home_of_nobody_stays_as_it_was_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert expanded("~/notes.txt") == tmp_path / "notes.txt"
+    assert str(expanded("~nobody-of-this-name/notes.txt")) == "~nobody-of-this-name/notes.txt"
+
+
+def test_what_cannot_be_told_of_a_path_is_an_error_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("nowhere")
+    assert is_there(tmp_path / "file")
+    assert is_there(tmp_path / "link")
+    assert not is_there(tmp_path / "no" / "such")
+    for name in ("a" * 300, "file/below", "a\0b"):
+        with pytest.raises(OSError, match="."):
+            is_there(tmp_path / name)
+
+
+def test_a_folder_that_cannot_be_searched_is_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_path: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "lstat", closed)
+    with pytest.raises(LadeChatError, match=r"reply\.svg cannot be written: Permission denied\.$"):
+        check_picture(tmp_path / "reply.svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["ask", "@~nobody-of-this-name"], "There is no file ~nobody"),
+        (["ask", "Hi", "--export", "a" * 300 + ".svg"], "… cannot be written: "),
+        (["ask", "Hi", "--export", "~nobody-of-this-name/a.svg"], "there is no folder ~nobody"),
+    ],
+)
+def test_a_path_of_nothing_is_told_before_anything_is_asked(
+    engine: ScriptedEngine,  # noqa: F811
+    arguments: list[str],
+    line: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(arguments) == 1
+    told = capsys.readouterr().err
+    assert line in told
+    assert told.count("\n") == 1
+    assert engine.asked == []
