@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+HOW_TO_TRUST = "pass --trust-remote-code, or in the chat tick Python code (Ctrl+O)"
+HOW_TO_UNPICKLE = "pass --allow-pickle, or in the chat tick pickle files (Ctrl+O)"
+"""What opens a model that may run code as it is loaded."""
 OUT_OF_MEMORY = "out of memory: try a shorter conversation, a smaller model, or --dtype bfloat16"
 
 

@@ -28,7 +28,7 @@ def test_what_cannot_be_told_of_a_path_is_an_error_of_the_system(tmp_path: Path)
     assert is_there(tmp_path / "link")
     assert not is_there(tmp_path / "no" / "such")
     for name in ("a" * 300, "file/below", "a\0b"):
-        with pytest.raises(OSError, match="."):
+        with pytest.raises(OSError, match=r"\w"):
             is_there(tmp_path / name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lade_chat.errors import ModelError, summary
+from lade_chat.errors import HOW_TO_TRUST, ModelError, summary
 from lade_chat.loading.checkpoint import CONFIG, read_config
 
 _DEFAULT_CONTEXT = 2048
@@ -56,7 +56,7 @@ def _check_code(name: str, declared: dict[str, Any], *, trust_remote_code: bool)
         if not trust_remote_code and kind not in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
             raise ModelError(
                 f"{name} needs its own code to run (model type '{kind}'):"
-                " if you trust where it comes from, pass --trust-remote-code."
+                f" if you trust where it comes from, {HOW_TO_TRUST}."
             )
     elif not kind:
         raise ModelError(f"The {CONFIG} of {name} names no model_type: it is no transformers checkpoint.")

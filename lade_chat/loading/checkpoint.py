@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lade_chat.errors import ModelError, summary
+from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, summary
 from lade_chat.paths import expanded
 
 CONFIG = "config.json"
@@ -124,7 +124,7 @@ def check_weights(folder: Path, *, allow_pickle: bool) -> Weights:
     if not allow_pickle:
         raise ModelError(
             f"{files[0]} is a pickle, which can run code when it is read."
-            " If you trust where it came from, pass --allow-pickle; better, convert it to safetensors."
+            f" If you trust where it came from, {HOW_TO_UNPICKLE}; better, convert it to safetensors."
         )
     return Weights(files, True, sum(file.stat().st_size for file in files) // 2, None)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lade_chat.errors import ModelError, is_connection_problem, summary
+from lade_chat.errors import HOW_TO_UNPICKLE, ModelError, is_connection_problem, summary
 from lade_chat.loading.architecture import check_before_download
 from lade_chat.loading.checkpoint import CONFIG, PICKLE_WEIGHTS, SAFE_WEIGHTS, check_tokenizer, check_weights, no_folder
 
@@ -81,7 +81,7 @@ def _wanted(repo_id: str, names: list[str], *, trust_remote_code: bool, allow_pi
     if not safe and not allow_pickle:
         raise ModelError(
             f"{repo_id} holds its weights as a pickle ({PICKLE_WEIGHTS[0]}), which can run code when it is read."
-            " If you trust where it comes from, pass --allow-pickle."
+            f" If you trust where it comes from, {HOW_TO_UNPICKLE}."
         )
     weights = _SAFE_FILES if safe else _PICKLE_FILES
     wanted = [name for name in names if _SMALL_FILES.fullmatch(name) or weights.fullmatch(name)]

@@ -61,6 +61,12 @@ class ModelOptions(msgspec.Struct, frozen=True):
         """Number of ranks in all."""
         return max(self.lookahead_workers, self.tensor_parallel)
 
+    def at(self, path: str | None) -> ModelOptions:
+        """Return the options with this path; another model may run no code of its own before it is allowed to."""
+        trust = self.trust_remote_code and path == self.path
+        pickle = self.allow_pickle and path == self.path
+        return msgspec.structs.replace(self, path=path, trust_remote_code=trust, allow_pickle=pickle)
+
 
 class Sizes(msgspec.Struct, frozen=True):
     """The paper's W, N and G."""

@@ -15,6 +15,7 @@ from lade_chat.protocol.events import LoadFailed, ReplyFinished
 from lade_chat.protocol.values import ModelOptions, Statistics
 from lade_chat.store.store import Store
 from lade_chat.store.values import Model
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
 from tests.store.replies import answer
 from tests.tui.driving import MEMORY, opened, say, screen_text, sees, sees_no, status, wait_until
@@ -62,6 +63,26 @@ async def test_another_model_than_its_own_is_told_and_its_own_is_one_command_awa
         await say(app, pilot, "/reopen")
         await wait_until(pilot, lambda: len(paths(engine)) == 2)
         assert paths(engine)[-1] == "maker/some-model-1B"
+
+
+@pytest.mark.parametrize("asked", ["/reopen", "/model maker/another"])
+async def test_what_one_model_may_run_another_may_not(engine: ScriptedEngine, folder: Path, asked: str) -> None:
+    trusted = ModelOptions("./mine", trust_remote_code=True, allow_pickle=True, device="cpu")
+    async with opened(engine, size=(120, 30), store=kept(folder, OTHER), start=Start(latest=True)) as (app, pilot):
+        await sees(pilot, NOTICE)
+        app.chat_screen.chat.load(trusted)
+        for typed, loads in (("/model ./mine", 3), (asked, 4)):
+            engine.load()
+            await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+            await say(app, pilot, typed)
+            await wait_until(pilot, lambda loads=loads: len(engine.sent_of(Load)) == loads)  # type: ignore[misc]
+        assert engine.sent_of(Load)[-2] == Load(trusted)
+        command = engine.sent_of(Load)[-1]
+        assert isinstance(command, Load)
+        options = command.options
+        assert options.path is not None
+        assert options.path.startswith("maker/")
+        assert (options.trust_remote_code, options.allow_pickle, options.device) == (False, False, "cpu")
 
 
 async def test_the_notice_holds_nothing_up(engine: ScriptedEngine, folder: Path) -> None:

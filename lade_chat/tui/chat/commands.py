@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-import msgspec
-
 from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.settings.models import misspelt_alias
 from lade_chat.settings.settings import nearest
@@ -101,7 +99,7 @@ def _model(actions: ChatActions, path: str) -> None:
     if near := misspelt_alias(path, aliases):
         raise ValueError(f"There is no folder or short name {path}. Did you mean {near}?")
     if path:
-        actions.chat.load(msgspec.structs.replace(actions.chat.model_options, path=aliases.get(path, path)))
+        actions.chat.load(actions.chat.model_options.at(aliases.get(path, path)))
     else:
         actions.open_model()
 

@@ -151,7 +151,7 @@ class ConversationNavigation:
 
 def _reopening(held: Model, options: ModelOptions) -> ModelOptions:
     """The options with which a conversation's model is loaded again, quantised as it was."""
-    options = msgspec.structs.replace(options, path=held.path)
+    options = options.at(held.path)
     if held.quantisation == options.quantize:
         return options
     if held.quantisation is None:
