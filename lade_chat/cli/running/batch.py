@@ -1,20 +1,20 @@
-"""``lade-chat ask --batch``: a file of prompts in, a file of answers out; resumes at the first line without one."""
+"""``lade-chat ask --batch``: a file of prompts in, a file of answers out; resumes where one is missing."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED
+from lade_chat.cli.running.answers_file import AnswersFile
 from lade_chat.cli.running.engine_run import loaded_engine, run
 from lade_chat.cli.running.output import Collected
 from lade_chat.cli.running.streams import require_output
@@ -78,24 +78,32 @@ def run_batch(
 ) -> int:
     """Answer every item, a JSON line each, in order, to ``output`` (else stdout).
 
-    Answers already in ``output`` are kept; each line is on disk before the next prompt is asked.
+    Answers already in ``output`` are kept, and what failed there is asked again; each line is on disk before the next
+    prompt is asked.
     Returns the exit code: 0, 1 if an item failed (its line says why), 130 after Ctrl+C. Raises LadeChatError.
     """
     if output is None:
         require_output()
-    done = _count_done(items, output) if output is not None else 0
-    if done == len(items):
-        return _ended(len(items), 0)
+    file = AnswersFile(output, [item.about for item in items]) if output is not None else None
+    missing = file.missing if file is not None else range(len(items))
     with loaded_engine(model_options, engine, plain=plain) as (engine, model, line, out):
-        progress, failed = _Progress(len(items), done), 0
-        with _writer(output, out) as write:
-            for item in items[done:]:
+        progress, failed = _Progress(len(items), len(items) - len(missing)), 0
+        if file is not None:
+            file.check_model(model.name)
+        with nullcontext() if file is None or not missing else file:
+            for place in missing:
+                item = items[place]
                 line.show(progress.text)
                 record = _answer(engine, item, model, options, all_tokens=all_tokens)
                 if record is None:
                     return INTERRUPTED
                 line.clear()
-                write(json.dumps({**item.about, **record}, allow_nan=False) + "\n")
+                answer = json.dumps({**item.about, **record}, allow_nan=False) + "\n"
+                if file is not None:
+                    file.write(place, answer)
+                else:
+                    out.write(answer)
+                    out.flush()
                 progress.take(record)
                 failed += "error" in record
     return _ended(len(items), failed)
@@ -152,63 +160,6 @@ def _record(line: str) -> dict[str, Any]:
         raise ValueError("the id is not JSON (which has neither NaN nor Infinity)") from None
     assert isinstance(found, dict)  # it begins with a brace
     return found
-
-
-def _count_done(items: Sequence[Item], output: Path) -> int:
-    """Count the answers in the file, and cut off a line left incomplete by a kill. Raises LadeChatError."""
-    if output.exists() and not output.is_file():
-        return 0  # a pipe or a device
-    try:
-        whole = output.read_bytes() if output.exists() else b""
-        kept = whole[: whole.rfind(b"\n") + 1]
-        lines = kept.splitlines()
-        for number, (line, item) in enumerate(zip(lines, items, strict=False), start=1):
-            if not _is_answer(line, item):
-                raise LadeChatError(
-                    f"{output}, line {number}: this does not answer line {item.line} of the prompts:"
-                    " choose another --output, or delete this file."
-                )
-        if len(lines) > len(items):
-            raise LadeChatError(f"{output} holds more answers than there are prompts: choose another --output.")
-        if len(kept) < len(whole):
-            os.truncate(output, len(kept))
-    except OSError as error:
-        raise LadeChatError(f"{output} cannot be read: {error.strerror or error}.") from None
-    return len(lines)
-
-
-def _is_answer(line: bytes, item: Item) -> bool:
-    with suppress(ValueError, RecursionError):
-        record = json.loads(line)
-        return isinstance(record, dict) and item.about.items() <= record.items()
-    return False
-
-
-@contextmanager
-def _writer(output: Path | None, out: TextIO) -> Iterator[Any]:
-    """Yield a function that writes a line and flushes it to disk. Raises LadeChatError."""
-
-    def write_out(line: str) -> None:
-        out.write(line)
-        out.flush()
-
-    if output is None:
-        yield write_out
-        return
-    try:
-        with output.open("a", encoding="utf-8") as file:
-
-            def write(line: str) -> None:
-                file.write(line)
-                file.flush()
-                with suppress(OSError):  # a pipe has no disk
-                    os.fsync(file.fileno())
-
-            yield write
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise LadeChatError(f"{output} cannot be written: {error.strerror or error}.") from None
 
 
 def _ended(total: int, failed: int) -> int:
