@@ -1,4 +1,4 @@
-"""Build hook of the wheel: with LADE_CHAT_COMPILE=1, what plans each step is compiled by mypyc.
+"""Build hook of the wheel: with LADE_BUILD_COMPILED=1, what plans each step is compiled by mypyc.
 
 Without, and where it fails (no C compiler, for one), the wheel is pure. Both behave alike; compiled, the bookkeeping of
 a step that guesses takes three quarters of the time.
@@ -17,7 +17,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SWITCH = "LADE_CHAT_COMPILE"
+SWITCH = "LADE_BUILD_COMPILED"
 MODULES = (
     "decoding/drafting/[!_]*[!d].py",  # all but saved.py, whose class is one of msgspec
     *(f"decoding/planning/{name}.py" for name in ("budget", "ledger", "step_plan", "step_cost", "window_size")),

@@ -99,7 +99,7 @@ def test_sides_that_took_the_same_steps_are_even_in_every_line(
     races: Races, capsys: pytest.CaptureFixture[str]
 ) -> None:
     races.same_steps = True
-    assert main(["compare", "--suite", "code", "--limit", "2"]) == 0
+    assert main(["compare", "--suites", "code", "--limit", "2"]) == 0
     _sides, _heading, *raced, outcome, won, _time = capsys.readouterr().out.splitlines()
     assert [line.split()[-1] for line in raced if line.startswith("code")] == ["even", "even"]
     assert outcome == "lookahead auto and plain decoding are even, over 2 races"
@@ -122,7 +122,7 @@ def test_a_suite_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_suite_that_is_interrupted_keeps_its_score(races: Races, capsys: pytest.CaptureFixture[str]) -> None:
     races.stops_at = 2
-    assert main(["compare", "--suite", "lists"]) == 130
+    assert main(["compare", "--suites", "lists"]) == 130
     assert len(races.asked) == 2
     assert "over 1 race\n" in capsys.readouterr().out
 

@@ -355,6 +355,11 @@ def test_the_hub_is_searched_from_the_command_line(
         assert capsys.readouterr().out == "org/Small-Chat  3.0 kB safetensors bfloat16 · 12.3k downloads\n"
         assert main(["models", "--search", "none", "--json"]) == 0
         assert json.loads(capsys.readouterr().out) == {"models": []}
+        assert main(["models", "--search", "none"]) == 1
+        assert "has no such model" in capsys.readouterr().err
+    for blank in ("", "  "):
+        assert main(["models", "--search", blank]) == 2
+        assert "--search is empty" in capsys.readouterr().err
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
     assert main(["models", "--search", "small"]) == 1
     assert "cannot be reached" in capsys.readouterr().err
@@ -364,6 +369,7 @@ def test_models_are_listed_with_size_and_format(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("lade_chat.settings.models.in_hub_cache", lambda: ())
+    monkeypatch.setenv("LADE_CHAT_DATA_DIR", str(tmp_path / "data"))  # where nothing was opened lately
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "tiny"
     folder.mkdir()

@@ -83,7 +83,7 @@ def test_tune_tells_a_newcomer_how_to_compile_what_chooses_guesses(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ["tune", "--model-path", str(make_qwen2(tmp_path)), "--device", "cpu"]
-    for module, told in (("budget.py", "LADE_CHAT_COMPILE=1 pip install ."), ("budget.so", "by compiled code")):
+    for module, told in (("budget.py", "LADE_BUILD_COMPILED=1 pip install ."), ("budget.so", "by compiled code")):
         monkeypatch.setattr(tune.budget, "__file__", module)
         assert main(arguments) == 0
         last = capsys.readouterr().out.splitlines()[-1]

@@ -12,13 +12,14 @@ import typer
 from lade_chat.cli import ask, bench, chat, compare, demo, explain, manual, models, settings, tune, web
 from lade_chat.cli.exit_codes import FAILURE, INTERRUPTED, READER_GONE, USAGE
 from lade_chat.cli.flags.arguments import with_value_of_resume
+from lade_chat.cli.flags.command import Command
 from lade_chat.cli.flags.usage import USAGE_ERROR, usage_line
 from lade_chat.cli.running.streams import OutputError, claim_streams, discard_output, is_output_error
 from lade_chat.cli.running.working_folder import require_working_folder
 from lade_chat.engine.ranks import torchrun
 from lade_chat.threads import limit_spinning
 
-_FORMER_NAMES = {"plain": "screen-reader"}
+_FORMER_NAMES = {"plain": "screen-reader", "suite": "suites"}
 
 
 def canonical_flag(name: str) -> str:
@@ -34,16 +35,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "token_normalize_func": canonical_flag},
 )
 app.callback(invoke_without_command=True, epilog=chat.EPILOG)(chat.chat)
-app.command(epilog=ask.EPILOG)(ask.ask)
-app.command(epilog=compare.EPILOG)(compare.compare)
-app.command(epilog=explain.EPILOG)(explain.explain)
-app.command(epilog=demo.EPILOG)(demo.demo)
-app.command(epilog=manual.EPILOG)(manual.manual)
-app.command(epilog=tune.EPILOG)(tune.tune)
-app.command(epilog=models.EPILOG)(models.models)
-app.command(epilog=settings.EPILOG)(settings.settings)
-app.command(epilog=web.EPILOG)(web.web)
-app.command(epilog=bench.EPILOG)(bench.bench)
+app.command(cls=Command, epilog=ask.EPILOG)(ask.ask)
+app.command(cls=Command, epilog=compare.EPILOG)(compare.compare)
+app.command(cls=Command, epilog=explain.EPILOG)(explain.explain)
+app.command(cls=Command, epilog=demo.EPILOG)(demo.demo)
+app.command(cls=Command, epilog=manual.EPILOG)(manual.manual)
+app.command(cls=Command, epilog=tune.EPILOG)(tune.tune)
+app.command(cls=Command, epilog=models.EPILOG)(models.models)
+app.command(cls=Command, epilog=settings.EPILOG)(settings.settings)
+app.command(cls=Command, epilog=web.EPILOG)(web.web)
+app.command(cls=Command, epilog=bench.EPILOG)(bench.bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

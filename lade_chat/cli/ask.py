@@ -78,7 +78,7 @@ def ask(
     save: Save = True,
     remember: Remember = True,
     data_dir: DataDir = None,
-    plain: ScreenReader = False,
+    screen_reader: ScreenReader = False,
 ) -> None:
     """Ask once and print the answer.
 
@@ -92,7 +92,9 @@ def ask(
         from lade_chat.cli.running.batch import read_batch, run_batch
 
         items = read_batch(batch, None if options.raw else options.system)
-        code = run_batch(items, output, options.model(), options.decoding(), all_tokens=as_json, plain=plain)
+        code = run_batch(
+            items, output, options.model(), options.decoding(), all_tokens=as_json, screen_reader=screen_reader
+        )
         raise typer.Exit(code)
     if output is not None:
         raise usage("--output is for --batch; one answer is written with > FILE")
@@ -112,7 +114,7 @@ def ask(
             options.model(),
             options.decoding(),
             as_json=as_json,
-            plain=plain,
+            screen_reader=screen_reader,
             exports=export or (),
             view=options.colours.view,
             stored=stored,
@@ -133,7 +135,7 @@ def run_ask(
     options: DecodingOptions,
     *,
     as_json: bool = False,
-    plain: bool = False,
+    screen_reader: bool = False,
     exports: Sequence[Path] = (),
     view: ColourView = "verified",
     stored: StoredTurn | None = None,
@@ -146,7 +148,7 @@ def run_ask(
 
     Args:
         as_json: print one object at the end instead.
-        plain: on a terminal write whole lines without colours.
+        screen_reader: on a terminal write whole lines without colours.
         exports: files to save the reply to as a picture.
         view: the colouring of tokens.
         stored: the turn in the conversation store.
@@ -156,8 +158,8 @@ def run_ask(
     """
     check_exports(exports)
     require_output()
-    with loaded_engine(model_options, engine, plain=plain) as (engine, model, line, out):
-        writer = None if as_json else LineWriter(out) if plain else TextWriter(out, view)
+    with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
+        writer = None if as_json else LineWriter(out) if screen_reader else TextWriter(out, view)
         reply = Collected()
         if stored is not None:
             stored.begin(model, model_options)
@@ -170,7 +172,7 @@ def run_ask(
                 writer.end_line()
         if as_json:
             print_json(reply.as_json(model, options), out)
-    _report(reply, options, as_json=as_json, plain=plain)
+    _report(reply, options, as_json=as_json, screen_reader=screen_reader)
     write_exports(exports, Content(messages[-1].content, model, (reply,), view=view))
     return INTERRUPTED if reply.finish_reason == "cancelled" else 0
 
@@ -195,11 +197,11 @@ def _answer(
                 writer.write(event.pieces)
 
 
-def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, plain: bool) -> None:
+def _report(reply: Collected, options: DecodingOptions, *, as_json: bool, screen_reader: bool) -> None:
     is_terminal = sys.stderr.isatty()
     if options.debug or (is_terminal and not as_json):
-        width = get_terminal_size().columns if is_terminal and not plain else None
+        width = get_terminal_size().columns if is_terminal and not screen_reader else None
         metrics = status(reply.statistics, reply.finish_reason, width)
-        sys.stderr.write((spoken(metrics) if plain else metrics) + "\n")
+        sys.stderr.write((spoken(metrics) if screen_reader else metrics) + "\n")
     if options.debug:
         write_details(reply.statistics)

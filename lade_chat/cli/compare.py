@@ -21,7 +21,7 @@ from lade_chat.cli.flags.arguments import (
     ScreenReader,
     SuiteNames,
 )
-from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
+from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.engine_run import loaded_engine
 from lade_chat.cli.running.exports import check_exports, write_exports
@@ -35,6 +35,7 @@ from lade_chat.presentation.methods import LOOKAHEAD, PLAIN, parse
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.commands import Compare
 from lade_chat.protocol.values import DecodingOptions, Message, MethodSpec, ModelOptions
+from lade_chat.settings.catalogue import SETTINGS
 from lade_chat.suites.files import read_suites
 from lade_chat.suites.prompts import Suite, bundled_suites, choose
 
@@ -46,23 +47,23 @@ lade-chat compare "Write a Python function that returns the sum of a list."
 lade-chat compare "Count from 3 to 30." --json --dtype float32 | jq .speedup
 lade-chat compare "Count from 3 to 30." --export race.svg --export race.cast
 lade-chat compare "Count to 30." --left 7,5,7 --right hf-prompt-lookup-10
-lade-chat compare --suite lists,math --limit 5
+lade-chat compare --suites lists,math --limit 5
 """)
 
 DEFAULT = (MethodSpec(LOOKAHEAD), MethodSpec(PLAIN))
 
 
-@with_shared_options
+@with_some_options(without=("lookahead",), settings=SETTINGS)
 def compare(
     context: typer.Context,
     options: SharedOptions,
     prompt: Prompt = None,
     as_json: Json = False,
     export: Exports = None,
-    plain: ScreenReader = False,
+    screen_reader: ScreenReader = False,
     left: Left = "lookahead",
     right: Right = "plain",
-    suite: SuiteNames = None,
+    suites: SuiteNames = None,
     prompts: PromptFiles = None,
     limit: Limit = None,
 ) -> None:
@@ -71,23 +72,25 @@ def compare(
     The race is fair: each side has its own cache, and its own clock that stands while the other runs. It is even if
     the times are within 2 % of one another, or both sides took the same steps.
 
-    --left and --right race other methods; --no-lookahead changes nothing here.
+    --left and --right race other methods.
     """
     sides = parse(left, options.sizes()), parse(right, options.sizes())
-    suites = _suites(prompt, suite, prompts, limit)
-    if suites is not None:
+    chosen = _suites(prompt, suites, prompts, limit)
+    if chosen is not None:
         if export:
             raise usage("--export is for a single prompt")
 
         system = options.messages("")[:-1]
         model_and_decoding = options.model(), options.decoding()
-        raise typer.Exit(compare_suites(suites, system, *model_and_decoding, sides, as_json=as_json, plain=plain))
+        raise typer.Exit(
+            compare_suites(chosen, system, *model_and_decoding, sides, as_json=as_json, screen_reader=screen_reader)
+        )
     code = run_compare(
         options.messages(read_prompt(prompt, raw=options.raw)),
         options.model(),
         options.decoding(),
         as_json=as_json,
-        plain=plain,
+        screen_reader=screen_reader,
         exports=export or (),
         view=options.colours.view,
         method_specs=sides,
@@ -99,10 +102,10 @@ def _suites(prompt: str | None, names: str | None, files: list[Path] | None, lim
     """Return the suites to race over; None where a single prompt is meant. Raises a usage error, or LadeChatError."""
     if names is None and not files:
         if limit is not None:
-            raise usage("--limit is for --suite and --prompts")
+            raise usage("--limit is for --suites and --prompts")
         return None
     if prompt is not None:
-        raise usage("give a prompt, or --suite and --prompts, not both")
+        raise usage("give a prompt, or --suites and --prompts, not both")
     suites = [suite for path in files or () for suite in read_suites(path)] or bundled_suites()
     wanted = [name.strip() for name in (names or "").split(",") if name.strip()]
     return choose(suites, wanted, limit)
@@ -114,7 +117,7 @@ def run_compare(
     options: DecodingOptions,
     *,
     as_json: bool = False,
-    plain: bool = False,
+    screen_reader: bool = False,
     exports: Sequence[Path] = (),
     view: ColourView = "verified",
     method_specs: tuple[MethodSpec, MethodSpec] = DEFAULT,
@@ -122,16 +125,16 @@ def run_compare(
 ) -> int:
     """Run the race and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
 
-    Prints two live panes on a terminal, plain text in a pipe or with ``plain``, one object with ``as_json``; the other
-    arguments are those of ``run_ask``.
+    Prints two live panes on a terminal, plain text in a pipe or with ``screen_reader``, one object with ``as_json``;
+    the other arguments are those of ``run_ask``.
     """
     from rich.console import Console
     from rich.text import Text
 
     check_exports(exports)
     require_output()
-    with loaded_engine(model_options, engine, plain=plain) as (engine, model, line, out):
-        live = out.isatty() and not as_json and not plain
+    with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
+        live = out.isatty() and not as_json and not screen_reader
         console = Console(file=out, force_terminal=True, highlight=False) if live else None
         result = run_race(engine, Compare(messages, options, *method_specs), line, console, view)
         if as_json:

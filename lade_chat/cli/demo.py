@@ -13,6 +13,7 @@ from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Theme
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
+from lade_chat.cli.running.output import PassingLine
 from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS
@@ -61,9 +62,14 @@ def demo(
         check_film(record)
     model = options.model()
     check_files(model.path, allow_pickle=model.allow_pickle)
-    recorder = Recorder(columns, rows, "lade-chat demo") if record is not None else None
+    line = PassingLine(sys.stderr)
+
+    def report(seconds: float) -> None:
+        line.show(f"recording a minute and a half · {seconds:.0f} s")
+
+    recorder = Recorder(columns, rows, "lade-chat demo", report) if record is not None else None
     engine = EngineClient()
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, line:
         try:
             app = DemoApp(engine, model, Store(Path(folder), remember=False), theme, recorder=recorder)
             if recorder is None:
@@ -75,7 +81,9 @@ def demo(
     if app.trouble:
         raise LadeChatError(app.trouble)
     if recorder is not None and record is not None and not app.return_code:
-        write_film(record, recorder.film)
+        with line:
+            line.show(f"writing {record} …")
+            write_film(record, recorder.film)
         sys.stdout.write(f"{record}  {record.stat().st_size / 1000:.0f} kB, {recorder.film.seconds:.0f} s\n")
     if recorder is None and not app.return_code:
         sys.stdout.write("lade-chat opens the chat; lade-chat explain shows how it works.\n")

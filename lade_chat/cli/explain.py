@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import msgspec
@@ -12,6 +13,7 @@ from lade_chat.cli.flags.arguments import Theme
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.running.streams import require_terminal
 from lade_chat.errors import LadeChatError
+from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.catalogue import MODEL_SETTINGS, SAMPLING_SETTINGS
 
 EPILOG = epilog("""
@@ -50,6 +52,7 @@ def explain(
     that are verified; beside each step its attention mask.
     """
     require_terminal("explain")
+    _warn_of(theme)
     from lade_chat.engine.process.client import EngineClient
     from lade_chat.loading.checkpoint import check_files
     from lade_chat.tui.explain.app import ExplainApp
@@ -67,3 +70,11 @@ def explain(
     if app.trouble:
         raise LadeChatError(app.trouble)
     raise typer.Exit(app.return_code or 0)
+
+
+def _warn_of(theme: str | None) -> None:
+    """Report a theme of the settings that does not exist; a flag's was refused before."""
+    from lade_chat.tui.theme.themes import problem_of
+
+    if problem := problem_of(theme):
+        sys.stderr.write(f"warning: {printable(problem)}\n")

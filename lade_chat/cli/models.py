@@ -15,12 +15,12 @@ from lade_chat.cli.exit_codes import epilog
 from lade_chat.cli.flags.arguments import Json
 from lade_chat.cli.flags.shared import SharedOptions, with_some_options
 from lade_chat.cli.flags.usage import usage
-from lade_chat.errors import ModelError
+from lade_chat.errors import LadeChatError, ModelError
 from lade_chat.loading.checkpoint import bundled_model_path, local_folder
 from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
-from lade_chat.settings.hub_search import search
+from lade_chat.settings.hub_search import NOTHING_FOUND, search
 from lade_chat.settings.models import KnownModel, at_hand, in_folder, merged
 from lade_chat.settings.settings import Settings
 from lade_chat.store.sqlite.files import default_folder
@@ -51,14 +51,24 @@ def models(
 
     At hand are the bundled one, those in folders here, those downloaded and those opened lately.
     """
-    if assignments and search_words:
+    if assignments and search_words is not None:
         raise usage("--search and NAME=PATH_OR_HUB_ID exclude one another")
     if assignments:
         _name(context.obj, assignments)
-    elif search_words:
-        _write(search(search_words), as_json=as_json)
+    elif search_words is not None:
+        _search(search_words.strip(), as_json=as_json)
     else:
         _list(context.obj, as_json=as_json)
+
+
+def _search(words: str, *, as_json: bool) -> None:
+    """List the Hub's models. Raises a usage error without words, LadeChatError if it has none or cannot be asked."""
+    if not words:
+        raise usage("--search is empty: give words of a model's name, as --search 'qwen instruct'")
+    found = search(words)
+    if not found and not as_json:
+        raise LadeChatError(NOTHING_FOUND)
+    _write(found, as_json=as_json)
 
 
 def _name(settings: Settings, assignments: list[str]) -> None:

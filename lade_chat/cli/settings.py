@@ -14,12 +14,12 @@ from typing import Annotated, Any
 import typer
 
 from lade_chat.cli.exit_codes import FAILURE, epilog
-from lade_chat.cli.flags.arguments import Json
+from lade_chat.cli.flags.arguments import PARSERS, Json
 from lade_chat.cli.flags.settings import origins
 from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
-from lade_chat.settings.catalogue import SETTINGS
+from lade_chat.settings.catalogue import FORMER_NAMES, SETTINGS
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.settings import Origin, Settings, nearest, parse
 
@@ -67,7 +67,7 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
     if problem := problem_of(theme if isinstance(theme, str) else None):
         refused.append(problem)
     problems = (*settings.problems, *refused)
-    sys.stderr.write("".join(f"warning: {printable(trouble)}\n" for trouble in refused))
+    sys.stderr.write("".join(f"warning: {printable(problem)}\n" for problem in refused))
     rows = [(name, _value(options, settings, name), origins[name]) for name in SETTINGS]
     keys: list[tuple[str, str, Origin]] = [
         (name, keymap.get(name, keys), "file" if name in keymap else "default") for name, keys in usual.items()
@@ -77,7 +77,7 @@ def show(options: SharedOptions, settings: Settings, origins: Mapping[str, Origi
             "file": str(settings.path),
             "settings": {name: {"value": value, "origin": origin} for name, value, origin in rows},
             "keys": {name: {"value": value, "origin": origin} for name, value, origin in keys},
-            "troubles": list(problems),
+            "problems": list(problems),
         }
         sys.stdout.write(json.dumps(table) + "\n")
     else:
@@ -110,6 +110,7 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         name = name.strip().replace("-", "_")
+        name = FORMER_NAMES.get(name, name)
         if name == "keys" or name.startswith("keys."):
             raise typer.BadParameter(
                 f'keys are set in the file: a line such as help = "f1" below [keys] in {settings.path}'
@@ -120,9 +121,11 @@ def change(settings: Settings, assignments: Sequence[str]) -> int:
         if not equals:
             raise typer.BadParameter(f"{name} needs a value: {name}=VALUE, or {name}= to remove it")
         try:
-            values[name] = parse(name, text)
+            values[name] = value = parse(name, text)
         except ValueError as error:
             raise typer.BadParameter(str(error)) from None
+        if value is not None and name in PARSERS:
+            PARSERS[name](value)
     file.change(settings.path, values)
     sys.stderr.write(f"{printable(str(settings.path))} saved\n")
     return 0

@@ -35,10 +35,14 @@ lade-chat tune --sweep -W 20 -N 6 --model-path ./my-model
 """)
 BAR_COLUMNS = 24
 _COMPILED = "Guesses are chosen by compiled code."
-_IN_PYTHON = "Guesses are chosen in Python; LADE_CHAT_COMPILE=1 pip install . speeds that up."
+_IN_PYTHON = "Guesses are chosen in Python; LADE_BUILD_COMPILED=1 pip install . is faster."
 
 
-@with_some_options(without=(*SAMPLING_SETTINGS, "colours"))
+_OMITTED = (*SAMPLING_SETTINGS, "lookahead", "max_new_tokens", "system", "raw", "debug", "colours")
+"""Flags of a reply: there is none here."""
+
+
+@with_some_options(without=_OMITTED)
 def tune(
     context: typer.Context,
     options: SharedOptions,

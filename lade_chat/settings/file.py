@@ -11,6 +11,7 @@ from typing import Any
 from lade_chat.atomic_write import atomic_write
 from lade_chat.errors import LadeChatError
 from lade_chat.paths import expanded
+from lade_chat.settings.catalogue import FORMER_NAMES
 from lade_chat.settings.kinds import Value
 
 VARIABLE = "LADE_CHAT_SETTINGS"
@@ -59,7 +60,8 @@ def change(path: Path, values: Mapping[str, Value | None], *, table: str | None 
         document.add(comment(_HEADING))
         document.add(nl())
     holder: Any = document if table is None else document.setdefault(table, {})
-    for name, value in values.items():
+    former = [old for old, name in FORMER_NAMES.items() if name in values and table is None]
+    for name, value in {**dict.fromkeys(former), **values}.items():
         if value is None:
             holder.pop(name, None)
         else:

@@ -22,6 +22,9 @@ class _Safetensors(msgspec.Struct):
     parameters: dict[str, int] = {}
 
 
+NOTHING_FOUND = "The Hugging Face Hub has no such model in safetensors."
+
+
 class _Listed(msgspec.Struct):
     """A model as the Hub lists it."""
 

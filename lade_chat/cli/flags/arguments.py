@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from lade_chat.errors import DeviceError
+from lade_chat.errors import LadeChatError, UsageError
 from lade_chat.loading.precision import AUTO, check_device, check_quantisation, dtype_name
 from lade_chat.presentation.methods import METHODS
 from lade_chat.presentation.sources import ColourView, view_named
@@ -33,12 +33,12 @@ def valued(setting: str, help_text: str, *names: str) -> Any:
 
 
 def _checked(check: Callable[[str], object]) -> Callable[[Any], Any]:
-    """Return a typer parser for what ``check`` does not refuse with a DeviceError; the value stays as it was given."""
+    """Return a typer parser for what ``check`` does not refuse with a LadeChatError; the value stays as given."""
 
     def parse(value: Any) -> Any:
         try:
             check(str(value))
-        except DeviceError as error:
+        except LadeChatError as error:
             raise typer.BadParameter(str(error)) from None
         return value
 
@@ -50,8 +50,18 @@ def _check_dtype(name: str) -> None:
         dtype_name(name)
 
 
+def _check_theme(name: str) -> None:
+    from lade_chat.tui.theme.themes import problem_of  # takes half a second: it knows Textual's
+
+    if problem := problem_of(name):
+        raise UsageError(problem)
+
+
 dtype, device, quantisation = _checked(_check_dtype), _checked(check_device), _checked(check_quantisation)
 """Parsers of the names of number formats, devices and quantisations."""
+theme = _checked(_check_theme)
+PARSERS = {"dtype": dtype, "device": device, "theme": theme}
+"""The parsers of settings whose names are known elsewhere than in the catalogue."""
 
 
 def _parser(kind: Kind) -> Callable[[Any], Any]:
@@ -104,15 +114,18 @@ Colours: TypeAlias = Annotated[
     typer.Option("--colours", "--colors", help="Colour verified tokens alike, or each by its source."),
 ]
 Theme: TypeAlias = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The chat's colours; its command palette lists them.")
+    str | None,
+    typer.Option(metavar="NAME", parser=theme, help="The chat's colours; its command palette lists them."),
 ]
 
 # --- conversations
 
 _RESUMED = "Continue an earlier conversation, by its identifier or by words in it; alone, choose from the list."
 Resume: TypeAlias = Annotated[str | None, typer.Option(metavar="[ID_OR_TEXT]", help=_RESUMED)]
-_LATEST = "Continue the latest conversation; in the chat, the latest that was held there."
+_LATEST = "Continue the latest conversation, from the chat or from ask."
 Continue: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST)]
+_LATEST_HERE = "Continue the latest conversation held in the chat."
+ContinueChat: TypeAlias = Annotated[bool, typer.Option("--continue", "-c", help=_LATEST_HERE)]
 _FOLDER = "Keep conversations here; by default, in the platform's folder for user data."
 DataDir: TypeAlias = Annotated[Path | None, typer.Option(metavar="FOLDER", file_okay=False, help=_FOLDER)]
 CHAT_FLAGS = {

@@ -33,7 +33,10 @@ class ModelFlags:
     dtype: Annotated[
         str | None,
         typer.Option(
-            metavar="DTYPE", parser=dtype, help="float32, bfloat16 …; auto, the default: on a CPU, the fastest."
+            metavar="DTYPE",
+            parser=dtype,
+            help="auto (default): a GPU uses the checkpoint's; a CPU the faster of float32 and bfloat16."
+            " Or float32, bfloat16, …",
         ),
     ] = None
     trust_remote_code: Annotated[
@@ -80,7 +83,7 @@ class ModelFlags:
         typer.Option(
             metavar="METHOD",
             parser=quantisation,
-            help="int8: eight-bit weights and activations on a CPU, with lookahead on and off alike.",
+            help="int8: linear layers in 8 bits, on a CPU.",
         ),
     ] = None
     lookahead: Annotated[

@@ -36,8 +36,8 @@ class SamplingFlags:
         Base,
         typer.Option(
             "--sampling",
-            help="The base of the flags from here to --seed: greedy (the likeliest token), or model (the model's own"
-            " generation config). Each of them but --repetition-penalty switches sampling on.",
+            help="greedy: the likeliest token; model: the checkpoint's own settings. --temperature, --top-p, --top-k,"
+            " --min-p and --typical-p override it and switch sampling on.",
         ),
     ] = Base.GREEDY
     temperature: Annotated[
@@ -68,7 +68,8 @@ class SamplingFlags:
         int | None,
         valued(
             "seed",
-            "The same seed gives the same text, with lookahead or without; by default one is drawn and shown.",
+            "The same seed gives the same text, with lookahead or without; by default one is drawn and shown."
+            " It switches sampling on where that is greedy.",
         ),
     ] = None
     stop: Annotated[

@@ -10,6 +10,7 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, TextIO
 
+from rich.cells import cell_len, set_cell_size
 from rich.style import Style
 
 from lade_chat.export.recording import Recording
@@ -183,7 +184,7 @@ class PassingLine:
 
     def show(self, text: str) -> None:
         if self._out is not None and text != self._shown:
-            self._out.write(f"\r{printable(text)}\x1b[K")
+            self._out.write(f"\r{_cut(printable(text), _columns(self._out) - 1)}\x1b[K")
             self._out.flush()
             self._shown = text
 
@@ -196,6 +197,20 @@ class PassingLine:
             self._out.write("\r\x1b[K")
             self._out.flush()
             self._shown = ""
+
+
+def _columns(out: TextIO) -> int:
+    """Return the width of the terminal that ``out`` is, which stdout may not be."""
+    try:
+        columns = os.get_terminal_size(out.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return columns or get_terminal_size().columns
+
+
+def _cut(text: str, cells: int) -> str:
+    """Cut a line to so many cells: what goes on in the next row is never erased."""
+    return text if cell_len(text) <= cells else set_cell_size(text, max(0, cells - 1)) + "…"
 
 
 class LastingLines(PassingLine):
@@ -212,9 +227,9 @@ class LastingLines(PassingLine):
         """Do nothing: lines stay."""
 
 
-def status_line(out: TextIO, *, plain: bool) -> PassingLine:
+def status_line(out: TextIO, *, screen_reader: bool) -> PassingLine:
     """Return the status line for ``out``; it is silent unless that is a terminal."""
-    return LastingLines(out) if plain else PassingLine(out)
+    return LastingLines(out) if screen_reader else PassingLine(out)
 
 
 def spoken(metrics: str) -> str:

@@ -1,4 +1,4 @@
-"""``lade-chat compare --suite``: a race for every prompt of a suite, with a running score."""
+"""``lade-chat compare --suites``: a race for every prompt of a suite, with a running score."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compare_suites(
     method_specs: tuple[MethodSpec, MethodSpec],
     *,
     as_json: bool = False,
-    plain: bool = False,
+    screen_reader: bool = False,
     engine: Engine | None = None,
 ) -> int:
     """Race over every first turn and return the exit code: 0, or 130 if Ctrl+C ended it. Raises LadeChatError.
@@ -43,7 +43,7 @@ def compare_suites(
     questions = [(suite.name, question.turns[0]) for suite in suites for question in suite.questions]
     result = None
     require_output()
-    with loaded_engine(model_options, engine, plain=plain) as (engine, model, line, out):
+    with loaded_engine(model_options, engine, screen_reader=screen_reader) as (engine, model, line, out):
         for number, (name, question) in enumerate(questions, start=1):
             line.show(f"race {number}/{len(questions)}" + (f" · {score.line()}" if score.races else ""))
             messages = (*system, Message("user", question))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 from rich.color import Color
@@ -20,8 +21,10 @@ _INK, _GROUND = "#e0e0e0", "#121212"
 class Recorder:
     """Takes the rows that have changed since the frame before."""
 
-    def __init__(self, columns: int, rows: int, title: str) -> None:
+    def __init__(self, columns: int, rows: int, title: str, report: Callable[[float], None] = lambda _: None) -> None:
+        """``report`` gets the seconds recorded so far, at every frame."""
         self.film = Film(columns, rows, title)
+        self._report = report
         self._before: list[Row] = [()] * rows
         self._began = monotonic()
 
@@ -33,6 +36,7 @@ class Recorder:
         rows = [_row(strip) for strip in strips_of(screen)]
         changed = {place: row for place, row in enumerate(rows) if row != self._before[place]}
         self.film.seconds = now - self._began
+        self._report(self.film.seconds)
         if changed:
             self._before = rows
             self.film.frames.append(Frame(self.film.seconds, changed))

@@ -11,7 +11,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
-from lade_chat.settings.hub_search import HubSearchError, search
+from lade_chat.settings.hub_search import NOTHING_FOUND, HubSearchError, search
 from lade_chat.settings.models import KnownModel, completions, in_folder, in_hub_cache, merged, recent
 
 MIN_SEARCH = 2
@@ -81,9 +81,7 @@ class ModelList(OptionList, can_focus=False):
     @work(thread=True, exclusive=True, group="hub")
     def _search(self, words: str) -> None:
         try:
-            found: Sequence[KnownModel] | str = (
-                search(words) or "The Hugging Face Hub has no such model in safetensors."
-            )
+            found: Sequence[KnownModel] | str = search(words) or NOTHING_FOUND
         except HubSearchError as error:
             found = str(error)
         self.app.call_from_thread(self._found, words, found)

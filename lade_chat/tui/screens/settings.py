@@ -27,7 +27,7 @@ _FIRST = ("theme", "colours", "system", "max_new_tokens")
 _SIZES = ("window_size", "ngram_size", "guess_set_size")
 FORGET = "the default again"
 """The choice that has the file forget a setting."""
-_NOT_SHOWN = (*MODEL_SETTINGS, *_SIZES, "raw", "plain", "save", "data_dir")
+_NOT_SHOWN = (*MODEL_SETTINGS, *_SIZES, "raw", "screen_reader", "save", "data_dir")
 """Settings that the command line needs before there is a screen, or that an open chat cannot change."""
 Changes: TypeAlias = Mapping[str, Value | None]
 """Only what is another than before; None for a setting that is to be forgotten."""

@@ -1,0 +1,93 @@
+"""The line that passes: never wider than the terminal, and there wherever somebody would wait in silence."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from pathlib import Path
+
+import pytest
+from rich.cells import cell_len
+
+from lade_chat.cli.app import main
+from lade_chat.cli.running.output import PassingLine
+from lade_chat.tui.demo.app import DemoApp
+from lade_chat.tui.demo.recorder import Recorder
+
+COLUMNS = 40
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    monkeypatch.setenv("TERM", "xterm")
+    return Terminal()
+
+
+@pytest.mark.parametrize("text", ["x" * 200, "模型" * 50, "x" * COLUMNS])
+def test_a_line_is_cut_before_the_last_column(terminal: Terminal, text: str) -> None:
+    PassingLine(terminal).show(text)
+    shown = terminal.getvalue().removeprefix("\r").removesuffix("\x1b[K")
+    assert COLUMNS - 3 <= cell_len(shown) <= COLUMNS - 1
+    assert shown.endswith("…")
+    assert text.startswith(shown[:-1].rstrip())
+
+
+def test_a_line_that_fits_is_shown_whole(terminal: Terminal) -> None:
+    PassingLine(terminal).show("x" * (COLUMNS - 1))
+    assert terminal.getvalue() == "\r" + "x" * (COLUMNS - 1) + "\x1b[K"
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="there are no pseudo-terminals")
+def test_the_width_is_that_of_the_terminal_which_the_line_is_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+    import struct
+    import termios
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "300")
+    reader, writer = os.openpty()
+    fcntl.ioctl(writer, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 33, 0, 0))
+    with os.fdopen(writer, "w", encoding="utf-8") as out:
+        PassingLine(out).show("x" * 100)
+        told = os.read(reader, 1000).decode()
+    os.close(reader)
+    assert told.count("x") == 31
+
+
+def test_a_recording_tells_how_far_it_is(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(app: DemoApp, **_keywords: object) -> None:
+        for _ in range(3):
+            app._record()
+
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(DemoApp, "run_async", play)
+    monkeypatch.setattr(DemoApp, "screen", None)
+    monkeypatch.setattr("lade_chat.tui.demo.recorder.strips_of", lambda screen: [])
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["demo", "--record", str(tmp_path / "demo.cast")]) == 0
+    shown = re.sub(r"\x1b\[K", "", terminal.getvalue()).split("\r")
+    assert [line for line in shown if line.startswith("recording") and line.endswith(" 0 s")]
+    assert [line for line in shown if line.startswith("writing ") and "demo.cast" in line]
+    assert shown[-1] == ""
+    assert "demo.cast" in capsys.readouterr().out
+
+
+def test_a_recorder_reports_its_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 5.0, 12.0])
+    monkeypatch.setattr("lade_chat.tui.demo.recorder.monotonic", lambda: next(clock))
+    monkeypatch.setattr("lade_chat.tui.demo.recorder.strips_of", lambda screen: [])
+    told: list[float] = []
+    recorder = Recorder(80, 24, "demo", told.append)
+    recorder.film.frames.append(None)  # type: ignore[arg-type]
+    recorder.take(None)  # type: ignore[arg-type]
+    recorder.take(None)  # type: ignore[arg-type]
+    assert told == [5.0, 12.0]
