@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from lade_chat.cli.app import main
 from lade_chat.engine.job import Job
+from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.events import Event, Loaded
 from tests.engines import MAKE_ENGINE, MODEL, ScriptedEngine, question
 from tests.test_pipes import data, echo, engine, records  # noqa: F401 - fixtures
@@ -42,6 +43,7 @@ def test_what_failed_is_asked_again_and_answered_in_its_place(
     assert [each.get("text") for each in records(here / "answers")] == ["ONE", None, "TWO"]
 
     def answer(job: Job) -> Iterator[Event]:
+        assert isinstance(job.command, Reply)
         assert question(job) in ("fails", "three")
         answered = json.loads((here / "answers").read_text().splitlines()[1])
         assert ("error" in answered) == (question(job) == "fails")
