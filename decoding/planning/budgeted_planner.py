@@ -52,15 +52,13 @@ _NEED_WINDOW = frozenset(origin for origin, source in zip(ORIGINS, SOURCES, stri
 class BudgetedPlanner(Planner):
     """Plans as many candidates, and as large a window, as pay; nothing at all where nothing does."""
 
-    guess_set_size = MAX_TAILS
-
     def __init__(self, session: Session, cost: StepCost, observe: Observe | None = None) -> None:
         # A window that the last text left behind may not fit before the end of the model's positions.
         choice, ahead = session.tables.window_choice, positions_ahead(session)
         choice.begin(cost, USUAL_CANDIDATES, ahead)
         choice.keep_within(ahead)
         super().__init__(session, _new_window(session), observe, cost)
-        self._tables, self._ledger = session.tables, cost.ledger
+        self._tables, self._ledger, self.guess_set_size = session.tables, cost.ledger, MAX_TAILS
         self._has_branch = self._window.columns > 0 or any(len(self._tables[origin]) for origin in _NEED_WINDOW)
         self._cost = cost
         self._is_quick = cost.live and cost.seconds(1) < QUICK_MODEL_SECONDS

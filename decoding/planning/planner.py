@@ -31,7 +31,8 @@ class Planner(ABC):
         guess_set_size: G, the n-grams of the window that are kept for each first token.
     """
 
-    row_width = guess_set_size = 0
+    row_width = 0
+    guess_set_size = 0
 
     def __init__(
         self, session: Session, window: JacobiWindow, observe: Observe | None, shown_cost: StepCost | None = None
