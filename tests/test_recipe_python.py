@@ -10,7 +10,7 @@ from assets.recipe import corpus
 from assets.recipe.skills.python import functions
 from assets.recipe.skills.python.composed import composed
 from assets.recipe.skills.python.running import holds
-from assets.recipe.skills.python.task import fill, parses, passes
+from assets.recipe.skills.python.task import case_of, fill, parses, passes
 
 
 def test_every_way_of_every_python_task_passes_its_cases() -> None:
@@ -86,3 +86,8 @@ def test_no_code_and_broken_code_do_not_parse(reply: str) -> None:
 )
 def test_what_a_function_does_is_what_somebody_wants_to_do(does: str, do: str) -> None:
     assert functions.to_infinitive(does) == do
+
+
+def test_a_set_is_shown_in_one_order() -> None:
+    letters = "abcdefgh"
+    assert case_of("def $f(text):\n    return set(text)", repr(letters))[1] == "{" + repr(list(letters))[1:-1] + "}"
