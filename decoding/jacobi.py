@@ -111,7 +111,7 @@ class JacobiDecoder(Decoder):
             chosen = request.sampler.sample_rows(logits, session.ids, block)
             forward_seconds = perf_counter() - started
 
-            accepted, position = block.walk(chosen), len(session.ids)
+            accepted, position = block.accepted_path(chosen), len(session.ids)
             tokens, reason = request.cut(session.ids, chosen[: len(accepted) + 1])
             session.commit(tokens, accepted[: len(tokens) - 1])
             guesses = chosen[len(accepted) + 1 :]

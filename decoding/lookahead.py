@@ -118,7 +118,7 @@ class LookaheadDecoder(Decoder):
         forward_seconds = perf_counter() - started
 
         # Accept: the candidates as far as they are what the model chose, and one token more.
-        accepted = candidates.walk(choices.tokens)
+        accepted = candidates.accepted_path(choices.tokens)
         tokens, reason = request.cut(session.ids, [choices.tokens[row] for row in (ROOT, *accepted)])
         origins = (*[candidates.origin(node) for node in accepted], Origin.PLAIN)[: len(tokens)]
 

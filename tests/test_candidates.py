@@ -7,7 +7,7 @@ import random
 from decoding.drafting import context as context_module
 from decoding.drafting import trajectory as trajectory_module
 from decoding.drafting.context import ContextIndex
-from decoding.drafting.trajectory import TrajectoryPool
+from decoding.drafting.trajectory import NGramPool
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.step import Origin
@@ -27,14 +27,14 @@ def test_the_walk_follows_the_models_choices_and_no_others():
     tree = CandidateTree()
     tree.add([5, 6, 7], Origin.CONTEXT)
     tree.add([5, 8], Origin.CONTEXT)
-    assert tree.walk([9, 0, 0, 0, 0]) == []
-    assert tree.walk([5, 9, 0, 0, 0]) == [1]
-    assert tree.walk([5, 8, 0, 0, 1]) == [1, 4]
-    assert tree.walk([5, 6, 7, 1, 0]) == [1, 2, 3]
+    assert tree.accepted_path([9, 0, 0, 0, 0]) == []
+    assert tree.accepted_path([5, 9, 0, 0, 0]) == [1]
+    assert tree.accepted_path([5, 8, 0, 0, 1]) == [1, 4]
+    assert tree.accepted_path([5, 6, 7, 1, 0]) == [1, 2, 3]
 
 
 def test_the_pool_keeps_the_most_recently_used_tails_of_each_token():
-    pool = TrajectoryPool()
+    pool = NGramPool()
     for tail in ([1, 1], [2, 2], [3, 3], [1, 1], [4, 4]):
         pool.add([9, *tail], guess_set_size=3)
     pool.add([8, 7, 7], guess_set_size=3)
@@ -48,7 +48,7 @@ def test_the_pool_keeps_the_most_recently_used_tails_of_each_token():
 
 def test_the_pool_is_bounded(monkeypatch):
     monkeypatch.setattr(trajectory_module, "MAX_KEYS", 10)
-    pool = TrajectoryPool()
+    pool = NGramPool()
     for token in range(50):
         pool.add([token, 1, 2], guess_set_size=2)
         pool.add([token, 3, 4], guess_set_size=2)
@@ -107,7 +107,7 @@ def test_the_index_is_bounded(monkeypatch):
 
 
 def test_copies_go_their_own_ways():
-    pool, index = TrajectoryPool(), ContextIndex()
+    pool, index = NGramPool(), ContextIndex()
     pool.add([1, 2, 3], 4)
     index.extend([1, 2, 3])
     other_pool, other_index = pool.copy(), index.copy()

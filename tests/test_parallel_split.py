@@ -78,7 +78,7 @@ def test_ranks_that_differ_in_a_tie_end_the_accepted_run_there() -> None:
     parts = [share.part(tree, window, 0) for share in shares]
     # Rank 0 says that 20 follows; rank 1 has it that 10 does, so it has not looked at what follows 20.
     merged = merge(tree, window, shares, parts, [Choices([20, 11, 12], [], []), Choices([10, 99, 99], [], [])])
-    accepted = tree.walk(merged.tokens)
+    accepted = tree.accepted_path(merged.tokens)
     assert [*accepted, merged.tokens[accepted[-1] if accepted else ROOT]] == [20]
 
 
@@ -89,7 +89,7 @@ def test_ranks_that_agree_accept_either_ones_candidates() -> None:
     shares = [Share([1, 2], 0, 0), Share([3, 4], 0, 0)]
     parts = [share.part(tree, window, 0) for share in shares]
     merged = merge(tree, window, shares, parts, [Choices([20, 11, 12], [], []), Choices([20, 21, 22], [], [])])
-    assert tree.walk(merged.tokens) == [3, 4]
+    assert tree.accepted_path(merged.tokens) == [3, 4]
     assert merged.tokens[4] == 22
 
 

@@ -181,8 +181,8 @@ def test_all_rows_at_once_are_what_walking_finds(name, seed):
         logits[:, 3:9] += 5
         at_once = ProcessorSampler(processors, seed, at_once=True).sample_tree(logits, ids, tree, 0).tokens
         walked = ProcessorSampler(processors, seed, at_once=False).sample_tree(logits, ids, tree, 0).tokens
-        path = tree.walk(at_once)
-        assert path == tree.walk(walked)
+        path = tree.accepted_path(at_once)
+        assert path == tree.accepted_path(walked)
         assert [at_once[row] for row in (0, *path)] == [walked[row] for row in (0, *path)]
         texts = [ids]
         for node, token in enumerate(tree.tokens, start=1):

@@ -1,4 +1,4 @@
-"""TrajectoryPool: n-grams of the Jacobi trajectory, by their first token, the least recently used out."""
+"""NGramPool: n-grams of the Jacobi trajectory, by their first token, the least recently used out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Tails: TypeAlias = Sequence[tuple[int, ...]]
 """The rest of each n-gram that a path has begun."""
 
 
-class TrajectoryPool(PathTable):
+class NGramPool(PathTable):
     """The n-gram pool of lookahead decoding: up to G tails of N-1 tokens for each first token."""
 
     def __init__(self) -> None:
@@ -65,11 +65,11 @@ class TrajectoryPool(PathTable):
             tails.setdefault(tail[0], []).append(tail[1:])
         return [(token, (self.first_class,), [rest for rest in rests if rest]) for token, rests in tails.items()]
 
-    def copy(self) -> TrajectoryPool:
-        other = TrajectoryPool()
+    def copy(self) -> NGramPool:
+        other = NGramPool()
         other._tails = OrderedDict((key, tails.copy()) for key, tails in self._tails.items())
         other._size = self._size
         return other
 
 
-SOURCE: Source = Source("trajectory", TrajectoryPool, weights=(0.5,), needs_window=True)
+SOURCE: Source = Source("trajectory", NGramPool, weights=(0.5,), needs_window=True)

@@ -51,7 +51,7 @@ class CandidateTree:
         self._children[parent][token] = child
         return child
 
-    def walk(self, chosen: Sequence[int]) -> list[int]:
+    def accepted_path(self, chosen: Sequence[int]) -> list[int]:
         """Return the accepted path: from the root, as long as a child holds the token that the model chose there.
 
         Args:
@@ -73,7 +73,7 @@ class CandidateTree:
         return self._children[node].get(token)
 
     def cut_off(self, node: int) -> None:
-        """Hide a candidate node and all behind it from :meth:`walk` and :meth:`child`."""
+        """Hide a candidate node and all behind it from :meth:`accepted_path` and :meth:`child`."""
         del self._children[self.parent(node)][self.tokens[node - 1]]
 
     def parent(self, node: int) -> int:

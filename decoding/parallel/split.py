@@ -82,7 +82,7 @@ def merge(
             tokens[place] = choices.tokens[row]
             if wide:
                 likeliest[place], logits[place] = choices.likeliest[row], choices.logits[row]
-        come_to = {places[row] for row in part.tree().walk(choices.tokens)}
+        come_to = {places[row] for row in part.tree().accepted_path(choices.tokens)}
         sure = (sure - set(share.nodes)) | come_to
     _cut_off(candidates, tokens, sure)
     return Choices(tokens, likeliest, logits)
