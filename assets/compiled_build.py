@@ -21,7 +21,7 @@ SWITCH = "LADE_BUILD_COMPILED"
 MODULES = (
     "decoding/drafting/[!_]*[!d].py",  # all but saved.py, whose class is one of msgspec
     *(f"decoding/planning/{name}.py" for name in ("budget", "ledger", "step_plan", "step_cost", "window_size")),
-    *(f"decoding/planning/{name}.py" for name in ("planner", "budgeted_planner")),
+    *(f"decoding/planning/{name}.py" for name in ("planner", "plain_timing", "budgeted_planner")),
 )
 SUBCLASSED = {"decoding/planning/planner.py": "class Planner(", "decoding/planning/step_cost.py": "class StepCost:"}
 """Classes from which others are derived that stay in Python. They are marked for mypyc, which refuses it otherwise, in

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean, median
 
 import torch
 
@@ -13,8 +12,9 @@ from decoding.drafting.tree import ROOT
 from decoding.drafting.window import JacobiWindow
 from decoding.planning.budget import select
 from decoding.planning.ledger import Stake
+from decoding.planning.plain_timing import RESTING_STEPS, PlainTiming
 from decoding.planning.planner import Planner, positions_ahead
-from decoding.planning.step_cost import OUTLIER, StepCost
+from decoding.planning.step_cost import StepCost
 from decoding.planning.step_plan import Rest, StepPlan
 from decoding.sampling.sampler import Choices
 from decoding.sampling.vocabulary import largest
@@ -28,9 +28,6 @@ MAX_TAILS = 15
 """N-grams of the window that the budgeted planner keeps for each first token."""
 MIN_STEP_GAIN = 0.03
 """A step that promises no more than this over a plain one counts as idle if it accepts nothing."""
-REFERENCE_STEPS = 24
-"""A plain step is timed anew after this many steps, times one more than the plain steps at stake: two plain steps are
-taken, and the second is timed."""
 USUAL_CANDIDATES = 4
 """The candidates expected in a step before any was seen."""
 BATCH_STEPS = 8
@@ -39,10 +36,6 @@ NARROW_WIDTH = 4
 WIDE_TOKENS, WIDE_COST = 16, 1.25
 """Where a step over so many tokens costs no more than this, all successors that the table can keep are learnt from a
 row; elsewhere only the likeliest few, since the others would hardly ever be verified."""
-RESTING_STEPS = 8
-"""Steps of a rest are taken and booked so many at a time."""
-MIN_PLAIN_RUN = RESTING_STEPS - 1
-"""Plain steps in a row whose mean tells what one takes now, whatever was believed: those of a rest but the first."""
 QUICK_MODEL_SECONDS = 1.5e-3
 """Where a plain step takes less, learning from logits costs more time than it saves: guesses are looked up in texts
 alone, and only where the last tokens are known."""
@@ -71,17 +64,14 @@ class BudgetedPlanner(Planner):
         self._usual_candidates = float(USUAL_CANDIDATES)
         # Steps without a window that were not noted yet, their tokens and cost.
         self._steps, self._tokens_of_steps, self._spent = 0, 0, 0.0
-        # Steps since the time of a plain step was last measured, and whether the last step was plain.
-        self._unmeasured, self._after_plain = cost.steps_since_plain, False
-        # The times of the forward passes of plain steps in a row.
-        self._plain_times: list[float] = []
+        self._timing = PlainTiming(cost, self._stake)
 
     def _rest(self) -> Rest | None:
         if steps := self._stake.rest_steps(has_window=self._window.columns > 0, most=self._steps_at_once):
             return Rest(steps)
         if self._is_quick and not self._has_branch and not self._knows_more():
             return Rest(self._steps_at_once, self._knows_more)
-        if self._cost.live and self._unmeasured >= REFERENCE_STEPS * (1 + self._stake.left):
+        if self._timing.is_due:
             return Rest(min(2, self._steps_at_once))
         return None
 
@@ -146,64 +136,29 @@ class BudgetedPlanner(Planner):
         self._judge_window(plan, ())
 
     def record(self, plan: StepPlan | Rest, step: Step) -> None:
+        cost, ledger = self._cost, self._ledger
         if isinstance(plan, Rest):
             super().record(plan, step)
             self._record_rest(plan, step, len(self._session.ids) - self._planned_at)
-            return
-        cost, ledger, count = self._cost, self._ledger, step.forward_tokens
-        if plan.is_plain:
+        elif plan.is_plain:
             # Its forward pass is that of any plain step; only looking was dearer.
-            self._stake.book(ledger.book(1, 1.0 + self._beyond_plain(step)))
-            self._observe_plain(step)
+            self._stake.book(ledger.book(1, 1.0 + self._timing.beyond(step)))
+            self._timing.note(step)
         else:
-            expected = cost.in_plain_steps(count)
+            expected = cost.in_plain_steps(step.forward_tokens)
             taken = step.seconds / cost.seconds(1) if cost.live else expected
             self._stake.book(ledger.book(len(step.tokens), taken, expected))
-            cost.observe(count, step.seconds)
-            self._after_plain = False
-            self._plain_times.clear()
-        self._unmeasured += 1
+            cost.observe(step.forward_tokens, step.seconds)
+            self._timing.interrupt()
 
     def _record_rest(self, rest: Rest, step: Step, steps: int) -> None:
         if steps > 1:
             # The last of several steps is as plain as any; what came before the first of them is divided by all.
             self._ledger.note_overhead(step.seconds - step.forward_seconds)
             self._ledger.book(steps, float(steps))
-            self._after_plain = True
         else:
-            self._ledger.book(1, 1.0 + self._beyond_plain(step))
-        self._unmeasured += steps - 1
-        self._observe_plain(step, rest.forward_seconds[1:])
-        self._unmeasured += 1
-
-    def _beyond_plain(self, step: Step) -> float:
-        """Return the bookkeeping around a step over one token beyond that of plain decoding, in plain steps."""
-        more = step.seconds - step.forward_seconds - self._ledger.overhead
-        return max(0.0, more) / self._cost.seconds(1) if self._cost.live else 0.0
-
-    def _observe_plain(self, step: Step, earlier: Sequence[float] = ()) -> None:
-        """Let the time of a step over one token teach the cost, if the one before it was plain too.
-
-        Args:
-            earlier: the times of the forward passes before it in the same rest.
-        """
-        if self._after_plain and step.forward_tokens == 1:
-            overhead = min(step.seconds - step.forward_seconds, self._ledger.overhead)
-            self._plain_times += [*earlier, step.forward_seconds]
-            if self._cost.live and len(self._plain_times) >= MIN_PLAIN_RUN:
-                # As steps over several tokens are booked: with what holds them up, within limits.
-                most = OUTLIER * median(self._plain_times)
-                self._believe(fmean(min(each, most) for each in self._plain_times) + overhead, len(self._plain_times))
-            else:
-                self._cost.observe(1, step.forward_seconds + overhead)
-            self._unmeasured = -1
-        self._after_plain = True
-
-    def _believe(self, seconds: float, steps: int) -> None:
-        """Believe what several plain steps in a row have taken, and take back what was lost by believing otherwise."""
-        self._stake.take_back(self._ledger.take_back(seconds / self._cost.seconds(1)))
-        self._cost.observe(1, seconds, steps)
-        self._plain_times.clear()
+            self._ledger.book(1, 1.0 + self._timing.beyond(step))
+        self._timing.note_rest(step, rest.forward_seconds, steps)
 
     def _judge_window(self, plan: StepPlan, accepted: Sequence[int]) -> None:
         """Change the window where another one is likely to pay."""
