@@ -59,18 +59,24 @@ class Preferences:
         """Return True if a flag or the environment overrides the file for this setting."""
         return self.origins.get(name) in ("flag", "environment")
 
-    def saved(self, values: Mapping[str, Value | None]) -> Preferences:
-        """Save these values, delete those that are None, and return the new preferences. Raises SettingsError."""
-        if self.path is not None:
-            file.change(self.path, values)
+    def with_values(self, values: Mapping[str, Value | None]) -> Preferences:
+        """Return the preferences with these values, without those that are None; nothing is saved."""
         kept = {**self.file_values, **values}
         return replace(self, file_values={name: value for name, value in kept.items() if value is not None})
 
+    def save(self, values: Mapping[str, Value | None]) -> None:
+        """Write these values to the file, and delete those that are None. Waits for the disk; raises SettingsError."""
+        if self.path is not None:
+            file.change(self.path, values)
+
     def with_prompt(self, name: str, text: str) -> Preferences:
-        """Save a system prompt by its name, and return the new preferences. Raises SettingsError."""
+        """Return the preferences with a system prompt of this name; nothing is saved."""
+        return replace(self, prompts={**self.prompts, name: text})
+
+    def save_prompt(self, name: str, text: str) -> None:
+        """Write a system prompt to the file by its name. Waits for the disk; raises SettingsError."""
         if self.path is not None:
             file.change(self.path, {name: text}, table=file.PROMPTS)
-        return replace(self, prompts={**self.prompts, name: text})
 
 
 NOTHING_KEPT = Preferences()

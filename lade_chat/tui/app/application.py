@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -23,19 +24,20 @@ from lade_chat.presentation.sources import view_named
 from lade_chat.protocol.events import Loaded, Waiting
 from lade_chat.protocol.values import DecodingOptions, ModelOptions
 from lade_chat.settings import models
-from lade_chat.settings.file import SettingsError
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.preferences import NOTHING_KEPT, Preferences
 from lade_chat.store.store import Store
 from lade_chat.tui.app.chat_settings import apply_changes, change_chat_settings, values_in_force
 from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.app.interrupts import INTERRUPT_SECONDS, Interrupts
+from lade_chat.tui.app.settings_saving import save_settings
 from lade_chat.tui.app.signals import can_suspend, end_on_signals, resume_after_suspension
 from lade_chat.tui.chat.commands import SYSTEM_WORDS, palette_lines
 from lade_chat.tui.chat.screen import ChatScreen
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.list_screen import ConversationList
 from lade_chat.tui.conversations.session import NEW, Start
+from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
 from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
@@ -214,23 +216,26 @@ class ChatApp(Colouring):
         if theme.name != self.preferences.file_values.get("theme", self.preferences.theme):
             self.keep({"theme": theme.name})
 
-    def keep(self, values: Mapping[str, Value | None]) -> bool:
-        """Save settings; False if that failed, with a notice that says why."""
-        return self._saved(lambda: self.preferences.saved(values))
+    def keep(self, values: Mapping[str, Value | None], then: Job = lambda: None) -> None:
+        """Keep settings: they count at once, and are saved beside the screen. ``then`` is called once they are."""
+        kept = self.preferences
+        before = {name: kept.file_values.get(name) for name in values}
+        self.preferences = kept.with_values(values)
+        self._save(lambda: kept.save(values), then, lambda now: now.with_values(before))
 
-    def keep_prompt(self, name: str, text: str) -> bool:
-        """Save a system prompt by its name; False if that failed, with a notice that says why."""
-        saved = self._saved(lambda: self.preferences.with_prompt(name, text))
+    def keep_prompt(self, name: str, text: str, then: Job) -> None:
+        """Keep a system prompt by its name. ``then`` is called once it is saved."""
+        kept = self.preferences
+        self.preferences = kept.with_prompt(name, text)
         self._offer_names()
-        return saved
+        self._save(lambda: kept.save_prompt(name, text), then, lambda now: replace(now, prompts=kept.prompts))
 
-    def _saved(self, save: Callable[[], Preferences]) -> bool:
-        try:
-            self.preferences = save()
-        except SettingsError as error:
-            self.chat_screen.transcript.note(str(error), "error")
-            return False
-        return True
+    def _save(self, write: Job, then: Job, undone: Callable[[Preferences], Preferences]) -> None:
+        def take_back() -> None:
+            self.preferences = undone(self.preferences)
+            self._offer_names()
+
+        save_settings(self.chat_screen, write, then, take_back)
 
     def on_model_screen_keep(self, event: ModelScreen.Keep) -> None:
         options = event.options
@@ -245,15 +250,15 @@ class ChatApp(Colouring):
         self.push_screen(SettingsScreen(self.preferences, themes, in_force), self._settings_changed)
 
     def _settings_changed(self, changes: Changes | None) -> None:
-        if not changes or not self.keep(changes):
+        if not changes:
             return
+        self.keep(changes, lambda: self.chat_screen.ui.hint("The settings are saved."))
         effective = {name: value for name, value in changes.items() if not self.preferences.overruled(name)}
         apply_changes(self.chat_screen, effective, self.preferences.prompts)
         if isinstance(theme := effective.get("theme"), str):
             self.theme = theme
         if "colours" in effective:
             self.show_colours(view_named(effective["colours"]))
-        self.chat_screen.ui.hint("The settings are saved.")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "suspend_process":  # where that cannot be, and in the list of conversations, the key undoes

@@ -9,16 +9,18 @@ from textual.screen import Screen
 
 from lade_chat.settings.kinds import Value
 from lade_chat.settings.preferences import Preferences
+from lade_chat.tui.conversations.store_worker import Job
 
 
 class PreferencesOwner(Protocol):
-    """Keeps settings: where one cannot be saved, the screen says so and False is returned."""
+    """Keeps settings, and saves them beside the screen, which says so where that fails."""
 
     preferences: Preferences
 
-    def keep(self, values: Mapping[str, Value | None]) -> bool: ...
+    def keep(self, values: Mapping[str, Value | None]) -> None: ...
 
-    def keep_prompt(self, name: str, text: str) -> bool: ...
+    def keep_prompt(self, name: str, text: str, then: Job) -> None:
+        """Keep a system prompt by its name; ``then`` is called once it is saved."""
 
 
 def preferences_owner(screen: Screen[None]) -> PreferencesOwner:

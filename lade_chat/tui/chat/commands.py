@@ -62,8 +62,8 @@ def _system(actions: ChatActions, text: str) -> None:
     if word == "save" and len(name.split()) == 1:
         if not system or name in SYSTEM_WORDS:
             raise ValueError(f"{name} cannot be a name." if system else "There is no system prompt to save.")
-        if owner.keep_prompt(name, system):
-            actions.ui.hint(f"Saved: /system {name}, or --system {name}, sets this prompt.")
+        saved = f"Saved: /system {name}, or --system {name}, sets this prompt."
+        owner.keep_prompt(name, system, lambda: actions.ui.hint(saved))
         return
     prompts, off = owner.preferences.prompts, text.lower() == "off"
     is_name = len(text.split()) == 1 and not off

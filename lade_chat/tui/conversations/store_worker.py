@@ -1,4 +1,4 @@
-"""The thread that reads and writes the store, in order, so that the screen never waits for a disk."""
+"""The thread that reads and writes the store and the settings, in order: the screen never waits for a disk."""
 
 from __future__ import annotations
 

@@ -96,6 +96,5 @@ class ExplainApp(Colouring):
         else:
             self.notify("Ctrl+C again quits · Esc leaves")
 
-    def keep(self, values: Mapping[str, Value | None]) -> bool:
+    def keep(self, values: Mapping[str, Value | None]) -> None:
         """Nothing is changed here that would have to be kept."""
-        return False

@@ -55,8 +55,8 @@ class Colouring(OrderedApp):
                 widget.refresh()
         self.colours_changed.publish(view)
 
-    def keep(self, values: Mapping[str, Value | None]) -> bool:
-        """Save settings; False if that failed."""
+    def keep(self, values: Mapping[str, Value | None]) -> None:
+        """Keep settings for next time."""
         raise NotImplementedError
 
 

@@ -1,0 +1,30 @@
+"""Saving settings beside the screen, which never waits for the disk."""
+
+from __future__ import annotations
+
+from lade_chat.settings.file import SettingsError
+from lade_chat.tui.chat.screen import ChatScreen
+from lade_chat.tui.conversations.store_worker import Job
+
+
+def save_settings(screen: ChatScreen, write: Job, then: Job, take_back: Job) -> None:
+    """Have ``write`` called in the thread that waits for disks.
+
+    ``then`` is called once that is done; if it raises SettingsError, a notice says why, and ``take_back`` is called.
+    """
+
+    def work() -> str:
+        try:
+            write()
+        except SettingsError as error:
+            return str(error)
+        return ""
+
+    def done(problem: str) -> None:
+        if problem:
+            take_back()
+            screen.transcript.note(problem, "error")
+        else:
+            then()
+
+    screen.store_worker.look_up(work, done)
