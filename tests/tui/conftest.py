@@ -19,7 +19,7 @@ def engine() -> ScriptedEngine:
 
 @pytest.fixture(autouse=True)
 def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NO_COLOR", "TEXTUAL_THEME", "TEXTUAL_COLOR_SYSTEM", "TEXTUAL_FILTERS"):
+    for name in ("NO_COLOR", "TEXTUAL_THEME", "COLORFGBG", "TEXTUAL_COLOR_SYSTEM", "TEXTUAL_FILTERS"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -164,3 +164,30 @@ async def test_a_race_has_the_legend_on_the_side_that_can_show_it(engine: Script
         assert screen_text(app).count(" verified  plain ") == 1
         await pilot.press("ctrl+b")
         await wait_until(pilot, lambda: screen_text(app).count(" trajectory   context   successor  plain ") == 1)
+
+
+@pytest.mark.parametrize(
+    ("ground", "theme"),
+    [
+        ("15;0", "lade-dark"),
+        ("0;15", "lade-light"),
+        ("0;default;7", "lade-light"),
+        ("7;8", "lade-dark"),
+        ("", "lade-dark"),
+    ],
+)
+async def test_without_a_choice_the_chat_is_as_light_as_the_terminal(
+    engine: ScriptedEngine, ground: str, theme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLORFGBG", ground)
+    async with opened(engine) as (app, _pilot):
+        assert app.theme == theme
+        assert "theme" not in app.preferences.file_values
+
+
+async def test_a_theme_that_is_chosen_for_all_of_textual_is_the_chats_too(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEXTUAL_THEME", "nord")
+    async with opened(engine) as (app, _pilot):
+        assert app.theme == "nord"

@@ -40,9 +40,10 @@ from lade_chat.tui.conversations.session import NEW, Start
 from lade_chat.tui.conversations.store_worker import Job
 from lade_chat.tui.screens.model import ModelScreen
 from lade_chat.tui.screens.settings import Changes, SettingsScreen
+from lade_chat.tui.terminal.drivers import own_driver
 from lade_chat.tui.terminal.key_names import KeyNames, browser_keys, default_keys, keymap_for, named
 from lade_chat.tui.theme.colouring import Colouring
-from lade_chat.tui.theme.themes import THEMES, problem_of
+from lade_chat.tui.theme.themes import THEMES, default_theme, problem_of
 from lade_chat.tui.widgets.dialog import Palette
 
 UNSAVED_SECONDS = 10.0
@@ -89,13 +90,15 @@ class ChatApp(Colouring):
         self.preferences = preferences
         self.data_folder = store.path.parent
         usual = default_keys(ChatScreen, ChatApp)
-        more = browser_keys(usual) if self.driver_class.__name__ == "TabDriver" else {}
+        is_tab = self.driver_class.__name__ == "TabDriver"
+        more = browser_keys(usual) if is_tab else {}
         custom, self._refused_keys = keymap_for(preferences.keys, {**usual, **more})
         self._keymap = {**more, **custom}
         self.key_names = KeyNames({**usual, **self._keymap})
         self.colours = preferences.colours
         for theme in THEMES:
             self.register_theme(theme)
+        self.theme = default_theme(in_browser=is_tab)
         self.chat_screen = ChatScreen(
             store, engine.send, self._restart, model_options, decoding_options, system, debug=debug, start=start
         )
@@ -104,17 +107,7 @@ class ChatApp(Colouring):
         return self.chat_screen
 
     def get_driver_class(self) -> type[Driver]:
-        driver = super().get_driver_class()
-        # Each is imported only where it can run.
-        if driver.__name__ == "LinuxDriver":
-            from lade_chat.tui.terminal.driver import TerminalDriver
-
-            return TerminalDriver
-        if driver.__name__ == "WebDriver":
-            from lade_chat.tui.terminal.tab_driver import TabDriver
-
-            return TabDriver
-        return driver
+        return own_driver(super().get_driver_class())
 
     def on_load(self) -> None:
         end_on_signals(self._end)

@@ -21,7 +21,7 @@ from lade_chat.tui.app.engine_link import Engine
 from lade_chat.tui.app.interrupts import Interrupts
 from lade_chat.tui.explain.screen import ExplainScreen
 from lade_chat.tui.theme.colouring import Colouring
-from lade_chat.tui.theme.themes import THEMES
+from lade_chat.tui.theme.themes import THEMES, default_theme
 from lade_chat.tui.widgets.status_bar import StatusBar
 
 NO_STEPS = (
@@ -50,8 +50,7 @@ class ExplainApp(Colouring):
         self._interrupts = Interrupts()
         for each in THEMES:
             self.register_theme(each)
-        if theme in self.available_themes:
-            self.theme = str(theme)
+        self.theme = str(theme) if theme in self.available_themes else default_theme()
 
     def compose(self) -> ComposeResult:
         yield Static(Content("\n  How lookahead decoding works\n"), markup=False)

@@ -5,6 +5,7 @@ A verified token lies on a quarter of ``success`` over the background, so that c
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from textual.theme import BUILTIN_THEMES, Theme
@@ -81,6 +82,21 @@ NAMES = tuple(theme.name for theme in _OWN) + tuple(sorted(BUILTIN_THEMES))
 """All that there is to choose from, these before Textual's own."""
 MARKED = frozenset(theme.name for theme in _UNDERLINED)
 """Those in which verified tokens are marked with lines and letters beside their colours, for whom colours are alike."""
+
+
+_LIGHT_GROUNDS = ("7", "15")
+"""The terminal's colours, of sixteen, that are light enough for a ground."""
+
+
+def default_theme(*, in_browser: bool = False) -> str:
+    """Return the theme of a chat for which none was chosen: light where COLORFGBG tells of a light terminal.
+
+    TEXTUAL_THEME, which counts for every Textual program, counts here too. A browser's page is dark.
+    """
+    if (named := os.environ.get("TEXTUAL_THEME")) in NAMES:
+        return str(named)
+    ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "lade-light" if ground in _LIGHT_GROUNDS and not in_browser else "lade-dark"
 
 
 def problem_of(name: str | None) -> str:
