@@ -225,7 +225,20 @@ def test_without_textual_serve_a_line_says_what_to_install(
     monkeypatch.delitem(sys.modules, "lade_chat.web.server", raising=False)
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
     assert main(["web", "--port", "0"]) == 1
-    assert "pip install 'textual-serve<2'" in capsys.readouterr().err
+    assert "pip install '.[web]'" in capsys.readouterr().err
+
+
+def test_a_server_whose_engine_cannot_be_started_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def none(*_arguments: object, **_keywords: object) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", none)
+    assert main(["web", "--port", "0"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("error: The engine cannot be started")
+    assert "Resource temporarily unavailable" in last
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7"])

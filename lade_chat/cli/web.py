@@ -95,7 +95,7 @@ def serve(
         from lade_chat.web.socket_folder import socket_folder
     except ModuleNotFoundError as error:
         raise LadeChatError(
-            f"The browser needs a package that is not installed ({error.name}): pip install 'textual-serve<2'"
+            f"The browser needs a package that is not installed ({error.name}): pip install '.[web]'"
         ) from None
     port = port or _free_port(host)
     folder_name = str(data_dir.resolve()) if data_dir is not None else None

@@ -11,6 +11,7 @@ from pathlib import Path
 from aiohttp import web
 from textual_serve.server import Server, to_int
 
+from lade_chat.errors import LadeChatError, one_line
 from lade_chat.web.access import TokenAccess
 from lade_chat.web.engine_process import EngineProcess
 
@@ -32,7 +33,10 @@ class WebServer(Server):
         return web.Response(text=page, content_type="text/html")
 
     async def run(self, ready: Callable[[], None]) -> None:
-        """Serve until SIGINT, SIGTERM or SIGHUP; ``ready`` is called when there is a page to open. Raises OSError."""
+        """Serve until SIGINT, SIGTERM or SIGHUP; ``ready`` is called when there is a page to open.
+
+        Raises OSError if the address cannot be served, LadeChatError if the engine cannot be kept up.
+        """
         ended = asyncio.Event()
         with contextlib.suppress(NotImplementedError):  # where there are no signals Ctrl+C is an exception
             for number in (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])):
@@ -43,13 +47,16 @@ class WebServer(Server):
         app.on_startup.clear()  # its greeting
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSING_SECONDS)
         await runner.setup()
-        engine = None
+        tasks = list[asyncio.Task[object]]()
         try:
             await web.TCPSite(runner, self.host, self.port).start()
             engine = asyncio.create_task(self._engine.keep_up())
+            tasks += [engine, asyncio.create_task(ended.wait())]
             ready()
-            await ended.wait()
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if engine.done() and (error := engine.exception()) is not None:
+                raise LadeChatError(f"The engine cannot be started, so that the server ends: {one_line(error)}.")
         finally:
-            if engine is not None:
-                engine.cancel()
+            for task in tasks:
+                task.cancel()
             await runner.cleanup()
