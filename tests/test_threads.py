@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import os
+import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
+import psutil
 import pytest
 import torch
 import transformers as hf
@@ -80,3 +86,58 @@ def test_threads_that_share_a_model_of_dynamic_frequencies_leave_each_other_thei
         assert torch.equal(logits(short), expected)
         done.set()
     assert torch.equal(started[0].result(), expected_of_long)
+
+
+@in_c
+def test_a_thread_that_has_ended_holds_no_memory() -> None:
+    kernels = native_kernels()
+    assert kernels is not None
+    row, process = torch.randn(2_000_000), psutil.Process()
+
+    def draw() -> None:
+        kernels.draw(row, (1, 2), 1.0, 0, 0.9, -math.inf)
+
+    def on_threads(count: int) -> int:
+        for _ in range(count):
+            thread = threading.Thread(target=draw)
+            thread.start()
+            thread.join()
+        return process.memory_info().rss
+
+    before = on_threads(2)
+    assert on_threads(30) - before < 10 * row.nbytes
+
+
+@in_c
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_kernels_without_memory_raise_and_work_again_once_there_is_some() -> None:
+    kernels = native_kernels()
+    assert kernels is not None
+    # What they ask for is more than an arena of the C library may have left.
+    row = torch.zeros(24_000_000)
+    rows, weight = (torch.ones(height, 40_000, dtype=torch.bfloat16) for height in (1000, 40))
+    calls = [
+        lambda: kernels.draw(row, (1, 2), 1.0, 0, 0.9, -math.inf),
+        lambda: float(kernels.product(rows, weight).sum()),
+    ]
+    child = os.fork()
+    if child == 0:
+        signal.alarm(SECONDS)
+        os._exit(_raises_without_memory(calls))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def _raises_without_memory(calls: list[Callable[[], float]]) -> int:
+    """Return 0 if all calls raise while there is no memory, and none does after that."""
+    import resource
+
+    torch.set_num_threads(1)  # a forked process has no threads to share with
+
+    limits, errors = resource.getrlimit(resource.RLIMIT_AS), 0
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 4_000_000, limits[1]))
+    for call in calls:
+        with suppress(MemoryError):
+            call()
+            errors += 1
+    resource.setrlimit(resource.RLIMIT_AS, limits)
+    return errors + sum(not math.isfinite(call()) for call in calls)

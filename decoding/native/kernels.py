@@ -16,6 +16,7 @@ DTYPES = {torch.float32: 0, torch.bfloat16: 1}
 """The dtypes of activations, as they are numbered in C."""
 INT8_WIDTH = 64
 """An int8 weight's in-features are a multiple of this."""
+_NO_MEMORY = "there is not enough memory for a step"
 
 
 class NativeKernels:
@@ -40,7 +41,7 @@ class NativeKernels:
         self._draw = library.draw
         self._draw.argtypes = [c_void_p, c_int, c_long, c_uint64, c_long, c_float, c_long, c_double, c_float]
         self._draw.restype = c_long
-        for function in (self._multiply, self._largest, self._move_tokens, self._round_weight):
+        for function in (self._largest, self._move_tokens, self._round_weight):
             function.restype = None
 
     def product(
@@ -57,14 +58,18 @@ class NativeKernels:
             weight: shape (out, in), contiguous, in the dtype of the rows, in bfloat16, or int8.
             bias: shape (out,), in the dtype of the rows.
             scales: of the rows of an int8 weight, float32, shape (out,).
+
+        Raises:
+            MemoryError: there is none to prepare the rows in.
         """
         rows = rows.contiguous()
         narrow = weight.dtype == torch.bfloat16 != rows.dtype
         product = rows.new_empty((*rows.shape[:-1], weight.shape[0]))
-        self._multiply(
+        if not self._multiply(
             byref(linear(weight, bias, scales, narrow=narrow)), rows.data_ptr(), product.data_ptr(), DTYPES[rows.dtype],
             rows.numel() // rows.shape[-1], torch.get_num_threads(), self.tiles,
-        )  # fmt: skip
+        ):  # fmt: skip
+            raise MemoryError(_NO_MEMORY)
         return product
 
     def step(
@@ -92,11 +97,15 @@ class NativeKernels:
 
         Raises:
             IndexError: an id has no embedding; nothing was written.
+            MemoryError: there is none for the step; what was written is not to be used.
         """
-        if not self._run_step(
+        done = self._run_step(
             byref(model), integers(tokens), None if embedded is None else embedded.data_ptr(), len(tokens), cached,
             visible, depths, read, len(read), logits.data_ptr(),
-        ):  # fmt: skip
+        )  # fmt: skip
+        if done < 0:
+            raise MemoryError(_NO_MEMORY)
+        if not done:
             raise IndexError(f"among the tokens {[*tokens]} is one without an embedding")
 
     def move_tokens(self, model: Transformer, places: Sequence[int], to: int) -> None:
@@ -147,10 +156,15 @@ class NativeKernels:
             top_k: 0 for all tokens.
             top_p: 1 for all tokens.
             log_min_p: -inf for all tokens.
+
+        Raises:
+            MemoryError: there is none to sort tokens in.
         """
         seed, position = at
         limits = temperature, top_k, top_p, log_min_p
         drawn: int = self._draw(row.data_ptr(), DTYPES[row.dtype], len(row), seed % (1 << 64), position, *limits)
+        if drawn < 0:
+            raise MemoryError(_NO_MEMORY)
         return drawn
 
     def _search(

@@ -19,6 +19,7 @@ typedef struct {
     long head, T, cached;
     const uint8_t *visible;
     int causal; /* each of the step's tokens sees those before it: keys and values lie as the text has them */
+    atomic_int *no_memory;
 } attention;
 
 /* Queries that share a head of keys and values. */
@@ -200,6 +201,14 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
     const transformer *m = a->model;
     const long D = m->head_size, each = a->T * (m->heads / m->kv_heads), of_group = 2 * D * sizeof(numbers);
     char *memory = scratch(GROUPS, (last - first) * of_group + (D + SECTION) * sizeof(numbers));
+#ifdef HAS_TILES
+    words(*const turned)[TILE] = tiles ? scratch(TURNED, 2 * SECTION * D) : 0;
+    if (tiles && !turned) memory = 0;
+#endif
+    if (!memory) {
+        atomic_store(a->no_memory, 1);
+        return;
+    }
     numbers *scores = (numbers *)(memory + (last - first) * of_group), *sums = scores + SECTION, most, total;
     group groups[MAX_GROUPS];
     long longest = 0;
@@ -215,7 +224,6 @@ inlined void attend(const attention *a, long first, long last, int tiles, enum d
     for (long start = 0; start < longest; start += SECTION) {
 #ifdef HAS_TILES
         bfloat16 copy[BLOCK * MAX_HEAD] ALIGNED;
-        words(*turned)[TILE] = tiles ? scratch(TURNED, 2 * SECTION * D) : 0;
         for (long at = start; tiles && at < longest && at < start + SECTION && !is_own(a, at); at += BLOCK)
             turn(text_block(a, a->values, at, 0, copy, BFLOAT16), turned + (at - start) / BLOCK * D / TILE, D);
 #endif
@@ -273,9 +281,9 @@ static void attend_some(const void *work, long first, long last) {
 }
 
 /* queries (T, heads, head_size), rotated; the new keys and values stand in the cache behind the `cached` ones. */
-static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, long T, long cached,
+static void attend_all(const transformer *m, const layer *l, const void *queries, void *out, const activations *a, long cached,
                        const uint8_t *visible) {
-    const long D = m->head_size, groups = (T * (m->heads / m->kv_heads) + GROUP - 1) / GROUP;
+    const long T = a->T, D = m->head_size, groups = (T * (m->heads / m->kv_heads) + GROUP - 1) / GROUP;
     int causal = 1;
     for (long t = 0; t < T; t++)
         for (long j = 0; j < T; j++) causal &= visible[t * T + j] == (j <= t);
@@ -283,7 +291,7 @@ static void attend_all(const transformer *m, const layer *l, const void *queries
     long together = groups * m->kv_heads / (2 * m->threads);
     together = together < 1 ? 1 : together > MAX_GROUPS ? MAX_GROUPS : together;
     const attending w = {
-        {m, l->keys, l->values, queries, out, 0, T, cached, visible, causal},
+        {m, l->keys, l->values, queries, out, 0, T, cached, visible, causal, a->no_memory},
         groups, together, m->tiles && m->dtype == BFLOAT16 && D % BLOCK == 0,
     };
     const int threads = T * m->heads * (cached + T) * D > SMALL ? m->threads : 1;

@@ -170,6 +170,10 @@ inlined void outputs_by_tiles(const linear *by, const activations *a, const char
     if (n + 2 * TILE > by->N) n = by->N - 2 * TILE; /* some a second time */
     const char *weight = (const char *)by->weight + n * bytes;
     tile_sums few, *sums = groups > 2 ? scratch(SUMS, (groups + 1) / 2 * sizeof *sums) : &few;
+    if (!sums) {
+        atomic_store(a->no_memory, 1);
+        return;
+    }
     const long span = scales || groups <= 2 ? bytes : SPAN, pairs = (groups + 1) / 2;
     for (long at = 0; at < bytes; at += span) {
         const long end = at + span < bytes ? at + span : bytes;

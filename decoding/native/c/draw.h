@@ -130,6 +130,7 @@ inlined long noisiest(const void *row, long V, const sampling *how, const float 
                       enum dtype dtype) {
     const long blocks = (V + CHUNK - 1) / CHUNK;
     double *bounds = scratch(BOUNDS, blocks * sizeof(double)), best = -INFINITY;
+    if (!bounds) return -1;
     long first = -1, drawn = 0;
     for (long block = 0; block < blocks; block++) {
         bounds[block] = -INFINITY;
@@ -163,6 +164,7 @@ inlined long noisiest_of_top_k(const void *row, long V, const sampling *how, con
     const float last = values[count - 1] / how->temperature;
     for (int turn = 0; turn < 2; turn++) { /* how many there are, then which; all of the last one's score among them */
         scored *these = turn ? scratch(DRAWN, found * sizeof(scored)) : 0;
+        if (turn && found && !these) return -1;
         found = 0;
         for (long at = 0; at < V; at += CHUNK)
             for (long k = at; maxima[at / CHUNK] >= last && k < at + CHUNK && k < V; k++) {
@@ -189,6 +191,7 @@ inlined long noisiest_of_top_k(const void *row, long V, const sampling *how, con
 
 inlined long drawn_from(const void *row, long V, const sampling *how, enum dtype dtype) {
     float *maxima = scratch(MAXIMA, (V + CHUNK - 1) / CHUNK * sizeof(float)), value;
+    if (!maxima) return -1;
     const float most = maxima_of(row, V, how, maxima, dtype), cut = most + how->log_min_p;
     if (how->top_k) return noisiest_of_top_k(row, V, how, maxima, cut, dtype);
     long drawn = 0;
@@ -197,12 +200,16 @@ inlined long drawn_from(const void *row, long V, const sampling *how, enum dtype
         return drawn;
     }
     limit left = {-FLT_MAX, V};
-    if (how->top_p < 1) left = nucleus(row, V, how, most, dtype);
+    if (how->top_p < 1) {
+        if (!scratch(DEPTHS, (V + LANES - 1) / LANES * LANES * sizeof(float)) || !scratch(DRAWN, V * sizeof(scored)))
+            return -1;
+        left = nucleus(row, V, how, most, dtype);
+    }
     if (cut > left.least) left = (limit){cut, V};
     return noisiest(row, V, how, maxima, left, dtype);
 }
 
-/* Draw a token of a row of logits (V). */
+/* Draw a token of a row of logits (V). Returns -1 if there is no memory. */
 long draw(const void *row, int dtype, long V, uint64_t seed, long position, float temperature, long top_k, double top_p,
           float log_min_p) {
     const uint64_t key = mixed(mixed(seed) + (uint64_t)position * STRIDE);

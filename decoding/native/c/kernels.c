@@ -55,17 +55,21 @@ static void place(const transformer *m, const layer *l, void *queries, void *key
  *
  * tokens (T): their ids; embedded (T, width): their embeddings, overwritten, if the model has no table of them.
  * visible (T, T): which of the step's tokens each one sees; all see the cached ones. depths (T): their positions behind
- * the cached ones. logits (reads, vocabulary): of the rows `read`. Returns 0 without a step if an id is unknown.
+ * the cached ones. logits (reads, vocabulary): of the rows `read`. Returns 1; 0 without a step if an id is unknown; -1
+ * if there was no memory for the step, whose logits, keys and values are none then.
  */
 int run_step(const transformer *m, const long *tokens, void *embedded, long T, long cached, const uint8_t *visible,
              const long *depths, const long *read, long reads, void *logits) {
     const enum dtype dtype = m->dtype;
-    const activations a = {dtype, T, m->threads, m->tiles, 0};
+    atomic_int no_memory = 0;
+    const activations a = {dtype, T, m->threads, m->tiles, 0, &no_memory};
     const long W = m->width, Q = m->heads * m->head_size, V = m->kv_heads * m->head_size;
     void *normed = scratch(NORMED, 4 * T * W), *attended = scratch(ATTENDED, 4 * T * Q);
-    void *queries = scratch(QUERIES, 4 * T * (Q + 2 * V)), *keys = (char *)queries + 4 * T * Q;
-    void *values = (char *)keys + 4 * T * V, *gate = scratch(GATES, 4 * T * m->inner), *up = scratch(UPS, 4 * T * m->inner);
+    void *queries = scratch(QUERIES, 4 * T * (Q + 2 * V));
+    void *gate = scratch(GATES, 4 * T * m->inner), *up = scratch(UPS, 4 * T * m->inner);
     void *hidden = m->embedding.weight ? scratch(HIDDEN, 4 * T * W) : embedded;
+    if (!normed || !attended || !queries || !gate || !up || !hidden) return -1;
+    void *keys = (char *)queries + 4 * T * Q, *values = (char *)keys + 4 * T * V;
     for (long t = 0; t < T && m->embedding.weight; t++) {
         if (tokens[t] < 0 || tokens[t] >= m->embedding.N) return 0;
         WITH_DTYPE(dtype, memcpy(offset(hidden, t * W, is), offset(m->embedding.weight, tokens[t] * W, is),
@@ -77,7 +81,7 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
         multiply_all((const linear *const[]){&l->query, &l->key, &l->value}, (void *const[]){queries, keys, values}, 3,
                      normed, &a);
         place(m, l, queries, keys, values, depths, T, cached);
-        attend_all(m, l, queries, attended, T, cached, visible);
+        attend_all(m, l, queries, attended, &a, cached, visible);
         multiply_one(&l->output, normed, attended, &a);
         add_all(hidden, normed, T * W, &a);
         rms_norm(hidden, l->mlp_norm, normed, m->eps, T, W, dtype, m->threads);
@@ -88,9 +92,9 @@ int run_step(const transformer *m, const long *tokens, void *embedded, long T, l
     }
     for (long i = 0; i < reads; i++)
         rms_norm(offset(hidden, read[i] * W, dtype), m->norm, offset(normed, i * W, dtype), m->eps, 1, W, dtype, 1);
-    const activations of_head = {dtype, reads, m->threads, m->tiles, 0};
+    const activations of_head = {dtype, reads, m->threads, m->tiles, 0, &no_memory};
     multiply_one(&m->head, logits, normed, &of_head);
-    return 1;
+    return no_memory ? -1 : 1;
 }
 
 /* Move tokens of the cache to consecutive places from `to` on. from (count): rising, none before its new place. */

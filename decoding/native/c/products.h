@@ -61,18 +61,20 @@ static void quantize_rows(const void *work, long first, long last) {
     }
 }
 
-/* Returns the rows; writes the scales as int8_tiles takes them or, row by row, as int8_outputs does. */
+/* Returns the rows, or null; writes the scales as int8_tiles takes them or, row by row, as int8_outputs does. */
 static const int8_t *quantize_all(const void *rows, const activations *a, long K, float *scales, int tiled) {
     const quantizing w = {rows, a->dtype, K, scratch(WHOLE, a->T * K), scales, tiled};
+    if (!w.whole || !scales) return 0;
     share_out(quantize_rows, &w, a->T, a->T * K > SMALL ? a->threads : 1);
     return w.whole;
 }
 
-/* The rows as int8_outputs takes them. */
+/* The rows as int8_outputs takes them; null if there is no memory. */
 static int8_rows int8_rows_of(const void *rows, const activations *a, long K) {
     float *scales = scratch(WIDE, 4 * a->T * (K / INT8_BLOCK));
     row_element *elements = scratch(PACKED, a->T * K * sizeof *elements);
     const int8_t *whole = quantize_all(rows, a, K, scales, 0);
+    if (!elements || !whole) return (int8_rows){0};
     for (long at = 0; at < a->T * K; at++) elements[at] = (row_element)(whole[at] + RAISED);
     return (int8_rows){elements, scales};
 }
@@ -104,7 +106,8 @@ static void pack_groups(const void *work, long first, long last) {
     }
 }
 
-/* The rows as tiles take them: int8 (with scales), bfloat16, or the three terms of float32, a group after another. */
+/* The rows as tiles take them: int8 (with scales), bfloat16, or the three terms of float32, a group after another; null
+ * if there is no memory. */
 static const char *packed_rows(const linear *by, const void *rows, const activations *a, float **scales, int terms) {
     const long K = by->K, T = a->T, groups = (T + TILE - 1) / TILE;
     const void *narrow = rows;
@@ -113,9 +116,10 @@ static const char *packed_rows(const linear *by, const void *rows, const activat
         narrow = quantize_all(rows, a, K, *scales, 1);
     } else if (terms > 1) {
         narrow = scratch(WHOLE, 2 * terms * T * K);
-        split(rows, (bfloat16 *)narrow, T * K, T * K);
+        if (narrow) split(rows, (bfloat16 *)narrow, T * K, T * K);
     }
     char *packed = scratch(PACKED, groups * TILE * K * 2 * terms);
+    if (!narrow || !packed) return 0;
     const packing w = {narrow, T, by->scales ? K / 4 : K / 2, groups, (uint32_t *)packed};
     share_out(pack_groups, &w, groups * terms, T * K > SMALL ? a->threads : 1);
     return packed;
@@ -178,13 +182,19 @@ static void multiply_all(const linear *const *by, void *const *outs, int count, 
     w.tiled = a->tiles && (w.weight_dtype == INT8 || (w.weight_dtype == BFLOAT16 && K % 32 == 0));
     for (int i = 0; i < count; i++) w.tiled &= by[i]->N >= 2 * TILE;
     float *scales = 0, *wide;
+    const void *prepared = rows;
     if (w.tiled) {
-        w.packed = packed_rows(by[0], rows, a, &scales, w.terms);
+        prepared = w.packed = packed_rows(by[0], rows, a, &scales, w.terms);
     } else if (w.weight_dtype == INT8) {
         w.whole = int8_rows_of(rows, a, K);
+        prepared = w.whole.elements;
     } else if (a->dtype == BFLOAT16) {
-        w.wide = wide = scratch(WIDE, 4 * T * K);
-        for (long at = 0; at < T * K; at++) wide[at] = widened(((const bfloat16 *)rows)[at]);
+        prepared = w.wide = wide = scratch(WIDE, 4 * T * K);
+        for (long at = 0; wide && at < T * K; at++) wide[at] = widened(((const bfloat16 *)rows)[at]);
+    }
+    if (!prepared) {
+        atomic_store(a->no_memory, 1);
+        return;
     }
     w.scales = scales;
     w.step = w.tiled ? 2 * TILE : 4;
@@ -212,8 +222,10 @@ static void multiply_one(const linear *by, void *out, const void *rows, const ac
     multiply_all(&by, &out, 1, rows, a);
 }
 
-/* The product of a linear layer. With scales, K is a multiple of 64. */
-void multiply(const linear *by, const void *rows, void *out, int dtype, long T, int threads, int tiles) {
-    const activations a = {dtype, T, threads, tiles, 1};
+/* The product of a linear layer. With scales, K is a multiple of 64. Returns 0 without a product if there is no memory. */
+int multiply(const linear *by, const void *rows, void *out, int dtype, long T, int threads, int tiles) {
+    atomic_int no_memory = 0;
+    const activations a = {dtype, T, threads, tiles, 1, &no_memory};
     multiply_one(by, out, rows, &a);
+    return !no_memory;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,7 @@ typedef struct {
     enum dtype dtype; /* of rows and products */
     long T;
     int threads, tiles, between_pytorch;
+    atomic_int *no_memory; /* set if there was none for a part of the work, whose outputs are missing then */
 } activations;
 
 inlined float widened(bfloat16 value) {
@@ -96,13 +99,29 @@ inlined void store(const linear *by, const activations *a, void *out, long t, lo
 
 enum buffer { PACKED, WIDE, WHOLE, GROUPS, TURNED, HIDDEN, NORMED, ATTENDED, QUERIES, GATES, UPS, MAXIMA, BOUNDS, DEPTHS, DRAWN, SUMS, BUFFERS };
 
-/* Memory that the calling thread keeps from call to call. */
+static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
+static pthread_key_t key_of_kept;
+
+/* Called at a thread's end: programs may start a thread for every reply. */
+static void free_kept(void *unused) {
+    (void)unused;
+    for (int buffer = 0; buffer < BUFFERS; buffer++) {
+        free(kept[buffer].memory);
+        kept[buffer].memory = 0, kept[buffer].bytes = 0;
+    }
+}
+static void make_key(void) { pthread_key_create(&key_of_kept, free_kept); }
+
+/* Memory that the calling thread keeps from call to call; null if there is none. */
 static void *scratch(enum buffer buffer, size_t bytes) {
-    static __thread struct { void *memory; size_t bytes; } kept[BUFFERS];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (kept[buffer].bytes < bytes) {
+        pthread_once(&once, make_key);
+        pthread_setspecific(key_of_kept, kept);
         free(kept[buffer].memory);
         kept[buffer].bytes = (bytes + bytes / 2 + 4095) / 4096 * 4096;
         kept[buffer].memory = aligned_alloc(64, kept[buffer].bytes);
+        if (!kept[buffer].memory) kept[buffer].bytes = 0;
     }
     return kept[buffer].memory;
 }
