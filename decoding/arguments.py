@@ -16,23 +16,30 @@ EosTokenIds: TypeAlias = "int | Sequence[int] | torch.Tensor | None"
 
 def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
     """Return a text as token ids. Raises ValueError for no text, a batch, an empty text, or unknown ids."""
-    if isinstance(input_ids, (str, Mapping)) or hasattr(input_ids, "input_ids"):
-        raise ValueError('input_ids must be token ids; of what a tokenizer returns, pass its ["input_ids"]')
-    if isinstance(input_ids, (torch.Tensor, np.ndarray)):
-        input_ids = input_ids.tolist()
-    if isinstance(input_ids, Sequence) and input_ids and isinstance(input_ids[0], (Sequence, torch.Tensor, np.ndarray)):
-        if len(input_ids) != 1:
-            raise ValueError(f"input_ids must be one text, not a batch of {len(input_ids)}")
-        return as_ids(input_ids[0], vocabulary)
-    if not isinstance(input_ids, Iterable):
-        raise ValueError(f"input_ids must be token ids of shape (1, n), not {input_ids!r}")
-    ids = [_whole(token, "a token id") for token in input_ids]
+    ids = as_text(input_ids)
     if not ids:
         raise ValueError("input_ids is empty: there is nothing to go on from")
     strange = next((token for token in ids if not 0 <= token < vocabulary), None)
     if strange is not None:
         raise ValueError(f"input_ids holds {strange}, and the model's vocabulary has ids 0 to {vocabulary - 1}")
     return ids
+
+
+def as_text(text: Any, name: str = "input_ids") -> list[int]:
+    """Return one text, which may be empty, as whole numbers, a list as it is. Raises ValueError for anything else."""
+    if isinstance(text, list) and {*map(type, text)} <= {int}:
+        return text
+    if isinstance(text, (str, bytes, bytearray, Mapping)) or hasattr(text, "input_ids"):
+        raise ValueError(f'{name} must be token ids; of what a tokenizer returns, pass its ["input_ids"]')
+    if isinstance(text, (torch.Tensor, np.ndarray)):
+        text = text.tolist()
+    if isinstance(text, Sequence) and text and _is_several(text[0]):
+        if len(text) != 1:
+            raise ValueError(f"{name} must be one text, not a batch of {len(text)}")
+        return as_text(text[0], name)
+    if not isinstance(text, Iterable):
+        raise ValueError(f"{name} must be token ids of shape (1, n), not {text!r}")
+    return [_whole(token, "a token id") for token in text]
 
 
 def eos_of(model: Any) -> EosTokenIds:
@@ -65,16 +72,23 @@ def check_kind(value: Any, kind: type, name: str) -> None:
         raise ValueError(f"{name} must be a {kind.__name__}, not {value!r}")
 
 
-def check_callables(values: Any, name: str) -> None:
-    """Raise ValueError unless the values are callables."""
-    if not isinstance(values, Iterable) or not all(map(callable, values)):
+def as_callables(values: Any, name: str) -> list[Any]:
+    """Return functions as a list; an iterator is used up by it. Raises ValueError for anything else."""
+    given = list(values) if isinstance(values, Iterable) else [None]
+    if not all(map(callable, given)):
         raise ValueError(f"{name} must be a list of functions, not {values!r}")
+    return given
 
 
 def check_number(value: Any, name: str) -> None:
     """Raise ValueError unless a value is a number; booleans are none."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"{name} must be a number, not {value!r}")
+
+
+def _is_several(value: Any) -> bool:
+    """Return True for a sequence, and for a tensor that is no single number."""
+    return isinstance(value, Sequence) or (isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim > 0)
 
 
 def _whole(value: SupportsIndex, name: str) -> int:

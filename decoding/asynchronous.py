@@ -12,7 +12,7 @@ True
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypedDict, TypeVar, cast
@@ -35,8 +35,8 @@ class GenerationOptions(TypedDict, total=False):
 
     eos_token_ids: EosTokenIds
     sampling: SamplingConfig | None
-    logits_processor: Sequence[LogitsProcessor]
-    stopping_criteria: Sequence[StoppingCriteria]
+    logits_processor: Iterable[LogitsProcessor]
+    stopping_criteria: Iterable[StoppingCriteria]
     session: Session | None
     on_prefill: Callable[[int, int], None] | None
     observe: Observe | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,7 +13,7 @@ import torch
 from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.generation.logits_process import LogitsProcessor
 
-from decoding.arguments import EosTokenIds, InputIds, as_count, as_eos, as_ids, check_callables, check_kind, eos_of
+from decoding.arguments import EosTokenIds, InputIds, as_callables, as_count, as_eos, as_ids, check_kind, eos_of
 from decoding.asynchronous import GenerationOptions, on_a_thread
 from decoding.model.capabilities import vocabulary_size, warn_of_dropout
 from decoding.model.prefix import input_device
@@ -58,8 +58,8 @@ class Decoder(ABC):
         max_new_tokens: int,
         eos_token_ids: EosTokenIds = None,
         sampling: SamplingConfig | None = None,
-        logits_processor: Sequence[LogitsProcessor] = (),
-        stopping_criteria: Sequence[StoppingCriteria] = (),
+        logits_processor: Iterable[LogitsProcessor] = (),
+        stopping_criteria: Iterable[StoppingCriteria] = (),
         session: Session | None = None,
         on_prefill: OnPrefill | None = None,
         should_stop: Callable[[], bool] | None = None,
@@ -103,8 +103,8 @@ class Decoder(ABC):
         ids = as_ids(input_ids, vocabulary_size(self.model))
         count = as_count(max_new_tokens, "max_new_tokens", least=1)
         check_kind(sampling, SamplingConfig, "sampling")
-        check_callables(logits_processor, "logits_processor")
-        check_callables(stopping_criteria, "stopping_criteria")
+        processors = as_callables(logits_processor, "logits_processor")
+        criteria = as_callables(stopping_criteria, "stopping_criteria")
         check_kind(session, Session, "session")
         if session is None:
             session = Session(self.model)
@@ -117,8 +117,8 @@ class Decoder(ABC):
         request = Request(
             len(ids) + (count if room is None else min(count, room)),
             as_eos(eos_of(self.model) if eos_token_ids is None else eos_token_ids),
-            sampler_of(sampling, logits_processor),
-            StoppingCriteriaList(stopping_criteria),
+            sampler_of(sampling, processors),
+            StoppingCriteriaList(criteria),
             input_device(self.model),
             observe,
         )

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from decoding.arguments import InputIds, as_text
+
 _UNFINISHED = "\N{REPLACEMENT CHARACTER}"
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _CONTEXT = 16
@@ -28,7 +30,7 @@ class Detokenizer:
     neighbours; the window always starts with text already returned.
     """
 
-    def __init__(self, tokenizer: Any, prompt_ids: Sequence[int] = ()) -> None:
+    def __init__(self, tokenizer: Any, prompt_ids: InputIds = ()) -> None:
         """
         Args:
             tokenizer: the model's, of transformers.
@@ -39,13 +41,13 @@ class Detokenizer:
         # The Rust tokenizers know which ids they lack; some of the slow ones make up a token.
         self._known_ids = None if tokenizer.is_fast else len(tokenizer)
         self._special = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.special}
-        self._window = self._context(prompt_ids)
+        self._window = self._context(as_text(prompt_ids, "prompt_ids"))
         self._given = len(self._decode(self._window))
         self._unsettled = False
 
     def push(self, *token_ids: int) -> str:
         """Return the text that these tokens complete; empty if they are special or end inside a character."""
-        return "".join(map(self._push, token_ids))
+        return "".join(map(self._push, as_text(token_ids, "token_ids")))
 
     def _push(self, token_id: int) -> str:
         if self._token(token_id) is None:

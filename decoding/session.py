@@ -8,9 +8,10 @@ from threading import Lock
 import torch
 from transformers import PreTrainedModel
 
-from decoding.arguments import check_kind
+from decoding.arguments import InputIds, as_text, check_kind
 from decoding.drafting.registry import Origin
-from decoding.drafting.successors import Successors
+from decoding.drafting.source import check_tokens
+from decoding.drafting.successors import Successors, check_successors
 from decoding.drafting.tables import DraftTables
 from decoding.model.capabilities import vocabulary_size
 from decoding.model.inputs import StepInputs
@@ -76,34 +77,37 @@ class Session:
         """The number of tokens of the text that the model has read."""
         return self.prefix.length
 
-    def reusable(self, input_ids: Sequence[int]) -> int:
+    def reusable(self, input_ids: InputIds) -> int:
         """Return the number of these tokens that need no prefill."""
-        return self._reusable(input_ids, _common_prefix(self.ids, input_ids))
+        ids = as_text(input_ids)
+        return self._reusable(ids, _common_prefix(self.ids, ids))
 
     def _reusable(self, input_ids: Sequence[int], shared: int) -> int:
         good = self.cached if self.continues(input_ids) else self.prefix.matching_prefill(len(input_ids))
         return min(shared, good, len(input_ids) - 1)
 
-    def continues(self, input_ids: Sequence[int]) -> bool:
+    def continues(self, input_ids: InputIds) -> bool:
         """Return True if this is the text as it stands, partly emitted here; a prompt is prefilled otherwise."""
-        return self.emitted > 0 and self.ids == list(input_ids)
+        return self.emitted > 0 and self.ids == as_text(input_ids)
 
-    def sync(self, input_ids: Sequence[int]) -> None:
+    def sync(self, input_ids: InputIds) -> None:
         """Make this the text: keep its longest valid prefix, forget the rest; the tables stay.
 
         If the model has changed since the last text, nothing of the prefix is kept.
         """
+        ids = as_text(input_ids)
         self.turn += 1
         self._refresh_model()
-        shared = _common_prefix(self.ids, input_ids)
-        self.prefix.rewind(self._reusable(input_ids, shared))
-        if shared < len(self.ids) or shared < len(input_ids):
+        shared = _common_prefix(self.ids, ids)
+        self.prefix.rewind(self._reusable(ids, shared))
+        if shared < len(self.ids) or shared < len(ids):
             self.emitted = 0
-        if shared < len(self.ids):
+        if shared < len(self.ids) or not self.ids:
+            # Nor does a first text follow what the tables were given, or loaded, with.
             for table in self.tables:
-                table.begin(input_ids[:shared])
-        self.tables.extend(input_ids[shared:])
-        self.ids = list(input_ids)
+                table.begin(ids[:shared])
+        self.tables.extend(ids[shared:])
+        self.ids = ids.copy()
 
     def _refresh_model(self) -> None:
         state = self._runner.refresh()
@@ -120,7 +124,7 @@ class Session:
             self.tables = DraftTables()
         self._vocabulary = self.tables.vocabulary = vocabulary
 
-    def remember(self, texts: Iterable[Sequence[int]], successors: Iterable[Successors] = ()) -> None:
+    def remember(self, texts: Iterable[InputIds], successors: Iterable[Successors] = ()) -> None:
         """Let candidates come from these earlier texts and the session's own, and from no other text.
 
         Called again without a text that is to be forgotten, it leaves nothing of it. The tables are bounded: of many
@@ -131,12 +135,14 @@ class Session:
             successors: what ``tables.successors.learnt_since`` gave after each of them.
 
         Raises:
-            ValueError: one holds an id beyond the model's vocabulary; the tables are as they were.
+            ValueError: one holds an id beyond the model's vocabulary, or is no text, or no successors with their
+                logits; the tables are as they were.
         """
-        given, learnt = [list(text) for text in texts], list(successors)
-        for ids in (*given, *((*each.pair, *each.tokens) for each in learnt)):
-            if ids and not 0 <= min(ids) <= max(ids) < self._vocabulary:
-                raise ValueError(f"an earlier text holds ids that are not among the model's {self._vocabulary}")
+        given, learnt = [as_text(text, "an earlier text") for text in texts], list(successors)
+        for text in given:
+            check_tokens(text, self._vocabulary)
+        for each in learnt:
+            check_successors(*each, self._vocabulary)
         self.tables.remember(given, learnt)
         self.tables.extend(self.ids)
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from transformers import T5Config, T5ForConditionalGeneration
+from transformers import MaxLengthCriteria, SuppressTokensLogitsProcessor, T5Config, T5ForConditionalGeneration
 
 from decoding import AutoregressiveDecoder, FinishReason, LookaheadDecoder, SamplingConfig
 from decoding.lade import LookaheadDecoding
-from tests.models import VOCABULARY, random_model, random_prompt, successor_model
+from tests.models import VOCABULARY, random_model, random_prompt, successor_model, tokens_of
 
 
 @pytest.mark.parametrize(
     "input_ids",
-    [[10], (10,), [[10]], np.array([10]), np.array([[10]]), torch.tensor([[10]]), [np.int64(10)], [torch.tensor([10])]],
+    [
+        *([10], (10,), [[10]], np.array([10]), np.array([[10]]), torch.tensor([[10]]), iter([10])),
+        *([np.int64(10)], [np.array(10)], [torch.tensor(10)], [torch.tensor([10])]),
+    ],
 )
 def test_one_text_in_any_form(input_ids):
     model = successor_model({10: 11, 11: 12})
@@ -35,6 +38,8 @@ def test_one_text_in_any_form(input_ids):
         ([-1, 2], "holds -1"),
         ([VOCABULARY], f"ids 0 to {VOCABULARY - 1}"),
         ("hello", "tokenizer"),
+        (b"hello", "tokenizer"),
+        ([torch.tensor(5), torch.tensor(1.5)], "whole number"),
         ({"input_ids": [1]}, 'pass its \\["input_ids"\\]'),
         (5, "shape"),
     ],
@@ -121,6 +126,18 @@ def test_learnt_positions_end_a_reply_where_they_end(decoder_of):
 def test_what_is_of_another_kind_is_refused_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):
         AutoregressiveDecoder(random_model("llama")).generate([1], max_new_tokens=1, **arguments)
+
+
+def test_functions_may_come_from_an_iterator() -> None:
+    model = successor_model({10: 11, 11: 12, 12: 13, 13: 14})
+    given = {
+        "logits_processor": (each for each in [SuppressTokensLogitsProcessor([11])]),
+        "stopping_criteria": iter([MaxLengthCriteria(3)]),
+    }
+    steps = AutoregressiveDecoder(model).generate([10], max_new_tokens=9, **given)
+    tokens = tokens_of(steps)
+    assert tokens[0] != 11
+    assert len(tokens) == 2
 
 
 @pytest.mark.parametrize("arguments", [{"config": (7, 5, 7)}, {"config": {"W": 7}}, {"cost": 3}])

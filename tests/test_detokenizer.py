@@ -112,6 +112,13 @@ def test_the_tokens_of_a_step_may_be_given_together(tokenizer: Any) -> None:
     assert alone.push(*ids) + alone.finish() == decode(tokenizer, ids)
 
 
+def test_tokens_may_be_tensors(tmp_path: Path) -> None:
+    tokenizer = llama_tokenizer(tmp_path)
+    ids = tokenizer("two words and more", add_special_tokens=False, return_tensors="pt").input_ids
+    text, same = Detokenizer(tokenizer, ids), Detokenizer(tokenizer, ids[0].tolist())
+    assert text.push(*ids[0]) + text.finish() == same.push(*ids[0].tolist()) + same.finish() != ""
+
+
 def test_special_and_unknown_ids_give_no_text(tokenizer: Any) -> None:
     nothing = [tokenizer.eos_token_id, len(tokenizer) + 5, tokenizer.pad_token_id or tokenizer.eos_token_id]
     assert pieces(tokenizer, encode(tokenizer, "x"), nothing) == ["", "", "", ""]

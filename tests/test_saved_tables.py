@@ -8,6 +8,7 @@ from random import Random
 
 import msgspec
 import pytest
+import torch
 
 from decoding import DraftTables, Origin, Session
 from decoding.drafting.context import MAX_TOKENS
@@ -107,6 +108,45 @@ def test_ids_that_the_model_lacks_are_refused(text: list[int]) -> None:
     assert session.tables.sizes() == before
 
 
+@pytest.mark.parametrize(
+    "learnt",
+    [
+        Successors((1, 2), [], []),
+        Successors((1, 2), [3, 4], [0.0]),
+        Successors((1, 2), [*range(3, 12)], [0.0] * 9),
+        Successors((1, 2), [3], ["0"]),  # type: ignore[list-item]
+        Successors((1, -1), [3], [0.0]),
+        Successors((1, 2.0), [3], [0.0]),  # type: ignore[arg-type]
+        Successors((1, 2, 3), [3], [0.0]),  # type: ignore[arg-type]
+    ],
+    ids=str,
+)
+def test_what_are_no_successors_is_refused(learnt: Successors) -> None:
+    session = learnt_session()
+    before = session.tables.sizes()
+    with pytest.raises(ValueError, match=r"successors|ids"):
+        session.remember([[1, 2]], [learnt])
+    assert session.tables.sizes() == before
+
+
+def test_texts_to_remember_may_be_tensors() -> None:
+    one, other = Session(random_model("llama")), Session(random_model("llama"))
+    one.remember([[5, 6, 7], [8, 9]])
+    other.remember([torch.tensor([[5, 6, 7]]), torch.tensor([8, 9])])
+    assert one.tables.context.entries() == other.tables.context.entries()
+
+
+def test_a_first_text_does_not_follow_the_tables_it_was_given(tmp_path: Path) -> None:
+    session = learnt_session()
+    last = session.ids[-1]
+    first = next(token for token in range(3, 97) if token not in session.ids)
+    session.tables.save(tmp_path / "tables")
+    for tables in (DraftTables.load(tmp_path / "tables"), session.tables.copy()):
+        Session(session.model, tables=tables).sync([first, 4, 5])
+        assert [first] not in [list(path) for _, path in tables.context.after([last], 1)]
+        assert [4] in [list(path) for _, path in tables.context.after([first], 1)]
+
+
 def test_saved_tables_propose_what_they_proposed(tmp_path: Path) -> None:
     session = learnt_session()
     session.tables.save(tmp_path / "tables")
@@ -141,7 +181,20 @@ def test_broken_files_are_refused_with_one_line(tmp_path: Path) -> None:
     broken = [b"", b"nonsense", whole[:-9], whole[9:], msgspec.msgpack.encode({**parsed, "version": 99})]
     for entries in ({"context": [5, -2]}, {"context": [10**9]}, {"context": 3}, {"context": [True]}):
         broken.append(msgspec.msgpack.encode({**parsed, "entries": entries}))
-    for entry in ([5], [5, [1], []], [5, [], []], [5, [1], ["a"]], [-9, [1], [1.0]], 5):
+    for entry in (
+        [5],
+        [5, [1], []],
+        [5, [], []],
+        [5, [1], ["a"]],
+        [-9, [1], [1.0]],
+        5,
+        [5, [-1], [1.0]],
+        [-1, [1], [1.0]],
+        [[5, -1], [1], [1.0]],
+        [5.5, [1], [1.0]],
+        [None, [1], [1.0]],
+        [[1, 2, 3], [1], [1.0]],
+    ):
         broken.append(msgspec.msgpack.encode({**parsed, "entries": {"successor": [entry]}}))
     broken.append(msgspec.msgpack.encode({**parsed, "acceptance": [-1e9]}))
     for content in broken:

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from decoding.drafting.source import SEAM, Evidence, EvidenceClass, PathTable, Proposal, Source, as_tokens
+from decoding.drafting.source import SEAM, Evidence, EvidenceClass, PathTable, Proposal, Source, check_tokens
 
 MAX_MATCH = 4
 """Tokens that are looked up; from there on a match is followed backwards."""
@@ -55,7 +55,7 @@ class ContextIndex(PathTable):
             self._drop_older_half()
 
     def begin(self, prefix: Sequence[int]) -> None:
-        if self._history:
+        if self._history and (prefix or self._history[-1] != SEAM):
             self.extend([SEAM, *prefix[-MAX_MATCH:]])
 
     def fill(self, texts: Iterable[Sequence[int]]) -> None:
@@ -75,7 +75,8 @@ class ContextIndex(PathTable):
         return self._history
 
     def restore(self, entries: Any, vocabulary: int) -> None:
-        self.extend(as_tokens(entries, vocabulary)[-MAX_TOKENS:])
+        check_tokens(entries, vocabulary, least=SEAM)
+        self.extend(entries[-MAX_TOKENS:])
 
     def knows(self, text: Sequence[int]) -> bool:
         """Return True if something likely followed the end of a text, which is indexed to its end.

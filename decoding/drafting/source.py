@@ -102,11 +102,16 @@ class TokenTable(DraftTable):
         """Return the tokens that may follow two tokens, with their evidence."""
 
 
-def as_tokens(value: Any, vocabulary: int) -> list[int]:
-    """Return a list of token ids, ``SEAM`` allowed. Raises ValueError for anything else."""
-    if not isinstance(value, list) or not all(type(token) is int and SEAM <= token < vocabulary for token in value):
-        raise ValueError(f"a list of ids below {vocabulary} is something else")
-    return value
+def check_tokens(value: Any, vocabulary: int, least: int = 0) -> None:
+    """Raise ValueError unless a value is a list of token ids.
+
+    Args:
+        least: 0, or ``SEAM`` where texts may end.
+    """
+    if not isinstance(value, (list, tuple)) or not {*map(type, value)} <= {int}:
+        raise ValueError(f"a list of token ids is {value!r:.80}")
+    if value and not least <= min(value) <= max(value) < vocabulary:
+        raise ValueError(f"a list holds ids that are not among the model's {vocabulary}")
 
 
 def merged(found: Mapping[int, Evidence], more: Mapping[int, Evidence]) -> Mapping[int, Evidence]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import torch
 
-from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, as_tokens, merged
+from decoding.drafting.source import Evidence, EvidenceClass, Pair, Source, TokenTable, check_tokens, merged
 from decoding.sampling.vocabulary import largest
 
 WIDTH = 8
@@ -38,6 +38,18 @@ class Successors(NamedTuple):
     pair: Pair
     tokens: Sequence[int]
     logits: Sequence[float]
+
+
+def check_successors(last: Any, successors: Any, logits: Any, vocabulary: int, count: int = 2) -> None:
+    """Raise ValueError unless these are the likeliest successors of so many last tokens, with a logit each."""
+    check_tokens(last, vocabulary)
+    check_tokens(successors, vocabulary)
+    if len(last) != count or not isinstance(logits, (list, tuple)) or not {*map(type, logits)} <= {float, int}:
+        raise ValueError(f"successors stand behind {count} tokens, with numbers for logits")
+    if not 1 <= len(successors) == len(logits) <= WIDTH:
+        raise ValueError(
+            f"there are {len(successors)} successors with {len(logits)} logits, not 1 to {WIDTH} with one each"
+        )
 
 
 class _Evidences(NamedTuple):
@@ -176,13 +188,9 @@ class SuccessorTable(TokenTable):
 
     def restore(self, entries: Any, vocabulary: int) -> None:
         for key, of_token, logits in entries:
-            if not 1 <= len(of_token) == len(logits) <= WIDTH:
-                raise ValueError("successors without a logit each")
-            if isinstance(key, list):
-                before, token = as_tokens(key, vocabulary)
-                key = before, token
-            as_tokens([key, *of_token] if isinstance(key, int) else of_token, vocabulary)
-            self.learn(key, of_token, [float(logit) for logit in logits])
+            pair = isinstance(key, list)
+            check_successors(key if pair else [key], of_token, logits, vocabulary, 2 if pair else 1)
+            self.learn(tuple(key) if pair else key, of_token, logits)
 
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()
