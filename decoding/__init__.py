@@ -22,12 +22,13 @@ True
 from decoding.asynchronous import GenerationOptions
 from decoding.autoregressive import AutoregressiveDecoder
 from decoding.config import LookaheadConfig
-from decoding.decoder import Decoder, plain_step_seconds, prefill
+from decoding.decoder import Decoder, prefill
 from decoding.detokenizer import Detokenizer
 from decoding.drafting.tables import DraftTables
 from decoding.integrations.custom_generate import generate
 from decoding.jacobi import JacobiDecoder, JacobiIteration
 from decoding.lookahead import LookaheadDecoder
+from decoding.plain_step import plain_step_seconds
 from decoding.planning.cost_probe import measure_step_cost, step_cost_of, still_holds
 from decoding.planning.step_cost import StepCost
 from decoding.quantization.int8 import quantize

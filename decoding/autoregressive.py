@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from decoding.decoder import Decoder, plain_steps
+from decoding.decoder import Decoder
+from decoding.plain_step import plain_steps
 from decoding.request import Request
 from decoding.session import Session
 from decoding.step import Step

@@ -5,11 +5,9 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeAlias
 
-import torch
 from transformers import PreTrainedModel, StoppingCriteria, StoppingCriteriaList
 from transformers.generation.logits_process import LogitsProcessor
 
@@ -18,11 +16,12 @@ from decoding.asynchronous import GenerationOptions, on_a_thread
 from decoding.model.capabilities import vocabulary_size, warn_of_dropout
 from decoding.model.prefix import input_device
 from decoding.model.unwrapping import unwrapped
+from decoding.plain_step import plain_step, plain_steps
 from decoding.request import Request, StepClock
 from decoding.sampling.config import SamplingConfig
 from decoding.sampling.sampler import GreedySampler, ProcessorSampler, Sampler
-from decoding.session import Session
-from decoding.step import Origin, Step
+from decoding.session import IN_A_STEP, Session
+from decoding.step import Step
 from decoding.step_detail import Observe
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 PREFILL_CHUNK, MIN_CHUNK, CHUNK_SECONDS = 512, 256, 0.5
 """Tokens of the prompt in a forward pass; fewer after one that took longer, where that leaves the text as it is."""
-
-_PLAIN = (Origin.PLAIN,)
 
 OnPrefill: TypeAlias = Callable[[int, int], None]
 
@@ -175,7 +172,7 @@ class Decoder(ABC):
         plainly = session.capabilities.needs_plain_decoding(request.max_length - 1)
         if plainly and not session.continues(ids):
             session.prefix.rewind(0)
-        for read in prefill(session, ids):
+        for read in _prefill(session, ids):
             on_prefill(read, len(ids))
             yield None
         reason = None
@@ -197,7 +194,7 @@ class Decoder(ABC):
             if turn is not None and turn != session.turn:
                 raise RuntimeError("the session has moved on: another generation has taken it up since the last step")
             if not session.stepping.acquire(blocking=False):
-                raise RuntimeError("the session is in the middle of a step already: each thread needs one of its own")
+                raise RuntimeError(IN_A_STEP)
             try:
                 clock.resume()
                 step = next(steps, Ellipsis)
@@ -220,12 +217,28 @@ def sampler_of(sampling: SamplingConfig | None, logits_processor: Sequence[Logit
     return ProcessorSampler(processors, sampling.seed)
 
 
-def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
+def prefill(session: Session, ids: InputIds) -> Iterator[int]:
     """Prefill all of a prompt but its last chunk, which the first step reads.
 
     Yields:
         The number of tokens read, after every chunk. The session is consistent then, and the caller may stop.
+
+    Raises:
+        ValueError: it is no text of the model's ids, or the session is none.
+        RuntimeError: the session is in the middle of a step.
     """
+    check_kind(session, Session, "session")
+    chunks = _prefill(session, as_ids(ids, vocabulary_size(session.model)))
+    while True:
+        with session.held():
+            read = next(chunks, None)
+        if read is None:
+            return
+        yield read
+
+
+def _prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
+    """Prefill as :func:`prefill` does, within a step."""
     session.sync(ids)
     if session.capabilities.one_prefill:
         return
@@ -236,62 +249,3 @@ def prefill(session: Session, ids: Sequence[int]) -> Iterator[int]:
         if perf_counter() - started > CHUNK_SECONDS and session.prefix.reads_alike:
             chunk = max(chunk // 2, MIN_CHUNK)
         yield session.cached
-
-
-def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
-    """Return the seconds of a plain step at this length of text: the median of a few, none of which is kept.
-
-    None for a model whose state cannot be rewound, and for an empty session.
-    """
-    if not session.capabilities.rewindable or not session.ids or session.cached != len(session.ids) - 1:
-        return None
-    seconds = []
-    for _ in range(repeats):
-        started = perf_counter()
-        session.read(1)
-        seconds.append(perf_counter() - started)
-        session.prefix.rewind(len(session.ids) - 1)
-    return median(seconds)
-
-
-def plain_steps(session: Session, request: Request) -> Iterator[Step]:
-    """Yield steps of plain decoding, until one finishes."""
-    while True:
-        step = plain_step(session, request)
-        yield step
-        if step.finish_reason is not None:
-            return
-
-
-def plain_step(
-    session: Session,
-    request: Request,
-    settle: Callable[[torch.Tensor, int], None] | None = None,
-    *,
-    prefill: bool = False,
-) -> Step:
-    """Take one step of plain decoding.
-
-    Args:
-        settle: called with the logits, shape (vocabulary,), and the token chosen, once it is committed.
-        prefill: the step reads the last chunk of a prompt.
-    """
-    ids, started = session.ids, perf_counter()
-    unread = len(ids) - session.cached
-    logits = session.read(unread)
-    chosen = request.sampler.sample(logits, ids)
-    forward_seconds = perf_counter() - started
-    tokens, reason = request.cut(ids, (chosen,))
-    session.commit(tokens)
-    if settle is not None:
-        settle(logits, chosen)
-    return Step(
-        tokens,
-        _PLAIN,
-        reason,
-        forward_tokens=unread,
-        table_sizes=session.tables.sizes(),
-        prefill=prefill,
-        forward_seconds=forward_seconds,
-        seconds=request.clock.lap(),
-    )

@@ -18,10 +18,11 @@ import numpy.typing as npt
 from transformers import PreTrainedModel
 
 from decoding.arguments import as_count
-from decoding.decoder import Decoder, plain_step
+from decoding.decoder import Decoder
 from decoding.drafting.tree import CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
+from decoding.plain_step import plain_step
 from decoding.request import Request
 from decoding.runner import Support, lookahead_support, runner_of
 from decoding.session import Session

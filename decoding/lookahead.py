@@ -26,10 +26,11 @@ from transformers import PreTrainedModel
 
 from decoding.arguments import check_kind
 from decoding.config import LookaheadConfig
-from decoding.decoder import Decoder, plain_step, plain_steps
+from decoding.decoder import Decoder
 from decoding.drafting.tree import ROOT, CandidateTree
 from decoding.drafting.window import JacobiWindow
 from decoding.model.inputs import StepInputs
+from decoding.plain_step import plain_step, plain_steps
 from decoding.planning.budgeted_planner import BudgetedPlanner
 from decoding.planning.cost_probe import step_cost_of
 from decoding.planning.planner import FixedPlanner, Planner

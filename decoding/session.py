@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Lock
 
 import torch
@@ -18,6 +19,8 @@ from decoding.model.inputs import StepInputs
 from decoding.model.prefix import KVPrefix, RecurrentPrefix
 from decoding.runner import runner_of
 
+IN_A_STEP = "the session is in the middle of a step already: each thread needs one of its own"
+
 
 class Session:
     """One conversation with a model: its text, the model's prefix of it, and the draft tables.
@@ -25,13 +28,18 @@ class Session:
     Between steps the model has read the whole text but its last token, which the next step reads. If anything about
     the model has changed by the next text (weights, adapters, hooks, dtype, device), that text is prefilled again.
 
+    A session is for one thread at a time: generations take their steps, and :meth:`remember` and :meth:`copy` do what
+    they do, while they hold it, and raise RuntimeError where another does. :meth:`sync`, :meth:`read`,
+    :meth:`look_ahead` and :meth:`commit` are what steps are made of, called while it is held; a program that calls them
+    itself holds it with :meth:`held`, or keeps the session to one thread. So are tables that two sessions share.
+
     Attributes:
         model: the model of transformers that the session belongs to.
         ids: the text, prompt and accepted tokens.
         tables: the draft tables, learnt from earlier texts too.
         emitted: the number of tokens emitted since the text was last changed from outside.
         turn: counts the generations that have used this session.
-        stepping: held during each step, so that two threads do not take one at once.
+        stepping: taken during each step, so that two threads do not take one at once.
         compiled: as passed to the constructor.
     """
 
@@ -71,6 +79,20 @@ class Session:
     def __repr__(self) -> str:
         held = f"{len(self.ids)} tokens, {self.cached} cached, {len(self.tables[Origin.TRAJECTORY])} n-grams"
         return f"Session({type(self.model).__name__}, {held})"
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the session, as each step does. Not within a step.
+
+        Raises:
+            RuntimeError: it is in the middle of a step.
+        """
+        if not self.stepping.acquire(blocking=False):
+            raise RuntimeError(IN_A_STEP)
+        try:
+            yield
+        finally:
+            self.stepping.release()
 
     @property
     def cached(self) -> int:
@@ -137,14 +159,16 @@ class Session:
         Raises:
             ValueError: one holds an id beyond the model's vocabulary, or is no text, or no successors with their
                 logits; the tables are as they were.
+            RuntimeError: the session is in the middle of a step.
         """
         given, learnt = [as_text(text, "an earlier text") for text in texts], list(successors)
         for text in given:
             check_tokens(text, self._vocabulary)
         for each in learnt:
             check_successors(*each, self._vocabulary)
-        self.tables.remember(given, learnt)
-        self.tables.extend(self.ids)
+        with self.held():
+            self.tables.remember(given, learnt)
+            self.tables.extend(self.ids)
 
     def read(self, count: int) -> torch.Tensor:
         """Read the next ``count`` tokens of the text; returns the logits after them, shape (vocabulary,)."""
@@ -177,11 +201,16 @@ class Session:
             self.prefix.rewind(0)
 
     def copy(self) -> Session:
-        """Return an independent session in the same state, tables included; the model is shared."""
-        other = Session(self.model, tables=self.tables.copy(), compiled=self.compiled)
-        other.ids, other.emitted = self.ids.copy(), self.emitted
-        other.prefix = self.prefix.copy()
-        other._edition, other._structure = self._edition, self._structure
+        """Return an independent session in the same state, tables included; the model is shared.
+
+        Raises:
+            RuntimeError: this one is in the middle of a step.
+        """
+        with self.held():
+            other = Session(self.model, tables=self.tables.copy(), compiled=self.compiled)
+            other.ids, other.emitted = self.ids.copy(), self.emitted
+            other.prefix = self.prefix.copy()
+            other._edition, other._structure = self._edition, self._structure
         return other
 
     def copy_as_of(self, ids: Sequence[int], tables: DraftTables, cached: int) -> Session:

@@ -13,6 +13,7 @@ from checkpoints import llama_tokenizer
 
 import decoding
 from decoding import LookaheadConfig, Session
+from decoding.integrations.generate_call import GenerateCall
 from decoding.integrations.streamers import Feed
 from tests.families import small_model
 from tests.models import VOCABULARY, Recorder, random_model, random_prompt
@@ -147,6 +148,28 @@ def test_a_session_is_gone_on_from(llama):
     assert torch.equal(ours(llama, longer, session=session), asked(llama, longer))
 
 
+def test_a_call_that_is_refused_leaves_session_and_streamer_alone(llama):
+    session, streamer = Session(random_model("gpt2")), Recorder()
+    list(decoding.AutoregressiveDecoder(session.model).generate([5, 6], max_new_tokens=3, session=session))
+    before = session.ids.copy(), session.emitted, session.turn
+    with pytest.raises(ValueError, match="another model"):
+        decoding.generate(llama, PROMPT, max_new_tokens=3, session=session, streamer=streamer)
+    assert (session.ids, session.emitted, session.turn) == before
+    own = Session(llama)
+    ours(llama, session=own, max_new_tokens=3)
+    before = own.ids.copy(), own.emitted, own.turn
+    with own.held(), pytest.raises(RuntimeError, match="in the middle of a step"):
+        decoding.generate(llama, PROMPT, max_new_tokens=3, session=own, streamer=streamer)
+    assert (own.ids, own.emitted, own.turn) == before
+    assert streamer.given == []
+
+
+@pytest.mark.parametrize("shape", [(1, 16), (17,), (1, 1, 17, 17)], ids=str)
+def test_a_mask_that_is_not_of_the_prompts_shape_is_left_to_transformers(llama, shape):
+    call = GenerateCall(llama, PROMPT, [], [], hf.GenerationConfig(), {"attention_mask": torch.ones(shape)})
+    assert f"attention_mask of shape {shape}" in str(call.refusal())
+
+
 @pytest.mark.parametrize("family", ["gemma3", "fuyu"])
 def test_a_model_that_sees_pictures_is_served_where_there_are_none(family):
     model = small_model(family)
@@ -247,6 +270,7 @@ def test_indented_lines_keep_their_spaces_with_every_tokenizer(tmp_path, skip_pr
             if has_prompt:
                 streamer.put(torch.tensor([ids[:length]]))
             feed = Feed(streamer, ids[:length], has_prompt=has_prompt)
+            feed.begin()
             feed.put(ids[length : length + 2])
             feed.put(ids[length + 2 :])
             feed.end()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 import torch
 import transformers as hf
 
-from decoding import LookaheadDecoder, Session, StepDetail, native_support
+from decoding import LookaheadDecoder, Session, StepDetail, native_support, plain_step_seconds, prefill
 from decoding.native.kernels import native_kernels
 from tests.models import tokens_of
 
@@ -57,6 +59,31 @@ def test_a_session_in_the_middle_of_a_step_is_refused_to_others() -> None:
     steps = decoder.generate(PROMPT, max_new_tokens=9, session=session, observe=take_another_step)
     assert tokens_of(steps) == expected
     assert refused
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda session: next(prefill(session, PROMPT * 200)),
+        plain_step_seconds,
+        Session.copy,
+        lambda session: session.remember([]),
+    ],
+    ids=["prefill", "plain_step_seconds", "copy", "remember"],
+)
+def test_whatever_changes_or_copies_a_session_is_refused_in_the_middle_of_a_step(use: Callable[[Session], Any]) -> None:
+    decoder, refused = LookaheadDecoder(wide_model()), []
+    session = Session(decoder.model)
+
+    def use_it(_: StepDetail) -> None:
+        with pytest.raises(RuntimeError, match="in the middle of a step"):
+            use(session)
+        refused.append(True)
+
+    expected = tokens_of(decoder.generate(PROMPT, max_new_tokens=9))
+    assert tokens_of(decoder.generate(PROMPT, max_new_tokens=9, session=session, observe=use_it)) == expected
+    assert refused
+    use(session)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")

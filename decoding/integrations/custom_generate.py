@@ -129,6 +129,7 @@ class _Own:
             LookaheadDecoder(call.model, self.lookahead_config),
             seed=self.seed,
             session=self.session,
+            on_start=None if feed is None else feed.begin,
             on_step=None if feed is None else lambda step: feed.put(step.tokens),
         )
         if feed is not None:

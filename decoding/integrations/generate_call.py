@@ -52,7 +52,7 @@ class GenerateCall:
 
     def refusal(self) -> ValueError | NotImplementedError | None:
         """Return the reason why no decoder here can serve this; None if one can."""
-        if self._mask is not None and not bool(self._mask.any()):
+        if isinstance(self._mask, torch.Tensor) and not bool(self._mask.any()):
             return ValueError("attention_mask hides the whole prompt")
         reason = next((reason for reason in self._out_of_scope() if reason), None)
         if reason is not None:
@@ -83,6 +83,7 @@ class GenerateCall:
         yield ", ".join(strange) or None
         asked = [name for name in _RECORDS if config.return_dict_in_generate and getattr(config, name)]
         yield ", ".join(asked) or None
+        yield self._mask_of_its_own
         yield "attention_mask that hides more than padding on the left" if self._hidden_within else None
         yield "position_ids other than 0, 1, 2, …" if self._other_positions else None
         yield self._visible_padding
@@ -91,6 +92,16 @@ class GenerateCall:
     def _mask(self) -> torch.Tensor | None:
         mask: torch.Tensor | None = self.model_kwargs.get("attention_mask")
         return mask
+
+    @property
+    def _mask_of_its_own(self) -> str | None:
+        """The mask, if it is none of one row for the prompt."""
+        if self._mask is None:
+            return None
+        if not isinstance(self._mask, torch.Tensor):
+            return f"attention_mask of type {type(self._mask).__name__}"
+        alike = self._mask.shape == self.input_ids.shape
+        return None if alike else f"attention_mask of shape {tuple(self._mask.shape)}"
 
     @cached_property
     def _padding(self) -> int:
@@ -133,6 +144,7 @@ class GenerateCall:
         *,
         seed: int | None = None,
         session: Session | None = None,
+        on_start: Callable[[], None] | None = None,
         on_step: Callable[[Step], None] | None = None,
     ) -> torch.LongTensor | GenerateDecoderOnlyOutput:
         """Decode a call without a :meth:`refusal`.
@@ -141,10 +153,15 @@ class GenerateCall:
             decoder: a decoder of this model.
             seed: the seed of sampling; None to draw it from torch's generator.
             session: the session to go on from; None for a fresh one.
+            on_start: called before the first step, once all is checked.
             on_step: called with every step.
 
         Returns:
             The ids, prompt included, shape (1, n + new), or an output with ``return_dict_in_generate``.
+
+        Raises:
+            ValueError: the session belongs to another model; it is as it was.
+            RuntimeError: it is in the middle of a step.
         """
         padding = self.input_ids[:, : self._padding]
         eos, most, others = self._ends()
@@ -153,19 +170,20 @@ class GenerateCall:
             processors = [_PaddedProcessors(processors, padding)] if processors else []
             others = [_PaddedCriteria(others, padding)] if others else []
         session = Session(self.model) if session is None else session
-        # `generate` prefills its whole input, though some of it may have been emitted here.
-        session.emitted = 0
+        steps = decoder.generate(
+            self.input_ids[:, self._padding :],
+            max_new_tokens=max(1, most - self.input_ids.shape[1]),
+            eos_token_ids=eos,
+            sampling=self._sampling(seed),
+            logits_processor=processors,
+            stopping_criteria=others,
+            session=session,
+        )
+        # Only now is anything written: the session is this model's, and all arguments are right.
         new: list[int] = []
-        with self._as_padded(session):
-            steps = decoder.generate(
-                self.input_ids[:, self._padding :],
-                max_new_tokens=max(1, most - self.input_ids.shape[1]),
-                eos_token_ids=eos,
-                sampling=self._sampling(seed),
-                logits_processor=processors,
-                stopping_criteria=others,
-                session=session,
-            )
+        with self._as_prompted(session):
+            if on_start is not None:
+                on_start()
             for step in steps:
                 new.extend(step.tokens)
                 if on_step is not None:
@@ -178,19 +196,22 @@ class GenerateCall:
         return cast(torch.LongTensor, sequences)
 
     @contextmanager
-    def _as_padded(self, session: Session) -> Iterator[None]:
-        """Have the session prefill a text like `generate` with padding before it.
+    def _as_prompted(self, session: Session) -> Iterator[None]:
+        """Have the session prefill a text like `generate`: all of it anew, though some may have been emitted here.
 
         `generate` counts padding when it decides to prefill a text again, and then still uses the frequencies for short
-        texts. So the text is never prefilled again here.
+        texts. So a text behind padding is never prefilled again here.
         """
-        switch = session.capabilities.reread_after if self._padding else None
+        with session.held():
+            session.emitted = 0
+            switch = session.capabilities.reread_after if self._padding else None
+            if switch is not None:
+                # Sync first: it may replace the capabilities.
+                session.sync(self.input_ids[0, self._padding :].tolist())
+                session.capabilities = replace(session.capabilities, reread_after=None)
         if switch is None:
             yield
             return
-        # Sync first: it may replace the capabilities.
-        session.sync(self.input_ids[0, self._padding :].tolist())
-        session.capabilities = replace(session.capabilities, reread_after=None)
         try:
             yield
         finally:

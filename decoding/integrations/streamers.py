@@ -26,13 +26,16 @@ class Feed:
             prompt: the text before.
             has_prompt: True if the streamer has got the prompt already.
         """
-        self._streamer = streamer
+        self._streamer, self._prompt, self._has_prompt = streamer, prompt, has_prompt
         self._tail: list[int] = []
-        shown = not getattr(streamer, "skip_prompt", False)
-        if not has_prompt:
-            streamer.put(torch.tensor([list(prompt)]))
+
+    def begin(self) -> None:
+        """Pass the prompt on; the streamer is untouched before."""
+        shown = not getattr(self._streamer, "skip_prompt", False)
+        if not self._has_prompt:
+            self._streamer.put(torch.tensor([list(self._prompt)]))
         if shown:
-            self._remember(prompt)
+            self._remember(self._prompt)
 
     def put(self, tokens: Sequence[int]) -> None:
         """Pass a step's tokens on."""

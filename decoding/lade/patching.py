@@ -70,7 +70,8 @@ def _by_lookahead(original: Callable[..., Any]) -> Callable[..., Any]:
             if printer is not None:
                 printer.put(step.tokens, step.origins)
 
-        result = call.decode(LookaheadDecoder(self, lookahead_config()), on_step=on_step)
+        on_start = None if feed is None else feed.begin
+        result = call.decode(LookaheadDecoder(self, lookahead_config()), on_start=on_start, on_step=on_step)
         for each in (feed, printer):
             if each is not None:
                 each.end()

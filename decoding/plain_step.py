@@ -1,0 +1,78 @@
+"""The plain step, one token a forward pass: what every decoder takes where nothing else pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import median
+from time import perf_counter
+
+import torch
+
+from decoding.request import Request
+from decoding.session import Session
+from decoding.step import Origin, Step
+
+_PLAIN = (Origin.PLAIN,)
+
+
+def plain_step_seconds(session: Session, repeats: int = 5) -> float | None:
+    """Return the seconds of a plain step at this length of text: the median of a few, none of which is kept.
+
+    None for a model whose state cannot be rewound, and for an empty session.
+
+    Raises:
+        RuntimeError: the session is in the middle of a step.
+    """
+    with session.held():
+        if not session.capabilities.rewindable or not session.ids or session.cached != len(session.ids) - 1:
+            return None
+        seconds = []
+        for _ in range(repeats):
+            started = perf_counter()
+            session.read(1)
+            seconds.append(perf_counter() - started)
+            session.prefix.rewind(len(session.ids) - 1)
+    return median(seconds)
+
+
+def plain_steps(session: Session, request: Request) -> Iterator[Step]:
+    """Yield steps of plain decoding, until one finishes."""
+    while True:
+        step = plain_step(session, request)
+        yield step
+        if step.finish_reason is not None:
+            return
+
+
+def plain_step(
+    session: Session,
+    request: Request,
+    settle: Callable[[torch.Tensor, int], None] | None = None,
+    *,
+    prefill: bool = False,
+) -> Step:
+    """Take one step of plain decoding.
+
+    Args:
+        settle: called with the logits, shape (vocabulary,), and the token chosen, once it is committed.
+        prefill: the step reads the last chunk of a prompt.
+    """
+    ids, started = session.ids, perf_counter()
+    unread = len(ids) - session.cached
+    logits = session.read(unread)
+    chosen = request.sampler.sample(logits, ids)
+    forward_seconds = perf_counter() - started
+    tokens, reason = request.cut(ids, (chosen,))
+    session.commit(tokens)
+    if settle is not None:
+        settle(logits, chosen)
+    return Step(
+        tokens,
+        _PLAIN,
+        reason,
+        forward_tokens=unread,
+        table_sizes=session.tables.sizes(),
+        prefill=prefill,
+        forward_seconds=forward_seconds,
+        seconds=request.clock.lap(),
+    )
