@@ -83,6 +83,9 @@ class DraftTables:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write what was learnt to a file, all of it or nothing; a few megabytes at most.
 
+        Texts, successors and the estimates of acceptance are written. The n-grams of the lookahead branch and the size
+        of its window are not: they start anew, and take some steps to come back.
+
         Raises:
             OSError: the file is as it was.
             ValueError: no session has used the tables.

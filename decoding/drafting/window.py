@@ -78,10 +78,16 @@ class JacobiWindow:
 
 @lru_cache(maxsize=256)
 def geometry(row_count: int, start: int, stop: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return depths and visibility of a window's columns from ``start`` to ``stop``, and of all before in its row 0."""
+    """Return depths and visibility of a window's columns from ``start`` to ``stop``, and of all before in its row 0.
+
+    The arrays are kept for the next call, and cannot be written to.
+    """
     places = [(0, column) for column in range(stop)]
     places += [(row, column) for row in range(1, row_count) for column in range(start, stop)]
     rows, columns = np.asarray(places, dtype=np.int64).T
     own_column = (columns[None, :] == columns[:, None]) & (rows[None, :] <= rows[:, None])
     first_row = (rows[None, :] == 0) & (columns[None, :] <= columns[:, None])
-    return 1 + rows + columns, own_column | first_row
+    depths, visibility = 1 + rows + columns, own_column | first_row
+    depths.setflags(write=False)
+    visibility.setflags(write=False)
+    return depths, visibility

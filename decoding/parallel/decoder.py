@@ -55,7 +55,7 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
         """
         super().__init__(model, config, cost=cost)
         self.workers = workers
-        self._shared = not capabilities_of(model).one_prefill
+        self._shared = not capabilities_of(self.model).one_prefill
 
     def _generate(
         self, session: Session, ids: list[int], request: Request, on_prefill: OnPrefill

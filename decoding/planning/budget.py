@@ -8,9 +8,6 @@ from decoding.drafting.expander import CandidateExpander, Node
 from decoding.drafting.tree import CandidateTree
 from decoding.planning.step_cost import CostCurve
 
-NO_CANDIDATES = CandidateTree()
-"""The tree of a step that verifies none."""
-
 
 def select(
     expander: CandidateExpander, curve: CostCurve, max_depth: int, margin: float = 0.0, trust: float = 1.0
@@ -58,7 +55,7 @@ def select(
         if likely <= best * slopes[count]:
             break
     if not best_count:
-        return NO_CANDIDATES
+        return CandidateTree()
     expander.taken = taken[:best_count]
     return _tree_of(expander.taken)
 
