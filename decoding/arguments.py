@@ -39,7 +39,7 @@ def as_text(text: Any, name: str = "input_ids") -> list[int]:
         return as_text(text[0], name)
     if not isinstance(text, Iterable):
         raise ValueError(f"{name} must be token ids of shape (1, n), not {text!r}")
-    return [_whole(token, "a token id") for token in text]
+    return [as_whole(token, "a token id") for token in text]
 
 
 def eos_of(model: Any) -> EosTokenIds:
@@ -55,12 +55,22 @@ def as_eos(eos_token_ids: Any) -> frozenset[int]:
     if isinstance(eos_token_ids, (str, Mapping)):
         raise ValueError(f"eos_token_ids must be token ids, not {eos_token_ids!r}")
     several = eos_token_ids if isinstance(eos_token_ids, Iterable) else [eos_token_ids]
-    return frozenset(_whole(token, "an eos token id") for token in several if token is not None)
+    return frozenset(as_whole(token, "an eos token id") for token in several if token is not None)
+
+
+def as_whole(value: SupportsIndex, name: str) -> int:
+    """Return a whole number of Python's. Raises ValueError for anything else, booleans among them."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        return operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be a whole number, not {value!r}") from None
 
 
 def as_count(value: Any, name: str, least: int) -> int:
     """Return a whole number of at least ``least``. Raises ValueError for anything else."""
-    count = _whole(value, name)
+    count = as_whole(value, name)
     if count < least:
         raise ValueError(f"{name} must be at least {least}, not {count}")
     return count
@@ -89,12 +99,3 @@ def check_number(value: Any, name: str) -> None:
 def _is_several(value: Any) -> bool:
     """Return True for a sequence, and for a tensor that is no single number."""
     return isinstance(value, Sequence) or (isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim > 0)
-
-
-def _whole(value: SupportsIndex, name: str) -> int:
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        return operator.index(value)
-    except TypeError:
-        raise ValueError(f"{name} must be a whole number, not {value!r}") from None

@@ -39,6 +39,7 @@ class Decoder(ABC):
     def __init__(self, model: PreTrainedModel) -> None:
         """
         Raises:
+            TypeError: the model is no module: its name, perhaps.
             NotImplementedError: the model is an encoder-decoder, or no model of transformers at all.
         """
         model = unwrapped(model)

@@ -220,9 +220,12 @@ def runner_of(model: PreTrainedModel) -> ModelRunner:
     """Return the runner of a model, which is one and the same as long as the model lives.
 
     Raises:
+        TypeError: it is no model of transformers, loaded.
         NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
     """
     model = unwrapped(model)
+    if not hasattr(model, "config") or not hasattr(model, "get_input_embeddings"):
+        raise TypeError(f"model must be a loaded transformers model, not a {type(model).__name__}")
     return _runners.get(model) or _runners.setdefault(model, ModelRunner(model))
 
 

@@ -56,6 +56,7 @@ class Session:
                 model cannot be compiled, a warning says why, and steps run uncompiled.
 
         Raises:
+            TypeError: the model is none of transformers, loaded.
             NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
             ValueError: the tables were learnt with a model of another number of ids.
         """

@@ -7,7 +7,16 @@ import pytest
 import torch
 from transformers import MaxLengthCriteria, SuppressTokensLogitsProcessor, T5Config, T5ForConditionalGeneration
 
-from decoding import AutoregressiveDecoder, FinishReason, LookaheadDecoder, SamplingConfig
+from decoding import (
+    AutoregressiveDecoder,
+    FinishReason,
+    LookaheadDecoder,
+    SamplingConfig,
+    Session,
+    generate,
+    lookahead_support,
+    step_cost_of,
+)
 from decoding.lade import LookaheadDecoding
 from tests.models import VOCABULARY, random_model, random_prompt, successor_model, tokens_of
 
@@ -93,6 +102,19 @@ def test_models_that_are_no_causal_language_models_are_refused(decoder_of):
     config = T5Config(vocab_size=50, d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2)
     with pytest.raises(NotImplementedError, match="encoder-decoder"):
         decoder_of(T5ForConditionalGeneration(config))
+
+
+@pytest.mark.parametrize(
+    "use", [Session, lookahead_support, LookaheadDecoder, AutoregressiveDecoder, step_cost_of, generate]
+)
+def test_the_name_of_a_model_is_no_model(use):
+    with pytest.raises(TypeError, match="model must be a loaded transformers model, not 'gpt2'"):
+        use("gpt2")
+
+
+def test_a_module_without_a_configuration_is_no_model():
+    with pytest.raises(TypeError, match="model must be a loaded transformers model, not a Linear"):
+        Session(torch.nn.Linear(2, 2))
 
 
 def test_dropout_is_warned_of():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from decoding import StepCost, measure_step_cost, step_cost_of, still_holds
+from decoding import StepCost, lookahead_support, measure_step_cost, step_cost_of, still_holds
 from decoding.planning import cost_probe
 from decoding.planning.cost_probe import MIN_SIZES, SIZES
 from decoding.planning.step_cost import MAX_CANDIDATES, MAX_SPREAD
@@ -45,12 +45,23 @@ def test_a_figure_out_of_range_is_named(seconds: Mapping[int, float], offender: 
         ({"1": None}, "NoneType"),
         ({"1": "soon"}, "soon"),
         ({"1": 1.0, "many": 2.0}, "many"),
+        ({"1": 1.0, "4000000000": 2.0}, "over 4000000000 tokens"),
         ({"1": 1.0, "8": -1.0}, "over 8 tokens cannot take -1.0"),
     ],
 )
 def test_what_was_stored_and_broke_is_refused_by_name(stored: Any, offender: str) -> None:
     with pytest.raises(ValueError, match=offender):
         StepCost.from_dict(stored)
+
+
+def test_a_model_without_such_steps_is_refused_with_the_reason() -> None:
+    for model in (random_model("mamba"), random_model("bloom")):
+        reason = lookahead_support(model).reason
+        for measured in (measure_step_cost, step_cost_of):
+            with pytest.raises(NotImplementedError) as refused:
+                measured(model)
+            assert reason is not None
+            assert str(refused.value).endswith(reason)
 
 
 def test_what_was_stored_is_what_comes_back() -> None:

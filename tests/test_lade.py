@@ -104,7 +104,7 @@ def test_greedy_it_says_what_generate_says(family, sizes):
     assert len(log()) == 2
 
 
-def test_sizes_are_those_of_the_paper_and_left_out_they_stay():
+def test_sizes_are_those_of_the_paper_and_left_out_they_stay(monkeypatch):
     assert lade.decoding.lookahead_config() == LookaheadConfig.auto()
     lade.config_lade(LEVEL=4, WINDOW_SIZE=9)
     lade.config_lade(GUESS_SET_SIZE=3, DEBUG=1)
@@ -117,6 +117,13 @@ def test_sizes_are_those_of_the_paper_and_left_out_they_stay():
     with pytest.raises(ValueError, match="ngram_size"):
         lade.config_lade(LEVEL=1)
     assert CONFIG_MAP["LEVEL"] == 6
+    with pytest.raises(ValueError, match="DIST_WORKERS must be a whole number"):
+        lade.config_lade(LEVEL=3, DIST_WORKERS="two")
+    monkeypatch.setenv("LOCAL_RANK", "first")
+    with pytest.raises(ValueError, match="LOCAL_RANK"):
+        lade.config_lade(LEVEL=3, DIST_WORKERS=2)
+    assert CONFIG_MAP["LEVEL"] == 6
+    assert "DIST_WORKERS" not in CONFIG_MAP
 
 
 def test_fewer_steps_are_taken(capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from itertools import cycle
 
+import numpy as np
 import pytest
 import torch
 import transformers as hf
@@ -248,6 +249,9 @@ def test_greedy_with_processors_is_what_generate_says(llama, settings):
         {},
         {"do_sample": True},
         {"do_sample": True, "temperature": 0.6, "top_p": 0.9, "top_k": 6},
+        {"do_sample": True, "temperature": 0.8, "top_h": 0.4, "top_k": 0},
+        {"do_sample": False, "top_h": 0.4, "min_new_tokens": 0, "guidance_scale": 1.0, "num_beams": 1},
+        {"do_sample": True, "epsilon_cutoff": 1.0, "eta_cutoff": 1.0},
         {"do_sample": True, "top_k": 0, "min_p": 0.05, "typical_p": 0.9, "epsilon_cutoff": 0.01, "eta_cutoff": 0.01},
         {"do_sample": False, "temperature": 0.6, "repetition_penalty": 1.2, "no_repeat_ngram_size": 3},
         {"bad_words_ids": [[4], [5, 6]], "suppress_tokens": [7], "sequence_bias": [[[8], 2.0], [[9, 2], -3.0]]},
@@ -271,7 +275,34 @@ def test_a_generation_config_comes_to_what_generate_makes_of_it(llama, settings)
 @pytest.mark.parametrize(
     "settings",
     [
+        {"min_new_tokens": 5},
+        {"min_length": 5},
+        {"begin_suppress_tokens": [3]},
+        {"exponential_decay_length_penalty": (5, 1.1)},
+        {"guidance_scale": 1.5},
+        {"num_beams": 4},
+    ],
+)
+def test_settings_of_a_generation_config_that_have_no_counterpart_are_refused_by_name(settings):
+    (name,) = settings
+    with pytest.raises(NotImplementedError, match=name):
+        SamplingConfig.from_generation_config(hf.GenerationConfig(**settings))
+
+
+def test_numbers_of_numpy_do(llama):
+    config = SamplingConfig(
+        top_k=np.int64(3), top_p=np.float32(0.9), no_repeat_ngram_size=np.int32(3), seed=np.int64(1)
+    )
+    same = SamplingConfig(top_k=3, top_p=float(np.float32(0.9)), no_repeat_ngram_size=3, seed=1)
+    assert plain(llama, PROMPT, config, 12) == plain(llama, PROMPT, same, 12)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
         {"temperature": -0.1},
+        {"top_h": 0},
+        {"top_h": 1.5},
         {"temperature": math.nan},
         {"temperature": math.inf},
         {"top_k": -1},

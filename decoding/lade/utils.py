@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from decoding.arguments import as_count
 from decoding.lade.decoding import CONFIG_MAP, lookahead_config
 from decoding.lade.patching import augment_all, augment_generate, augment_llama
 
@@ -60,9 +61,13 @@ def config_lade(
         ALWAYS_FWD_ONE, SPLIT_FLAG, backend, USE_FLASH: without meaning here; a warning says so, once.
 
     Raises:
-        ValueError: a size is out of range.
+        ValueError: a size is out of range, or ``DIST_WORKERS`` or the environment's ``LOCAL_RANK`` is no number; the
+            configuration is as it was.
     """
     given = {name: value for name, value in locals().items() if value is not None}
+    if DIST_WORKERS is not None:
+        given["DIST_WORKERS"] = as_count(DIST_WORKERS, "DIST_WORKERS", least=0)
+    rank = _local_rank()
     before = dict(CONFIG_MAP)
     CONFIG_MAP.update({name: value for name, value in given.items() if name != "backend"})
     try:
@@ -74,7 +79,7 @@ def config_lade(
         raise
     CONFIG_MAP["log"] = []
     if distributed():
-        CONFIG_MAP["LOCAL_RANK"] = int(os.environ.get("LOCAL_RANK", "0"))
+        CONFIG_MAP["LOCAL_RANK"] = rank
         if torch.cuda.is_available():
             torch.cuda.set_device(CONFIG_MAP["LOCAL_RANK"])
 
@@ -89,6 +94,13 @@ def config_lade(
         _warn_once(name, _IGNORED[name])
     if POOL_FROM_PROMPT is not None and not POOL_FROM_PROMPT:
         _warn_once("POOL_FROM_PROMPT=False", "n-grams of the prompt are candidates always")
+
+
+def _local_rank() -> int:
+    text = os.environ.get("LOCAL_RANK", "0")
+    if not text.isdecimal():
+        raise ValueError(f"LOCAL_RANK must be a number of this process, not {text!r}")
+    return int(text)
 
 
 def get_device() -> int:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from torch import nn
+
 Model = TypeVar("Model")
 
 
 def unwrapped(model: Model) -> Model:
-    """Return the model of transformers that a wrapper calls; anything else as it is.
+    """Return the model of transformers that a wrapper calls; any other module as it is.
 
     PEFT puts its adapters into the model's own layers, where they stay in force. A wrapper of `torch.compile` is
     bypassed: ``Session(model, compiled=True)`` compiles steps.
 
     Raises:
+        TypeError: it is no module at all, but a name or a folder, perhaps.
         NotImplementedError: the wrapper changes texts in a way that the model within does not know.
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"model must be a loaded transformers model, not {model!r:.80}")
     inner: Any = model
     while True:
         if hasattr(inner, "_orig_mod"):

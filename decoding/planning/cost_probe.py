@@ -46,6 +46,9 @@ def step_cost_of(model: PreTrainedModel, *, compiled: bool | str = False) -> Ste
 
     Args:
         compiled: as for the session that takes the steps.
+
+    Raises:
+        NotImplementedError: the model supports no steps over several branches.
     """
     runner = runner_of(model)
     cost = runner.step_costs.get(compiled)
@@ -70,12 +73,17 @@ def measure_step_cost(
         compiled: as for the session that takes the steps.
         sizes: tokens of the steps, the most informative first; 1 among them. Sizes beyond the model's positions are
             left out.
+
+    Raises:
+        NotImplementedError: the model supports no such steps.
     """
     runner = runner_of(model)
     runner.refresh()
+    if (reason := runner.capabilities.reason) is not None:
+        raise NotImplementedError(f"the steps of {type(runner.model).__name__} cannot be timed: {reason}")
     room = runner.capabilities.position_limit or 4 * PROBE_PREFIX
     prefix = runner.new_prefix(compiled=compiled)
-    assert isinstance(prefix, KVPrefix), "such a model takes no steps over several branches"
+    assert isinstance(prefix, KVPrefix)
     prefix.next_logits([0] * max(1, min(PROBE_PREFIX, room // 4)))
     length = prefix.length
     sizes = [size for size in sizes if length + size <= room] or [1]

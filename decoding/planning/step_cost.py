@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from decoding.planning.ledger import SLOWER, Ledger
 
+MAX_STEP_TOKENS = 16_384
+"""Beyond all steps that are taken or timed; the table has an entry for every size."""
 MAX_CANDIDATES = 96
 """Candidates of one step, whatever they cost."""
 PLAIN_WEIGHT = 0.1
@@ -96,6 +98,8 @@ class StepCost:
         if 1 not in seconds:
             raise ValueError("a step's cost needs the seconds of a step over 1 token")
         for size, value in seconds.items():
+            if size > MAX_STEP_TOKENS:
+                raise ValueError(f"a step over {size} tokens is none: {MAX_STEP_TOKENS} are the most")
             if size < 1 or not 0 < value < float("inf"):
                 raise ValueError(f"a step over {size} tokens cannot take {value!r} seconds")
         self._sizes = sorted(seconds)

@@ -21,24 +21,39 @@ from transformers.generation.logits_process import (
     SequenceBiasLogitsProcessor,
     SuppressTokensLogitsProcessor,
     TemperatureLogitsWarper,
+    TopHLogitsWarper,
     TopKLogitsWarper,
     TopPLogitsWarper,
     TypicalLogitsWarper,
 )
 
-from decoding.arguments import as_count, check_number
+from decoding.arguments import as_count, as_whole, check_number
 
-_WARPERS: dict[str, tuple[Callable[[Any], LogitsProcessor], float]] = {
-    "temperature": (lambda value: TemperatureLogitsWarper(float(value)), 1),
-    "top_k": (TopKLogitsWarper, 0),
-    "top_p": (TopPLogitsWarper, 1),
-    "min_p": (MinPLogitsWarper, 0),
-    "typical_p": (TypicalLogitsWarper, 1),
-    "epsilon_cutoff": (EpsilonLogitsWarper, 0),
-    "eta_cutoff": (EtaLogitsWarper, 0),
+_WARPERS: dict[str, tuple[Callable[[Any], LogitsProcessor], tuple[float | None, ...]]] = {
+    "temperature": (lambda value: TemperatureLogitsWarper(float(value)), (1,)),
+    "top_h": (TopHLogitsWarper, (None,)),
+    "top_k": (TopKLogitsWarper, (0,)),
+    "top_p": (TopPLogitsWarper, (1,)),
+    "min_p": (MinPLogitsWarper, (0,)),
+    "typical_p": (TypicalLogitsWarper, (1,)),
+    "epsilon_cutoff": (EpsilonLogitsWarper, (0, 1)),
+    "eta_cutoff": (EtaLogitsWarper, (0, 1)),
 }
-"""Each with the value at which it has no effect, in the order of `generate`."""
+"""Each with the values at which it has no effect, in the order of `generate`."""
 _FRACTIONS = ("top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff")
+_WITHOUT_COUNTERPART: dict[str, tuple[Any, ...]] = {
+    "min_length": (0,),
+    "min_new_tokens": (0,),
+    "begin_suppress_tokens": ([],),
+    "forced_eos_token_id": (),
+    "exponential_decay_length_penalty": (),
+    "guidance_scale": (1,),
+    "watermarking_config": (),
+    "num_beams": (1,),
+    "penalty_alpha": (0,),
+    "dola_layers": (),
+}
+"""Settings of a generation config that change texts and mean nothing here, with the values at which they do not."""
 _COUNTS = ("top_k", "no_repeat_ngram_size")
 _UNSET = {"top_k": 50}
 """Defaults of `generate` for settings that a generation config leaves out, if they have an effect."""
@@ -53,6 +68,7 @@ class SamplingConfig:
         top_k: the number of likeliest tokens to draw from; 0 for all.
         top_p: the probability that the likeliest tokens to draw from make up.
         min_p: the least probability of a token to draw, relative to that of the likeliest.
+        top_h: the share of the entropy of the likeliest tokens to draw from, as in transformers; None for all.
         typical_p, epsilon_cutoff, eta_cutoff: as in transformers.
         repetition_penalty: the divisor of the scores of tokens already in the text; 1 for none.
         no_repeat_ngram_size: the size of n-grams that may not recur; 0 for no such rule.
@@ -68,6 +84,7 @@ class SamplingConfig:
     """
 
     temperature: float = 1.0
+    top_h: float | None = None
     top_k: int = 0
     top_p: float = 1.0
     min_p: float = 0.0
@@ -87,7 +104,11 @@ class SamplingConfig:
             check_number(getattr(self, name), name)
         _least(self.temperature, "temperature", 0)
         for name in _COUNTS:
-            as_count(getattr(self, name), name, least=0)
+            object.__setattr__(self, name, as_count(getattr(self, name), name, least=0))
+        if self.top_h is not None:
+            check_number(self.top_h, "top_h")
+            if not 0 < self.top_h <= 1:
+                raise ValueError(f"top_h must be above 0 and at most 1, not {self.top_h}")
         for name in _FRACTIONS:
             _least(getattr(self, name), name, 0)
             if getattr(self, name) > 1:
@@ -100,8 +121,8 @@ class SamplingConfig:
             raise ValueError("temperature must be finite")
         if self.seed is None:
             object.__setattr__(self, "seed", secrets.randbelow(2**32))
-        elif isinstance(self.seed, bool) or not isinstance(self.seed, int):
-            raise ValueError(f"seed must be a whole number, not {self.seed!r}")
+        else:
+            object.__setattr__(self, "seed", as_whole(self.seed, "seed"))
 
     @classmethod
     def greedy(cls, **settings: Any) -> SamplingConfig:
@@ -110,7 +131,16 @@ class SamplingConfig:
 
     @classmethod
     def from_generation_config(cls, config: GenerationConfig, seed: int | None = None) -> SamplingConfig:
-        """Return the settings of a checkpoint's generation config."""
+        """Return the settings of a checkpoint's generation config.
+
+        Raises:
+            NotImplementedError: one is in force that changes texts and has no counterpart here.
+            ValueError: one is out of range.
+        """
+        for name, inactive in _WITHOUT_COUNTERPART.items():
+            value = getattr(config, name, None)
+            if value is not None and value not in inactive:
+                raise NotImplementedError(f"{name}={value!r:.80} has no counterpart in lookahead decoding: unset it")
         names = {field.name for field in fields(cls)} - {"seed", "temperature", "logit_bias"}
         found = {name: getattr(config, name, None) for name in names}
         settings = {name: value for name, value in found.items() if value is not None}
@@ -118,7 +148,7 @@ class SamplingConfig:
             settings["sequence_bias"] = {tuple(ids): bias for ids, bias in settings["sequence_bias"]}
         if not config.do_sample:
             # Greedy decoding ignores warpers.
-            shaping = {"top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"}
+            shaping = {"top_h", "top_k", "top_p", "min_p", "typical_p", "epsilon_cutoff", "eta_cutoff"}
             return cls.greedy(**{name: value for name, value in settings.items() if name not in shaping})
         temperature = 1.0 if config.temperature is None else config.temperature
         return cls(temperature=temperature, seed=seed, **{**_UNSET, **settings})
@@ -157,7 +187,7 @@ class SamplingConfig:
 
     def _warpers(self) -> list[LogitsProcessor]:
         given = [(warper, getattr(self, name), neutral) for name, (warper, neutral) in _WARPERS.items()]
-        return [warper(value) for warper, value, neutral in given if value != neutral]
+        return [warper(value) for warper, value, neutral in given if value not in neutral]
 
 
 def _least(value: float, name: str, least: float) -> None:

@@ -184,7 +184,7 @@ def _measured(
 
 def _scaling(loaded: LoadedModel, runs: Sequence[Run], rows: Sequence[Row]) -> list[Scaling]:
     """Return the scaling of shared steps, from the cost of steps in one process while the others rest."""
-    if loaded.workers is None:
+    if loaded.workers is None or not loaded.info.lookahead_supported:
         return []
     cost = measure_step_cost(loaded.model, PROBE_SECONDS, compiled=loaded.info.compiled)
     return scaling(runs, rows, loaded.workers.ranks, cost)

@@ -48,7 +48,7 @@ def sampling_config(sampling: Sampling | None, model: Any) -> SamplingConfig | N
                 own.do_sample = True
             base = SamplingConfig.from_generation_config(own, sampling.seed)
         return replace(base, **given)
-    except (TypeError, ValueError) as error:
+    except (NotImplementedError, TypeError, ValueError) as error:
         whose = "The model's generation config" if sampling.from_model else "The sampling"
         raise LadeChatError(f"{whose} cannot be followed: {error}.") from error
 

@@ -19,6 +19,7 @@ from decoding import (
     SamplingConfig,
     Session,
     Step,
+    lookahead_support,
     step_cost_of,
 )
 from decoding.parallel import ParallelLookaheadDecoder, SharedStepCost
@@ -58,7 +59,7 @@ def _shared(name: str, config: LookaheadConfig, setup: Setup) -> list[Method]:
     if workers is None:
         return []
     cost = None
-    if config.sizes is None:
+    if config.sizes is None and lookahead_support(setup.model).supported:
         cost = SharedStepCost(step_cost_of(setup.model, compiled=setup.compiled), lambda: workers.ranks)
     decoder = ParallelLookaheadDecoder(setup.model, workers, config, cost=cost)
     return [decoder_method(shared_name(name, workers.ranks), decoder, setup)]
