@@ -1,4 +1,4 @@
-"""Interfaces of PyTorch that it does not document and decoding needs, all in one place.
+"""Interfaces of PyTorch that it does not document and decoding needs.
 
 Tested with torch 2.13, where the range in pyproject.toml ends; tests/test_private_interfaces.py names what is gone.
 """

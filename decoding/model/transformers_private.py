@@ -1,7 +1,9 @@
-"""Interfaces of transformers that it does not document and decoding needs, all in one place.
+"""Functions and classes of transformers that it does not document and decoding needs.
 
 Tested with transformers 5.23, where the range in pyproject.toml begins; tests/test_private_interfaces.py names what is
-gone. :mod:`decoding.integrations.calling_frame` alone reads local variables of `generate`.
+gone. Undocumented attributes are read where they belong: those of rotary modules in :mod:`decoding.model.rotary`, of
+cache layers in :mod:`decoding.model.cache`, of text streamers in :mod:`decoding.integrations.streamers`; local
+variables of `generate` in :mod:`decoding.integrations.calling_frame` alone.
 """
 
 from __future__ import annotations
