@@ -30,8 +30,9 @@ class Session:
 
     A session is for one thread at a time: generations take their steps, and :meth:`remember` and :meth:`copy` do what
     they do, while they hold it, and raise RuntimeError where another does. :meth:`sync`, :meth:`read`,
-    :meth:`look_ahead` and :meth:`commit` are what steps are made of, called while it is held; a program that calls them
-    itself holds it with :meth:`held`, or keeps the session to one thread. So are tables that two sessions share.
+    :meth:`look_ahead` and :meth:`commit` are what steps are made of, called while it is held: a program that calls them
+    itself holds the session with :meth:`held`, or keeps it to one thread. Two sessions may share tables if one
+    thread uses both.
 
     Attributes:
         model: the model of transformers that the session belongs to.

@@ -153,6 +153,12 @@ def test_a_dear_first_candidate_is_taken_if_cheap_ones_behind_it_make_up_for_it(
     assert select(expander, CostCurve([1.0, 1.5, 2.0, 2.5, 3.0]), 4).tokens == []
 
 
+def test_no_candidates_are_a_tree_of_their_own() -> None:
+    expander, dear = CandidateExpander(only_successors({1: 2}), [1]), CostCurve([1.0, 50.0])
+    select(expander, dear, 4).add([2, 3], Origin.CONTEXT)
+    assert len(select(expander, dear, 4)) == 0
+
+
 def test_slopes_are_the_least_that_any_number_of_further_tokens_adds() -> None:
     for seed in range(20):
         costs = random_costs(Random(seed))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from decoding.drafting import context as context_module
 from decoding.drafting import trajectory as trajectory_module
 from decoding.drafting.context import ContextIndex
@@ -143,3 +145,10 @@ def test_first_guesses_come_from_the_text_and_are_the_same_for_the_same_text():
     rows = [JacobiWindow.drawn_from(text, 20, 3).rows for _ in range(2)]
     assert rows[0] == rows[1]
     assert set(rows[0][0]) <= set(text)
+
+
+def test_what_is_known_of_a_window_cannot_be_written_to():
+    window = JacobiWindow(3, 2, [1, 2, 3])
+    for known in (window.depths(), window.visibility()):
+        with pytest.raises(ValueError, match="read-only"):
+            known[...] = 0

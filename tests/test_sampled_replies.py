@@ -173,13 +173,17 @@ def test_the_models_own_config_and_what_goes_over_it(
     assert found == in_force
 
 
-def test_a_generation_config_of_nonsense_fails_in_one_line(qwen2: ChatEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("settings", [{"temperature": -1.0}, {"guidance_scale": 2.0}], ids=str)
+def test_a_generation_config_that_cannot_be_followed_fails_in_one_line(
+    qwen2: ChatEngine, monkeypatch: pytest.MonkeyPatch, settings: dict[str, float]
+) -> None:
     config = msgspec.structs.replace(OPTIONS, sampling=Sampling(from_model=True))
-    own = type("Config", (), {"do_sample": True, "temperature": -1.0})()
+    own = type("Config", (), {"do_sample": True, **settings})()
     monkeypatch.setattr(qwen2.loaded.model, "generation_config", own)  # type: ignore[union-attr]
     *_, last = qwen2.handle(Job(Reply(QUESTION, config)))
     assert isinstance(last, Failed)
     assert "generation config" in last.message
+    assert next(iter(settings)) in last.message
     assert "\n" not in last.message
 
 
