@@ -108,7 +108,7 @@ class JacobiDecoder(Decoder):
             block = _as_tree(guesses[:size])
             inputs = StepInputs.from_branches(session.ids[-1], block, no_window)
             started = perf_counter()
-            logits = session.look_ahead(inputs)
+            logits = session.forward_branches(inputs)
             chosen = request.sampler.sample_rows(logits, session.ids, block)
             forward_seconds = perf_counter() - started
 

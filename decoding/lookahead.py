@@ -115,7 +115,7 @@ class LookaheadDecoder(Decoder):
     def _lookahead_step(self, session: Session, request: Request, planner: Planner, plan: StepPlan) -> Step:
         # Verify: both branches in one forward pass, and the model's own choice in each of its rows.
         candidates, window, started = plan.candidates, plan.window, perf_counter()
-        choices = self._look_ahead(session, request, candidates, window, planner.row_width)
+        choices = self._forward_branches(session, request, candidates, window, planner.row_width)
         forward_seconds = perf_counter() - started
 
         # Accept: the candidates as far as they are what the model chose, and one token more.
@@ -146,14 +146,14 @@ class LookaheadDecoder(Decoder):
             seconds=request.clock.lap(),
         )
 
-    def _look_ahead(
+    def _forward_branches(
         self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
     ) -> Choices:
         """Return the model's choices at the last token, at every candidate and in the window's last row.
 
         This and the two methods below are what several processes do differently.
         """
-        logits = session.look_ahead(StepInputs.from_branches(session.ids[-1], candidates, window))
+        logits = session.forward_branches(StepInputs.from_branches(session.ids[-1], candidates, window))
         return request.sampler.sample_tree(logits, session.ids, candidates, width)
 
     def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:

@@ -30,9 +30,9 @@ class Session:
 
     A session is for one thread at a time: generations take their steps, and :meth:`remember` and :meth:`copy` do what
     they do, while they hold it, and raise RuntimeError where another does. :meth:`sync`, :meth:`read`,
-    :meth:`look_ahead` and :meth:`commit` are what steps are made of, called while it is held: a program that calls them
-    itself holds the session with :meth:`held`, or keeps it to one thread. Two sessions may share tables if one
-    thread uses both.
+    :meth:`forward_branches` and :meth:`commit` are what steps are made of, called while it is held: a program that
+    calls them itself holds the session with :meth:`held`, or keeps it to one thread. Two sessions may share tables if
+    one thread uses both.
 
     Attributes:
         model: the model of transformers that the session belongs to.
@@ -176,7 +176,7 @@ class Session:
         """Read the next ``count`` tokens of the text; returns the logits after them, shape (vocabulary,)."""
         return self.prefix.next_logits(self.ids[self.cached : self.cached + count])
 
-    def look_ahead(self, inputs: StepInputs) -> torch.Tensor:
+    def forward_branches(self, inputs: StepInputs) -> torch.Tensor:
         """Run one forward pass over both branches after the last token.
 
         Returns:

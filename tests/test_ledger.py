@@ -36,9 +36,9 @@ class Machine:
             speed: by the place in the text, a factor of all times.
         """
         self.now, self.speed = 0.0, speed
-        for module in ("request", "decoder", "lookahead"):
+        for module in ("request", "decoder", "plain_step", "lookahead"):
             monkeypatch.setattr(f"decoding.{module}.perf_counter", lambda: self.now)
-        read, look_ahead = Session.read, Session.look_ahead
+        read, forward_branches = Session.read, Session.forward_branches
 
         def timed_read(session: Session, count: int) -> Any:
             self.now += cost(1) * speed(len(session.ids))
@@ -46,14 +46,14 @@ class Machine:
 
         def timed_look_ahead(session: Session, inputs: Any) -> Any:
             self.now += cost(len(inputs)) * speed(len(session.ids))
-            return look_ahead(session, inputs)
+            return forward_branches(session, inputs)
 
         def timed_select(*arguments: Any) -> Any:
             self.now += looking
             return select(*arguments)
 
         monkeypatch.setattr(Session, "read", timed_read)
-        monkeypatch.setattr(Session, "look_ahead", timed_look_ahead)
+        monkeypatch.setattr(Session, "forward_branches", timed_look_ahead)
         monkeypatch.setattr(budgeted_planner, "select", timed_select)
 
 
@@ -215,5 +215,5 @@ def test_estimates_are_trusted_as_far_as_they_come_true() -> None:
     for _ in range(40):
         bold.count_verified(2.0, 1)
         right.count_verified(2.0, 2)
-    assert bold.trust == pytest.approx(0.5, abs=0.05)
-    assert right.trust == pytest.approx(1.0, abs=0.05)
+    assert bold.calibration == pytest.approx(0.5, abs=0.05)
+    assert right.calibration == pytest.approx(1.0, abs=0.05)

@@ -69,10 +69,10 @@ def test_successors_learnt_in_a_reply_are_proposed_by_a_session_that_remembers_t
     session = Session(model)
     learnt = session.tables.successors
     reply(session, first)
-    of_first, lessons = learnt.learnt_since(0), learnt.lessons
-    assert learnt.learnt_since(lessons) == []
+    of_first, updates = learnt.learnt_since(0), learnt.updates
+    assert learnt.learnt_since(updates) == []
     said, _ = reply(session, second)
-    of_second = learnt.learnt_since(lessons)
+    of_second = learnt.learnt_since(updates)
     assert set(pairwise(said[:-1])) <= {row.pair for row in of_second}
     other = Session(model)
     other.remember([], [*of_first, *of_second])

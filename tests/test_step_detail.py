@@ -80,13 +80,13 @@ def test_the_detail_is_that_of_its_step(name: str, kind: str) -> None:
 
 def test_the_mask_is_that_of_the_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
     laid_out: list[StepInputs] = []
-    original = Session.look_ahead
+    original = Session.forward_branches
 
-    def look_ahead(session: Session, inputs: StepInputs) -> Any:
+    def forward_branches(session: Session, inputs: StepInputs) -> Any:
         laid_out.append(inputs)
         return original(session, inputs)
 
-    monkeypatch.setattr(Session, "look_ahead", look_ahead)
+    monkeypatch.setattr(Session, "forward_branches", forward_branches)
     decoder = LookaheadDecoder(random_model("llama"), LookaheadConfig(3, 3, 3))
     details = [detail for _, _, detail in observed(decoder, random_prompt(23)) if detail and detail.rows]
     assert len(details) == len(laid_out) > 10

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from decoding.drafting.source import SEAM, Evidence, EvidenceClass, PathTable, Proposal, Source, check_tokens
+from decoding.drafting.source import TEXT_BOUNDARY, Evidence, EvidenceClass, PathTable, Proposal, Source, check_tokens
 
 MAX_MATCH = 4
 """Tokens that are looked up; from there on a match is followed backwards."""
@@ -55,8 +55,8 @@ class ContextIndex(PathTable):
             self._drop_older_half()
 
     def begin(self, prefix: Sequence[int]) -> None:
-        if self._history and (prefix or self._history[-1] != SEAM):
-            self.extend([SEAM, *prefix[-MAX_MATCH:]])
+        if self._history and (prefix or self._history[-1] != TEXT_BOUNDARY):
+            self.extend([TEXT_BOUNDARY, *prefix[-MAX_MATCH:]])
 
     def fill(self, texts: Iterable[Sequence[int]]) -> None:
         """Replace everything by these texts, of which none follows another; of many the latest."""
@@ -69,13 +69,13 @@ class ContextIndex(PathTable):
             room -= 1 + len(kept[-1])
         self._history, self._ends = [], {}
         for text in reversed(kept):
-            self.extend([*text, SEAM])
+            self.extend([*text, TEXT_BOUNDARY])
 
     def entries(self) -> list[int]:
         return self._history
 
     def restore(self, entries: Any, vocabulary: int) -> None:
-        check_tokens(entries, vocabulary, least=SEAM)
+        check_tokens(entries, vocabulary, least=TEXT_BOUNDARY)
         self.extend(entries[-MAX_TOKENS:])
 
     def knows(self, text: Sequence[int]) -> bool:
@@ -101,8 +101,8 @@ class ContextIndex(PathTable):
         for length in range(min(MAX_MATCH, len(text)), 0, -1):
             for end in self._ends.get(tuple(text[-length:]), ()):
                 continuation = tuple(self._history[end + 1 : end + 1 + longest])
-                if SEAM in continuation:
-                    continuation = continuation[: continuation.index(SEAM)]
+                if TEXT_BOUNDARY in continuation:
+                    continuation = continuation[: continuation.index(TEXT_BOUNDARY)]
                 if continuation:
                     yield length, continuation
 
@@ -139,7 +139,7 @@ class ContextIndex(PathTable):
         ends: dict[int, list[tuple[int, int]]] = {}
         places = 0
         for length, place in state:
-            if place < end and (token := history[place + 1]) != SEAM:
+            if place < end and (token := history[place + 1]) != TEXT_BOUNDARY:
                 if token in ends:
                     ends[token].append((length + 1, place + 1))
                 else:
@@ -167,7 +167,7 @@ class ContextIndex(PathTable):
 
     def _index_last(self) -> None:
         ends, end, last = self._ends, len(self._history) - 1, tuple(self._history[-MAX_MATCH:])
-        while SEAM in last:
+        while TEXT_BOUNDARY in last:
             last = last[1:]
         while last:
             # One more than is proposed: the text's own end is among them and has no continuation yet.

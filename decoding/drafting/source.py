@@ -19,7 +19,7 @@ Proposal: TypeAlias = tuple[int, Evidence, Any]
 """A token, its evidence, and the state behind that token; a falsy state leads no further."""
 Pair: TypeAlias = tuple[int, int]
 """A token behind the one before it."""
-SEAM = -1
+TEXT_BOUNDARY = -1
 """Stands between texts that did not follow one another. No token has this id, so no n-gram spans it."""
 
 
@@ -106,7 +106,7 @@ def check_tokens(value: Any, vocabulary: int, least: int = 0) -> None:
     """Raise ValueError unless a value is a list of token ids.
 
     Args:
-        least: 0, or ``SEAM`` where texts may end.
+        least: 0, or ``TEXT_BOUNDARY`` where texts may end.
     """
     if not isinstance(value, (list, tuple)) or not {*map(type, value)} <= {int}:
         raise ValueError(f"a list of token ids is {value!r:.80}")

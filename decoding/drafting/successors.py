@@ -70,10 +70,10 @@ def _evidences(first_class: EvidenceClass) -> _Evidences:
 class _Row:
     """The likeliest successors of a token with their logits, as entries once they are asked for."""
 
-    __slots__ = ("after_both", "after_pair", "after_token", "lesson", "logits", "successors")
+    __slots__ = ("after_both", "after_pair", "after_token", "logits", "successors", "update")
 
-    def __init__(self, successors: Sequence[int], logits: Sequence[float], lesson: int) -> None:
-        self.successors, self.logits, self.lesson = successors, logits, lesson
+    def __init__(self, successors: Sequence[int], logits: Sequence[float], update: int) -> None:
+        self.successors, self.logits, self.update = successors, logits, update
         self.after_token: Entry | None = None
         self.after_pair: Entry | None = None
         self.after_both: Entry | None = None
@@ -86,13 +86,13 @@ class SuccessorTable(TokenTable):
     rejected may follow the token chosen in its place: often one word stands for another, and the sentence goes on.
 
     Attributes:
-        lessons: how often it has learnt, by which what is learnt of a text can be told from what was known before.
+        updates: how often it has learnt, by which what is learnt of a text can be told from what was known before.
     """
 
     def __init__(self) -> None:
         self._seen: OrderedDict[Key, _Row] = OrderedDict()
         self._unread: OrderedDict[Key, torch.Tensor] = OrderedDict()
-        self._max_unread = self.lessons = 0
+        self._max_unread = self.updates = 0
         self._replaced: tuple[Pair | None, Entry] = None, {}
 
     def __len__(self) -> int:
@@ -102,8 +102,8 @@ class SuccessorTable(TokenTable):
     def learn(self, key: Key, successors: Sequence[int], logits: Sequence[float]) -> None:
         """Replace the entry of a token or a pair."""
         self._unread.pop(key, None)
-        self.lessons += 1
-        self._seen[key] = _Row(successors, logits, self.lessons)
+        self.updates += 1
+        self._seen[key] = _Row(successors, logits, self.updates)
         self._seen.move_to_end(key)
         self._bound()
 
@@ -111,13 +111,13 @@ class SuccessorTable(TokenTable):
         self, pairs: Sequence[Pair], successors: Sequence[Sequence[int]], logits: Sequence[Sequence[float]]
     ) -> None:
         seen, unread = self._seen, self._unread
-        self.lessons = lesson = self.lessons + 1
+        self.updates = update = self.updates + 1
         for pair, of_token, of_logits in zip(pairs, successors, logits, strict=True):
             token = pair[1]
             if unread:
                 unread.pop(token, None)
                 unread.pop(pair, None)
-            seen[token] = seen[pair] = _Row(of_token, of_logits, lesson)
+            seen[token] = seen[pair] = _Row(of_token, of_logits, update)
             seen.move_to_end(token)
             seen.move_to_end(pair)
         self._bound()
@@ -165,13 +165,13 @@ class SuccessorTable(TokenTable):
             of_pair = row_of_pair.after_pair = self._entry(row_of_pair, _evidences(self.first_class).of_pair)
         return merged(of_token, of_pair)
 
-    def learnt_since(self, lessons: int) -> list[Successors]:
-        """Return what was learnt of pairs after so many lessons, the latest last."""
+    def learnt_since(self, updates: int) -> list[Successors]:
+        """Return what was learnt of pairs after so many updates, the latest last."""
         for key in list(self._unread):
             self._read(key)
         found = [
             Successors(key, row.successors, row.logits)
-            for key, row in takewhile(lambda entry: entry[1].lesson > lessons, reversed(self._seen.items()))
+            for key, row in takewhile(lambda entry: entry[1].update > updates, reversed(self._seen.items()))
             if isinstance(key, tuple)
         ]
         return found[::-1]
@@ -194,7 +194,7 @@ class SuccessorTable(TokenTable):
 
     def copy(self) -> SuccessorTable:
         other = SuccessorTable()
-        other._seen, other._unread, other.lessons = self._seen.copy(), self._unread.copy(), self.lessons
+        other._seen, other._unread, other.updates = self._seen.copy(), self._unread.copy(), self.updates
         other._replaced = self._replaced
         return other
 

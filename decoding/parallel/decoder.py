@@ -72,14 +72,14 @@ class ParallelLookaheadDecoder(LookaheadDecoder):
             yield msgspec.structs.replace(step, exchanged_bytes=after - before, share_tokens=shared)
             before = after
 
-    def _look_ahead(
+    def _forward_branches(
         self, session: Session, request: Request, candidates: CandidateTree, window: JacobiWindow, width: int
     ) -> Choices:
         if not self._shared:
-            return super()._look_ahead(session, request, candidates, window, width)
+            return super()._forward_branches(session, request, candidates, window, width)
         unread = len(session.ids) - session.cached
         own = _replica(session)
-        return self.workers.look_ahead(own, unread, session.ids, candidates, window, request.sampler, width)
+        return self.workers.forward_branches(own, unread, session.ids, candidates, window, request.sampler, width)
 
     def _commit(self, session: Session, tokens: Sequence[int], accepted: Sequence[int]) -> None:
         if not self._shared:

@@ -62,7 +62,7 @@ class PeerRanks:
                 self._tell(rank, self._steps, text, None)
                 rank.cached = len(text) - 1
 
-    def look_ahead(
+    def forward_branches(
         self,
         own: Replica,
         own_unread: int,
@@ -97,7 +97,7 @@ class PeerRanks:
         self._steps += 1
         for rank, part in zip(others, parts[1:], strict=True):
             self._tell(rank, self._steps, text, part)
-        found = [own.look_ahead(text, parts[0], sampler)]
+        found = [own.forward_branches(text, parts[0], sampler)]
         try:
             found += [self._answer(rank) for rank in others]
         except BaseException:

@@ -36,7 +36,7 @@ class Replica:
             at = self._prefix.length
             self._prefix.next_logits(text[at : at + min(PREFILL_CHUNK, behind - 1)])
 
-    def look_ahead(self, text: Sequence[int], part: Part, sampler: Sampler) -> Choices:
+    def forward_branches(self, text: Sequence[int], part: Part, sampler: Sampler) -> Choices:
         """Run one forward pass over the end of the text and this rank's part; returns the choices at its rows."""
         self.read(text, MAX_UNREAD_TOKENS)
         tree, unread = part.tree(), text[self._prefix.length :]
@@ -102,7 +102,7 @@ class _Server:
             self._replica.read(self._text)
             return None
         self._candidates = instruction.part.tokens
-        choices = self._replica.look_ahead(self._text, instruction.part, self._sampler)
+        choices = self._replica.forward_branches(self._text, instruction.part, self._sampler)
         return instruction.number, choices
 
     def _follow(self, instruction: Instruction) -> None:

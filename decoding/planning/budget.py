@@ -10,7 +10,7 @@ from decoding.planning.step_cost import CostCurve
 
 
 def select(
-    expander: CandidateExpander, curve: CostCurve, max_depth: int, margin: float = 0.0, trust: float = 1.0
+    expander: CandidateExpander, curve: CostCurve, max_depth: int, margin: float = 0.0, calibration: float = 1.0
 ) -> CandidateTree:
     """Take the likeliest candidates, as many as maximise the tokens expected for the time of the step.
 
@@ -22,7 +22,7 @@ def select(
         curve: the cost of the step with 0, 1, 2 … candidates, its window included.
         max_depth: the tokens of a continuation at most.
         margin: the least gain over a step without candidates for which any are taken, as a share.
-        trust: the share of the probabilities to count with.
+        calibration: the share of the probabilities to count with.
 
     Returns:
         The candidates taken, likeliest first.
@@ -37,17 +37,17 @@ def select(
     while count < most:
         if node.depth < max_depth:
             # The ratio only rises, and whatever cannot raise it as it is now is not even queued.
-            least = best * least_slope / trust
+            least = best * least_slope / calibration
             for child in expander.children(node, least):
                 met += 1
                 heappush(waiting, (-child.probability, met, child))
         # The next is the likeliest of all that are left, so if it cannot raise the ratio, nothing can.
-        if not waiting or -trust * waiting[0][0] <= best * slopes[count]:
+        if not waiting or -calibration * waiting[0][0] <= best * slopes[count]:
             break
         node = heappop(waiting)[2]
         taken.append(node)
         count += 1
-        likely = trust * node.probability
+        likely = calibration * node.probability
         expected += likely
         if expected > best * cost[count]:
             best, best_count = expected / cost[count], count

@@ -84,7 +84,7 @@ class BudgetedPlanner(Planner):
         curve = self._cost.curve(1 + len(window))
         if self._cost.is_doubtful:
             curve = curve.hopeful()
-        candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.trust)
+        candidates = select(expander, curve, min(max_depth, MAX_DEPTH), self._stake.margin, self._stake.calibration)
         return StepPlan(len(ids) - 1, ids[-1], window, tuple(window.rows), candidates, expander, self._cost)
 
     def _update(self, plan: StepPlan, choices: Choices, accepted: Sequence[int]) -> None:

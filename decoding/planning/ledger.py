@@ -22,9 +22,9 @@ STAKE = 4.0
 """The plain steps that guessing may lose at the beginning of a text."""
 RETRY_STAKE = 1.0
 """The same after a rest, and where a loss is taken back."""
-PRIOR_TRUST_TOKENS = 10.0
+PRIOR_TOKENS = 10.0
 """The accepted tokens that are taken to have been expected, and to have come true, before any were."""
-TRUST_DECAY = 0.97
+CALIBRATION_DECAY = 0.97
 RECENT_STEPS = 8
 """The last steps over several tokens, whose loss is taken back if plain steps turn out to take longer as well."""
 SLOWER = 1.25
@@ -113,14 +113,14 @@ class Stake:
 
     Attributes:
         left: the plain steps that may still be lost.
-        trust: the share of the accepted tokens expected that came true in this text.
+        calibration: the share of the accepted tokens expected that came true in this text.
     """
 
     def __init__(self, ledger: Ledger, *, quick: bool = False) -> None:
         self._ledger, self.left = ledger, QUICK_STAKE if quick else STAKE
         self._patience = QUICK_IDLE_STEPS if quick else IDLE_STEPS
         self._idle, self._resting, self._next_length = 0, 0, IDLE_STEPS
-        self.trust, self._expected, self._accepted = 1.0, PRIOR_TRUST_TOKENS, PRIOR_TRUST_TOKENS
+        self.calibration, self._expected, self._accepted = 1.0, PRIOR_TOKENS, PRIOR_TOKENS
         self._at_rest = self.left
 
     @property
@@ -156,9 +156,9 @@ class Stake:
 
     def count_verified(self, expected: float, accepted: int) -> None:
         """Compare the accepted tokens expected of a step with those that it had."""
-        self._expected = TRUST_DECAY * self._expected + expected
-        self._accepted = TRUST_DECAY * self._accepted + accepted
-        self.trust = min(1.0, self._accepted / self._expected)
+        self._expected = CALIBRATION_DECAY * self._expected + expected
+        self._accepted = CALIBRATION_DECAY * self._accepted + accepted
+        self.calibration = min(1.0, self._accepted / self._expected)
         if accepted:
             self._idle = 0
 

@@ -95,7 +95,7 @@ class ReplyRun:
         self._step_seconds: list[float] = []
         self._flushed = perf_counter()
         self._steps = 0
-        self._lessons = session.tables.successors.lessons
+        self._updates = session.tables.successors.updates
 
     @property
     def seconds(self) -> float:
@@ -132,7 +132,7 @@ class ReplyRun:
         """The successors that this reply has learnt, packed; none of a race."""
         if self._compared is not None:
             return b""
-        return encode_successors(self._session.tables.successors.learnt_since(self._lessons))
+        return encode_successors(self._session.tables.successors.learnt_since(self._updates))
 
     def _lacks_step_cost(self) -> bool:
         """Return True if the cost of steps is to be measured now that the first token is shown."""
