@@ -36,9 +36,10 @@ def test_a_folder_that_cannot_be_searched_is_a_line(tmp_path: Path, monkeypatch:
     def closed(_path: object) -> None:
         raise PermissionError(13, "Permission denied")
 
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "lstat", closed)
     with pytest.raises(LadeChatError, match=r"reply\.svg cannot be written: Permission denied\.$"):
-        check_picture(tmp_path / "reply.svg")
+        check_picture(Path("reply.svg"))
 
 
 @pytest.mark.parametrize(

