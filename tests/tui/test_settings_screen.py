@@ -250,7 +250,7 @@ async def test_a_theme_of_the_settings_screen_is_shown_at_once(engine: ScriptedE
 async def test_an_unknown_theme_is_told_with_the_nearest(engine: ScriptedEngine, path: Path) -> None:
     async with settled(engine, path, theme="lade_drak") as (app, pilot):
         await sees(pilot, "there is no theme lade_drak; did you mean lade-dark?")
-        assert app.theme == "textual-dark"
+        assert app.theme == "lade-dark"
     assert not path.exists()
 
 
