@@ -240,7 +240,7 @@ def exactness(dtype: str) -> tuple[str, ...]:
 
 def promise(dtype: str, *, bit_exact: bool = False) -> tuple[str, ...]:
     """Promise what holds for the text when lookahead is switched; the manual explains ties."""
-    return ("on or off: the same text",) if bit_exact or dtype in EXACT_DTYPES else exactness(dtype)
+    return ("lookahead on or off: same text",) if bit_exact or dtype in EXACT_DTYPES else exactness(dtype)
 
 
 def window(statistics: Statistics) -> str:

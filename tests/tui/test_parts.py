@@ -95,7 +95,7 @@ def test_packed_metrics_break_only_between_them() -> None:
 
 
 def test_only_full_precision_promises_the_same_text() -> None:
-    assert promise("float32") == ("on or off: the same text",)
+    assert promise("float32") == ("lookahead on or off: same text",)
     assert "only ties" in exactness("float32")[-1]
     assert promise("bfloat16") == exactness("bfloat16")
     assert promise("bfloat16", bit_exact=True) == promise("float32")

@@ -45,7 +45,7 @@ async def test_a_reply_that_starts_paused_shows_the_candidates_of_each_step(engi
         await pilot.press("f9")
         assert "the next reply starts paused" in status(app)
         await pilot.press("f9")
-        assert "on or off: the same text" in status(app)
+        assert "lookahead on or off: same text" in status(app)
         await pilot.press("f9")
         await say(app, pilot, "Write a function.")
         (asked,) = engine.sent_of(Reply)
