@@ -194,6 +194,7 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         ("/rename x", "There is nothing to name yet"),
         ("/delete", "There is nothing to delete yet"),
         ("/system", "There is no system prompt"),
+        ("/system save", "/system save NAME"),
         ("/theme lade-papre", "Did you mean lade-paper?"),
         ("/temperature 5", "There is no command /temperature. Did you mean /set temperature?"),
     ],
@@ -205,6 +206,7 @@ async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, tex
         assert line in status(app)
         later = line.endswith(" yet") or text == "/system"
         assert app.chat_screen.prompt.text == ("" if later else text)
+        assert app.chat_screen.chat.conversation.current.about.system is None
 
 
 async def test_a_theme_is_chosen_by_its_name(engine: ScriptedEngine) -> None:

@@ -65,6 +65,8 @@ def _system(actions: ChatActions, text: str) -> None:
         saved = f"Saved: /system {name}, or --system {name}, sets this prompt."
         owner.keep_prompt(name, system, lambda: actions.ui.hint(saved))
         return
+    if text.lower() == "save":
+        raise ValueError("/system save NAME keeps the system prompt under a name: add one.")
     prompts, off = owner.preferences.prompts, text.lower() == "off"
     is_name = len(text.split()) == 1 and not off
     if is_name and text not in prompts and (near := nearest(text, prompts)):
