@@ -209,6 +209,18 @@ async def test_what_cannot_be_done_is_said_in_a_line(engine: ScriptedEngine, tex
         assert app.chat_screen.chat.conversation.current.about.system is None
 
 
+@pytest.mark.parametrize("text", ["/colours pink", "/view bogus", "/new Hello", "/debug on", "/quit now"])
+async def test_a_command_that_takes_nothing_is_refused_with_something(engine: ScriptedEngine, text: str) -> None:
+    async with opened(engine) as (app, pilot):
+        before, name = app.chat_screen.chat.conversation.current, text.partition(" ")[0]
+        await say(app, pilot, text)
+        assert f"Use {name} alone: it takes nothing after it." in status(app)
+        assert app.chat_screen.prompt.text == text
+        assert app.chat_screen.chat.conversation.current is before
+        assert not app.chat_screen.chat.options.debug
+        assert not engine.closed
+
+
 async def test_a_theme_is_chosen_by_its_name(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "/theme lade-paper")

@@ -210,6 +210,8 @@ def run(actions: ChatActions, text: str) -> str | None:
     """Run the command in ``text``. Returns what is wrong with it, if something is."""
     try:
         command, argument = parse(text)
+        if argument and not command.takes:
+            raise ValueError(f"Use /{command.name} alone: it takes nothing after it.")
         command.action(actions, argument)
     except NotYetError as error:
         actions.ui.hint(str(error))
