@@ -10,15 +10,15 @@ import pytest
 from textual.pilot import Pilot
 
 from lade_chat.protocol.commands import Reply
-from lade_chat.protocol.events import Failed
-from lade_chat.protocol.values import Message
+from lade_chat.protocol.events import Failed, Tokens
+from lade_chat.protocol.values import Message, Statistics
 from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
 from lade_chat.tui.control.view import Phase
 from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.turn import ReplyTurn
 from tests.tui.driving import MEMORY, opened, say, sees, status, wait_until
-from tests.tui.scripted import MODEL, ScriptedEngine, finished, streamed
+from tests.tui.scripted import MODEL, ScriptedEngine, finished, pieces, streamed
 from tests.tui.test_conversations import answered, assistant, last_messages, talked, user
 
 
@@ -83,6 +83,29 @@ async def test_a_reply_that_cannot_go_on_stays_as_it_was(engine: ScriptedEngine)
         engine.tell(Failed("out of memory"))
         await sees(pilot, "1, 2,", "out of memory", "tok/s")
         assert app.chat_screen.chat.conversation.messages[2:] == (user("Count."), assistant("1, 2,"))
+
+
+@pytest.mark.parametrize("command", ["/continue", "/retry"])
+async def test_what_needs_the_model_stays_in_the_prompt_while_that_loads(
+    engine: ScriptedEngine, folder: Path, command: str
+) -> None:
+    conversation = Store(folder).begin()
+    conversation.ask("Count.")
+    conversation.grow(Tokens(pieces((("1,", " 2,"),)), Statistics()))
+    conversation.break_off()
+    start = Start(wanted=conversation.id)
+    async with opened(engine, store=Store(folder), start=start, model=None) as (app, pilot):
+        await sees(pilot, "1, 2,")
+        await say(app, pilot, command)
+        assert "Press Enter again once the model is loaded." in status(app)
+        assert app.chat_screen.prompt.text == command
+        engine.load()
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await pilot.press("enter")
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        said = (assistant("1, 2,"),) if command == "/continue" else ()
+        assert last_messages(engine) == (user("Count."), *said)
+        assert not app.chat_screen.prompt.text
 
 
 @pytest.mark.parametrize("said", ["Be brief.", None])

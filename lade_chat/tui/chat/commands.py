@@ -14,6 +14,7 @@ from lade_chat.tui.app.preferences_owner import preferences_owner
 from lade_chat.tui.chat.actions import ChatActions
 from lade_chat.tui.control.sampling import NAMES as OPTIONS
 from lade_chat.tui.control.sampling import current_options, with_option
+from lade_chat.tui.control.view import Phase
 from lade_chat.tui.prompt.completion import CompletableCommand
 from lade_chat.tui.screens.manual_pages import NAMES as TOPICS
 from lade_chat.tui.theme.themes import NAMES as THEMES
@@ -117,6 +118,22 @@ def _theme(actions: ChatActions, name: str) -> None:
         raise ValueError(f"There is no theme {name}. {f'Did you mean {near}?' if near else '/theme shows all.'}")
 
 
+def _retry(actions: ChatActions, _: str) -> None:
+    _check_loaded(actions)
+    actions.chat.retry()
+
+
+def _continue(actions: ChatActions, _: str) -> None:
+    _check_loaded(actions)
+    actions.chat.continue_reply()
+
+
+def _check_loaded(actions: ChatActions) -> None:
+    """Keep the command in the prompt while the model loads. Raises ValueError."""
+    if actions.chat.phase is Phase.LOADING and actions.chat.conversation.current.turns:
+        raise ValueError("Press Enter again once the model is loaded.")
+
+
 def _resume(actions: ChatActions, wanted: str) -> None:
     if wanted:
         actions.conversations.resume(wanted)
@@ -140,9 +157,9 @@ COMMANDS = [
     SlashCommand("rename", "[TITLE]", "give the conversation a title", _rename),
     SlashCommand("delete", "", "delete it; the list brings it back", lambda do, _: do.conversations.delete()),
     SlashCommand("forget", "", "guess from nothing that was said in other conversations", _forget),
-    SlashCommand("retry", "", "ask the last question again", lambda do, _: do.chat.retry()),
+    SlashCommand("retry", "", "ask the last question again", _retry),
     SlashCommand("edit", "", "edit the last question, and ask that", lambda do, _: do.edit()),
-    SlashCommand("continue", "", "have the last reply go on", lambda do, _: do.chat.continue_reply()),
+    SlashCommand("continue", "", "have the last reply go on", _continue),
     SlashCommand(
         "copy",
         "[code|all]",
