@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from lade_chat.errors import LadeChatError
+
 MAX_SHOWN = 80
 """Characters of a path in a line about what is wrong with it."""
 
@@ -23,6 +25,20 @@ def is_there(path: Path) -> bool:
     except ValueError as error:  # a NUL byte, or characters that no file's name can have
         raise OSError(str(error)) from None
     return True
+
+
+def check_writable(path: Path) -> None:
+    """Raise LadeChatError if no file can be written there: as far as can be told without writing it."""
+    try:
+        is_there(path)
+    except OSError as error:
+        raise LadeChatError(unwritable(path, error)) from None
+    if os.path.isdir(path):
+        raise LadeChatError(f"{path} cannot be written: it is a folder.")
+    if not os.path.isdir(path.parent):
+        raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise LadeChatError(f"{path} cannot be written: the folder does not let you.")
 
 
 def unwritable(path: Path, error: OSError) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ from lade_chat.export.content import Content
 from lade_chat.export.html_page import html_page
 from lade_chat.export.svg_card import svg_card
 from lade_chat.export.theme import Theme
-from lade_chat.paths import is_there, unwritable
+from lade_chat.paths import check_writable, unwritable
 
 Writer: TypeAlias = Callable[[Content, Theme, "int | None"], bytes]
 
@@ -47,16 +46,7 @@ def check_picture(path: Path) -> None:
         raise PictureFormatError(
             f"A picture is written as {', '.join(WRITERS)}, and {path.name or path} is none of these."
         )
-    try:
-        is_there(path)
-    except OSError as error:
-        raise LadeChatError(unwritable(path, error)) from None
-    if os.path.isdir(path):
-        raise LadeChatError(f"{path} cannot be written: it is a folder.")
-    if not os.path.isdir(path.parent):
-        raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}.")
-    if not os.access(path.parent, os.W_OK):
-        raise LadeChatError(f"{path} cannot be written: the folder does not let you.")
+    check_writable(path)
     if suffix in NEEDS_PILLOW and find_spec("PIL") is None:
         raise LadeChatError(f"{suffix} needs Pillow: pip install Pillow.")
 

@@ -200,7 +200,12 @@ async def test_a_conversation_is_written_to_files(
 
 
 @pytest.mark.parametrize(
-    ("name", "line"), [("talk.doc", "must end in .md"), ("gone/talk.md", "cannot be written"), ("talk", "does not")]
+    ("name", "line"),
+    [
+        ("talk.doc", "must end in .md"),
+        ("gone/talk.md", "gone/talk.md cannot be written: there is no folder gone."),
+        ("talk", "does not"),
+    ],
 )
 async def test_a_file_that_cannot_be_written_is_told_in_a_line(
     engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str
@@ -210,3 +215,4 @@ async def test_a_file_that_cannot_be_written_is_told_in_a_line(
         await answered(app, engine, pilot, FUNCTION)
         await say(app, pilot, f"/save {name}")
         await wait_until(pilot, lambda: line in status(app))
+        assert app.chat_screen.prompt.text == f"/save {name}"

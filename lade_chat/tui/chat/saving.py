@@ -15,7 +15,7 @@ from lade_chat.errors import LadeChatError, NotYetError
 from lade_chat.export.content import Content
 from lade_chat.export.recording import Recording
 from lade_chat.export.theme import Theme
-from lade_chat.paths import expanded, is_there, unwritable
+from lade_chat.paths import check_writable, expanded, unwritable
 from lade_chat.presentation.sanitize import printable
 from lade_chat.presentation.sources import ColourView
 from lade_chat.protocol.events import ReplyFinished, Tokens
@@ -100,11 +100,8 @@ def _write_in_thread(screen: Screen[Any], write: Callable[[], None], path: Path,
 
 
 def _check_free(path: Path) -> None:
-    try:
-        taken = is_there(path)
-    except OSError as error:
-        raise SavingError(unwritable(path, error)) from None
-    if taken:
+    check_writable(path)
+    if os.path.lexists(path):
         raise SavingError(f"{path} is there already: choose another name.")
 
 
