@@ -200,19 +200,20 @@ async def test_a_conversation_is_written_to_files(
 
 
 @pytest.mark.parametrize(
-    ("name", "line"),
+    ("command", "line"),
     [
-        ("talk.doc", "must end in .md"),
-        ("gone/talk.md", "gone/talk.md cannot be written: there is no folder gone."),
-        ("talk", "does not"),
+        ("/save talk.doc", "must end in .md, .jsonl; talk.doc does not."),
+        ("/export talk.doc", "must end in .html, .svg, .cast, .gif, .png; talk.doc does not."),
+        ("/save gone/talk.md", "gone/talk.md cannot be written: there is no folder gone."),
+        ("/save talk", "does not"),
     ],
 )
 async def test_a_file_that_cannot_be_written_is_told_in_a_line(
-    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: str
+    engine: ScriptedEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, line: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with opened(engine, size=(160, 24)) as (app, pilot):
         await answered(app, engine, pilot, FUNCTION)
-        await say(app, pilot, f"/save {name}")
+        await say(app, pilot, command)
         await wait_until(pilot, lambda: line in status(app))
-        assert app.chat_screen.prompt.text == f"/save {name}"
+        assert app.chat_screen.prompt.text == command

@@ -129,7 +129,7 @@ class ChatActions:
         """Save the conversation or a picture of its last reply, as the name's suffix says. Raises LadeChatError."""
         conversation = self.chat.conversation.current
         name = name or default_name(conversation.title, suffix)
-        save_as(self.ui.screen, conversation, name, view_of(self.ui.screen), self.ui.hint)
+        save_as(self.ui.screen, conversation, name, suffix, view_of(self.ui.screen), self.ui.hint)
 
     # --- dialogs and views -------------------------------------------------------------------------------------
 

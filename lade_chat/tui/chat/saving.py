@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from textual.screen import Screen
 
@@ -49,10 +49,16 @@ def default_name(text: str, suffix: str) -> str:
 
 
 def save_as(
-    screen: Screen[Any], conversation: Conversation, name: str, view: ColourView, report: Callable[[str], None]
+    screen: Screen[Any],
+    conversation: Conversation,
+    name: str,
+    usual: str,
+    view: ColourView,
+    report: Callable[[str], None],
 ) -> None:
     """Save the conversation, or a picture of its last reply, and report the path.
 
+    ``usual`` is the suffix of the command's default name: it tells the kind of file of which a wrong name is told.
     Raises LadeChatError at once if the name or the conversation does not fit; later errors are reported.
     """
     if not conversation.turns:
@@ -60,7 +66,7 @@ def save_as(
     path = expanded(name)
     suffix = path.suffix.lower()
     if suffix not in (*_TEXTS, *_PICTURES):
-        raise SavingError(f"The file name must end in {', '.join((*_TEXTS, *_PICTURES))}; {path.name} does not.")
+        _refuse_suffix(path, _TEXTS if usual in _TEXTS else _PICTURES)
     if suffix in _TEXTS:
         _check_free(path)
         write: Callable[[], None] = partial(_write_text, path, _TEXTS[suffix](conversation))
@@ -73,8 +79,12 @@ def save_picture(screen: Screen[Any], name: str, content: Content) -> None:
     """Save a picture and report the path. Raises LadeChatError at once if the name does not fit."""
     path = expanded(name)
     if path.suffix.lower() not in _PICTURES:
-        raise SavingError(f"The file name must end in {', '.join(_PICTURES)}; {path.name or 'that'} does not.")
+        _refuse_suffix(path, _PICTURES)
     _write_in_thread(screen, _picture_writer(screen, path, content), path, screen.app.notify)
+
+
+def _refuse_suffix(path: Path, suffixes: Iterable[str]) -> NoReturn:
+    raise SavingError(f"The file name must end in {', '.join(suffixes)}; {path.name or 'that'} does not.")
 
 
 def _picture_writer(screen: Screen[Any], path: Path, content: Content) -> Callable[[], None]:
