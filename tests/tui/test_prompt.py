@@ -181,7 +181,9 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("/set temperature hot", "temperature must be a number of at least 0, not hot"),
+        ("/set temperature hot", "temperature must be a number of at least 0, not hot."),
+        ("/set temperature -4", "temperature must be a number of at least 0, not -4. Ctrl+C clears the prompt."),
+        ("/set seed 1e9", "seed must be a whole number from 0 to 2⁶⁴ - 1, not 1e9. Ctrl+C"),
         ("/set top_p 2", "top_p must be a number above 0, at most 1, not 2"),
         ("/set temprature 1", "Did you mean temperature?"),
         ("/lookahead maybe", "/lookahead on, or /lookahead off"),
@@ -219,6 +221,18 @@ async def test_a_command_that_takes_nothing_is_refused_with_something(engine: Sc
         assert app.chat_screen.chat.conversation.current is before
         assert not app.chat_screen.chat.options.debug
         assert not engine.closed
+
+
+async def test_the_title_is_told_without_a_second_full_stop(engine: ScriptedEngine) -> None:
+    async with opened(engine) as (app, pilot):
+        await say(app, pilot, "13 is prime.")
+        engine.tell(*streamed(SHORT), finished(SHORT))
+        await wait_until(pilot, lambda: app.chat_screen.chat.phase is Phase.READY)
+        await say(app, pilot, "/rename")
+        assert "Title: “13 is prime.” · /rename TITLE changes it" in status(app)
+        await say(app, pilot, "/rename It is.")
+        await wait_until(pilot, lambda: "The title is now “It is.”" in status(app))
+        assert "”." not in status(app)
 
 
 async def test_a_theme_is_chosen_by_its_name(engine: ScriptedEngine) -> None:

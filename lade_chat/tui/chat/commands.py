@@ -41,12 +41,12 @@ def _rename(actions: ChatActions, title: str) -> None:
     if not current.turns:
         raise NotYetError("There is nothing to name yet: type a message first.")
     if not title:
-        actions.ui.hint(f"The title is “{current.title}”. /rename TITLE changes it.")
+        actions.ui.hint(f"Title: “{current.title}” · /rename TITLE changes it")
         return
 
     def renamed() -> None:
         actions.ui.side_bar.look()
-        actions.ui.hint(f"The title is now “{current.title}”.")
+        actions.ui.hint(f"The title is now “{current.title}”")
 
     session.rename(title, renamed)
 
@@ -233,7 +233,8 @@ def run(actions: ChatActions, text: str) -> str | None:
     except NotYetError as error:
         actions.ui.hint(str(error))
     except (ValueError, LadeChatError) as error:
-        return str(error)
+        problem = str(error)
+        return problem if problem.endswith((".", "?")) else f"{problem}."  # more may be said after it
     return None
 
 
