@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from textual.widgets import Label
 
+from lade_chat.protocol.commands import Reply
 from lade_chat.protocol.inspection import Origin
+from lade_chat.store.store import Store
 from lade_chat.tui.app.application import ChatApp
+from lade_chat.tui.conversations.session import Start
 from lade_chat.tui.reply.markdown_reply import MarkdownReply
 from lade_chat.tui.reply.overlay import Run, TintedSource, guessed_runs
 from lade_chat.tui.reply.text import is_markdown
@@ -197,6 +200,26 @@ async def test_a_conversation_is_written_to_files(
         assert "is there already" in status(app)
         await say(app, pilot, "/save")
         await wait_until(pilot, lambda: "Written: go-on.md" in status(app))
+
+
+async def test_a_model_that_ends_at_once_is_told_of_and_is_not_quoted(engine: ScriptedEngine, tmp_path: Path) -> None:
+    said = "(the model ended at once, without a word)"
+    async with opened(engine, store=Store(tmp_path)) as (app, pilot):
+        await answered(app, engine, pilot, FUNCTION)
+        await sees_no(pilot, said)
+        await answered(app, engine, pilot, (("",),))
+        await sees(pilot, said)
+        await say(app, pilot, "/copy")
+        assert app.clipboard == text_of(FUNCTION)
+        await say(app, pilot, "/copy all")
+        assert said not in app.clipboard
+        await say(app, pilot, "And?")
+        await wait_until(pilot, lambda: len(engine.sent_of(Reply)) == 3)
+        command = engine.sent_of(Reply)[-1]
+        assert isinstance(command, Reply)
+        assert all(said not in message.content for message in command.messages)
+    async with opened(ScriptedEngine(), store=Store(tmp_path), start=Start(latest=True)) as (_app, pilot):
+        await sees(pilot, said)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lade_chat.tui.reply.markdown_reply import MarkdownReply
 
 
+NOTHING_SAID = "(the model ended at once, without a word)"
 FEW = ("tok/s", "tokens/step", "guesses save nothing")
 
 
@@ -71,6 +72,7 @@ class ReplyTurn(Turn):
         self._checked: dict[TintedText, int] = {}
         """The tokens of each part that were tried for Markdown."""
         self._metrics: list[ReplyMetrics] = []
+        self._nothing: Static | None = None
         self._debug = debug
         self._tree: CandidateTree | None = None
         self._column = 0
@@ -86,6 +88,7 @@ class ReplyTurn(Turn):
     def end(self, reason: FinishReason, statistics: Statistics) -> None:
         """The reply is complete: show what was kept back, its metrics, and in debug mode its SUMMARY."""
         self._finish()
+        self._tell_if_empty(reason)
         self._add_metrics(reply_parts(statistics, reason, lookahead=not statistics.lookahead), reason)
         if self._debug:
             self._stack.add(PackedLine(summary(statistics), classes="summary"))
@@ -113,6 +116,9 @@ class ReplyTurn(Turn):
         for line in self._metrics:
             line.display = False
         self._body.go_on()
+        if self._nothing is not None:
+            self._stack.discard(self._nothing)
+            self._nothing = None
 
     def restore(self, turns: Sequence[KeptTurn]) -> bool:
         """Show a reply as it was told when it was given, with all that went on from it.
@@ -125,6 +131,7 @@ class ReplyTurn(Turn):
             self.add(turn.pieces(), turn.statistics or Statistics())
         self._restoring = False
         self._finish()
+        self._tell_if_empty(turns[-1].ending)
         for turn in turns:
             if turn.statistics is not None:
                 self._add_metrics(kept_parts(turn), turn.ending)
@@ -162,6 +169,12 @@ class ReplyTurn(Turn):
     def _show_metrics(self, *, whole: bool) -> None:
         for line in self._metrics:
             line.show(line.all_parts if whole else line.few)
+
+    def _tell_if_empty(self, ending: str | None) -> None:
+        """Say in the place of the text that the model ended without any."""
+        if ending == "eos" and not self.reply.text.strip():
+            self._nothing = Static(NOTHING_SAID, markup=False, classes="mark")
+            self._stack.add(self._nothing, after=self._body)
 
     def _add_metrics(self, parts: list[Part], ending: str | None) -> None:
         line = ReplyMetrics(parts, usual=ending == "eos")
