@@ -12,6 +12,8 @@ import torch
 
 InputIds: TypeAlias = "Sequence[int] | torch.Tensor"
 EosTokenIds: TypeAlias = "int | Sequence[int] | torch.Tensor | None"
+SEEDS = 2**64
+"""The number of distinct seeds: the noise of sampling is drawn from 64 bits."""
 
 
 def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
@@ -74,6 +76,14 @@ def as_count(value: Any, name: str, least: int) -> int:
     if count < least:
         raise ValueError(f"{name} must be at least {least}, not {count}")
     return count
+
+
+def as_seed(value: Any) -> int:
+    """Return a seed of sampling: a whole number from 0 to 2**64 - 1. Raises ValueError for anything else."""
+    seed = as_whole(value, "seed")
+    if not 0 <= seed < SEEDS:
+        raise ValueError(f"seed must be from 0 to 2**64 - 1, not {seed}")
+    return seed
 
 
 def check_kind(value: Any, kind: type, name: str) -> None:

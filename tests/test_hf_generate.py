@@ -148,6 +148,13 @@ def test_a_session_is_gone_on_from(llama):
     assert torch.equal(ours(llama, longer, session=session), asked(llama, longer))
 
 
+@pytest.mark.parametrize("seed", [-1, 2**64, 1.5, "x"])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_a_seed_out_of_range_is_refused_by_name(llama, seed, sampled):
+    with pytest.raises(ValueError, match="seed must be"):
+        decoding.generate(llama, PROMPT, max_new_tokens=3, do_sample=sampled, seed=seed)
+
+
 def test_a_call_that_is_refused_leaves_session_and_streamer_alone(llama):
     session, streamer = Session(random_model("gpt2")), Recorder()
     list(decoding.AutoregressiveDecoder(session.model).generate([5, 6], max_new_tokens=3, session=session))

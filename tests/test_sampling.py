@@ -318,6 +318,8 @@ def test_numbers_of_numpy_do(llama):
         {"no_repeat_ngram_size": True},
         {"seed": 1.5},
         {"seed": True},
+        {"seed": -1},
+        {"seed": 2**64},
     ],
 )
 def test_values_out_of_range_are_named(settings):

@@ -18,7 +18,7 @@ from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.streamers import BaseStreamer
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from decoding.arguments import check_kind
+from decoding.arguments import as_seed, check_kind
 from decoding.config import LookaheadConfig
 from decoding.integrations.calling_frame import arguments_of_caller
 from decoding.integrations.generate_call import GenerateCall
@@ -70,7 +70,7 @@ def generate(
         model, input_ids, logits_processor, stopping_criteria, generation_config, inputs, model_kwargs: as of
             `generate`. One text of shape (1, n); padding on its left is allowed where it changes nothing.
         lookahead_config: W, N and G; None for :meth:`LookaheadConfig.auto`.
-        seed: the seed of sampling, a whole number; None to draw it from torch's generator, so that
+        seed: the seed of sampling, from 0 to 2**64 - 1; None to draw it from torch's generator, so that
             `torch.manual_seed` decides the text.
         session: a session of this model to go on from, whose prefix is not prefilled again.
         streamer: gets the prompt, every token once, and the end.
@@ -91,6 +91,7 @@ def generate(
     """
     check_kind(lookahead_config, LookaheadConfig, "lookahead_config")
     check_kind(session, Session, "session")
+    seed = None if seed is None else as_seed(seed)
     own = _Own(lookahead_config, seed, session, streamer, stop_strings, tokenizer)
     given = logits_processor, stopping_criteria, generation_config
     # A folder's function always gets `inputs`, a callable never.

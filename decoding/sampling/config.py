@@ -27,7 +27,7 @@ from transformers.generation.logits_process import (
     TypicalLogitsWarper,
 )
 
-from decoding.arguments import as_count, as_whole, check_number
+from decoding.arguments import as_count, as_seed, check_number
 
 _WARPERS: dict[str, tuple[Callable[[Any], LogitsProcessor], tuple[float | None, ...]]] = {
     "temperature": (lambda value: TemperatureLogitsWarper(float(value)), (1,)),
@@ -76,8 +76,8 @@ class SamplingConfig:
         logit_bias: an addition to the logit of each token id.
         sequence_bias: an addition to the logit of a sequence's last token behind the rest of it.
         suppress_tokens: token ids that are never chosen.
-        seed: a whole number; with one seed a text is drawn the same, lookahead or not. None draws one, which
-            can be read here.
+        seed: a whole number from 0 to 2**64 - 1; with one seed a text is drawn the same, lookahead or not. None
+            draws one, which can be read here.
 
     Raises:
         ValueError: a value is out of range.
@@ -122,7 +122,7 @@ class SamplingConfig:
         if self.seed is None:
             object.__setattr__(self, "seed", secrets.randbelow(2**32))
         else:
-            object.__setattr__(self, "seed", as_whole(self.seed, "seed"))
+            object.__setattr__(self, "seed", as_seed(self.seed))
 
     @classmethod
     def greedy(cls, **settings: Any) -> SamplingConfig:
