@@ -92,6 +92,20 @@ def check_kind(value: Any, kind: type, name: str) -> None:
         raise ValueError(f"{name} must be a {kind.__name__}, not {value!r}")
 
 
+def check_streamer(streamer: Any) -> None:
+    """Raise ValueError unless tokens can be put into it and it can be ended, or it is None."""
+    usable = all(callable(getattr(streamer, name, None)) for name in ("put", "end"))
+    if streamer is not None and (isinstance(streamer, type) or not usable):
+        raise ValueError(f"streamer must be a streamer of transformers, with put and end, not {streamer!r}")
+
+
+def check_tokenizer(tokenizer: Any) -> None:
+    """Raise TypeError unless it is a tokenizer of transformers, or much like one."""
+    usable = hasattr(tokenizer, "is_fast") and hasattr(tokenizer, "added_tokens_decoder")
+    if isinstance(tokenizer, type) or not usable:
+        raise TypeError(f"tokenizer must be a loaded transformers tokenizer, not {tokenizer!r:.80}")
+
+
 def as_callables(values: Any, name: str) -> list[Any]:
     """Return functions as a list; an iterator is used up by it. Raises ValueError for anything else."""
     given = list(values) if isinstance(values, Iterable) else [None]

@@ -6,13 +6,15 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from decoding.arguments import InputIds, as_text
+from decoding.arguments import InputIds, as_text, check_tokenizer
 
 _UNFINISHED = "\N{REPLACEMENT CHARACTER}"
 _BYTE_TOKEN = re.compile(r"<0x[0-9A-Fa-f]{2}>")
 _CONTEXT = 16
 """Tokens before the reply that are decoded with it, since the first token decoded may lose a space."""
 _MAX_WINDOW_TOKENS = 64
+_MAX_VOCABULARY = 1 << 24
+"""More ids than any model has: those between the tokenizer's and a model's are padding, and have no text."""
 
 
 class Detokenizer:
@@ -35,18 +37,27 @@ class Detokenizer:
         Args:
             tokenizer: the model's, of transformers.
             prompt_ids: the text before the reply; without it some tokenizers drop the reply's first space.
+
+        Raises:
+            TypeError: the tokenizer is none of transformers, loaded.
+            ValueError: the prompt holds what is no token id.
         """
+        check_tokenizer(tokenizer)
         self._decode = _decoder(tokenizer)
         self._tokenizer = tokenizer
         # The Rust tokenizers know which ids they lack; some of the slow ones make up a token.
-        self._known_ids = None if tokenizer.is_fast else len(tokenizer)
+        self._known_ids = _MAX_VOCABULARY if tokenizer.is_fast else len(tokenizer)
         self._special = {id_ for id_, token in tokenizer.added_tokens_decoder.items() if token.special}
         self._window = self._context(as_text(prompt_ids, "prompt_ids"))
         self._given = len(self._decode(self._window))
         self._unsettled = False
 
     def push(self, *token_ids: int) -> str:
-        """Return the text that these tokens complete; empty if they are special or end inside a character."""
+        """Return the text that these tokens complete; empty if they are special or end inside a character.
+
+        An id beyond the tokenizer's has no text: many models have a few to round their number off. Raises ValueError
+        for one that no model can have.
+        """
         return "".join(map(self._push, as_text(token_ids, "token_ids")))
 
     def _push(self, token_id: int) -> str:
@@ -84,7 +95,11 @@ class Detokenizer:
 
     def _token(self, token_id: int) -> str | None:
         """Return the token's name; None if it has no text: special, or beyond the vocabulary (many are padded)."""
-        if token_id in self._special or (self._known_ids is not None and token_id >= self._known_ids):
+        if token_id in self._special:
+            return None
+        if not 0 <= token_id < self._known_ids:
+            if not 0 <= token_id < _MAX_VOCABULARY:
+                raise ValueError(f"{token_id} is no token id: they go from 0 to the size of the model's vocabulary")
             return None
         try:
             token: str | None = self._tokenizer.convert_ids_to_tokens(token_id)

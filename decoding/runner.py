@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary, ref
 import torch
 from transformers import PreTrainedModel
 
-from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward
+from decoding.compiled.forward import DEFAULT_BACKEND, CompiledForward, check_backend
 from decoding.compiled.inputs import padded, single
 from decoding.compiled.prefix import StaticPrefix
 from decoding.llama.check import gives_the_same
@@ -158,12 +158,14 @@ class ModelRunner:
     def compiled_forward(self, backend: str = DEFAULT_BACKEND) -> CompiledForward:
         """Return the compiled forward pass; nothing is compiled before its first use.
 
-        It is kept while the model's modules, patches and hooks stay the same.
+        It is kept while the model's modules, patches and hooks stay the same. Raises ValueError for a backend of no
+        known name.
         """
         structure = self.state.structure
         if structure != self._compiled_structure:
             self._compiled, self._compiled_structure = {}, structure
         if backend not in self._compiled:
+            check_backend(backend)
             reason = self.current_support().reason
             if reason is None and self.capabilities.one_prefill:
                 reason = "its forward pass depends on the length of the text"

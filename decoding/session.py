@@ -10,6 +10,7 @@ import torch
 from transformers import PreTrainedModel
 
 from decoding.arguments import InputIds, as_text, check_kind
+from decoding.compiled.forward import check_backend
 from decoding.drafting.registry import Origin
 from decoding.drafting.source import check_tokens
 from decoding.drafting.successors import Successors, check_successors
@@ -59,8 +60,9 @@ class Session:
         Raises:
             TypeError: the model is none of transformers, loaded.
             NotImplementedError: a wrapper of the model changes texts in a way that the model within does not know.
-            ValueError: the tables were learnt with a model of another number of ids.
+            ValueError: the tables were learnt with a model of another number of ids, or torch has no such backend.
         """
+        check_backend(compiled)
         check_kind(tables, DraftTables, "tables")
         self._runner = runner_of(model)
         self.model = model = self._runner.model

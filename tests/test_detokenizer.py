@@ -126,6 +126,22 @@ def test_special_and_unknown_ids_give_no_text(tokenizer: Any) -> None:
     assert "".join(pieces(tokenizer, encode(tokenizer, "x"), ids)).strip() == "so it is"
 
 
+@pytest.mark.parametrize("token_id", [-1, 10**9, 2**32, 2**70])
+def test_what_no_model_has_as_an_id_is_refused(tokenizer: Any, token_id: int) -> None:
+    detokenizer, ids = Detokenizer(tokenizer), encode(tokenizer, "so it is")
+    with pytest.raises(ValueError, match=f"^{token_id} is no token id"):
+        detokenizer.push(token_id)
+    with pytest.raises(ValueError, match=f"^{token_id} is no token id"):
+        Detokenizer(tokenizer, [token_id])
+    assert detokenizer.push(*ids) + detokenizer.finish() == decode(tokenizer, ids)
+
+
+@pytest.mark.parametrize("wrong", ["x", None, 5, transformers.ByT5Tokenizer])
+def test_what_is_no_tokenizer_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="tokenizer must be a loaded transformers tokenizer, not"):
+        Detokenizer(wrong)
+
+
 def test_the_replys_first_space_is_kept(tmp_path: Path) -> None:
     tokenizer = llama_tokenizer(tmp_path)
     prompt, reply = encode(tokenizer, "Assistant:"), encode(tokenizer, "Ada counts")

@@ -155,6 +155,12 @@ def test_a_seed_out_of_range_is_refused_by_name(llama, seed, sampled):
         decoding.generate(llama, PROMPT, max_new_tokens=3, do_sample=sampled, seed=seed)
 
 
+@pytest.mark.parametrize("streamer", ["x", 3, print, hf.TextStreamer])
+def test_what_is_no_streamer_is_refused_by_name(llama, streamer):
+    with pytest.raises(ValueError, match="streamer must be a streamer of transformers"):
+        decoding.generate(llama, PROMPT, max_new_tokens=3, streamer=streamer)
+
+
 def test_a_call_that_is_refused_leaves_session_and_streamer_alone(llama):
     session, streamer = Session(random_model("gpt2")), Recorder()
     list(decoding.AutoregressiveDecoder(session.model).generate([5, 6], max_new_tokens=3, session=session))

@@ -173,6 +173,22 @@ def test_tables_of_another_vocabulary_are_refused() -> None:
         DraftTables().save("nowhere")
 
 
+def test_a_file_that_cannot_be_written_is_named_as_it_was_given(tmp_path: Path) -> None:
+    (tmp_path / "folder" / "within").mkdir(parents=True)
+    (tmp_path / "file").touch()
+    tables = learnt_session().tables
+    for path, kind in (
+        (tmp_path / "missing" / "t.bin", FileNotFoundError),
+        (tmp_path / "file" / "t.bin", NotADirectoryError),
+        (tmp_path / "folder", IsADirectoryError),
+    ):
+        with pytest.raises(kind) as refused:
+            tables.save(path)
+        assert (refused.value.filename, refused.value.filename2) == (str(path), None)
+        assert ".t.bin-" not in str(refused.value)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "folder"]
+
+
 def test_broken_files_are_refused_with_one_line(tmp_path: Path) -> None:
     session, path = learnt_session(), tmp_path / "tables"
     session.tables.save(path)

@@ -14,6 +14,7 @@ import transformers as hf
 
 from decoding import (
     AutoregressiveDecoder,
+    DraftTables,
     LookaheadConfig,
     LookaheadDecoder,
     Session,
@@ -39,6 +40,18 @@ FAMILIES = ("llama", "gpt2", "qwen2-sliding")
 LENGTH = 40
 
 _models: dict[str, Any] = {}
+
+
+def test_a_backend_that_torch_does_not_know_is_refused_with_those_it_knows():
+    model, tables = random_model("llama"), DraftTables()
+    for use in (
+        lambda: Session(model, tables=tables, compiled="nope"),
+        lambda: compile_support(model, "nope"),
+        lambda: measure_step_cost(model, compiled="nope"),
+    ):
+        with pytest.raises(ValueError, match=r"a backend of torch \(.*\beager\b.*, not 'nope'$"):
+            use()
+    assert tables.vocabulary is None
 
 
 def small_model(family: str, dtype: torch.dtype = torch.float64) -> Any:

@@ -96,6 +96,12 @@ class CompiledForward:
         warnings.warn(f"the model runs uncompiled: {self.reason}", stacklevel=2)
 
 
+def check_backend(compiled: bool | str) -> None:
+    """Raise ValueError for a backend that torch does not know. Other than True and False, it is looked up."""
+    if compiled and compiled is not True and compiled not in (known := torch.compiler.list_backends(())):
+        raise ValueError(f"compiled must be True, False or a backend of torch ({', '.join(known)}), not {compiled!r}")
+
+
 def _logits(
     model: PreTrainedModel, token_ids: torch.Tensor, positions: torch.Tensor, mask: Mask, cache: Cache
 ) -> torch.Tensor:

@@ -87,7 +87,7 @@ class DraftTables:
         of its window are not: they start anew, and take some steps to come back.
 
         Raises:
-            OSError: the file is as it was.
+            OSError: it cannot be written; the file is as it was.
             ValueError: no session has used the tables.
         """
         if self.vocabulary is None:
@@ -95,14 +95,18 @@ class DraftTables:
         entries = {origin.value: table.entries() for origin, table in self._tables.items()}
         saved = msgspec.msgpack.encode(SavedTables(VERSION, self.vocabulary, entries, self.acceptance.weights))
         target = Path(path)
-        with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as draft:
-            try:
-                draft.write(saved)
-                draft.close()
-                os.replace(draft.name, target)
-            except BaseException:
-                os.unlink(draft.name)
-                raise
+        try:
+            with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as draft:
+                try:
+                    draft.write(saved)
+                    draft.close()
+                    os.replace(draft.name, target)
+                except BaseException:
+                    os.unlink(draft.name)
+                    raise
+        except OSError as error:
+            # In its own words it names the draft, of which nobody knows.
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
     def bind(self, vocabulary: int) -> None:
         """Note the number of the model's ids. Raises ValueError if the tables were learnt with another."""

@@ -18,7 +18,7 @@ from transformers.generation.logits_process import LogitsProcessor
 from transformers.generation.streamers import BaseStreamer
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from decoding.arguments import as_seed, check_kind
+from decoding.arguments import as_seed, check_kind, check_streamer
 from decoding.config import LookaheadConfig
 from decoding.integrations.calling_frame import arguments_of_caller
 from decoding.integrations.generate_call import GenerateCall
@@ -91,6 +91,7 @@ def generate(
     """
     check_kind(lookahead_config, LookaheadConfig, "lookahead_config")
     check_kind(session, Session, "session")
+    check_streamer(streamer)
     seed = None if seed is None else as_seed(seed)
     own = _Own(lookahead_config, seed, session, streamer, stop_strings, tokenizer)
     given = logits_processor, stopping_criteria, generation_config
