@@ -331,6 +331,16 @@ def test_a_short_name_is_kept_used_and_removed(
     assert load(path, {}).aliases == {}
 
 
+def test_a_model_of_several_short_names_is_listed_with_all_of_them(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lade_chat.settings.models.in_hub_cache", lambda: ())
+    monkeypatch.chdir(path.parent.parent)
+    assert main(["models", "qwen2=Qwen/Qwen2.5-0.5B-Instruct", "qwen=Qwen/Qwen2.5-0.5B-Instruct"]) == 0
+    assert main(["models"]) == 0
+    assert "Qwen/Qwen2.5-0.5B-Instruct  -m qwen2, -m qwen\n" in capsys.readouterr().out
+
+
 def test_a_system_prompt_is_called_by_its_name(path: Path, engine: ScriptedEngine) -> None:
     write(path, '[prompts]\nbrief = "One sentence."\n')
     assert main(["ask", "--system", "brief", "Hello", "--no-save"]) == 0

@@ -21,7 +21,7 @@ from lade_chat.paths import expanded
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings import file
 from lade_chat.settings.hub_search import NOTHING_FOUND, search
-from lade_chat.settings.models import KnownModel, at_hand, in_folder, merged
+from lade_chat.settings.models import KnownModel, at_hand, in_folder, merged, short_names
 from lade_chat.settings.settings import Settings
 from lade_chat.store.sqlite.files import default_folder
 
@@ -97,7 +97,7 @@ def _list(settings: Settings, *, as_json: bool) -> None:
     if as_json:
         _write([*bundled, *found], as_json=True, aliases=dict(settings.aliases))
         return
-    named = {path: KnownModel(path, f"-m {name}") for name, path in settings.aliases.items()}
+    named = short_names(settings.aliases)
     _write(
         [
             *(replace(each, path="(bundled)") for each in bundled),

@@ -113,6 +113,14 @@ def merged(one: KnownModel | None, other: KnownModel) -> KnownModel:
     return replace(one, about=about, device=one.device or other.device, dtype=one.dtype or other.dtype)
 
 
+def short_names(aliases: Mapping[str, str]) -> dict[str, KnownModel]:
+    """Return the models that have short names, by their path, each with all of its names."""
+    names: dict[str, list[str]] = {}
+    for name, path in aliases.items():
+        names.setdefault(path, []).append(f"-m {name}")
+    return {path: KnownModel(path, ", ".join(each)) for path, each in names.items()}
+
+
 def misspelt_alias(path: str, aliases: Collection[str]) -> str | None:
     """Return the short name that was perhaps meant by ``path``, which is neither one, nor a folder, nor a hub id."""
     if not path or "/" in path or path in aliases or os.path.exists(expanded(path)):

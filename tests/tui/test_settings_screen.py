@@ -366,10 +366,10 @@ async def test_the_hub_is_searched_where_it_is_asked_for(
         return (KnownModel("maker/Pear-1B", "2.0 GB safetensors bfloat16 · 12.3k downloads"),)
 
     monkeypatch.setattr("lade_chat.tui.screens.model_list.search", search)
-    path.write_text('[aliases]\nfruit = "maker/apple-pear"\n')
+    path.write_text('[aliases]\nfruit = "maker/apple-pear"\nf = "maker/apple-pear"\n')
     async with settled(engine, path) as (app, pilot):
         screen = await opened_models(app, pilot)
-        await sees(pilot, "./models/pear  0 bytes safetensors", "maker/apple-pear  -m fruit")
+        await sees(pilot, "./models/pear  0 bytes safetensors", "maker/apple-pear  -m fruit, -m f")
         await pilot.press(*"offline", "down")
         await sees(pilot, "search the Hugging Face Hub for “offline”")
         await pilot.press("enter")

@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 
 from lade_chat.presentation.sanitize import printable
 from lade_chat.settings.hub_search import NOTHING_FOUND, HubSearchError, search
-from lade_chat.settings.models import KnownModel, completions, in_folder, in_hub_cache, merged, recent
+from lade_chat.settings.models import KnownModel, completions, in_folder, in_hub_cache, merged, recent, short_names
 
 MIN_SEARCH = 2
 """Characters of the shortest text that the hub is searched for."""
@@ -24,7 +24,7 @@ class ModelList(OptionList, can_focus=False):
     def __init__(self, data_folder: Path, aliases: Mapping[str, str]) -> None:
         """``aliases``: short names, and the models that they stand for."""
         super().__init__(compact=True, markup=False)
-        self._known = {path: KnownModel(path, f"-m {name}") for name, path in aliases.items()}
+        self._known = short_names(aliases)
         self._shown: list[KnownModel] = []
         self._typed = ""
         self._data_folder = data_folder
