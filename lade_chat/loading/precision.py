@@ -28,9 +28,13 @@ DTYPES = {
 }
 """Accepted names of dtypes, and torch's names."""
 
+AUTO = "auto"
+PRECISIONS = (*dict.fromkeys(DTYPES.values()), *QUANTISATIONS)
+"""What a model can be asked to run in."""
+LISTED_PRECISIONS = f"{', '.join(PRECISIONS[:-1])} or {PRECISIONS[-1]}"
+
 SMALL_MODEL_PARAMETERS = 100_000_000
 """Below this many parameters a CPU runs in float32: exactness matters more than memory."""
-AUTO = "auto"
 _DEVICES = re.compile(r"(cpu|cuda|mps)(:\d{1,2})?")
 
 
@@ -115,8 +119,7 @@ def dtype_name(requested: str) -> str:
     """torch's name of a dtype, without importing torch. Raises DeviceError with the valid names."""
     name = DTYPES.get(requested.strip().lower().removeprefix("torch."))
     if name is None:
-        valid, quantised = ", ".join(dict.fromkeys(DTYPES.values())), ", ".join(QUANTISATIONS)
-        raise DeviceError(f"Unknown dtype '{requested}'. Choose {AUTO}, one of {valid}, or {quantised}.")
+        raise DeviceError(f"Unknown dtype '{requested}'. Choose {AUTO}, {LISTED_PRECISIONS}.")
     return name
 
 

@@ -50,7 +50,7 @@ class Number:
         kind = "a whole number" if self.whole else "a number"
         if self.high == math.inf:
             return f"{kind} above {self.low:g}" if self.above else f"{kind} of at least {self.low:g}"
-        high = "2⁶⁴ - 1" if self.high >= 2**63 else f"{self.high:g}"
+        high = "2⁶⁴ - 1" if self.high >= 2**63 else f"{self.high}"
         return f"{kind} above {self.low:g}, at most {high}" if self.above else f"{kind} from {self.low:g} to {high}"
 
     def check(self, value: object) -> Value:

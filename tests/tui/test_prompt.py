@@ -184,6 +184,7 @@ async def test_options_are_set_for_the_next_reply(engine: ScriptedEngine) -> Non
         ("/set temperature hot", "temperature must be a number of at least 0, not hot."),
         ("/set temperature -4", "temperature must be a number of at least 0, not -4. Ctrl+C clears the prompt."),
         ("/set seed 1e9", "seed must be a whole number from 0 to 2⁶⁴ - 1, not 1e9. Ctrl+C"),
+        ("/set max_new_tokens 99999999999999999999", "max_new_tokens must be a whole number from 1 to 1000000, not 99"),
         ("/set top_p 2", "top_p must be a number above 0, at most 1, not 2"),
         ("/set temprature 1", "Did you mean temperature?"),
         ("/lookahead maybe", "/lookahead on, or /lookahead off"),

@@ -9,6 +9,7 @@ import typer
 
 from lade_chat.cli.flags.arguments import device, dtype, quantisation, valued, whole
 from lade_chat.engine.ranks import torchrun
+from lade_chat.loading.precision import LISTED_PRECISIONS
 from lade_chat.protocol.values import ModelOptions, Sizes, quantisation_named
 
 
@@ -36,7 +37,7 @@ class ModelFlags:
             metavar="DTYPE",
             parser=dtype,
             help="auto (default): a GPU uses the checkpoint's; a CPU the faster of float32 and bfloat16."
-            " Or float32, bfloat16, …",
+            f" Or {LISTED_PRECISIONS}, which is --quantize int8.",
         ),
     ] = None
     trust_remote_code: Annotated[
