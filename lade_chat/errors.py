@@ -70,6 +70,11 @@ def beyond_context_message(window_size: int, ngram_size: int, context_window: in
     )
 
 
+def not_installed_message(what: str, *packages: str) -> str:
+    """The error line for something that needs packages which are not there, wherever lade-chat itself came from."""
+    return f"{what} needs what is not installed: pip install {' '.join(packages)}"
+
+
 def does_not_fit_message(what: str) -> str:
     """The error line for a model that is too big."""
     return f"{what} does not fit into memory: choose a smaller model, --dtype bfloat16, or another --device."

@@ -101,8 +101,9 @@ def test_engines_that_are_not_installed_are_left_out_with_the_reason(
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
     monkeypatch.setitem(sys.modules, "openvino", None)
     assert main([*COMMAND, "--engines", "llama.cpp,openvino", "--json"]) == 0
-    reason = "not installed: pip install llama-cpp-python gguf openvino"
-    assert json.loads(capsys.readouterr().out)["left_out"] == {"llama.cpp": reason, "openvino": reason}
+    reason = "it needs what is not installed: pip install llama-cpp-python gguf openvino"
+    left_out = {"llama.cpp": reason, "openvino": reason}
+    assert json.loads(capsys.readouterr().out)["left_out"] == left_out
 
 
 def test_an_engine_answers_refuses_and_crashes_in_a_process_of_its_own() -> None:

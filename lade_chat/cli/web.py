@@ -23,7 +23,7 @@ from lade_chat.cli.flags.shared import SharedOptions, with_shared_options
 from lade_chat.cli.flags.usage import usage
 from lade_chat.cli.running.streams import require_output
 from lade_chat.cli.tab import TAB, TabOptions
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, not_installed_message
 from lade_chat.settings.settings import Origin
 
 EPILOG = epilog("""
@@ -93,10 +93,8 @@ def serve(
         from lade_chat.web.engine_process import EngineProcess
         from lade_chat.web.server import WebServer
         from lade_chat.web.socket_folder import socket_folder
-    except ModuleNotFoundError as error:
-        raise LadeChatError(
-            f"The browser needs a package that is not installed ({error.name}): pip install '.[web]'"
-        ) from None
+    except ModuleNotFoundError:
+        raise LadeChatError(not_installed_message("lade-chat web", "aiohttp", "'textual-serve<1.2'", "yarl")) from None
     port = port or _free_port(host)
     folder_name = str(data_dir.resolve()) if data_dir is not None else None
     colours = options.colours.view if origins.get("colours") == "flag" else None

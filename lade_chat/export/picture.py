@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from lade_chat.atomic_write import atomic_write
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, not_installed_message
 from lade_chat.export.cast import cast
 from lade_chat.export.content import Content
 from lade_chat.export.html_page import html_page
@@ -48,7 +48,7 @@ def check_picture(path: Path) -> None:
         )
     check_writable(path)
     if suffix in NEEDS_PILLOW and find_spec("PIL") is None:
-        raise LadeChatError(f"{suffix} needs Pillow: pip install Pillow.")
+        raise LadeChatError(not_installed_message(suffix, "pillow"))
 
 
 def write_picture(path: Path, content: Content, *, theme: Theme = "auto", width: int | None = None) -> None:

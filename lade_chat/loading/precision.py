@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from lade_chat.errors import DeviceError
+from lade_chat.errors import DeviceError, not_installed_message
 from lade_chat.protocol.values import QUANTISATIONS, ModelOptions
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def check_options(options: ModelOptions) -> None:
     if spread and compiled:
         raise DeviceError("--compile does not go with --device-map.")
     if spread and find_spec("accelerate") is None:
-        raise DeviceError("--device-map needs accelerate: pip install accelerate.")
+        raise DeviceError(not_installed_message("--device-map", "accelerate"))
 
 
 def choose_device(requested: str | None) -> torch.device:

@@ -9,7 +9,14 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from lade_chat.errors import ModelError, OutOfMemoryError, does_not_fit_message, is_out_of_memory, summary
+from lade_chat.errors import (
+    ModelError,
+    OutOfMemoryError,
+    does_not_fit_message,
+    is_out_of_memory,
+    not_installed_message,
+    summary,
+)
 from lade_chat.loading.checkpoint import CONFIG, Weights
 from lade_chat.loading.precision import choose_dtype, memory_bytes
 from lade_chat.protocol.values import ModelOptions
@@ -138,10 +145,8 @@ def read_weights(
         method = quantisation(config)
         if method is None:
             raise
-        raise ModelError(
-            f"{folder} is quantised with {method}, and what reads that is not installed ({summary(error, 80)}):"
-            f" pip install {method}."
-        ) from error
+        quantised = f"{folder}, quantised with {method} ({summary(error, 80)}),"
+        raise ModelError(not_installed_message(quantised, method)) from error
     except (RuntimeError, OSError, EOFError, UnpicklingError) as error:
         if not weights.pickled or is_out_of_memory(error):
             raise

@@ -12,7 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, not_installed_message
 from lade_chat.suites.prompts import Question, Suite, plain_question
 from lade_chat.suites.records import TEXT_FIELDS, question_of
 
@@ -174,9 +174,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Any]]:
             raise LadeChatError(f"{path} is not a Parquet file that {library} can read: {reason}.") from None
         yield from ((f"row {number}", row) for number, row in enumerate(rows, start=1))
         return
-    raise LadeChatError(
-        f"{path} is a Parquet file, and reading it needs a library: pip install pyarrow (pandas or duckdb will do too)."
-    )
+    raise LadeChatError(not_installed_message(f"Reading {path}, a Parquet file,", "pyarrow"))
 
 
 def _as_list(value: Any) -> Any:

@@ -15,7 +15,7 @@ import msgspec
 from lade_chat.bench.engines.server import Answer, Question, Wanted
 from lade_chat.bench.methods.method import Method, Replier, Setup
 from lade_chat.bench.results.values import Reply
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, not_installed_message
 
 _BOOT = "import sys; sys.path[:] = {path!r}; from lade_chat.bench.engines.server import main; main()"
 """Unlike ``-m``: the same sys.path as here, without the working directory."""
@@ -34,7 +34,7 @@ def engine(setup: Setup, *, name: str, loader: str, needs: Sequence[str]) -> lis
         if seed is not None:
             raise LadeChatError("only greedy decoding is compared with other engines")
         if not all(map(find_spec, needs)):
-            raise LadeChatError("not installed: pip install llama-cpp-python gguf openvino")
+            raise LadeChatError(not_installed_message("it", "llama-cpp-python", "gguf", "openvino"))
         return started().reply
 
     return [Method(name, learns=False, open=opened, may_refuse=True)]

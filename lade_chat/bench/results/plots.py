@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lade_chat.errors import LadeChatError
+from lade_chat.errors import LadeChatError, not_installed_message
 
 if TYPE_CHECKING:
     from lade_chat.bench.benchmark import Result
@@ -23,7 +23,7 @@ def check_plot(path: Path) -> None:
     if path.is_dir() or not path.parent.is_dir():
         raise LadeChatError(f"{path} cannot be written: there is no folder {path.parent}, or it is a folder itself.")
     if find_spec("matplotlib") is None:
-        raise LadeChatError("Plots need matplotlib: pip install matplotlib.")
+        raise LadeChatError(not_installed_message("--plot", "matplotlib"))
 
 
 def draw(result: Result, path: Path) -> None:
