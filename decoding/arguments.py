@@ -29,8 +29,8 @@ def as_ids(input_ids: Any, vocabulary: int) -> list[int]:
 
 def as_text(text: Any, name: str = "input_ids") -> list[int]:
     """Return one text, which may be empty, as whole numbers, a list as it is. Raises ValueError for anything else."""
-    if isinstance(text, list) and {*map(type, text)} <= {int}:
-        return text
+    if isinstance(text, (list, tuple)) and {*map(type, text)} <= {int}:
+        return text if isinstance(text, list) else list(text)
     if isinstance(text, (str, bytes, bytearray, Mapping)) or hasattr(text, "input_ids"):
         raise ValueError(f'{name} must be token ids; of what a tokenizer returns, pass its ["input_ids"]')
     if isinstance(text, (torch.Tensor, np.ndarray)):

@@ -47,14 +47,14 @@ def plain_steps(session: Session, request: Request) -> Iterator[Step]:
 def plain_step(
     session: Session,
     request: Request,
-    settle: Callable[[torch.Tensor, int], None] | None = None,
+    update: Callable[[torch.Tensor, int], None] | None = None,
     *,
     prefill: bool = False,
 ) -> Step:
     """Take one step of plain decoding.
 
     Args:
-        settle: called with the logits, shape (vocabulary,), and the token chosen, once it is committed.
+        update: called with the logits, shape (vocabulary,), and the token chosen, once it is committed.
         prefill: the step reads the last chunk of a prompt.
     """
     ids, started = session.ids, perf_counter()
@@ -64,8 +64,8 @@ def plain_step(
     forward_seconds = perf_counter() - started
     tokens, reason = request.cut(ids, (chosen,))
     session.commit(tokens)
-    if settle is not None:
-        settle(logits, chosen)
+    if update is not None:
+        update(logits, chosen)
     return Step(
         tokens,
         _PLAIN,

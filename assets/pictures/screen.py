@@ -54,7 +54,7 @@ async def screen(name: str, folder: Path, model: ModelOptions, engine: Watched, 
 
 async def _drawn(app: ChatApp, size: tuple[int, int], act: Act, engine: Watched, theme: str, path: Path) -> Path:
     async with app.run_test(size=size) as pilot:
-        app.theme = f"textual-{theme}"
+        app.theme = f"lade-{theme}"
         app.chat_screen.prompt.cursor_blink = False
         await engine.until(pilot, Loaded)
         await act(pilot, engine)

@@ -16,6 +16,7 @@ MIN_PROBABILITY = 0.003
 
 State: TypeAlias = tuple[PathTable, Any]
 """A path's state in a table, behind the table."""
+_NONE_AHEAD: Mapping[int, tuple[State, ...]] = {}
 
 
 class Node:
@@ -47,10 +48,11 @@ class Node:
         self.number = 0
         self.states: tuple[State, ...] = ()
         self.followers: Mapping[int, Evidence] | None = None
-        self.ahead: dict[int, tuple[State, ...]] = {}
-        self.odds: list[float] = []
+        # Most are never asked for their followers.
+        self.ahead: Mapping[int, tuple[State, ...]] = _NONE_AHEAD
+        self.odds: Sequence[float] = ()
         self.total = NO_CANDIDATE
-        self.children: list[Node] = []
+        self.children: Sequence[Node] = ()
 
     @property
     def pair(self) -> Pair:
@@ -133,22 +135,23 @@ class CandidateExpander:
     def _find_followers(self, node: Node) -> None:
         """Ask the tables what may follow a node, and weigh it."""
         of_paths: dict[int, Evidence] = {}
+        ahead: dict[int, tuple[State, ...]] = {}
         for table, state in node.states:
             for token, evidence, behind in table.proposals(state):
                 of_paths[token] = of_paths[token] + evidence if token in of_paths else evidence
                 if behind:
                     one = ((table, behind),)
-                    node.ahead[token] = node.ahead[token] + one if token in node.ahead else one
+                    ahead[token] = ahead[token] + one if token in ahead else one
         found: Mapping[int, Evidence] = of_paths
         if self._token_tables:
             pair = self.pair if node.parent is None else (node.parent.token, node.token)
             for by_token in self._token_tables:
                 found = merged(found, by_token.after(pair))
-        weights, odds = self._acceptance.weights, node.odds
+        weights, odds = self._acceptance.weights, list[float]()
         for evidence in found.values():
             score = 0.0
             for each in evidence:
                 score += weights[each]
             odds.append(exp(score))
         node.total += sum(odds)
-        node.followers = found
+        node.followers, node.ahead, node.odds = found, ahead, odds

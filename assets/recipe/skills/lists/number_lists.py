@@ -107,7 +107,7 @@ def _extreme(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
 
 
 def _pointed(draw: Draw, whole: list[int]) -> tuple[int, list[float]]:
-    """How many places stand behind the point, mostly none, and the numbers so."""
+    """The number of places behind the point, mostly none, and the numbers so."""
     places = draw.any((1, 2)) if draw.chance(0.12) else 0
     return places, [value / 10**places for value in whole] if places else [*whole]
 

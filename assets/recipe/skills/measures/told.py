@@ -36,7 +36,7 @@ def marked(story: str) -> str:
 
 
 def fields(shown: Mapping[str, str]) -> dict[str, str]:
-    """What stands for the numbers, and for the ends of what is asked, in a question that is read later."""
+    """The marks for the numbers, and for the ends of what is asked, in a question that is read later."""
     return {name: f"\x01{name}={text}\x02" for name, text in shown.items()} | {"asked": "\x03", "end": "\x04"}
 
 

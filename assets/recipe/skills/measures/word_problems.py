@@ -178,7 +178,7 @@ def _problem(draw: Draw, steps: int) -> Problem:
 
 
 def _counted(problem: Problem, story: str) -> str:
-    """What the result is: the one of the template's words for it that the story has, such as muffins for cakes."""
+    """The noun of the result: the one of the template's words for it that the story has, such as muffins for cakes."""
     verb, _, what = problem.answer.partition(" ")
     groups = (group.split("|") for group in re.findall(r"\[([a-z|]+)\]", problem.story))
     others = [one for group in groups if what in group and what not in story for one in group if f" {one}" in story]

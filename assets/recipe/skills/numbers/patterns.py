@@ -32,7 +32,7 @@ def listing(
 
 
 def _steps(draw: Draw) -> tuple[int, int]:
-    """Where a row of even steps starts, and its step: mostly small, or round."""
+    """The start of a row of even steps, and its step: mostly small, or round."""
     start, step = draw.numbers((0, draw.any((10, 30, 60))), (1, draw.any((9, 9, 12, 12, 25, 60))))
     step = draw.any((step, step, step, step, 2, 3, 5, 10, draw.any((10, 20, 25, 50, 100))))
     return draw.any((start, start, step, 0, 10 * start, step * (start % 10))), step

@@ -23,7 +23,7 @@ _PLACED = ("fibonacci", "first_primes", "cubes", "doubling", "parity_next", "mul
 
 
 def differences(values: Sequence[int]) -> str:
-    """How far each of the numbers is from the next, the larger less the smaller."""
+    """The distance of each of the numbers from the next, the larger less the smaller."""
     return ", ".join(f"{max(two)} - {min(two)} = {max(two) - min(two)}" for two in pairwise(values))
 
 

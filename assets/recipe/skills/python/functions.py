@@ -191,7 +191,7 @@ def _told(draw: Draw, shown: Shown) -> dict[str, str]:
 
 
 def _given(shown: Shown) -> str:
-    """What the function takes first, as it is told before a task: a list, a string, a number."""
+    """The name of what the function takes first, as it is told before a task: a list, a string, a number."""
     given = (*(arguments(shown.task.cases[0][0]) if shown.has_case else ()), None)
     return _GIVEN.get(type(given[0]), "an input")
 

@@ -85,7 +85,7 @@ def _changed(draw: Draw) -> list[Exchange]:
 
 
 def _tallied(draw: Draw, way: str) -> list[Exchange]:
-    """How many letters of a kind a word has, or two words.
+    """The number of letters of a kind in a word, or in two.
 
     Every letter is passed once, at its number so that none is lost; those that count are counted on the way.
     """
