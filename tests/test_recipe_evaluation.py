@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from itertools import permutations
+from itertools import pairwise, permutations
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,7 +11,7 @@ import pytest
 
 from assets.recipe import corpus, loss, speed
 from assets.recipe.card import GROUPS, TARGETS, Target, met
-from assets.recipe.conversation import exactly_in, mentions, thinned
+from assets.recipe.conversation import code_block, exactly_in, mentions, thinned
 from assets.recipe.evaluation import ANSWERS, ENDS, NEW, PARSES, UNSEEN, Answer, Score, Trial, examine, judge, trials
 from assets.recipe.loss import Point, read_curve
 from assets.recipe.skills.numbers import sums
@@ -74,9 +73,17 @@ def test_a_division_needs_its_quotient_right_as_well_as_its_remainder() -> None:
 
 
 def test_another_way_is_not_the_same_code_again() -> None:
-    other: Callable[[str], bool] = functions._changed(lambda reply: True, "", "def f():\n    return 1")
-    assert other("```python\ndef f():\n    return 2\n```")
-    assert not other("```python\ndef f():\n    return 1\n```")
+    seen = 0
+    for index in range(4000):
+        exchanges = functions.compose(corpus.draw_for("ways", index))
+        for before, exchange in pairwise(exchanges):
+            if exchange.check is None or "way" not in exchange.ask.lower() or "only this way" in exchange.reply:
+                continue
+            if code_block(exchange.reply) and code_block(before.reply):
+                seen += 1
+                assert exchange.check(exchange.reply)
+                assert not exchange.check(before.reply), exchange
+    assert seen > 10
 
 
 def test_what_one_topic_says_is_no_right_reply_to_another() -> None:

@@ -57,7 +57,7 @@ class Problem:
     top: int = 0
 
 
-def _plan(signs: str) -> str:
+def plan_of(signs: str) -> str:
     """The plan of a chain of signs: of `×7-` it is `a×7, x-b`."""
     if signs in PLANS:
         return PLANS[signs]
@@ -74,7 +74,7 @@ def _read(name: str) -> tuple[Problem, ...]:
     for key, phrases in read_wording(f"measures/{name}").items():
         signs, _, top = key.partition(" to ")
         for story, _, answer in (phrase.partition(" => ") for phrase in phrases):
-            found.append(Problem(story, _plan(signs), answer, int(top or 0)))
+            found.append(Problem(story, plan_of(signs), answer, int(top or 0)))
     return tuple(found)
 
 
@@ -164,7 +164,7 @@ def _problem(draw: Draw, steps: int) -> Problem:
         if not draw.held_out and draw.chance(_COMPOSED_SHARE):
             signs = draw.any(TWO_STEPS if steps else ONE_STEP)
             story, plan, answer = composed(draw, signs)
-            return Problem(story, plan or _plan(signs), answer)
+            return Problem(story, plan or plan_of(signs), answer)
         pool = varied if not draw.held_out and draw.chance(_VARIED_SHARE) else split
     plans = [one.plan for one in pool]
     plan = draw.any(draw.any((plans, plans, sorted(set(plans)))))
