@@ -262,6 +262,25 @@ def test_a_race_has_not_seen_the_answer_in_an_earlier_conversation(engine: ChatE
     assert steps() < cold
 
 
+def test_a_race_in_a_conversation_that_was_resumed_starts_from_what_others_have_taught(engine: ChatEngine) -> None:
+    question, mark = user("Tell me of the sea."), mark_of(engine)
+
+    def steps(*earlier: EarlierReply) -> int:
+        CHEAP.ledger = Ledger()
+        run(engine, Remember(mark, earlier, forget=True))
+        # The answer, which another model gave, is read with the conversation before the race.
+        run(engine, Prefill((*question, Message("assistant", "It is wide."), Message("user", "And")), OPTIONS))
+        return ended(run(engine, Compare(question, OPTIONS))).statistics.steps
+
+    cold = steps()
+    reply = run(engine, Reply(question, OPTIONS))
+    other, learnt = EarlierReply("Another question.", said(reply)), ended(reply).successors
+    assert steps(other) < cold
+    answer, later = EarlierReply(question[0].content, said(reply)), EarlierReply("Another one.", (5, 6, 7), learnt)
+    assert steps(later, answer) < cold
+    assert steps(answer, later) == cold, "what was learnt after the answer may be of its words"
+
+
 def test_a_fingerprint_is_that_of_weights_and_tokenizer(folder: Path, engine: ChatEngine, tmp_path: Path) -> None:
     same, other = make_qwen2(tmp_path / "same"), make_qwen2(tmp_path / "other")
     weights = load_file(other / "model.safetensors")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import takewhile
 from time import monotonic
 from typing import TypeAlias
 
@@ -207,14 +208,13 @@ class ChatEngine:
         loaded, session, prompt = self._prepare(command)
         check(command, loaded)
         yield ReplyStarted(len(prompt.ids), session.reusable(prompt.ids), prompt.dropped_messages)
-        question = command.messages[-1].content
-        unanswered = [reply for reply in self._earlier if reply.question != question]
+        earlier = _without_answers(self._earlier, command.messages[-1].content)
         if command.fresh:
             start = fresh(session)
-        elif len(unanswered) < len(self._earlier):  # an earlier conversation has seen the answer
-            start = self._fresh(unanswered)[0]
         else:
-            start = self._history.start(prompt.ids, session)
+            # An earlier conversation may have seen the answer, and then the present session has.
+            present = self._history.start(prompt.ids, session) if earlier == self._earlier else None
+            start = present or self._fresh(earlier)[0]
         self._race_record = RaceRecord(command.messages, prompt)
         if loaded.step_cost is None and loaded.info.lookahead_supported and command.options.sizes is None:
             self.loaded = loaded = with_step_cost(loaded)  # on nobody's clock
@@ -269,6 +269,13 @@ def _learnt_in(replies: Sequence[EarlierReply], session: Session) -> tuple[list[
     return [reply.ids for reply in replies], [
         each for reply in replies for each in decode_successors(reply.successors, size)
     ]
+
+
+def _without_answers(replies: Sequence[EarlierReply], question: str) -> tuple[EarlierReply, ...]:
+    """Return those to other questions, without successors learnt since the answer: they may hold its words."""
+    before = tuple(takewhile(lambda reply: reply.question != question, replies))
+    after = (reply for reply in replies[len(before) :] if reply.question != question)
+    return before + tuple(msgspec.structs.replace(reply, successors=b"") for reply in after)
 
 
 def _remaining_ranks(loaded: LoadedModel | None) -> str:

@@ -31,18 +31,16 @@ class SessionHistory:
             for table in self._tables:
                 table.extend(self._ids)
 
-    def start(self, ids: tuple[int, ...], session: Session) -> Session:
+    def start(self, ids: tuple[int, ...], session: Session) -> Session | None:
         """The session that a race over this prompt starts from; to be copied, not changed.
 
-        The present one if it has not seen an answer; as it was before the last turn if that was the answer; else fresh.
+        The present one if it has not seen an answer; as it was before the last turn if that was the answer; else None.
         """
         if ids == self._ids and self._tables is not None:
             # Reading ahead may have changed the text since.
             return session.copy_as_of(ids, self._tables, min(self._cached, session.reusable(ids)))
         read_on = len(session.ids) > len(ids) and tuple(session.ids[: len(ids)]) == ids
-        if hash(ids) in self._answered or read_on:
-            return fresh(session)
-        return session
+        return None if hash(ids) in self._answered or read_on else session
 
 
 def fresh(session: Session) -> Session:
