@@ -53,7 +53,8 @@ METRIC_HELP: dict[str, str] = {
     " the number with the most expected tokens for the time.",
     # Of a race.
     "race clock": "each side's clock runs only during its own steps, and each reads the prompt itself. tok/s and"
-    " tokens are its own, as in a reply; a step is one run of the model.",
+    " tokens are its own, as in a reply; a step is one run of the model. Both start from what earlier replies have"
+    " taught, none of them an answer to this question; over a suite, with nothing learnt.",
     "race track": "tokens so far, towards the end of the side that has finished, else towards the one ahead. The"
     " little columns are its tok/s, on one scale for both sides.",
     "race result": "one side's seconds over the other's. Within 2% they are called even: clocks are no better."

@@ -53,7 +53,7 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         assert engine.sent_of(Compare) == [
             Compare((Message("user", "Write a function."),), app.chat_screen.chat.options)
         ]
-        await sees(pilot, "slower than life")
+        await sees(pilot, "slower than life", "Both start from what")
         run_both(engine)
         await sees(pilot, "51 steps")
         left, right = app.screen.query(RacePane)
@@ -62,15 +62,13 @@ async def test_both_sides_run_and_the_verdict_is_told(engine: ScriptedEngine, wi
         await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding")
         await sees(pilot, "16 steps", "0.90 s", "2.65 s", "56.7 tok/s", "The texts are identical")
         assert reply_text(app).count("It adds the numbers one by one.") == 2
-        await pilot.press("space", "space")  # which alone is no message
-        assert app.chat_screen.prompt.text == "Write a function."
-        await pilot.press(*"More, same!")  # a letter starts no other race: it is typed
-        await sees(pilot, "Waits in the prompt (Esc): Write a function. More, same!")
+        await pilot.press(*"More, same!")  # a letter starts no other race, and is not typed behind the screen
+        await sees(pilot, "Nothing is typed here: Esc leads back.")
         await sees(pilot, "Lookahead auto is 2.94x as fast as plain decoding", "The texts are identical")
         assert len(engine.sent_of(Compare)) == 1
         await pilot.press("escape")
         assert app.screen is app.chat_screen
-        assert app.chat_screen.prompt.text == "Write a function.  More, same!"
+        assert app.chat_screen.prompt.text == "Write a function."
         assert app.chat_screen.chat.conversation.messages == ()
 
 
@@ -130,6 +128,17 @@ async def test_a_tiny_screen_shows_both_texts(engine: ScriptedEngine) -> None:
         engine.tell(ComparisonFinished(2.94, identical=True))
         await sees(pilot, "2.94x as fast", "lookahead auto", "plain decoding", "esc Close")
         await wait_until(pilot, lambda: screen_text(app).count("It adds the") == 2)
+
+
+@pytest.mark.parametrize("speedup", [2.94, 0.34, 1.01])
+async def test_a_small_screen_shows_the_whole_verdict(engine: ScriptedEngine, speedup: float) -> None:
+    async with opened(engine, size=(40, 12)) as (app, pilot):
+        app.chat_screen.prompt.put("Write a function.")
+        await pilot.press("ctrl+r")
+        run_both(engine)
+        engine.tell(ComparisonFinished(speedup, identical=True))
+        figure = "(1.01x)" if speedup == 1.01 else "2.94x as fast"
+        await wait_until(pilot, lambda: figure in (said := " ".join(screen_text(app).split())) and "identical." in said)
 
 
 async def test_how_far_and_how_fast_have_their_names(engine: ScriptedEngine) -> None:
@@ -312,7 +321,7 @@ async def test_a_suite_is_raced_over_with_a_running_score(engine: ScriptedEngine
         await menu_of(app, pilot, engine)
         await pilot.press("tab", "tab", "down", "enter")
         for number, question in enumerate(questions):
-            await sees(pilot, f"{BUNDLED[0]} {number + 1}/10", "waiting", "esc Stop")
+            await sees(pilot, f"{BUNDLED[0]} {number + 1}/10", "waiting", "esc Stop", "Both start with nothing")
             command = engine.sent_of(Compare)[-1]
             assert isinstance(command, Compare)
             assert command.fresh

@@ -14,7 +14,6 @@ from lade_chat.protocol.values import ModelInfo
 from lade_chat.tui.chat.saving import default_name, save_picture
 from lade_chat.tui.control.view import ChatState
 from lade_chat.tui.conversations.store_worker import Job
-from lade_chat.tui.prompt.editor import Prompt
 from lade_chat.tui.race.menu import RaceChoice, RaceMenu
 from lade_chat.tui.race.queue import Races
 from lade_chat.tui.race.screen import RaceScreen
@@ -48,7 +47,6 @@ class RaceView:
                 menu=partial(self._open_menu, races, state),
                 picture=partial(self._save, question, state.model),
                 explain=partial(self._explain, races.heat.messages if races.heat else (), raced=True),
-                draft=self._type,
             ),
         )
         if before is not None and app.screen is before:
@@ -60,12 +58,6 @@ class RaceView:
         """Show an event of the race."""
         if self._race is not None and self._race.is_on_stack:
             self._race.tell(event)
-
-    def _type(self, text: str) -> str:
-        """Type into the prompt, which the race hides; returns its text."""
-        prompt = self._screen.query_one(Prompt)
-        prompt.insert(text)
-        return prompt.text
 
     def _open_menu(self, races: Races, state: ChatState) -> None:
         def chosen(choice: RaceChoice | None) -> None:

@@ -22,13 +22,13 @@ from lade_chat.protocol.events import ComparisonFinished, EngineLost, Event, Fai
 from lade_chat.protocol.values import Side, Statistics
 from lade_chat.tui.race.pane import RacePane
 from lade_chat.tui.race.queue import Races
-from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.dialog import ClosingScreen
 from lade_chat.tui.widgets.key_footer import KeyFooter
 from lade_chat.tui.widgets.metric_lines import explain
 
-SLOWER_THAN_LIFE = "Shown slower than life: both sides share this machine, and each clock runs only in its own steps."
-DRAFTED = "Waits in the prompt ({stop}): "
+SLOWER_THAN_LIFE = "Shown slower than life: the sides take turns, and each clock runs only in its own steps."
+LEARNT, NOTHING_LEARNT = "Both start from what earlier replies have taught.", "Both start with nothing learnt."
+NO_PROMPT = "Nothing is typed here: Esc leads back."
 
 
 class RaceScreen(ClosingScreen[None]):
@@ -60,7 +60,6 @@ class RaceScreen(ClosingScreen[None]):
         menu: Callable[[], None] = lambda: None,
         picture: Callable[[tuple[Recording, ...], tuple[str, ...]], None] = lambda sides, verdict: None,
         explain: Callable[[], None] = lambda: None,
-        draft: Callable[[str], str] = lambda text: text,
     ) -> None:
         """
         Args:
@@ -71,19 +70,16 @@ class RaceScreen(ClosingScreen[None]):
             menu: lets other methods be chosen, or a suite.
             picture: keeps what was recorded of the two sides, and what came of it.
             explain: shows how the steps just raced came about.
-            draft: puts what is typed meanwhile into the prompt, and returns all that stands there.
         """
         super().__init__()
         self._question, self._dtype = question, dtype
         self._stop, self._again, self._menu = stop, again, menu
-        self._picture, self._explain, self._draft = picture, explain, draft
+        self._picture, self._explain = picture, explain
         self._recordings: dict[Side, Recording] = {"left": Recording(), "right": Recording()}
         self._outcome: tuple[str, ...] = ()
         self._races, self._titles = races or Races(), titles
         self._racing = True
         self._stopped = self._thoughts_open = False
-        self._typed, self._drafted = "", 0
-        """All that was typed here, and how much of it the prompt has."""
         # What an engine tells before the panes are laid out.
         self._early: list[Event] | None = []
 
@@ -98,8 +94,8 @@ class RaceScreen(ClosingScreen[None]):
             races = self._races
             yield RacePane("left", self._titles[0], guesses=METHODS[races.left.name].guesses)
             yield RacePane("right", self._titles[1], guesses=METHODS[races.right.name].guesses)
-        yield Static("" if self.has_class("-low") else SLOWER_THAN_LIFE, markup=False, id="race-verdict")
-        yield Static(markup=False, id="race-draft")
+        yield Static("" if self.has_class("-low") else self._circumstances, markup=False, id="race-verdict")
+        yield Static(NO_PROMPT, markup=False, id="race-hint")
         yield KeyFooter()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -114,6 +110,12 @@ class RaceScreen(ClosingScreen[None]):
     @property
     def has_ended(self) -> bool:
         return not self._racing
+
+    @property
+    def _circumstances(self) -> str:
+        """The conditions of the race, as long as it runs."""
+        fresh = self._races.heat is not None and self._races.heat.fresh
+        return f"{SLOWER_THAN_LIFE} {NOTHING_LEARNT if fresh else LEARNT}"
 
     @property
     def _statistics(self) -> tuple[Statistics, Statistics]:
@@ -133,21 +135,9 @@ class RaceScreen(ClosingScreen[None]):
         self.refresh_bindings()
 
     def on_key(self, event: Key) -> None:
-        """Type into the next message: no letter does anything else here, and blanks alone are none."""
+        """Say that letters do nothing here: whoever goes on typing would miss them in the prompt."""
         if event.is_printable and event.character and not event.key.startswith("alt+"):
-            self._typed += event.character
-            if self._typed.strip():
-                draft = self._draft(self._typed[self._drafted :])
-                self._drafted = len(self._typed)
-                self._show_draft(draft)
-
-    def _show_draft(self, draft: str) -> None:
-        """Show the end of the next message, which waits behind this screen."""
-        line = self.query_one("#race-draft", Static)
-        where, text = keys_of(self).put_into(DRAFTED), " ".join(printable(draft).split())
-        room = self.size.width - len(where) - 3
-        line.update(Content.assemble(where, (text if len(text) < room else f"…{text[-room:]}", "$foreground")))
-        line.display = True
+            self.query_one("#race-hint").display = True
 
     def action_explain(self) -> None:
         self._explain()
@@ -215,7 +205,7 @@ class RaceScreen(ClosingScreen[None]):
             pane.show_track(max(ended or counts), top)
         if self._racing and not self._stopped:
             lead = self._lead(panes, counts)
-            self._verdict(lead if self.has_class("-low") else f"{lead}\n{SLOWER_THAN_LIFE}")
+            self._verdict(lead if self.has_class("-low") else f"{lead}\n{self._circumstances}")
 
     def _lead(self, panes: tuple[RacePane, RacePane], counts: list[int]) -> str:
         ahead = 0 if counts[0] >= counts[1] else 1
@@ -227,6 +217,8 @@ class RaceScreen(ClosingScreen[None]):
         return f"{self._titles[ahead]} leads by {lead} at {seconds(panes[ahead].statistics.seconds)}"
 
     def _result(self, event: ComparisonFinished) -> str:
+        """Return the verdict; where there is little room, without the times and unbroken."""
+        low = self.has_class("-low")
         sides = left, right = self._statistics
         times = left.seconds, right.seconds
         score = self._races.score
@@ -236,10 +228,11 @@ class RaceScreen(ClosingScreen[None]):
         else:
             same = sameness(event, self._dtype)
             self._outcome = (outcome(event.speedup, *self._titles, sides=sides), same)
-            lines = [outcome(event.speedup, *self._titles, times, sides), same, *unverified(self._titles, sides)]
+            result = outcome(event.speedup, *self._titles, None if low else times, sides)
+            lines = [result, same, *unverified(self._titles, sides)]
         if score is not None and self._races.last:
             lines = [*(lines if self._stopped else ()), *score.lines(*self._titles)]
-        return "\n".join(f"{_capital(line)}." for line in lines)
+        return (" " if low else "\n").join(f"{_capital(line)}." for line in lines)
 
     def _end(self, text: str, outcome: str) -> None:
         self._racing = False
