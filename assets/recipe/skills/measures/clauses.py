@@ -34,12 +34,14 @@ PLANS = {
 TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/", "i", "o", "<"] * 3, *PLANS, "h+")
 _LETTERS = "abc"
 _PARTS = {sign: entries(_WORDING, f"part {sign}") for sign in "htq"}
+# What tells a gain from a loss only now and then: people say "won 8" as often as "won 8 more".
+_MORE = re.compile(r" more\b|\banother (?=\{x\})")
 _BEFORE_NAMED = re.compile(r"\b(?:she|he|they|it)\b|\{h\}|^(?:So|And|Then)\b|, then")
 _COUNTED = re.compile(
     r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points| litres)"
 )
 _CAPITAL = ("I ", "{", "Mr", "Uncle", "Aunt", "Grand", "Dad", "Mum")
-_TWO_OWNERS, _JOTTED_SHARE = 0.15, 0.3
+_TWO_OWNERS, _JOTTED_SHARE, _AGAIN_SHARE = 0.15, 0.3, 0.4
 _PAUSES = (". ", ". ", ". ", ", ", ", ", "; ", " / ")
 _BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
 
@@ -88,6 +90,8 @@ def _event(draw: Draw, scene: _Scene, sign: str, number: str, own_before: bool =
         phrase = draw.any(_WORDING[f"{scene.domain}.{name}"])
         if sign in _PARTS:
             phrase = _COUNTED.sub("", phrase)
+        elif kind == "gain" and draw.chance(0.5):
+            phrase = _MORE.sub("", phrase)
         return scene.fill(phrase, number)
 
     if owned and draw.chance(0.75):
@@ -106,7 +110,7 @@ def _question(draw: Draw, scene: _Scene, signs: str) -> str:
     kind = "left" if signs[0 if signs[-1] == "w" else -1] in "-htqo" and draw.chance(0.75) else "now"
     if set(signs) <= set("+×") and draw.chance(0.6):
         kind = "total"
-    pool = _WORDING[("money_" if scene.domain == "money" else "") + kind]
+    pool = _WORDING.get(f"{scene.domain}_{kind}", _WORDING[kind])
     if scene.domain not in _OWNED:
         pool = tuple(phrase for phrase in pool if "WHO" not in phrase)
     who = scene.who if scene.who == "{n}" and draw.chance(0.5) else scene.pronoun
@@ -133,9 +137,12 @@ def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
     own = True
     if not groups and rest in ("+", "++", "+-") and scene.domain in _OWNED and draw.chance(_TWO_OWNERS):
         return _two_owners(draw, scene, story, rest)
-    letters = iter("cd" if groups else "bcd")
-    for sign in rest:
-        if sign == "×":
+    clause, letters = "", iter("cd" if groups else "bcd")
+    for before, sign in zip(("", *rest), rest, strict=False):
+        if sign == before and draw.chance(_AGAIN_SHARE):
+            again = _WORDING["again to" if "to {m}" in clause else "again"]
+            clause = draw.any(again).replace("{x}", f"{{{next(letters)}}}")
+        elif sign == "×":
             more = draw.any(_WORDING[f"{scene.domain}.groups"]).replace("{a}", "{c}").replace("{b}", "{d}")
             clause = f"{scene.fill(draw.any(_WORDING['link']), who=scene.pronoun)} {scene.fill(more)}"
         else:
@@ -225,21 +232,22 @@ def _turned(draw: Draw, story: str) -> str:
 def _compared(draw: Draw) -> tuple[str, str, _Scene]:
     """Two owners, one with more or less than the other, and the plan of the question."""
     scene = _scene(draw, tuple(one for one in _OWNED if one not in ("tasks", "stuff")))
-    told, plan = draw.any(_WORDING["compare"]).split(" => ")
+    told, plan, *asked = draw.any(_WORDING["compare"]).split(" => ")
     about = scene.who if scene.who == "{n}" or scene.pronoun == "I" else scene.pronoun
     other = draw.any(("{m}", "{m}", "a friend", "the neighbour"))
     money = scene.domain == "money"
-    told = draw.expand(told).replace("OTHER", other).replace("OWNER", {"I": "me"}.get(about, about))
-    told = told.replace("has", "had") if scene.past else told
-    many = "How much money" if money else f"How many {scene.noun}" if draw.chance(0.6) else "How many"
-    if draw.chance(0.5):
-        both, plan = draw.any(("do they have", "is that", "are there")), f"{plan}, a+x"
-        asked = f"{many} {both} {draw.any(('together', 'in all', 'altogether'))}?"
-        asked = asked.replace("do they", "do we") if scene.pronoun in ("I", "we") else asked
-        asked = asked.replace("are there", "is that") if money else asked
+    told = draw.expand(told).replace("has", "had") if scene.past else draw.expand(told)
+    many = ("How much",) if money else ("How many", f"How many {scene.noun}")
+    if asked:
+        question = asked[0].replace("ow many", many[0][1:])
+    elif draw.chance(0.5):
+        question, plan = draw.any(_WORDING["compare both"]), f"{plan}, a+x"
+        question = question.replace("WE", "we" if scene.pronoun in ("I", "we") else "they")
     else:
-        asked = f"{many} {draw.any((f'does {other} have', f'has {other}', f'has {other} got'))}?"
-    return scene.fill(f"{_opening(draw, scene, 'open')}{told}. {asked}"), plan, scene
+        question = draw.any(_WORDING["compare other"])
+    question = draw.expand(question).replace("MANY", draw.any(many))
+    story = f"{_opening(draw, scene, 'open')}{told}. {scene.fill(question, who=about)}"
+    return scene.fill(story.replace("OTHER", other).replace("OWNER", {"I": "me"}.get(about, about))), plan, scene
 
 
 def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
@@ -259,5 +267,5 @@ def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
         elif draw.chance(0.25):
             story = _turned(draw, story)
         if not set_aside(story):
-            verb = "is" if signs[-1] == "/" else "leaves" if signs[-1] in "-htqo" or signs == "ow" else "makes"
+            verb = "is" if signs[-1] in "/<" else "leaves" if signs[-1] in "-htqo" or signs == "ow" else "makes"
             return story, plan, f"{verb} {scene.noun}{' each' * (signs[-1] == '/')}"
