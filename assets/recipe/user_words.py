@@ -138,15 +138,19 @@ def enumerated(items: list[str]) -> str:
 
 def typed(draw: Draw, items: list[str]) -> str:
     """The items as users type them in one line."""
-    style = draw.rng.random()
+    style, plain = draw.rng.random(), " " not in "".join(items)
     if style < 0.72:
-        return (", " if style < 0.52 or " " in "".join(items) else " ").join(items)
+        if plain and style > 0.69:
+            return " and ".join(filter(None, (" ".join(items[:-1]), items[-1])))
+        return (" " if plain and style > 0.52 else ", ").join(items)
     if style < 0.82:
         comma = len(items) > 2 and draw.chance(0.3)
         return f"{', '.join(items[:-1])}, and {items[-1]}" if comma else enumerated(items)
     if style < 0.92:
         return draw.any(("; ", ",", " / ", "/", " | ", " , ", " - ", ", then ", " and ", " & ", "\n")).join(items)
-    return quoted(items) if style < 0.97 else f'"{", ".join(items)}"'
+    if style < 0.96:
+        return quoted(items)
+    return f'"{(" " if plain and style > 0.98 else ", ").join(items)}"'
 
 
 def quoted(items: list[str]) -> str:
@@ -175,10 +179,8 @@ def numbered(items: list[str], first: int = 1) -> str:
     return ", ".join(f"{at} {item}" for at, item in enumerate(items, first))
 
 
-def turned(draw: Draw, ask: str, items: list[str], follow_up: bool = False) -> Exchange:
-    """An exchange that reverses a list: words are numbered, and the numbers are then counted down."""
-    if len(items) < 3 or items[0].isdigit():
-        return handed_back(draw, ask, ", ".join(items[::-1]), follow_up)
+def turned(ask: str, items: list[str], follow_up: bool = False) -> Exchange:
+    """An exchange that reverses a list: its items are numbered, and the numbers are then counted down."""
     return worked(ask, counted_down(items), ", ".join(items[::-1]), follow_up)
 
 

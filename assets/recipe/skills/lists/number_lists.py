@@ -28,7 +28,7 @@ def typed_numbers(draw: Draw, values: list[str]) -> str:
 
 def _values(draw: Draw) -> list[int]:
     """Different numbers, now and then of the same few digits."""
-    if draw.chance(0.1):
+    if draw.chance(0.2):
         digits, wide = draw.rng.sample("0123456789", draw.whole(2, 3)), draw.whole(2, 4)
         alike = lambda: " ".join("".join(draw.rng.choices(digits, k=wide)) for _ in range(draw.whole(3, 5)))  # noqa: E731
         return list(dict.fromkeys(max(1, int(one)) for one in draw.own(alike, 8).split()))
@@ -125,7 +125,7 @@ def _sorted(draw: Draw, way: str, whole: list[int]) -> list[Exchange]:
         return [given.worked(ask, before, done[at - 1])]
     exchanges = [given.worked(draw.asked(_WORDING, way, x=x), before, ", ".join(done))]
     if draw.chance(0.3):
-        exchanges.append(given.handed_back(draw, draw.ask(_WORDING["back"]), ", ".join(done[::-1]), True))
+        exchanges.append(given.turned(draw.ask(_WORDING["back"]), done, True))
     return exchanges
 
 

@@ -57,6 +57,7 @@ def _of_numbers(draw: Draw, count: int) -> tuple[str, Pairs]:
     """A rule for numbers, or for two at a time, with so many examples; a sign and a number where it is one."""
     style = draw.rng.random()
     values = draw.rng.sample(range(1, draw.any((12, 12, 40, 99))), count)
+    values = sorted(values) if draw.chance(0.4) else values
     if style < 0.08:
         return "even or odd", [(str(n), ("even", "odd")[n % 2]) for n in values]
     if style < 0.18:
@@ -67,8 +68,10 @@ def _of_numbers(draw: Draw, count: int) -> tuple[str, Pairs]:
         small = [n % 9 + 1 for n in values] if len({n % 9 for n in values}) == count else [*range(1, count + 1)]
         told = {"*": "*" * 9, "$": "$", "0": "0"}.get(make, "")
         return rule, [(str(n), told[:n] if make == "*" else f"{told}{n}{'' if told else make}") for n in small]
-    if style < 0.3:
-        return "times itself", [(str(n), str(n * n)) for n in draw.rng.sample(range(1, 13), count)]
+    if style < 0.36:
+        values = draw.rng.sample(range(1, draw.any((7, 13))), count)
+        values = sorted(values) if draw.chance(0.6) else values
+        return "times itself", [(str(n), str(n * n)) for n in values]
     sign = draw.any(("+", "+", "-", "×", "×", "/"))
     k = draw.any((1, 1, 2, 3, 4, 5, 10, 10, draw.whole(6, 30)) if sign in "+-" else (2, 2, 2, 3, 3, 4, 5, 10, 10))
     values = [n + k if sign == "-" else n * k if sign == "/" else n for n in values]
@@ -194,14 +197,14 @@ def _named(rule: str, pairs: Pairs) -> str:
 
 
 def _calculated(rule: str, pairs: Pairs) -> str:
-    """The shown pairs as sums: first with plus or minus, then as the rule is if that was not the same each time."""
+    """The shown pairs as sums: with plus or minus; if that was not the same each time, by the rule, last first."""
     known = [(int(a), int(b)) for a, b in pairs[:-1]]
     sign, k = (rule[0], rule[2:]) if rule[0] in _SIGNS else ("×", "")
     told = ", ".join(f"{a} {'+' if b >= a else '-'} {abs(b - a)} = {b}" for a, b in known)
     n = int(pairs[-1][0])
     if len({b - a for a, b in known}) == 1 and sign in "+-":
         return f"{told}. {work(n, int(k), sign)[0]}"
-    return f"{told}. {', '.join(f'{a} {sign} {k or a} = {b}' for a, b in known)}. {work(n, int(k or n), sign)[0]}"
+    return f"{told}. {', '.join(f'{a} {sign} {k or a} = {b}' for a, b in known[::-1])}. {work(n, int(k or n), sign)[0]}"
 
 
 def _gone_on_with(ask: str, rule: str, pairs: Pairs) -> Exchange:
@@ -218,13 +221,15 @@ def _gone_on_with(ask: str, rule: str, pairs: Pairs) -> Exchange:
     return Exchange(ask, reply, ends_with_numbers(int(answer)) if answer.isdigit() else exactly_in(answer))
 
 
-def _shape(draw: Draw, spaced_out: bool) -> tuple[str, str]:
+def _shape(draw: Draw, rule: str, spaced_out: bool) -> tuple[str, str]:
     """A notation for a pair, and what stands between two of them; `spaced_out` are pairs with spaces in them."""
     style = draw.rng.random()
+    if f"told {rule}" in _WORDING and draw.chance(0.3):
+        return draw.expand(draw.any(_WORDING[f"told {rule}"])), draw.any(_JOINTS)
     if style < 0.3:
         return draw.expand(draw.any(_FRAMED)), draw.any((". ", ". ", "; ", "\n", " ", ", ", " | "))
-    if style < 0.38 and not spaced_out:
-        return "{a} {b}", draw.any((", ", ", ", "; ", "\n", " / "))
+    if style < 0.4 and not spaced_out:
+        return "{a} {b}", draw.any((", ", ", ", "; ", "\n", " / ", ". "))
     if style < 0.55:
         joint = draw.any((", ", "; ", "\n", *(() if spaced_out else (" ", " "))))
         return draw.any(_TIGHT), joint
@@ -242,7 +247,7 @@ def pattern(draw: Draw) -> list[Exchange]:
     make = _of_numbers if style < 0.26 else _known if style < 0.56 else _of_words
     rule, pairs = make(draw, 2 if make is not _of_numbers and draw.chance(0.2) else draw.any((3, 3, 3, 4)))
     source = pairs[-1][0]
-    shape, join = _shape(draw, " " in "".join(map("".join, pairs)))
+    shape, join = _shape(draw, rule, " " in "".join(map("".join, pairs)))
     told = [shape.format(a=a, b=b, n=n) for n, (a, b) in enumerate(pairs[:-1], 1)]
     begun = shape.partition("{b}")[0].format(a=source, n=len(pairs)).rstrip(" \"'([")
     if draw.chance(0.15):

@@ -51,7 +51,8 @@ def two_places(draw: Draw, items: list[str]) -> list[Exchange]:
     one, other = (1, most) if ends else sorted(draw.rng.sample(range(1, most + 1), 2))
     p, q = ("first", "last") if ends else (ORDINALS[at] if draw.chance(0.8) else nth(at) for at in (one, other))
     ask = draw.ask(_WORDING["two_places"], x=given.typed(draw, items), p=p, q=q, m=one, n=other)
-    shown = f"First {items[0]}, last {items[-1]}" if ends else given.numbered(items[:other])
+    shown = f"{given.numbered(items[:other])}. {one} {items[one - 1]}, {other} {items[other - 1]}"
+    shown = f"First {items[0]}, last {items[-1]}" if ends else shown
     return [given.worked(ask, shown, f"{items[one - 1]}, {items[other - 1]}")]
 
 

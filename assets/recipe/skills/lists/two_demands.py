@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 
 from assets.recipe import user_words as given
-from assets.recipe.conversation import Exchange, exact, exactly_in
+from assets.recipe.conversation import Exchange, exactly_in
 from assets.recipe.draw import Draw
 from assets.recipe.skills.lists.number_lists import ordering, typed_numbers
 from assets.recipe.words import read_wording
@@ -34,7 +34,7 @@ def _changed(draw: Draw) -> tuple[str, str, dict[str, object], str, list[str]]:
         if way in ("rising", "falling"):
             working, done = ordering(values, way == "falling")
         elif way == "reverse":
-            working, done = "", told[::-1]
+            working, done = given.counted_down(told), told[::-1]
         else:
             bound = draw.any(values[:2]) + (1 if way == "below" else -1)
             done = [one for one in told if (int(one) > bound) == (way == "above") and int(one) != bound]
@@ -72,6 +72,4 @@ def compose(draw: Draw) -> list[Exchange]:
         text = f"```json\n{told}\n```"
     else:
         text = _FORMS[form](done)
-    if not working:
-        return [exact(ask, text) if form in _IN_LINES else given.handed_back(draw, ask, text)]
     return [Exchange(ask, f"{working}. So" + ("\n" if form in _IN_LINES else " ") + text, exactly_in(text))]

@@ -17,6 +17,7 @@ _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats/markdown.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
 _MOST = {"longest": "Most", "shortest": "Fewest"}
+_PICKS = words.weighted(_WORDING, "ways to pick")
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
 
 
@@ -48,7 +49,7 @@ def _followed(draw: Draw, way: str, items: list[str]) -> tuple[Exchange, list[st
         (shown,) = given.kept(ask, items, [gone], str, "out")
         return replace(shown, follow_up=True), [item for item in items if item != gone]
     if way == "back":
-        return given.turned(draw, ask, items, True), items[::-1]
+        return given.turned(ask, items, True), items[::-1]
     done = [*items, new]
     return given.handed_back(draw, ask, ", ".join(done), True), done
 
@@ -78,7 +79,7 @@ def _ordered(draw: Draw) -> list[Exchange]:
         pool = "reverse_numbers" if items[0].isdigit() and draw.chance(0.5) else way
         ask = draw.asked(_WORDING, pool, x=given.typed(draw, items))
     if way == "reverse":
-        return [given.turned(draw, ask, items), *_then(draw, done, ordered)]
+        return [given.turned(ask, items), *_then(draw, done, ordered)]
     return [given.put_in_order(draw, ask, items, way == "from_z"), *_then(draw, done, False)]
 
 
@@ -110,8 +111,7 @@ def _by_length(draw: Draw) -> list[Exchange]:
 
 def _picked(draw: Draw) -> list[Exchange]:
     """One word of several: by its place, by the alphabet, the one that is there twice or once, any one."""
-    way = draw.any((*["nth"] * 6, *["two_places", "alphabet", "count_item"] * 2, "most_often", "twice", "once",
-                   "pick_one"))  # fmt: skip
+    way = draw.any(_PICKS)
     items = given.words_in_order(draw, given.few(draw)) if way == "alphabet" else _items(draw, 3, 7)
     x, at = given.typed(draw, items), draw.whole(0, len(items) - 1)
     if way == "nth":
@@ -192,6 +192,9 @@ def _changed(draw: Draw) -> list[Exchange]:
     ask = draw.asked(_WORDING, way, x=x, y=given.in_quotes(draw, own), z=z, s=name)
     if way == "replace_item":
         return [given.led(ask, f"{gone} -> {new}", ", ".join(done[way]))]
+    if way == "ends":
+        first, *_, last = items
+        return [given.worked(ask, f"First {first}, last {last}. Swapped: {last}, {first}", ", ".join(done[way]))]
     if way == "join" and " " not in sign:
         return [given.as_one(ask, *done[way])]
     exchange = given.handed_back(draw, ask, ", ".join(done[way]))
