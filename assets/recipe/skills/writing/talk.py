@@ -73,10 +73,10 @@ def _topic(block: str) -> Topic:
 _CLOSINGS = read_topics("closings")
 TOPICS = read_topics("itself") + read_topics("things")
 SMALL_TALK = (*read_topics("small_talk"), *_CLOSINGS)
-# What is asked again and again has many wordings; and most questions are about keys.
+# What has many wordings is drawn more often, but no topic seldom.
 APPLICATION = tuple(
-    topic for name in ("keys", "keys", "ideas", "commands") for topic in read_topics(name)
-    for _ in range(1 + (len(topic.asks) + 2 * len(topic.varied)) // 10)
+    topic for name in ("keys", "ideas", "commands") for topic in read_topics(name)
+    for _ in range(2 + (len(topic.asks) + 2 * len(topic.varied)) // 16)
 )  # fmt: skip
 
 
@@ -102,7 +102,15 @@ def _exchange(draw: Draw, topic: Topic, follow_up: bool = False) -> Exchange:
         kind, name = draw.any(topic.names)
         name = _quoted(draw, name) if kind != "do" and draw.chance(0.12) else name
         ask = draw.asked(_FRAMES, f"then_{kind}" if short else kind, t=name)
+    ask = ask if short or topic not in APPLICATION else _in_context(draw, ask)
     return Exchange(ask, draw.say(topic.replies), mentions(*topic.needs), short)
+
+
+def _in_context(draw: Draw, ask: str) -> str:
+    """The question, now and then with a sentence before or behind it that tells who asks, and why."""
+    if draw.held_out or not draw.chance(0.15):
+        return ask
+    return draw.say(_FRAMES["context"], q=ask, **_anything(draw))
 
 
 def _quoted(draw: Draw, name: str) -> str:
@@ -151,7 +159,7 @@ def declines() -> Check:
 
 def _beyond(draw: Draw) -> str:
     """A question of some family about one or two of its subjects."""
-    if draw.chance(0.45):
+    if draw.chance(0.5):
         return draw.asked(_DECLINING, "anything", **_anything(draw))
     family = draw.any(_FAMILIES)
     about = "about" if family in _NAMED and draw.chance(0.35) else family
@@ -165,7 +173,7 @@ def _beyond(draw: Draw) -> str:
 def declining(draw: Draw) -> list[Exchange]:
     """A question beyond the model, perhaps insisted on."""
     reply = " ".join(draw.say(_DECLINING[part]) for part in ("sorry", "can", "larger"))
-    exchanges = [Exchange(_beyond(draw), reply, declines())]
+    exchanges = [Exchange(_in_context(draw, _beyond(draw)), reply, declines())]
     if draw.chance(0.15):
         exchanges.append(Exchange(draw.asked(_DECLINING, "but"), draw.say(_DECLINING["still"]), declines(), True))
     return exchanges
