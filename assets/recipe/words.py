@@ -124,7 +124,11 @@ def nth(number: int) -> str:
 
 
 def spelled(number: int) -> str:
-    """The number in words below a hundred, in digits from there."""
+    """The number in words up to ten thousand; in digits from there, and below zero."""
+    if number in range(100, 10_000):
+        unit, name = (100, "hundred") if number < 1000 else (1000, "thousand")
+        whole, rest = divmod(number, unit)
+        return f"{spelled(whole)} {name}{' and' if 0 < rest < 100 else ''} {spelled(rest) if rest else ''}".rstrip()
     if not 0 <= number < 100:
         return str(number)
     ten, one = _TENS[number // 10], number % 10

@@ -27,6 +27,11 @@ def _shown(draw: Draw, hour: int, minute: int, halves: bool) -> str:
     return f"{(hour - 1) % 12 + 1}{f':{minute:02}' if minute or draw.chance(0.2) else ''}{space}{names[hour // 12]}"
 
 
+def _on_24(shown: str, hour: int, minute: int) -> str:
+    """The time of the morning or the afternoon told on the clock of 24 hours."""
+    return f"{shown} is {f'{hour - 12} + 12 = {hour}, ' if hour > 12 else ''}{hour}:{minute:02}"
+
+
 def _between(draw: Draw) -> list[Exchange]:
     """The minutes between two times, or the hours and minutes; the second may be of the next day."""
     way = draw.any(("lasts", "lasts", "minutes_between"))
@@ -41,12 +46,17 @@ def _between(draw: Draw) -> list[Exchange]:
         hours, start, stop = 0, min(start, stop), max(start, stop)
     end, minute = hour + hours, stop
     x, y = _shown(draw, hour, start, halves), _shown(draw, end % 24, stop, halves)
-    lines = [f"{x} is {hour}:{start:02}", f"{y} is {end % 24}:{stop:02}"] if halves else [f"From {x} to {y}"]
+    lines = [_on_24(x, hour, start), _on_24(y, end % 24, stop)] if halves else [f"From {x} to {y}"]
+    # Both are compared first, so that whether a day or an hour is to be added need not be guessed.
     if end > 23:
-        lines.append(f"{end - 24}:{stop:02} is {end}:{stop:02}")
+        lines.append(f"{end - 24} is less than {hour}: {end - 24}:{stop:02} is {end}:{stop:02}")
+    elif end > hour:
+        lines.append(f"{end} is more than {hour}")
     if stop < start:
-        lines.append(f"{end}:{stop:02} is {end - 1}:{stop + 60}")
+        lines.append(f"{stop} is less than {start}: {end}:{stop:02} is {end - 1}:{stop + 60}")
         end, minute = end - 1, stop + 60
+    elif stop > start:
+        lines.append(f"{stop} is more than {start}")
     lines.append(f"{end} - {hour} = {end - hour}")
     if minute or start:
         lines.append(f"{minute} - {start} = {minute - start}")

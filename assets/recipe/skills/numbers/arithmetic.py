@@ -55,12 +55,15 @@ def worked_product(a: int, b: int) -> str:
 
 
 def worked_quotient(a: int, b: int) -> str:
-    """Division with nothing left, a split so that each part gives one digit of the result."""
+    """Division with nothing left: a part that gives one digit of the result is split off, and so on with the rest."""
     parts = places(a // b)
     if len(parts) == 1 or b in (1, *_TENS):
         return f"{a} / {b} = {a // b}"
-    split = " + ".join(f"{part * b} / {b}" for part in parts)
-    return f"{a} / {b} = {split} = {' + '.join(map(str, parts))} = {a // b}"
+    chain = [f"{a} / {b}"]
+    for at, part in enumerate(parts[:-1]):
+        a -= part * b
+        chain.append(" + ".join((*map(str, parts[:at]), f"{part * b} / {b}", f"{a} / {b}")))
+    return " = ".join((*chain, " + ".join(map(str, parts)), str(sum(parts))))
 
 
 def worked_division(a: int, b: int) -> str:

@@ -14,9 +14,10 @@ from assets.recipe.words import pairs, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/sums")
 _NAMES = {"+": "add", "-": "subtract", "×": "multiply", "/": "divide"}
-_TYPED = {"+": ("+", "plus"), "-": ("-", "minus"), "×": ("×", "x", "*", "times"), "/": ("/", "divided by")}
+_TYPED = {"+": ("+", "+", "+", "plus"), "-": ("-", "-", "−", "–", "minus"), "×": ("×", "x", "*", "·", "times"),
+          "/": ("/", "/", ":", "÷", "divided by")}  # fmt: skip
 _PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
-_SHAPES = (*["++", "+++", "++++"] * 2, "+-", "--", "-+", "×+", "×-", "+×", "××", "+-+", "++-", "---", "-++", "+--")
+_SHAPES = ("++", "+++", "++++", "--", "--", "---", "×+", "×-", "+×", "××")
 _FRACTIONS = pairs(_WORDING, "fractions")
 
 
@@ -24,7 +25,7 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
     """Two numbers that suit the sign: few negative results, nothing left in divisions."""
     if sign == "+":
         top = draw.any((20, 99, 99, 99, 999, 999, 9999))
-        a, b = draw.numbers((1, top), (1, top))
+        a, b = draw.numbers((1, top), (1, draw.any((*[top] * 7, 9))))
         # Now and then the sum is round.
         return a, b + (-a - b) % 10 ** (len(str(b)) - draw.whole(0, 1)) if b > 9 and draw.chance(0.1) else b
     if sign == "-":
@@ -38,7 +39,7 @@ def operands(draw: Draw, sign: str) -> tuple[int, int]:
         if draw.chance(0.15):
             a, b = draw.any(((a * 10, b), (a * 100, b % 11 + 2),
                              *((a % 90 * unit + 120, b % 90 + 2) for unit in (10, 100))))  # fmt: skip
-        return (a, b) if a >= b or draw.chance(0.5) or b > 10 else (b, a)
+        return (a, b) if b > 9 or draw.chance(0.7) else (b, a)
     if draw.chance(0.16):
         b, quotient = draw.any((12, 14, 15, 16, 18, 20, 24, 25, 30, 32, 40, 50)), draw.numbers((2, 300))[0]
         return b * quotient, b
@@ -52,17 +53,26 @@ def _answer(a: int, b: int, sign: str, ask: str, follow_up: bool = False) -> Exc
     return Exchange(ask, f"{line}.", ends_with_numbers(result), follow_up)
 
 
+def _checked(draw: Draw, a: int, b: int, sign: str) -> Exchange:
+    """Whether a sum comes to what the user says it does, the sum worked first."""
+    line, result = work(a, b, sign)
+    said = result if draw.chance(0.6) else abs(result + draw.any((-10, -2, -1, 1, 2, 10, 100)))
+    ask = draw.asked(_WORDING, "check", x=_typed(draw, [a, b], [sign]), c=said)
+    return Exchange(ask, f"{line}. So {'yes' if said == result else 'no'}, it is {result}.", ends_with_numbers(result))
+
+
 def _shown(draw: Draw, number: int) -> str:
     """The number as people type it: from a thousand on perhaps with a comma."""
     return f"{number:,}" if draw.chance(0.5) else str(number)
 
 
-def _typed(draw: Draw, numbers: list[int], signs: list[str], in_words: bool = False) -> str:
+def _typed(draw: Draw, numbers: list[int], signs: list[str]) -> str:
     """The numbers and signs as people type them: with signs or words, with or without spaces."""
-    way = draw.any((0, 0, 1))
-    names = [_TYPED[sign][-1] if way or in_words else draw.any(_TYPED[sign][:-1]) for sign in signs]
+    in_words = draw.chance(0.1)
+    way = in_words or draw.chance(0.33)
+    names = [_TYPED[sign][-1] if way else draw.any(_TYPED[sign][:-1]) for sign in signs]
     shown = [spelled(number) if in_words else _shown(draw, number) for number in numbers]
-    space = "" if not (way or in_words) and draw.chance(0.4) else " "
+    space = "" if not way and draw.chance(0.4) else " "
     return shown[0] + "".join(f"{space}{name}{space}{number}" for name, number in zip(names, shown[1:], strict=True))
 
 
@@ -74,16 +84,17 @@ def _planned(draw: Draw, way: str, plan: str, found: Mapping[str, int], **said: 
 
 def _several(draw: Draw) -> list[Exchange]:
     """A sum of several steps: a row of numbers, their sum, product or mean, brackets, a power."""
-    ways = (*["row"] * 5, *["sum", "brackets", "told"] * 3, *["mean", "power"] * 2, "product_of", "factorial")
+    ways = (*["row"] * 5, *["sum", "brackets", "told"] * 3, *["mean", "power"] * 2, "cubed", "product_of", "factorial")
     way = draw.any(ways)
     a, b, c, d = draw.numbers((2, 60), (2, 30), (2, 20), (2, 9))
     if way in ("row", "product_of"):
-        shape = draw.any(_SHAPES) if way == "row" else "××"
+        mixed = draw.any("+-") + "".join(draw.rng.sample("+-", 2))[: draw.whole(1, 2)]
+        shape = "××" if way == "product_of" else mixed if draw.chance(0.4) else draw.any(_SHAPES)
         top = 12 if "×" in shape else draw.any((9, 20, 60, 60, 300))
         some = draw.numbers(*[(2, top)] * (len(shape) + 1))
-        if shape in ("--", "---", "-+", "-++"):
+        if "-" in shape and "×" not in shape:
             # The first is larger than what is taken away.
-            some[0] += sum(some[1:])
+            some[0] += sum(n for sign, n in zip(shape, some[1:], strict=True) if sign == "-")
             some[0] = draw.any((some[0], some[0], 10 ** len(str(some[0])), -(-some[0] // 100) * 100))
         values = dict(zip("abcde", some, strict=False))
         plan = ", ".join(f"{'x' if at else 'a'}{sign}{'bcde'[at]}" for at, sign in enumerate(shape))
@@ -124,7 +135,8 @@ def _several(draw: Draw) -> list[Exchange]:
         x = typed.format(**values, t=draw.any(("*", "×", "x", "*")))
         lead = f"{' '.join(typed.replace('{t}', ' × ').split()).format(**values)}: "
         return _planned(draw, "paren", plan, values, x=x.replace(" ", "") if draw.chance(0.3) else x, lead=lead)
-    base, k = draw.any((*[(2, draw.whole(3, 10))] * 2, (3, 4), (10, draw.whole(3, 4)), (5, 3), (c % 8 + 2, 3)))
+    base, k = draw.any((*[(2, draw.whole(3, 10))] * 2, (3, 4), (10, draw.whole(3, 4)), (5, 3)))
+    base, k = (c % 9 + 2, 3) if way == "cubed" or draw.chance(0.2) else (base, k)
     lines = [f"{n}: {work(base ** (n - 1), base, '×')[0]}" for n in range(2, k + 1)]
     return calculated(draw, _WORDING, way, f"{'. '.join(lines)}.", base**k, a=base, b=k)
 
@@ -155,31 +167,24 @@ def _named(draw: Draw) -> list[Exchange]:
         return _planned(draw, way, plan, {"a": of * b, "b": of}, x=name, a=_shown(draw, of * b))
     large = draw.any((a % 50 + 2, a + b, a * k))
     plans = {
-        "from": ("a-b", a + b, b), "difference": ("a-b", max(a, b) + 1, min(a, b)), "missing": ("b-a", a, a + b),
-        "missing_from": ("a+b", a, b), "missing_times": ("b/a", k, a * k),
-        "product": ("a×b", a, draw.whole(2, 12)), "quotient": ("a/b", a * k, k), "squared": ("a×a", a % 19 + 2, 0),
-        "double": ("a×2", large, 0), "triple": ("a×3", a % 50 + 2, 0), "half": ("a/2", 2 * large, 0),
-        "cubed": ("a×a, x×a", a % 9 + 2, 0),
+        "difference": ("a-b", max(a, b) + 1, min(a, b)), "missing": ("b-a", a, a + b), "half": ("a/2", 2 * large, 0),
+        "missing_from": ("a+b", a, b), "missing_times": ("b/a", k, a * k), "squared": ("a×a", a % 19 + 2, 0),
+        "double": ("a×2", large, 0), "triple": ("a×3", a % 50 + 2, 0),
     }  # fmt: skip
     plan, first, second = plans[way]
     return _planned(draw, way, plan, {"a": first, "b": second})
 
 
 def _beyond(draw: Draw) -> list[Exchange]:
-    """A sum in words, below zero, or with a point."""
-    way = draw.any(("words", "negative", *["below"] * 3, *["point"] * 4, "prices", "each", "each", "change"))
+    """A sum below zero, or with a point."""
+    way = draw.any(("negative", *["below"] * 3, *["point"] * 4, "prices", "prices", "each", "each", "change"))
     a, b = draw.numbers((2, 60), (2, 30))
     k, n = draw.whole(2, 12), draw.whole(2, 12)
-    if way == "words":
-        sign = draw.any(("+", "-", "×"))
-        a, b = (max(a, b), min(a, b)) if sign != "×" else (a % 9 + 2, b % 9 + 2)
-        return [_answer(a, b, sign, draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign], in_words=True)))]
     small, large, sign = min(a, b), max(a, b) + 1, ""
     if way in _MONEY:
         return _MONEY[way](draw)
     if way == "below":
-        x = draw.any((f"{small} - {large}", f"{small} minus {large}", f"{small}-{large}", f"{small} take away {large}"))
-        ask = draw.asked(_WORDING, "row", x=x) if draw.chance(0.7) else draw.asked(_WORDING, "colder", a=small, b=large)
+        ask = draw.asked(_WORDING, draw.any(("subtract", "subtract", "colder")), a=small, b=large)
         return [_answer(small, large, "-", ask)]
     if way == "negative":
         x, line, result = draw.any((
@@ -198,14 +203,14 @@ def _beyond(draw: Draw) -> list[Exchange]:
         scale, way = draw.any(((10, "tenths"), (100, "hundredths"), (100, "hundredths")))
         a, b = (n * draw.any((1, 10) if scale == 10 else (1, 5, 10, 25, 100)) for n in (a, b))
         a += scale // 2 if a % scale == b % scale == 0 else 0
-        sign = "×" if scale == 10 and draw.chance(0.4) else "-" if a > b and draw.chance(0.4) else "+"
-        b = k if sign == "×" else b
+        sign = draw.any("×/") if scale == 10 and draw.chance(0.4) else "-" if a > b and draw.chance(0.4) else "+"
+        a, b = (a * k if sign == "/" else a, k) if sign in "×/" else (a, b)
         first, second = (f"{n / scale:.{len(str(scale)) - 1}f}" for n in (a, b))
-        second = str(b) if sign == "×" else second
+        second = str(b) if sign in "×/" else second
         shown = (plain(a / scale), plain(float(second))) if draw.chance(0.6) else (first, second)
         x = draw.any((" ", " ", "")).join((shown[0], draw.any(_TYPED[sign][:-1]), shown[1]))
-        result = plain((a * b if sign == "×" else a + b if sign == "+" else a - b) / scale)
-        line = f"{first} {sign} {second}. In {way}: {work(a, b, sign)[0]}. So {result}."
+        steps, whole = work(a, b, sign)
+        line, result = f"{first} {sign} {second}. In {way}: {steps}. So {plain(whole / scale)}.", plain(whole / scale)
         if draw.chance(0.35):
             return calculated(draw, _WORDING, _NAMES[sign], line, float(result), a=shown[0], b=shown[1])
     return calculated(draw, _WORDING, "row", line, float(result), x=x)
@@ -220,12 +225,13 @@ def _in_hundredths(draw: Draw, way: str, told: str, line: str, result: int, **sa
 
 def _prices(draw: Draw) -> list[Exchange]:
     """A sum of amounts of money, in hundredths."""
-    some = [n * draw.any((1, 5, 25, 50, 100)) for n in draw.numbers(*[(2, 300)] * draw.any((2, 3, 3)))]
+    some = [n * draw.any((1, 5, 10, 25, 50, 100)) for n in draw.numbers(*[(2, 300)] * draw.any((2, 3, 3)))]
     some[0] += 50 if all(n % 100 == 0 for n in some) else 0
     line, result = worked("a+b, x+c"[: len(some) * 5 - 7], dict(zip("abc", some, strict=False))) or ("", 0)
-    shown = [plain(n / 100) if n % 100 == 0 and draw.chance(0.5) else f"{n / 100:.2f}" for n in some]
+    padded = [f"{n / 100:.2f}" for n in some]
+    shown = [plain(n / 100) if draw.chance(0.4) else text for n, text in zip(some, padded, strict=True)]
     x = draw.any((", ".join, enumerated, " + ".join))(shown)
-    return _in_hundredths(draw, "sum", "", f"{', '.join(map(str, some))}. {line}", result, x=x)
+    return _in_hundredths(draw, "sum", f"{' + '.join(padded)}. ", f"{', '.join(map(str, some))}. {line}", result, x=x)
 
 
 def _each(draw: Draw) -> list[Exchange]:
@@ -272,9 +278,11 @@ def compose(draw: Draw) -> list[Exchange]:
     sign = draw.any(("+", "+", "-", "-", "×", "×", "/", "/"))
     a, b = operands(draw, sign)
     if draw.chance(0.12):
+        return [_checked(draw, a, b, sign)]
+    if draw.chance(0.2):
         ask = draw.asked(_WORDING, "row", x=_typed(draw, [a, b], [sign]))
     else:
-        told = [spelled(n) if a < 100 and b < 100 and draw.chance(0.08) else _shown(draw, n) for n in (a, b)]
+        told = [spelled(n) if draw.chance(0.06) else _shown(draw, n) for n in (a, b)]
         ask = draw.asked(_WORDING, _NAMES[sign], a=told[0], b=told[1])
     exchanges, result = [_answer(a, b, sign, ask)], work(a, b, sign)[1]
     turn = draw.rng.random()
