@@ -13,9 +13,12 @@ from assets.recipe.user_words import worked
 from assets.recipe.words import entries, read_wording
 
 _PROGRAMS = read_wording("python/programs")
-# Programs that are asked for again and again have many wordings.
-_KINDS = {key.split()[0]: len(asks) for key, asks in _PROGRAMS.items() if key.endswith(" ask")}
 _FIELD = re.compile(r"\$(k[1234]|p1|\w)")
+_ASKS = {key: tuple(_FIELD.sub(r"{\1}", one) for one in pool) for key, pool in _PROGRAMS.items()
+         if key == "frame" or key.endswith(" ask")}  # fmt: skip
+# Programs that are asked for again and again have many wordings.
+_KINDS = {key.split()[0]: len(asks) + 3 * len(_ASKS.get(f"do {key}", ())) for key, asks in _ASKS.items()
+          if key.endswith(" ask") and not key.startswith("do ")}  # fmt: skip
 _CLASSES, _OTHERWISE = (entries(_PROGRAMS, name) for name in ("classes", "otherwise"))
 _METHODS = ("up", "add", "increase", "increment", "step", "click", "plus", "count_up")
 _ATTRIBUTES = ("count", "total", "value", "score", "points", "number", "clicks")
@@ -46,14 +49,26 @@ def program(draw: Draw) -> list[Exchange]:
         "k": k, "k1": k + 1, "k2": 2 * k, "k3": 2 * k + 1, "k4": 2 * k + 2, "w": w, "u": u, "v": v,
         "p": p, "p1": p + 1, "q": q, "x": high, "y": middle, "z": low, "a": attribute, "m": method,
         "o": draw.any(_OTHERWISE), "c": draw.any(_CLASSES) if draw.chance(0.7) else draw.nonsense().title(),
-        "l": [draw.whole(1, 20) for _ in range(draw.whole(2, 5))],
+        "l": [draw.whole(1, 20) for _ in range(draw.whole(2, 5))], "b": method.title(), **_things(draw),
+        "j": draw.any(('["{}", "{}", "{}"]', "['{}', '{}', '{}']", '"{}", "{}", "{}"', "{}, {} and {}")).format(w, u, v),
     }  # fmt: skip
     parts = (_PROGRAMS[f"{name} {part}"][0] for part in ("code", "why", "test"))
     code, why, test = (_FIELD.sub(lambda found: str(values[found[1]]), part) for part in parts)
-    ask = draw.ask([_FIELD.sub(r"{\1}", one) for one in _PROGRAMS[f"{name} ask"]], **values)
+    ask = draw.asked(_ASKS, f"{name} ask", **values)
     reply = f"```python\n{code}\n```" + (f"\n\n{why}" if draw.chance(0.8) else "")
     check = (lambda reply: holds(code_block(reply) or "", (test,))) if test else parses
     return [Exchange(ask, reply, check, parses=parses)]
+
+
+def _things(draw: Draw) -> dict[str, object]:
+    """Some things of a kind, each with a value, as a list and a dictionary have them; and what these are called."""
+    things, values, thing, value, told = draw.any(_PROGRAMS["things"]).split(" / ")
+    drawn = draw.rng.sample(told.split(", "), draw.whole(2, 4))
+    pairs = [one.split("=") for one in drawn]
+    return {
+        "t": things, "d": values, "f": thing, "g": value, "n": draw.any((len(pairs), words.NUMBERS[len(pairs)])),
+        "e": ", ".join(f'"{key}": {given}' for key, given in pairs), "h": ", ".join(f'"{key}"' for key, _ in pairs),
+    }  # fmt: skip
 
 
 def _cased(draw: Draw, word: str) -> str:
