@@ -247,7 +247,7 @@ def roughened(rng: Random, template: str) -> str:
     if rng.random() < 0.1:
         template = _outside_fields(template, lambda text: _NEEDLESS.sub("", text))
     if rng.random() < 0.3:
-        template = _outside_fields(template, str.lower if rng.random() < 0.95 else str.upper)
+        template = _outside_fields(template, str.lower if rng.random() < 0.9 else str.upper)
     if rng.random() < 0.2:
         template = template.rstrip(".?!")
     if rng.random() < 0.05:

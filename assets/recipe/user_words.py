@@ -92,6 +92,14 @@ def any_items(draw: Draw, low: int, high: int) -> list[str]:
     return _different(lambda: phrase(draw), draw.whole(low, high)) if draw.chance(0.3) else any_words(draw, low, high)
 
 
+def small_items(draw: Draw) -> list[str]:
+    """Words, or single letters, or numbers."""
+    style = draw.rng.random()
+    if style < 0.2:
+        return draw.rng.sample(words.ALPHABET, draw.whole(2, 6))
+    return any_words(draw, 2, 6) if style < 0.7 else [str(draw.whole(0, draw.any((9, 31, 9999)))) for _ in "abc"]
+
+
 def words_in_order(draw: Draw, count: int) -> list[str]:
     """Different words to put in order: of letters alone."""
     style = draw.rng.random()

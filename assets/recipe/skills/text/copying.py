@@ -23,6 +23,7 @@ _OWNED, _GREETINGS = (words.entries(_WORDING, name) for name in ("owned", "greet
 _ENDS = ("...", "...", "…", "!", "?", "!!", "?!", ".", " :)", "--", ";", "!!!", "~")
 _BETWEEN = (" ", " ", " ", "-", "--", "_", "__", "::", "//", " / ", "->", "..", ".", "+", " & ", "@", "#", " = ", ", ",
             ": ")  # fmt: skip
+_JOINTS = words.pairs(_ECHO, "joints")
 _GAPS = (*[" "] * 9, ", ", "; ", ". ", " - ", ": ", " & ")
 
 
@@ -45,8 +46,8 @@ def _some_text(draw: Draw) -> str:
 
 def _refrain(draw: Draw) -> str:
     """A few words or numbers that come again and again, side by side."""
-    some = [draw.any((word(draw), draw.any(words.WORDS), str(draw.whole(1, 99)))) for _ in range(draw.whole(1, 3))]
-    between = draw.any((" ", " ", " ", ", "))
+    count, between = draw.any((1, 1, 2, 3)), draw.any((" ", " ", " ", ", "))
+    some = [draw.any((word(draw), draw.any(words.WORDS), str(draw.whole(1, 99)))) for _ in range(count)]
     return between.join([*some[:1] * draw.whole(1, 3), *draw.rng.choices(some, k=draw.whole(1, 5))])
 
 
@@ -96,8 +97,10 @@ def _alone(draw: Draw) -> list[Exchange]:
     count = draw.any((2, 2, 3, 3, 4, 5, 6))
     often = {2: "twice", 3: "three times"}.get(count, f"{count} times")
     ask = draw.asked(_ECHO, way, x=in_quotes(draw, text), k=draw.any((words.spelled(count), count)), o=often)
-    if text[-1].isalnum() and draw.chance(0.15):
-        return [exact(f"{ask.rstrip('.?!')}{draw.say(_ECHO['in_lines'])}", "\n".join([text] * count))]
+    if text[-1].isalnum() and draw.chance(0.35):
+        way, (name, joint) = draw.any((("in_lines", ("", "\n")), *[("joined", draw.any(_JOINTS))] * 2))
+        ask = ask.rstrip(".?!") + draw.say(_ECHO[way], s=name)
+        return [(exact if way == "in_lines" else partial(handed_back, draw))(ask, joint.join([text] * count))]
     return [handed_back(draw, ask, ", ".join([text] * count))]
 
 

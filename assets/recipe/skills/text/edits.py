@@ -12,12 +12,12 @@ from assets.recipe import words
 from assets.recipe.conversation import Exchange
 from assets.recipe.draw import Draw
 from assets.recipe.skills.text.parts import KINDS, asked, held, line, sentence
-from assets.recipe.user_words import any_words, as_one, enumerated, in_quotes, phrase, some_text, word
+from assets.recipe.user_words import any_words, as_one, enumerated, in_quotes, phrase, small_items, some_text, word
 from assets.recipe.words import read_wording
 
 _WORDING = read_wording("text/copying")
 # Words that stand between others.
-SMALL = words.entries(_WORDING, "small")
+SMALL, _FORMS = words.entries(_WORDING, "small"), words.entries(_WORDING, "forms")
 _SIGNS, _GONE = words.pairs(_WORDING, "one sign"), words.pairs(_WORDING, "signs gone")
 _ENDS, _AT_ENDS = words.pairs(_WORDING, "ends"), words.pairs(_WORDING, "signs at ends")
 # What is put beside every word: its name, if it is a sign, and the text.
@@ -41,6 +41,18 @@ def _whole(gone: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w){re.escape(gone)}(?!\w)")
 
 
+def _another(draw: Draw, gone: str) -> str:
+    """What takes a word's place: another of its kind, itself in another form, or any word or two."""
+    if gone.isdigit():
+        return str(draw.whole(1, 99 if len(gone) < 3 else 9999))
+    alike = [one for pool in words.SORTS.values() if gone in pool for one in pool if one != gone]
+    if alike and draw.chance(0.6):
+        return draw.any(alike)
+    if draw.chance(0.2):
+        return gone + draw.any(_FORMS) if draw.chance(0.7) or len(gone) < 3 else gone[0] + gone[2:]
+    return f"{word(draw)} {word(draw)}" if draw.chance(0.15) else word(draw)
+
+
 def swapped(draw: Draw, way: str) -> list[Exchange]:
     """A word of a text for another, or left out, or with another beside it; two words for two, or each for the other.
 
@@ -48,28 +60,26 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
     """
     # What goes out of a list is told item by item, in skills/lists/word_lists.py.
     items, between = _some(draw, listed=way != "omit")
+    if way == "exchange_both":
+        items, between = any_words(draw, 2, 2), draw.any((" ", " ", ", ", " and ", " - ", "/"))
     bare = [_bare(item) for item in items if _bare(item)]
-    gone, new = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare), word(draw)
-    if draw.chance(0.15):
-        new = f"{new} {word(draw)}"
-    if way == "swap" and gone.isdigit():
-        new = str(draw.whole(1, 99 if len(gone) < 3 else 9999))
-    text, whole, y, z = between.join(items), _whole(gone), in_quotes(draw, gone), in_quotes(draw, new)
+    gone, text = draw.any([one for one in bare if len(one) > 3 and draw.chance(0.7)] or bare), between.join(items)
+    new = _another(draw, gone) if way == "swap" else word(draw)
+    if way == "swap" and new not in text and draw.chance(0.2):
+        # As the one for the other, so the other for the one.
+        text, gone, new = _whole(gone).sub(new, text), new, gone
+    whole, y, z = _whole(gone), in_quotes(draw, gone), in_quotes(draw, new)
     if way == "omit":
         done = between.join(item for item in items if _bare(item) != gone)
         return asked(draw, way, f"Without {gone}", done, x=text, y=y) if done else swapped(draw, way)
-    if way == "gap":
-        blank = draw.any(("____", "___", "...", "(gap)", "_____", "[blank]", "____"))
-        x, done = (whole.sub(lambda _, put=put: put, text, count=1) for put in (blank, new))  # type: ignore[misc]
-        return asked(draw, way, f"{blank} -> {new}", done, x=x, z=z)
-    if way == "insert":
+    if way.startswith("insert"):
         side = draw.any(("before", "before", "after", "after", "in front of", "behind"))
         put = f"{new} {gone}" if side in ("before", "in front of") else f"{gone} {new}"
-        if draw.chance(0.25):
-            (z, sign), side, way = draw.any(_ENDS), draw.any(("after", "behind")), "insert_sign"
+        if way == "insert_sign":
+            (z, sign), side = draw.any(_ENDS), draw.any(("after", "after", "behind"))
             put = f"{gone}{sign}"
         if text.count(gone) != 1 or between != " ":
-            return swapped(draw, "insert")
+            return swapped(draw, way)
         y = gone.lower() if draw.chance(0.3) else y
         return asked(draw, way, f"{gone} -> {put}", whole.sub(lambda _: put, text), x=text, y=y, z=z, s=side)
     if way == "swap":
@@ -78,10 +88,10 @@ def swapped(draw: Draw, way: str) -> list[Exchange]:
             way, y = "swap_placed", "last" if at < 0 else draw.any((words.ORDINALS[at + 1], words.nth(at + 1)))
         return asked(draw, way, f"{gone} -> {new}", whole.sub(lambda _: new, text), x=text, y=y, z=z)
     other = draw.any(bare)
-    if way == "exchange" and draw.chance(0.2):
-        way, gone, other = "exchange_ends", bare[0], bare[-1]
+    if way in ("exchange_ends", "exchange_both"):
+        gone, other = bare[0], bare[-1]
     if other == gone or {gone, other} & {new, *new.split()}:
-        return swapped(draw, "exchange" if way == "exchange_ends" else way)
+        return swapped(draw, way)
     second = word(draw) if way == "two" else gone
     become = {gone: new if way == "two" else other, other: second}
     done = re.compile("|".join(_whole(one).pattern for one in become)).sub(lambda found: become[found[0]], text)
@@ -100,15 +110,17 @@ def every(draw: Draw) -> list[Exchange]:
             return every(draw)
         return asked(draw, "swap_all", f"{y} -> {z}", x.replace(y, z), x=x, y=y, z=z)
     (name, sign), (other, new) = draw.rng.sample(_SIGNS, 2)
-    some = any_words(draw, 2, 6)
-    between = f"{sign} " if sign in ",;:" and draw.chance(0.7) else sign
+    some = small_items(draw)
+    between = f"{sign} " if sign in ",;:" and draw.chance(0.6) else sign
     if sign == new or any(sign in one or new in one for one in some):
         return every(draw)
     x = between.join(some)
+    done, lead = new.join(some) if between == sign else f"{new} ".join(some), f"{name} -> {other}"
+    if draw.chance(0.5):
+        y, z = (f"{one}{'es' if one.endswith('sh') else 's'}" for one in (name, other))
+        return asked(draw, "swap_signs", lead, done, x=x, y=y, z=z)
     put = draw.any((other, f"a {other}")) if other != "underscore" else f"an {other}"
-    done = new.join(some) if between == sign else f"{new} ".join(some)
-    y = draw.any((name, name, f'"{sign}"'))
-    return asked(draw, "swap_all", f"{name} -> {other}", done, x=x, y=y, z=put)
+    return asked(draw, "swap_all", lead, done, x=x, y=draw.any((name, name, f'"{sign}"')), z=put)
 
 
 def signed(draw: Draw, way: str) -> list[Exchange]:
@@ -150,8 +162,8 @@ def unsigned(draw: Draw) -> list[Exchange]:
         some = any_words(draw, 2, 7)
         text = " ".join(f"({one})" if at == 1 or draw.chance(0.2) else one for at, one in enumerate(some))
     elif style < 0.35:
-        between = sign if sign in "-/*#_" else f"{sign} "
-        text = between.join(any_words(draw, 2, 6))
+        between, some = sign if sign in "-/*#_" else f"{sign} ", small_items(draw)
+        text = between.join([*some[:-1], f"{draw.any(('', 'and ')) if between[1:] else ''}{some[-1]}"])
     elif style < 0.4 and sign in "-./,*_:":
         text = sign.join(draw.nonsense(3, 8))
     elif style < 0.52 and sign in "-./,":
@@ -191,7 +203,8 @@ def digits(draw: Draw) -> list[Exchange]:
     # With more than one number in it, nothing parts them, lest it were asked how they stand.
     between = draw.any(("", "", "-", " "))
     own = [draw.any((draw.nonsense(2, 6), draw.any(words.WORDS))) for _ in range(draw.whole(1, 3))]
-    own += [] if between else [str(draw.whole(0, 999))]
+    own = [*draw.nonsense(2, 6)] if draw.chance(0.3) else own
+    own += [] if between else [str(draw.whole(0, 9 if len(own) > 3 else 999)) for _ in own[: draw.whole(1, 4)]]
     text = between.join((*draw.rng.sample(own, len(own)), str(draw.whole(0, 9999))))
     kept = "".join(one for one in text if one.isdigit())
     left = "".join(one for one in text if not one.isdigit()).strip(" -")
@@ -243,13 +256,13 @@ def template(draw: Draw) -> list[Exchange]:
     return asked(draw, way, lead, done, x=draw.any((shown, shown, f'"{shown}"')), z=facts)
 
 
-def blanks(draw: Draw) -> list[Exchange]:
-    """A sentence with two or three gaps, and the words for them in their order."""
-    some, blank = sentence(draw).split(), draw.any(("___", "___", "____", "..", "[...]", "(...)"))
-    places = sorted(draw.rng.sample(range(len(some)), min(len(some), draw.any((2, 2, 2, 3)))))
+def blanks(draw: Draw, way: str) -> list[Exchange]:
+    """A sentence with one gap, or with two or three, and the words for them in their order."""
+    some, blank = sentence(draw).split(), draw.any(words.entries(_WORDING, "gaps"))
+    places = sorted(draw.rng.sample(range(len(some)), min(len(some), 1 if way == "gap" else draw.any((2, 2, 2, 3)))))
     values = [word(draw) for _ in places]
-    if len(places) < 2 or any(not _bare(some[at]) for at in places):
-        return blanks(draw)
+    if any(not _bare(some[at]) for at in places):
+        return blanks(draw, way)
     shown, done = some[:], some[:]
     for at, value in zip(places, values, strict=True):
         bare = _bare(some[at])
@@ -257,7 +270,7 @@ def blanks(draw: Draw) -> list[Exchange]:
     told = [f'"{value}"' for value in values] if draw.chance(0.3) else values
     z = enumerated(told) if draw.chance(0.5) else draw.any((", ", " / ", "; ", " then ")).join(told)
     lead = ", ".join(f"{blank} -> {value}" for value in values)
-    return asked(draw, "blanks", lead, " ".join(done), x=" ".join(shown), z=z)
+    return asked(draw, way, lead, " ".join(done), x=" ".join(shown), z=z)
 
 
 def each_word(draw: Draw) -> list[Exchange]:
@@ -272,10 +285,10 @@ def each_word(draw: Draw) -> list[Exchange]:
 
 
 _OTHERS: dict[str, Callable[[Draw], list[Exchange]]] = {
-    "strip_signs": unsigned, "spaces": unspaced, "template": template, "blanks": blanks, "every": every,
+    "strip_signs": unsigned, "spaces": unspaced, "template": template, "every": every,
     "each_word": each_word, "marked": marked, "digits": digits,
 }  # fmt: skip
-_OF_WORDS = ("swap", "omit", "insert", "gap", "exchange", "two")
+_OF_WORDS = ("swap", "omit", "insert", "insert_sign", "exchange", "exchange_ends", "exchange_both", "two")
 
 
 def edited(draw: Draw) -> list[Exchange]:
@@ -283,4 +296,4 @@ def edited(draw: Draw) -> list[Exchange]:
     way = draw.any(words.weighted(_WORDING, "ways to edit"))
     if way in _OTHERS:
         return _OTHERS[way](draw)
-    return (swapped if way in _OF_WORDS else signed)(draw, way)
+    return (swapped if way in _OF_WORDS else blanks if way in ("gap", "blanks") else signed)(draw, way)

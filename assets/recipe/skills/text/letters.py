@@ -18,7 +18,8 @@ from assets.recipe.words import ALPHABET, entries, read_wording, weighted
 _WORDING = read_wording("text/letters")
 _VOWELS, _CONSONANTS = "aeiou", "bcdfghjklmnpqrstvwxyz"
 # The letters that are counted, if it is not the one asked about, and their name.
-_COUNTED = {"one occurs": ("", ""), "one vowels": (_VOWELS, "Vowels"), "consonants": (_CONSONANTS, "Consonants")}
+_COUNTED = {"one occurs": ("", ""), "one vowels": (_VOWELS, "Vowels"), "consonants": (_CONSONANTS, "Consonants"),
+            "one contains": ("", "")}  # fmt: skip
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
 _REPETITIVE = entries(_WORDING, "repetitive")
 
@@ -93,7 +94,7 @@ def _tallied(draw: Draw, way: str) -> list[Exchange]:
     own = own.title() if draw.chance(0.12) else own
     own += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.12) else ""
     letters = own.replace(" ", "")
-    letter = draw.any(letters.lower() if draw.chance(0.85) else ALPHABET)
+    letter = draw.any(letters.lower() if draw.chance(0.5 if way == "one contains" else 0.85) else ALPHABET)
     counted, name = _COUNTED[way]
     counted, found, passed = counted or letter, 0, []
     for one in letters:
@@ -101,6 +102,9 @@ def _tallied(draw: Draw, way: str) -> list[Exchange]:
         passed.append(f"{one} ({found})" if one.lower() in counted else one)
     ask = draw.asked(_WORDING, way, x=in_quotes(draw, own), y=in_quotes(draw, letter))
     told = f"{name or f'Letter {letter}'}: {numbered(passed)}. That makes {found}."
+    if way == "one contains":
+        answer = f"yes, it has {letter}" if found else f"no, it has no {letter}"
+        return [Exchange(ask, f"{told} So {answer}.", mentions(answer))]
     return [Exchange(ask, told, ends_with_numbers(found))]
 
 
@@ -121,8 +125,7 @@ def _looked_at(draw: Draw) -> list[Exchange]:
     own = own.title() if way in ("one first", "one last", "nth") and draw.chance(0.12) else own
     if way == "middle" and len(own) % 2 == 0:
         return _looked_at(draw)
-    yes_or_no = way in ("one contains", "begins")
-    letter = draw.any(own) if draw.chance(0.5 if yes_or_no else 0.85) else draw.any(ALPHABET)
+    letter = draw.any(own) if draw.chance(0.5 if way == "begins" else 0.85) else draw.any(ALPHABET)
     letter = own[0] if way == "begins" and draw.chance(0.5) else draw.any(own) if way == "position" else letter
     at = draw.whole(2 if way in ("first_letters", "last_letters") else 1, min(9, max(2, len(own))))
     place = draw.any((words.nth(at), words.ORDINALS[at]))
@@ -144,9 +147,6 @@ def _looked_at(draw: Draw) -> list[Exchange]:
         return [worked(ask, f"{spaced(own)}. The last {at}: {numbered([*own[: -at - 1 : -1]])}", own[-at:])]
     if way == "begins":
         answer = f"{'yes' if own[0] == letter else 'no'}, it starts with {own[0]}"
-        return [Exchange(ask, f"{spaced(own)}: {answer}.", mentions(answer))]
-    if way == "one contains":
-        answer = f"yes, it has {letter}" if letter in own else f"no, it has no {letter}"
         return [Exchange(ask, f"{spaced(own)}: {answer}.", mentions(answer))]
     passes = {"only_vowels": "aeiou", "only_consonants": _CONSONANTS}.get(way)
     picked = [one for at, one in enumerate(own) if one in (own[:at] if passes is None else passes)]

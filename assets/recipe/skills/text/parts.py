@@ -94,8 +94,8 @@ def held(draw: Draw, kind: str) -> str:
 def part(draw: Draw) -> list[Exchange]:
     """One part of a text: a name, an address, a sum and the like; a sentence; what stands in quotes or brackets."""
     kind = draw.any((*KINDS, *["name", "email", "phone", "date", "sum"] * 2))
-    if draw.chance(0.25):
-        return draw.any((_enclosed, _enclosed, _of_several, _all_of_them))(draw)
+    if draw.chance(0.4):
+        return draw.any((_enclosed, _enclosed, _of_several, _all_of_them, _labelled, _labelled))(draw)
     part = held(draw, kind)
     own = _WORDING.get(f"in {kind}") or _WORDING["in sort"]
     x = _filled(draw, own if draw.chance(0.75) else _WORDING["around"], p=part)
@@ -104,6 +104,18 @@ def part(draw: Draw) -> list[Exchange]:
     way = kind if kind in _WORDING and draw.chance(0.35) else "extract"
     k = draw.any(KINDS[kind])
     return asked(draw, way, f"The {k if way == 'extract' else KINDS[kind][0]}", part, x=x, k=k)
+
+
+def _labelled(draw: Draw) -> list[Exchange]:
+    """One of the values of a form or a row, each behind its label."""
+    labels = draw.rng.sample(words.entries(_WORDING, "labels"), draw.whole(2, 4))
+    kinds = [own if (own := label.lower()) in KINDS else draw.any(("name", "code", "", "number")) for label in labels]
+    values = [held(draw, kind) if kind else word(draw) for kind in kinds]
+    sign, between = draw.any((": ", ": ", "=", " = ", " - ", " ")), draw.any((", ", ", ", "; ", "\n", " | "))
+    x = between.join(label + sign + value for label, value in zip(labels, values, strict=True))
+    at = draw.whole(0, len(labels) - 1)
+    k = draw.any((labels[at], labels[at].lower()))
+    return asked(draw, "extract", f"The {k}", values[at], x=x, k=k)
 
 
 def _of_several(draw: Draw) -> list[Exchange]:
@@ -168,6 +180,7 @@ def cut(draw: Draw) -> list[Exchange]:
         return cut(draw)
     x = " ".join(some)
     picked = {"after_word": some[at + 1 :], "before_word": some[:at], "first_word": some[:1], "last_word": some[-1:],
+              "next_word": some[at + 1 : at + 2], "previous_word": some[at - 1 : at],
               "first_words": some[:k], "last_words": some[-k:], "nth_word": some[at : at + 1]}[way]  # fmt: skip
     ask = draw.asked(_WORDING, way, x=draw.any((x, x, f'"{x}"', f"{x}.")), y=in_quotes(draw, some[at]),
                    p=words.ORDINALS[min(at + 1, 12)], k=draw.any((k, words.spelled(k))))  # fmt: skip
@@ -177,5 +190,6 @@ def cut(draw: Draw) -> list[Exchange]:
         # The last ones from the end on, as one has to count them.
         counted = numbered(picked if way == "first_words" else picked[::-1])
         return [worked(ask, f"The {way[:-6]} {k}: {counted}", " ".join(picked))]
-    leads = {"after_word": f"After {some[at]}", "before_word": f"Before {some[at]}"}
+    leads = {"after_word": f"After {some[at]}", "before_word": f"Before {some[at]}",
+             "next_word": f"Right after {some[at]}", "previous_word": f"Right before {some[at]}"}  # fmt: skip
     return [led(ask, leads.get(way, f"The {way.replace('_', ' ')}"), " ".join(picked))]
