@@ -18,6 +18,7 @@ _WORDING = read_wording("measures/follow_ups")
 _JOINTS, _EACH, _NEEDLESS, _PARTICLES = (
     frozenset(entries(_WORDING, name)) for name in ("joints", "each", "needless", "particles")
 )
+_COMPARED = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'compared'))})\b", re.IGNORECASE)
 _FIELD = r"(?:[^.?!{}\n]|\{(?![a-e]\}|w\})\w+\})*"
 _QUESTION = re.compile(rf"\b(?:{'|'.join(entries(_WORDING, 'asks'))})\b{_FIELD}", re.IGNORECASE)
 _LAST = re.compile(rf"(?<=[.?!;:,-] )(?:(?![;:,] | - ){_FIELD[3:-2]})+\??$")
@@ -128,8 +129,8 @@ def _plain(text: str) -> str:
     return text.lower().strip(_SIGNS)
 
 
-def _pieces(chunks: list[_Chunk]) -> list[tuple[str, frozenset[str]]]:
-    """The words that are read, together where they stand together, and the numbers in each such piece."""
+def _pieces(chunks: list[_Chunk]) -> list[list[_Chunk]]:
+    """The words that are read, together where they stand together."""
     pieces: list[list[_Chunk]] = []
     kept = _kept(chunks)
     for at, before in zip(kept, [-2, *kept], strict=False):
@@ -138,16 +139,58 @@ def _pieces(chunks: list[_Chunk]) -> list[tuple[str, frozenset[str]]]:
             pieces[-1].append(one)
         else:
             pieces.append([one])
-    told = [" ".join(one.text.strip(_SIGNS) for one in piece) for piece in pieces]
-    return [
-        (" ".join(text.split()), frozenset().union(*(one.numbers for one in piece)))
-        for text, piece in zip(told, pieces, strict=True)
-        if text.strip()
-    ]
+    return [piece for piece in pieces if _read(piece)]
+
+
+def _read(piece: list[_Chunk]) -> str:
+    """The piece as it is read out."""
+    return " ".join(" ".join(one.text.strip(_SIGNS) for one in piece).split())
+
+
+def _numbers(piece: list[_Chunk]) -> frozenset[str]:
+    return frozenset().union(*(one.numbers for one in piece))
+
+
+def _again(pieces: list[list[_Chunk]], needed: frozenset[str]) -> str:
+    """The numbers that a sum needs, read once more: with all their words, or of several and of what is asked the last.
+
+    Nothing where none of them is told.
+    """
+    read = []
+    for piece in (piece for piece in pieces if _numbers(piece) & needed):
+        start, end = 0, len(piece)
+        if piece[0].asked or _numbers(piece) - needed:
+            start = next(at for at, one in enumerate(piece) if one.numbers & needed)
+            end = next((at for at, one in enumerate(piece) if at > start and one.numbers - needed), end)
+        while end > start + 1 and _plain(piece[end - 1].text) in _NEEDLESS:
+            end -= 1
+        read.append(_read(piece[start:end]))
+    return ", ".join(read)
+
+
+def _in_order(plan: str, told: list[str]) -> str:
+    """The plan, its sums and products in the order in which their numbers are read, a result before a number."""
+    rank = {"x": -1, "y": -1, **{name: at for at, name in enumerate(told)}}
+    turned = []
+    for one, sign, other in ((step[0], step[1], step[2:]) for step in plan.split(", ")):
+        turn = sign in "+×" and rank.get(one, len(told)) > rank.get(other, len(told))
+        turned.append(f"{other}{sign}{one}" if turn else f"{one}{sign}{other}")
+    return ", ".join(turned)
+
+
+def _compared(pieces: list[list[_Chunk]], plan: str, told: list[str], said: Mapping[str, str]) -> str:
+    """Which of two numbers is more, if their difference is what is asked for or the smaller one is told first."""
+    one, sign, other = plan.partition("-")
+    asked = " ".join(chunk.text for piece in pieces for chunk in piece if chunk.asked)
+    if not sign or {one, other} != set(told) or (told[0] == one and not _COMPARED.search(asked)):
+        return ""
+    return f"{said[told[0]]} and {said[told[1]]}, {said[one]} is more. "
 
 
 def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, str], own: str) -> tuple[str, int]:
     """The story read along, and what it comes to.
+
+    A sum whose numbers are not the last that were read has them read again before it.
 
     Args:
         ask: the question, with the marks of fields().
@@ -157,17 +200,20 @@ def working(ask: str, plan: str, numbers: Mapping[str, int], said: Mapping[str, 
         own: a pattern of what the story's own number is told as.
     """
     pieces = _pieces(_chunks(ask, said, own))
-    left = steps(plan, numbers) or []
-    told_later = set().union(*(names for _, names in pieces))
-    line, known = "", set[str]()
-    for at, (text, names) in enumerate(pieces):
-        known |= names
-        line += (", " if line and line[-1] != "\x05" else "") + text
-        ready = ""
-        while left and (len(left) > 1 or at == len(pieces) - 1):
-            needed = {name for name in left[0].needs if name in numbers or name == "own"} & told_later
-            if needed - known:
-                break
-            ready += (". Then " if ready else ": ") + left.pop(0).line
-        line += f"{ready}. \x05" if ready else ""
-    return line.replace("\x05", "").rstrip(". "), (steps(plan, numbers) or [])[-1].result
+    told = list(dict.fromkeys(name for piece in pieces for one in piece for name in one.numbers))
+    done = steps(_in_order(plan, told), numbers) or []
+    line, waiting, left = "", list[str](), list(done)
+    for at, piece in enumerate(pieces):
+        line += (", " if line and line[-1] != "\x05" else "") + _read(piece)
+        waiting += [name for name in told if name in _numbers(piece) - set(waiting)]
+        later = _numbers([one for piece in pieces[at + 1 :] for one in piece])
+        fresh = True
+        while left and (len(left) > 1 or at == len(pieces) - 1) and not left[0].needs & later:
+            step = left.pop(0)
+            needed = step.needs & set(told)
+            again = "" if fresh and needed == set(waiting[-len(needed) :]) else _again(pieces, needed)
+            said_before = f". {again}: " if again else ": " if fresh else ". Then "
+            line += said_before + _compared(pieces, plan, told, said) + step.line
+            waiting, fresh = [name for name in waiting if name not in needed], False
+        line += "" if fresh else ". \x05"
+    return line.replace("\x05", "").rstrip(". "), done[-1].result
