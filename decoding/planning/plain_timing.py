@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean, median
 
 from decoding.planning.ledger import Stake
 from decoding.planning.step_cost import OUTLIER, StepCost
@@ -74,8 +73,10 @@ class PlainTiming:
             self._times += [*earlier, step.forward_seconds]
             if self._cost.live and len(self._times) >= MIN_PLAIN_RUN:
                 # As steps over several tokens are booked: with what holds them up, within limits.
-                most = OUTLIER * median(self._times)
-                self._believe(fmean(min(each, most) for each in self._times) + overhead)
+                # Spelt out: functions of `statistics` take several times as long, after every few steps of a rest.
+                times = self._times
+                most = OUTLIER * sorted(times)[len(times) // 2]
+                self._believe(sum([min(each, most) for each in times]) / len(times) + overhead)
             else:
                 self._cost.observe(1, step.forward_seconds + overhead)
             self._steps_since = -1
