@@ -17,7 +17,7 @@ _PLURALS = {2: "twos", 3: "threes", 4: "fours", 5: "fives", 6: "sixes", 7: "seve
             10: "tens", 12: "twelves", 15: "fifteens", 20: "twenties", 25: "twenty-fives", 50: "fifties",
             100: "hundreds", 1000: "thousands"}  # fmt: skip
 _BIG_STEPS = (15, 20, 20, 25, 30, 40, 50, 100, 200, 250, 500)
-_APART = {"lines": "\n", "spaces": " ", "commas": ", ", "dashes": " - ", "semicolons": "; ", "slashes": "/"}
+_APART = {"lines": "\n", "spaces": " ", "commas": ", ", "dashes": " - ", "semicolons": "; ", "slashes": "/", "row": ""}
 _FOLLOW_UPS = ("back", "back", "on", "more", "by", "only", "from")
 _LONGEST_AGAIN = 25
 _FIBONACCI = (0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377)
@@ -75,7 +75,8 @@ def _row(draw: Draw, way: str) -> tuple[list[int], dict[str, object]]:
     primes = [n for n in _PRIMES if n < c % 60 + 4]
     rows: dict[str, tuple[Sequence[int], dict[str, object]]] = {
         "up": (range(a, b + 1), {"a": _told(draw, a), "b": b}), "down": (range(b, a - 1, -1), {"a": b, "b": a}),
-        "either": (range(a, b + 1), {"a": a, "b": b}), "either down": (range(b, a - 1, -1), {"a": b, "b": a}),
+        "either": (range(a, b + 1), {"a": a, "b": b, "c": spelled(a), "d": spelled(b)}),
+        "either down": (range(b, a - 1, -1), {"a": b, "b": a, "c": spelled(b), "d": spelled(a)}),
         "inside": (range(a + 1, b), {"a": a, "b": b}), "below_end": (range(a, b), {"a": a, "b": b}),
         "without": ([n for n in range(a, b + 1) if n != c], {"a": a, "b": b, "c": c}),
         "to": (range(1, k * 3 + 1), {"b": _told(draw, k * 3)}),
@@ -149,8 +150,6 @@ def _stepped(draw: Draw, way: str, a: int, k: int) -> tuple[Sequence[int], dict[
         "multiples_after": (range(s * n + s, s * (n + k) + 1, s), {"a": s * n, "s": s, "k": told}),
         "row of code": (range(low, high, s), {"x": f"range({low}, {high - over}, {s})", "a": low, "b": high - over}),
     }  # fmt: skip
-    if way == "row of code down":
-        return range(s * k, -1, -s), {"x": f"range({s * k}, -1, -{s})", "a": s * k, "b": -1}
     return rows[name]
 
 
@@ -170,8 +169,8 @@ def _rows(draw: Draw) -> list[Exchange]:
     if name not in _NO_LETTERS and draw.chance(0.06):
         said = {key: spelled(one) if key in "ab" and isinstance(one, int) else one for key, one in said.items()}
     ask = draw.asked(_WORDING, name, **said)
-    if draw.chance(0.1):
-        name = draw.any(("lines", "lines", "lines", *_APART))
+    if draw.chance(0.18):
+        name = draw.any((*["lines"] * 3, *["row"] * 9, *_APART))
         ask, apart = ask.rstrip(".?! ") + draw.say(_WORDING[f"apart {name}"]), _APART[name]
     exchanges = [listing(draw, values, ask, apart=apart, working=working)]
     while draw.chance(0.3) and len(exchanges) < 3:

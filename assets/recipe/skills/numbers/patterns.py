@@ -67,7 +67,7 @@ def continued(draw: Draw) -> list[Exchange]:
         rule = draw.any(_RULES)
         count, k = draw.any((3, 4, 4, 4, 5, 6)), {"then": 1, "continue": 3}.get(way) or draw.any((2, 2, 3, 3, 4, 5))
         if rule not in ("up", "down"):
-            count, k = draw.any((4, 4, 5)), min(k, 3)
+            count, k = draw.any((3, 4, 4, 5, 5, 6) if rule == "times" else (4, 5, 5, 6, 7)), min(k, 3)
         row = _row_of(rule, start, step, count + k)
         values = [value for value, _ in row]
         led = ", ".join(f"{lead} = {values[at]}" for at, (_, lead) in enumerate(row[:-1], 1) if at >= count)
@@ -158,5 +158,11 @@ def totalled(draw: Draw) -> list[Exchange]:
     if way.startswith("count"):
         line = f"{opening}. Counted: {', '.join(f'{at}. {n}' for at, n in enumerate(row, 1))}. So {len(row)}."
         return calculated(draw, _WORDING, way, line, len(row), **said)
+    if way != "sum_dots" and len(row) < 9 and draw.chance(0.3):
+        told = [*map(str, row)]
+        x = draw.any((", ", "+", " + ", " and ")).join(told) if draw.chance(0.7) else enumerated(told)
+        said = {"x": x, "kind": ("even", "odd")[row[0] % 2] if row[1] - row[0] == 2 else "whole"}
+        way, opening = "sum_row", ""
     sums, total = worked(f"a+{row[1]}" + "".join(f", x+{n}" for n in row[2:]), {"a": row[0]}) or ("", 0)
-    return calculated(draw, _WORDING, way, f"{opening}. Numbers: {', '.join(map(str, row))}. {sums}.", total, **said)
+    opening = f"{opening}. Numbers: {', '.join(map(str, row))}. ".removeprefix(". ")
+    return calculated(draw, _WORDING, way, f"{opening}{sums}.", total, **said)

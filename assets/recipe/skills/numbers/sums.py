@@ -120,7 +120,11 @@ def _several(draw: Draw) -> list[Exchange]:
             sign = draw.any((" ", " ", ": ", " = "))
             shown = [f"{some_word(draw)}{sign}{n}" for n in shown]
         told = draw.any(
-            (draw.any((", ", ", ", " ", " and ", "; ", " / ", "\n")).join(shown), enumerated(shown), ", ".join(shown))
+            (
+                draw.any((", ", ", ", " ", " and ", "; ", " / ", "\n", "+", " + ", " plus ")).join(shown),
+                enumerated(shown),
+                ", ".join(shown),
+            )
         )
         lead = f"Numbers: {', '.join(map(str, some))}. " if len(some) > 2 else ""
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, lead=lead)
