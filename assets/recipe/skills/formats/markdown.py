@@ -15,7 +15,7 @@ from assets.recipe.words import read_wording
 _WORDING = read_wording("formats/markdown")
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
 _SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semicolon / ; / semicolon",
-          "|": "pipes / | / a pipe / vertical bars / bars / the bars / \"|\"",
+          "|": "pipes / | / a pipe / vertical bars / bars / the bars / \"|\" / a pipe sign / pipe signs / pipe",
           "/": "slashes / a slash / slash / / / forward slashes",
           "-": "dashes / hyphens / a dash / a hyphen / - / \"-\"", "_": "underscores / an underscore / _",
           "+": "plus signs / a plus / + / plus", ".": "dots / a dot / points / full stops", ":": "colons / a colon / :",
@@ -29,6 +29,8 @@ _MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "q
           ("<b>{}</b>", "bold HTML"), ("***{}***", "bold italic"), ("*{}*", "single asterisks"),
           ("> {}", "a blockquote"), ("**{}**", "two asterisks"), ("`{}`", "code type"))  # fmt: skip
 
+_OFTEN = words.weighted(_WORDING, "often")
+
 
 def _items(draw: Draw, low: int, high: int) -> list[str]:
     """Words, phrases, things to do, or letters and codes."""
@@ -40,7 +42,7 @@ def _items(draw: Draw, low: int, high: int) -> list[str]:
         return [verb if draw.chance(0.12) else f"{verb} {one}" for verb, one in chosen]
     if style < 0.5:
         return [str(n) for n in draw.rng.sample(range(draw.any((20, 60, 100, 999))), count)]
-    if style < 0.55:
+    if style < 0.6:
         letters = draw.rng.sample(words.ALPHABET, count)
         return [f"{one}{draw.whole(0, 99)}" for one in letters] if draw.chance(0.5) else letters
     return given.any_items(draw, low, high)
@@ -84,9 +86,12 @@ def _list(draw: Draw) -> list[Exchange]:
     *items, spare, last_spare = given.words_in_order(draw, draw.whole(4, most)) if ordered else _items(draw, 4, most)
     spares = [spare, last_spare]
     form = draw.any(("list", "list", "list", "numbered", "numbered", "numbered", "json_list"))
-    told = draw.chance(0.15)
+    pool = form
+    if told := draw.chance(0.2):
+        pool = f"{form} said" if draw.chance(0.6) else form
+        items = [words.article(one) if one.isalpha() and one.islower() and draw.chance(0.2) else one for one in items]
     x = draw.say(_WORDING["said"], x=given.enumerated(items)) if told else _typed(draw, items, form != "numbered")
-    exchanges = [_in_form(draw.asked(_WORDING, form, x=x, n=words.spelled(len(items))), form, items)]
+    exchanges = [_in_form(draw.asked(_WORDING, pool, x=x, n=words.spelled(len(items))), form, items)]
     while draw.chance(0.35) and len(exchanges) < 3:
         way = draw.any(("add", "add", "remove", "remove", "sort_it", *_FORMS))
         fields: dict[str, object] = {}
@@ -155,7 +160,7 @@ def _shaped(draw: Draw) -> list[Exchange]:
     key = draw.any(words.every_word())
     done = {
         "boxes": given.marked(items, "- [ ] "), "yaml_list": f"{key}:\n{given.marked(items)}",
-        "lines": given.marked(items, ""),
+        "lines": given.marked(items, ""), "word_lines": given.marked((text := given.some_text(draw)).split(), ""),
         "stars": given.marked(items, "* "), "dashes": given.marked(items), "steps": given.marked(items, "1."),
         "csv_to_list": given.marked(items), "pipes": "|".join(items), "commas_only": ",".join(items),
         "semicolons": "; ".join(items), "spaced_commas": ", ".join(items), "list_to_line": ", ".join(items),
@@ -164,12 +169,16 @@ def _shaped(draw: Draw) -> list[Exchange]:
         "nested_list": f"- {key}\n{given.marked(items, '  - ')}",
         "html_list": "<ul>\n" + "".join(f"  <li>{item}</li>\n" for item in items) + "</ul>",
     }  # fmt: skip
-    way = draw.any((*done, *["lines"] * 9, "dashes", "steps", "spaced_commas", "commas_only", "boxes", "sentence"))
+    way = draw.any(
+        (*done, *["lines"] * 9, *["commas_only"] * 5, "dashes", "steps", "spaced_commas", "boxes", "sentence")
+    )
     x = _typed(draw, items, way in ("dashes", "spaced_commas", "sentence"))
     if way == "list_to_line":
         x = draw.any((" ", "\n")).join(f"- {item}" for item in items)
     elif way == "csv_to_list":
         x = ",".join(items)
+    elif way == "word_lines":
+        x = given.in_quotes(draw, text)
     elif way == "spaced_commas" and " " not in "".join(items):
         x = draw.any((" ", " ", ", ")).join(items)
     ask = draw.asked(_WORDING, way, x=x, y=key, n=words.spelled(len(items)))

@@ -108,7 +108,7 @@ def _sentence(draw: Draw, way: str) -> tuple[str, dict[str, Any]]:
         "w": draw.any((word(draw), phrase(draw))), "c": draw.any(words.CITIES), "j": draw.any(words.JOBS),
         "o": draw.any(_POOLS["product"]), "e": draw.any(_POOLS["event"]), "d": draw.any(_POOLS["day"]),
         "h": some_value(draw, "time"), "m": draw.name(), "r": draw.any(words.every_word()), "b": draw.whole(2, 900),
-        "q": draw.any(words.WORDS), "f": draw.any(words.COLOURS),
+        "q": draw.any(words.WORDS), "f": draw.any(words.COLOURS), "l": draw.any(_POOLS["sport"]),
     }  # fmt: skip
     story = draw.expand(story)
     if ":" in keys:
@@ -140,10 +140,17 @@ def _described(draw: Draw) -> Exchange:
         key, value = draw.say(_WORDING["keys"]), draw.any((True, False, draw.whole(1, 500), word(draw)))
         facts[key] = value
         told += f", {key} {written(value)}"
-    elif draw.chance(0.4):
-        k = draw.any((enumerated, ", ".join))(list(facts))
-        return json_of(draw.ask(_WORDING["keyed_story"], d=told, k=k), facts)
     return json_of(draw.asked(_WORDING, "object", d=told), facts, names=False)
+
+
+def _of_keys(draw: Draw) -> Exchange:
+    """An object of what a sentence tells under some keys, or under all of them."""
+    told, facts = _sentence(draw, draw.any(("described", "sentence")))
+    keys = [key for key in facts if draw.chance(0.7)] or list(facts)
+    some = len(keys) < len(facts) and draw.chance(0.7)
+    k = draw.any((enumerated, enumerated, ", ".join))(keys)
+    ask = draw.ask(_WORDING["only_keys" if some else "keyed_story"], d=told.rstrip("."), k=k)
+    return json_of(ask, {key: facts[key] for key in keys})
 
 
 def _edited(draw: Draw, way: str, facts: dict[str, Any], items: list[str]) -> Exchange:
@@ -234,7 +241,7 @@ def record(draw: Draw) -> tuple[list[Exchange], dict[str, Any]]:
     """Facts as JSON, perhaps changed afterwards; and the facts, where they are such as fit a table."""
     style = draw.rng.random()
     if style < 0.67:
-        ways = ((0.03, _bare), (0.2, _described), (0.34, _keyed), (1, _more))
+        ways = ((0.03, _bare), (0.15, _described), (0.28, _of_keys), (0.4, _keyed), (1, _more))
         return [next(way for most, way in ways if style < most)(draw)], {}
     sentence, facts = _sentence(draw, "sentence") if style < 0.78 else ("", _facts(draw))
     exchanges = [json_of(draw.asked(_WORDING, "json", x=sentence or _fields(draw, facts)), facts)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.recipe import user_words as given
 from assets.recipe import words
-from assets.recipe.conversation import Exchange, exact, exactly_in
+from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
 from assets.recipe.skills.formats.objects import KEYS, json_of, some_value
 from assets.recipe.words import read_wording
@@ -84,7 +84,7 @@ def _told(draw: Draw, rows: list[list[str]], joints: tuple[str, ...] = (" ",)) -
         told = [f"{row[0]} ({', '.join(row[1:])})" for row in rows]
     if "," in joint:
         return draw.any(("; ", "\n", " and ", " / ", " | ")).join(told)
-    between = (", ", ", ", "; ", " and ", ", then ", ", and ", " / ", "\n", ". ")
+    between = (", ", ", ", "; ", " and ", ", then ", ", and ", " / ", "\n", ". ", " | ")
     return draw.any((given.enumerated, *(sign.join for sign in between)))(told)
 
 
@@ -114,16 +114,10 @@ def table(draw: Draw) -> list[Exchange]:
 
 
 def commas(draw: Draw) -> list[Exchange]:
-    """CSV with heads, or one line of it; or a table made of it."""
+    """CSV with heads, or a table made of it."""
     heads, rows = _rows(draw, True)
     rows = rows[: draw.any((1, 2, 2, 3))]
-    way = draw.any(("csv", "csv", "csv", "csv_row", "csv_to_table"))
-    if way == "csv_row":
-        count = draw.any((2, 3, 3, 4))
-        row = [draw.any((given.word(draw), draw.name(), str(draw.whole(1, 300)))) for _ in range(count)]
-        told = draw.any((", ".join(row), ", ".join(row), given.enumerated(row)))
-        done = ",".join(row)
-        return [Exchange(draw.asked(_WORDING, way, x=told), f"Here it is:\n{done}", exactly_in(done))]
+    way = draw.any(("csv", "csv", "csv", "csv_to_table"))
     if way == "csv_to_table":
         ask = draw.asked(_WORDING, way, h=",".join(heads), x=_told(draw, rows, (",",)))
         return [exact(ask, in_table(heads, rows))]
