@@ -78,7 +78,7 @@ def _read(name: str) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-_STEPS = tuple(one for name in ("", "_jotted", "_told", "_daily", "_single", "_terse") for one in _read(f"steps{name}"))
+_STEPS = tuple(one for name in (*["_plain"] * 3, "", "_jotted", "_told", "_daily", "_single", "_terse") for one in _read(f"steps{name}"))
 # By the number of steps that are meant: one, or two and more. Split stories, varied ones, those that are no chain.
 _POOLS = (
     (_read("word_problems"), _read("word_problems_varied"), tuple(one for one in _STEPS if "," not in one.plan)),
