@@ -36,9 +36,9 @@ def _some_text(draw: Draw) -> str:
             pieces.insert(draw.whole(0, len(pieces)), str(draw.whole(1, 9999)))
         text = draw.any((" ", " ", ", ")).join(pieces)
     elif style < 0.42:
-        text = " ".join(sentence(draw) for _ in range(draw.whole(2, 3)))
-    elif style < 0.56:
-        text = draw.any((_refrain, _mixed))(draw)
+        text = " ".join(sentence(draw) for _ in range(draw.any((2, 2, 3, 3, 5))))
+    elif style < 0.64:
+        text = draw.any((_refrain, _mixed, _many_words))(draw)
     else:
         text = draw.own(lambda: line(draw)) if style < 0.86 else draw.any(_ECHO["everyday"])
     return text + draw.any(_ENDS) if draw.chance(0.08) and text[-1].isalnum() else text
@@ -49,6 +49,15 @@ def _refrain(draw: Draw) -> str:
     count, between = draw.any((1, 1, 2, 3)), draw.any((" ", " ", " ", ", "))
     some = [draw.any((word(draw), draw.any(words.WORDS), str(draw.whole(1, 99)))) for _ in range(count)]
     return between.join([*some[:1] * draw.whole(1, 3), *draw.rng.choices(some, k=draw.whole(1, 5))])
+
+
+def _many_words(draw: Draw) -> str:
+    """Many words of all sorts, some of them several times."""
+    most = draw.any((40, 26, 12, 12, 8))
+    make = [draw.jumble if most == 8 else partial(word, draw)] * 4 + [partial(draw.any, SMALL)]
+    items = [draw.any(make)() for _ in range(draw.whole(2, most))]
+    between = draw.any((_GAPS, (" ",), (", ",), ("\n",)) if most > 8 else ((" ",), ("",), (": ",)))
+    return items[0] + "".join(draw.any(between) + item for item in items[1:])
 
 
 def _mixed(draw: Draw) -> str:
@@ -65,7 +74,7 @@ def _echo(draw: Draw) -> list[Exchange]:
     way = "echo_words" if text[-1] not in ".!?…" and draw.chance(0.35) else "echo"
     shown = draw.any(('"{}"', '"{}"', "'{}'", "“{}”")).format(text) if draw.chance(0.25) and '"' not in text else text
     exchanges = [handed_back(draw, draw.asked(_ECHO, way, x=shown), text)]
-    while draw.chance(0.35) and len(exchanges) < 3:
+    while draw.chance(0.35) and len(exchanges) < 3 and len(text) < 120:
         way = draw.any(("again", "again", "now_say", "now_twice", "again" if "," in text else "twice"))
         if way.startswith("now"):
             text = _some_text(draw)
@@ -128,21 +137,6 @@ def echo(draw: Draw) -> list[Exchange]:
     return draw.any((*[_echo] * 5, *[_alone] * 4, *[_told] * 3))(draw)
 
 
-def _long(draw: Draw) -> list[Exchange]:
-    """Many words of all sorts, some of them several times."""
-    most = draw.any((40, 26, 12, 12, 8))
-    make = [draw.jumble if most == 8 else partial(word, draw)] * 4 + [partial(draw.any, SMALL)]
-    items = [draw.any(make)() for _ in range(draw.whole(2, most))]
-    between = draw.any((_GAPS, (" ",), (", ",), ("\n",)) if most > 8 else ((" ",), ("",), (": ",)))
-    text = items[0] + "".join(draw.any(between) + item for item in items[1:]) + draw.any(("", "", "", "!", "?"))
-    if draw.chance(0.25):
-        text = " ".join(sentence(draw) for _ in range(draw.whole(2, 5)))
-    exchanges = [handed_back(draw, draw.ask(_WORDING["repeat"], x=text), text)]
-    if len(text) < 120 and draw.chance(0.3):
-        exchanges.append(handed_back(draw, draw.ask(_WORDING["again"]), text, True))
-    return exchanges
-
-
 def _asked_of(draw: Draw) -> list[Exchange]:
     """A question about a sentence, answered in the sentence's own words."""
     (n, m, o), (p, t) = draw.names(3), (draw.any(words.ANIMALS), draw.any(words.OBJECTS))
@@ -154,7 +148,7 @@ def _asked_of(draw: Draw) -> list[Exchange]:
         "w": draw.nonsense().title(), "x": draw.own(lambda: code(draw)),
         "a": f"{draw.whole(1, 14)} {draw.any(words.KINDS['months'])}", "v": held(draw, "time"),
         "i": f"{draw.whole(15, 30)} {draw.any(words.KINDS['months'])}",
-        **{name: draw.any(words.entries(_ASKED_OF, name)) for name in "yuzP"},
+        "q": draw.any(words.ANIMALS), **{name: draw.any(words.entries(_ASKED_OF, name)) for name in "yuzP"},
     }  # fmt: skip
     sentence, _, questions = draw.expand(draw.any(_ASKED_OF["told"])).partition(" => ")
     question, _, field = draw.any(questions.split(" / ")).partition(" = ")
@@ -178,5 +172,5 @@ def _remembered(draw: Draw) -> list[Exchange]:
 
 def compose(draw: Draw) -> list[Exchange]:
     """One exercise."""
-    ways = (*[_long] * 4, *[parts.part] * 5, *[parts.cut] * 4, *[edits.edited] * 13, *[_asked_of] * 5, _remembered)
+    ways = (*[_echo] * 5, *[parts.part] * 5, *[parts.cut] * 4, *[edits.edited] * 13, *[_asked_of] * 5, _remembered)
     return draw.any(ways)(draw)

@@ -6,7 +6,7 @@ never sees letters, only pieces of words, and has to learn of each piece which l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from assets.recipe import words
 from assets.recipe.conversation import Exchange, ends_with_numbers, exact, exactly_in, mentions
@@ -22,6 +22,7 @@ _COUNTED = {"one occurs": ("", ""), "one vowels": (_VOWELS, "Vowels"), "consonan
             "one contains": ("", "")}  # fmt: skip
 _PALINDROMES = ("level", "radar", "noon", "civic", "kayak", "madam", "refer", "rotor", "stats", "wow", "racecar")
 _REPETITIVE = entries(_WORDING, "repetitive")
+_THINGS = [one.lower() for sort, pool in words.SORTS.items() if sort != "name" for one in pool]
 
 
 def _word(draw: Draw) -> str:
@@ -30,7 +31,8 @@ def _word(draw: Draw) -> str:
         # Letters that come again and again are the hardest to pass one by one.
         first, second = (draw.nonsense(2, 4)[:3] for _ in range(2))
         return draw.any((first * 2 + second, first + second * 2, second + first * 2, first * 3))
-    pool = _REPETITIVE if style < 0.2 else cases.EVERYDAY if style < 0.4 else words.every_word()
+    pool: Sequence[str] = words.every_word()
+    pool = _REPETITIVE if style < 0.24 else _THINGS if style < 0.36 else cases.EVERYDAY if style < 0.48 else pool
     return draw.any(pool) if style < 0.87 else draw.nonsense()
 
 
@@ -90,7 +92,7 @@ def _tallied(draw: Draw, way: str) -> list[Exchange]:
 
     Every letter is passed once, at its number so that none is lost; those that count are counted on the way.
     """
-    own = _word(draw)
+    own = draw.any(_REPETITIVE) if draw.chance(0.25) else _word(draw)
     own = own.title() if draw.chance(0.12) else own
     own += f" {draw.any(cases.EVERYDAY)}" if draw.chance(0.12) else ""
     letters = own.replace(" ", "")
@@ -169,7 +171,9 @@ def _texts(draw: Draw) -> list[Exchange]:
         return [Exchange(draw.ask(_WORDING["letters backwards"], x=in_quotes(draw, " ".join(some))), f"{told}: {done}",
                          exactly_in(done))]  # fmt: skip
     if way == "initials":
-        some = draw.names(draw.whole(2, 3)) if draw.chance(0.6) else [some_word(draw) for _ in range(draw.whole(2, 5))]
+        count = draw.any((2, 3, 3, 3, 4, 5))
+        some = draw.names(min(count, 3)) if draw.chance(0.55) else [some_word(draw) for _ in range(count)]
+        some = [*map(str.title, some)] if draw.chance(0.3) else some
         first = [one[0].upper() for one in some]
         told = ", ".join(f"{one} {letter}" for one, letter in zip(some, first, strict=True))
         return [exact(draw.asked(_WORDING, way, x=" ".join(some)), f"Initials: {told}. So {''.join(first)}")]

@@ -5,7 +5,6 @@ The reply says first what it gives, which settles what has to be looked for.
 
 from __future__ import annotations
 
-import re
 from functools import partial
 
 from assets.recipe import words
@@ -95,7 +94,7 @@ def part(draw: Draw) -> list[Exchange]:
     """One part of a text: a name, an address, a sum and the like; a sentence; what stands in quotes or brackets."""
     kind = draw.any((*KINDS, *["name", "email", "phone", "date", "sum"] * 2))
     if draw.chance(0.4):
-        return draw.any((_enclosed, _enclosed, _of_several, _all_of_them, _labelled, _labelled))(draw)
+        return draw.any((_enclosed, _enclosed, _of_several, _labelled, _labelled))(draw)
     part = held(draw, kind)
     own = _WORDING.get(f"in {kind}") or _WORDING["in sort"]
     x = _filled(draw, own if draw.chance(0.75) else _WORDING["around"], p=part)
@@ -123,23 +122,6 @@ def _of_several(draw: Draw) -> list[Exchange]:
     told = [sentence(draw) if draw.chance(0.7) else draw.say(_WORDING["neutral"]) for _ in range(draw.whole(2, 4))]
     at, way = draw.any(((0, "first_sentence"), (0, "first_sentence"), (-1, "last_sentence"), (1, "second_sentence")))
     return asked(draw, way, f"The {way.replace('_', ' ')}", told[at], x=" ".join(told))
-
-
-def _all_of_them(draw: Draw) -> list[Exchange]:
-    """Everything of one kind that a text holds."""
-    k, pool = draw.any(tuple((name[8:], pool) for name, pool in _WORDING.items() if name.startswith("several ")))
-    n, m, o = draw.names(3)
-    sorts = {"c": words.CITIES, "a": words.KINDS["days"], "p": words.ANIMALS}
-    (c, g), (a, b), (p, r) = (draw.rng.sample(sort, 2) for sort in sorts.values())
-    few: dict[str, object] = {"n": n, "m": m, "o": o, "c": c, "g": g, "a": a, "b": b, "p": p, "r": r,
-        "k": draw.whole(2, 9999), "d": draw.whole(2, 99), "s": draw.whole(2, 99), "t": draw.any(words.OBJECTS),
-        "w": draw.any(words.every_word()), "u": draw.any(words.every_word())}  # fmt: skip
-    told = draw.expand(draw.any(pool))
-    wanted = {"names": "nmo", "numbers": "kds", "cities": "cg", "animals": "pr", "days": "ab"}[k]
-    found = [str(few[one]) for one in re.findall(r"\{(\w)\}", told) if one in wanted]
-    names = (k, "figures") if k == "numbers" else (k, "towns", "places") if k == "cities" else (k,)
-    ask = draw.ask(_WORDING["all of them"], x=told.format(**few), k=draw.any(names))
-    return [led(ask, f"The {k}", ", ".join(found))]
 
 
 def _enclosed(draw: Draw) -> list[Exchange]:
