@@ -20,20 +20,20 @@ from assets.recipe.skills.writing.story_orders import WAYS, ordered, then
 from assets.recipe.words import read_wording, upper_first
 
 _WORDING = read_wording("writing/stories")
-_HEROES, _SITES, _FINDS, _THEMES, _ADJECTIVES, _SKILLS, _TITLES, _NEAR = (
+_HEROES, _PERSONS, _SITES, _FINDS, _THEMES, _ADJECTIVES, _SKILLS, _TITLES, _NEAR = (
     words.entries(_WORDING, name)
-    for name in ("heroes", "sites", "finds", "themes", "adjectives", "skills", "heroes titles", "near")
+    for name in ("heroes", "persons", "sites", "finds", "themes", "adjectives", "skills", "heroes titles", "near")
 )
 _STAGES = ("open", "wishes", "troubles", "feelings", "helpers", "turns", "ends", "last")
 # Which letter each follows: the first of the hero (0), the name (1) or the helper (2), or the name's last (3).
 _FOLLOWS = {"open": 1, "wishes": 1, "troubles": 0, "feelings": 3, "helpers": 0, "turns": 2, "ends": 0, "last": 3,
             "brief": 0, "ending": 1, "helped": 0, "more_1": 0, "more_2": 1, "more_3": 0, "more_4": 1}  # fmt: skip
-_ASKED = words.weighted(_WORDING, "ways")
+_ASKED, _PEOPLE = words.weighted(_WORDING, "ways"), words.entries(_WORDING, "ways people")
 _MORE = ("more_1", "more_2", "more_3", "more_4")
 # The stages of a story of so many sentences, and how the number is said.
 _COUNTED, _NUMBERS = ({n: words.entries(_WORDING, f"{n} {of}") for n in range(2, 7)} for of in ("stages", "sentences"))
 _COMPOSED = words.weighted(_WORDING, "ways composed")
-_DOING = tuple(line for line in _WORDING["clause"] if line.startswith("who "))
+_HOW, _DOING = _WORDING["how"], tuple(line for line in _WORDING["clause"] if line.startswith("who "))
 _DEEDS = tuple(tuple(deed.split("/")) for deed in words.entries(_WORDING, "deeds"))
 
 
@@ -95,9 +95,10 @@ def _plot(draw: Draw, hero: tuple[str, str], helper: str = "", wish: tuple[str, 
     stages = (_COUNTED[sentences],) if sentences else (_STAGES[:2], _STAGES[2:5], _STAGES[5:])
     parts = (" ".join(said[stage] for stage in part if said[stage]) for part in stages)
     happily, joint = usual("happily", 1), "\n\n" if draw.chance(0.6) else " "
+    told = "" if hero[0] == "person" else ", {x},"
     texts = {
         "story": joint.join(parts), "longer": " ".join(said[stage] for stage in _MORE),
-        "shorter": f"{{n}}, {{x}}, wanted {want}. It was hard, but with the help of {one}, {{n}} {done}.",
+        "shorter": f"{{n}}{told} wanted {want}. It was hard, but with the help of {one}, {{n}} {done}.",
         "happy": f"In the end {{n}} {done}. {happily}",
     }  # fmt: skip
     return Plot(texts, helper, want, place, *hero)
@@ -151,9 +152,9 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
     subject, _, clause = told.partition(" => ")
     if way == "list":
         clause = clause.format(**fields)
-        options |= {"place": near} if "{g}" in told or "{z}" in told else {}
+        options |= {"place": near} if any(site in told for site in ("{g}", "{z}", "{p}")) else {}
     elif way != "hero" and (way not in ("naming", "begun", "before", "notes") or draw.chance(0.35)):
-        pools = {"how": _WORDING["how"], "second": _DOING, "notes": _DOING, "event": _WORDING["event"]}
+        pools = {"how": _HOW, "day": _HOW, "second": _DOING, "notes": _DOING, "event": _WORDING["event"]}
         line = draw.expand(draw.any(pools.get(way, _WORDING["clause"]))).format(**fields)
         clause, want, done = (part.strip() for part in line.split("=>"))
         options = {"wish": (want, done)} if want else {"place": near} if near in clause else {}
@@ -177,7 +178,7 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
         fields["n"] = name = name.lower()
     if way == "notes" and "{p}" in template:
         options = {**options, "place": near}
-    if way == "how":
+    if way in ("how", "day"):
         opening += f" how {{x}} named {{n}} {clause}."
     elif clause or named:
         joint = ", " if alone or clause.startswith("and ") else " "
@@ -191,46 +192,32 @@ def _composed(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
 
 
 def _question(draw: Draw, hero: tuple[str, str]) -> tuple[str, Plot, Check]:
-    """Draw a request for the story, and what the story has to be: whom and what it has to speak of."""
-    if draw.chance(0.55):
+    """Draw a request for the story, and what the story has to be: whom and what it has to speak of.
+
+    Whatever the request names, the first sentence says at once: the rest then has it near.
+    """
+    if draw.chance(0.6):
         return _composed(draw, hero)
-    (kind, name), (friend, way), child = hero, (draw.name(), draw.any(_ASKED)), draw.any(("girl", "boy"))
+    (kind, name), way, theme = hero, draw.any(_ASKED), draw.any(_THEMES)
     other = draw.any([animal for animal in words.ANIMALS if animal != kind])
-    find, site = (draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS))) for _ in range(2))
-    spot, theme = draw.any((draw.any(words.WORDS), draw.any(_SITES))), draw.any(_THEMES)
-    to, done = _wish(draw.any(_WORDING["theme_wants"]))
+    find = draw.any((draw.any(_FINDS), draw.any(words.OBJECTS), draw.any(words.WORDS)))
     name = f"{draw.any(_TITLES)} {name}" if draw.chance(0.05) else name
-    kind = {"role": draw.any(words.JOBS), "words": draw.any((kind, spot)), "friends": child, "happened": child,
-            "pet": child, "person": draw.any((child, *words.JOBS))}.get(way, kind)  # fmt: skip
-    near = f"{draw.any(_NEAR)} {draw.any((f'the {spot}', words.article(spot)))}"
-    lost = f"to find a lost {find}", "found it"
-    seconds: tuple[tuple[str, dict[str, Any]], ...]
-    seconds = ((other, {"helper": other}), (spot, {"place": near}), (find, {"wish": lost}))
-    second, two = draw.any(seconds)
-    ask = draw.ask(
-        _WORDING[f"asks_{way}"], x=words.article(kind), k=kind, ks=_plural(kind), n=name, m=friend, f=find, g=site,
-        y=words.article({"pair": other, "two": second, "meets": other}.get(way, find)), p=near, t=theme, o=other,
-    )  # fmt: skip
-    third = (site,) if site in ask and way == "words" else ()
-    ways: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
-        **dict.fromkeys(("named", "role", "more", "told", "go_on"), ({}, (kind, name))),
-        "any": ({}, ()), "person": ({}, (name,)),
-        "two": (two, (kind, second)), "theme": ({"wish": (to.format(t=theme), done)}, (theme,)),
-        "meets": ({"helper": other}, (kind, name, other)),
-        "pair": ({"helper": f"{other} named {friend}"}, (kind, name, other, friend)),
-        "both": ({"helper": f"{kind} named {friend}"}, (kind, name, friend)),
-        "pet": ({"helper": f"{other} named {friend}"}, (name, other, friend)),
-        "friends": ({"helper": f"{child} named {friend}"}, (name, friend)),
-        "friend": ({"helper": f"friend named {friend}"}, (kind, name, friend)),
-        "cast": ({"helper": f"{kind} named {friend}", "place": f"{draw.any(_NEAR)} {words.article(find)}"},
-                 (name, friend, find)),
-        "place": ({"place": near}, (kind, spot)), "lost": ({"wish": lost}, (kind, name, find)),
-        "happened": ({"wish": lost}, (name, find)),
-        "words": ({"wish": lost, "place": f"near {words.article(site)}" if third else ""}, (kind, find, *third)),
+    kind = draw.any(words.JOBS) if way == "role" else "person" if way in _PEOPLE else kind
+    fields = {
+        "x": words.article(kind), "k": kind, "ks": _plural(kind), "n": name, "m": draw.name(), "f": find, "t": theme,
+        "y": words.article(find), "o": other, "ao": words.article(other),
     }  # fmt: skip
-    given, needed = ways.get(way, ({}, (kind,)))
-    if name in needed and way not in ("person", "happened", "friends", "pet"):
-        given = {**given, "opening": f"{draw.any(_WORDING['opening'])} {{n}}, {{x}}."}
+    ask = draw.ask(_WORDING[f"asks_{way}"], **fields)
+    told, _, helper = _WORDING.get(f"told {way}", ("",))[0].partition(" => ")
+    needed = [fields[at] for at in re.findall(r"{(\w+)}", told)] or [kind] * (way != "any")
+    given: dict[str, Any] = {"helper": helper.format(**fields)}
+    if way == "theme":
+        to, done = _wish(draw.any(_WORDING["theme_wants"]))
+        given, needed = {"wish": (to.format(**fields), done)}, [theme]
+    elif "{f}" in told:
+        given["wish"] = f"to find the {find}", f"found the {find}"
+    if told:
+        given["opening"] = f"{draw.any(_WORDING['opening'])} {told.format(**{**fields, 'x': '{x}', 'n': '{n}'})}."
     return ask, _plot(draw, (kind, name), **given), well_formed(*needed)
 
 
@@ -273,7 +260,7 @@ def _follow_up(draw: Draw, plot: Plot) -> tuple[Exchange, Plot]:
 def _hero(draw: Draw) -> tuple[str, str]:
     """Draw a hero and a name; the two together being of this side of the split."""
     while True:
-        kind = draw.any(_HEROES) if draw.chance(0.3) else draw.any(words.ANIMALS)
+        kind = draw.any(draw.any((_HEROES, _PERSONS, words.JOBS, words.ANIMALS, words.ANIMALS, words.ANIMALS)))
         name = draw.name()
         kind = draw.any(words.WORDS) if draw.chance(0.06) else draw.nonsense() if draw.chance(0.05) else kind
         while draw.chance(0.22):

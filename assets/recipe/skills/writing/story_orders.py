@@ -6,7 +6,7 @@ from assets.recipe.draw import Draw
 from assets.recipe.words import lower_first, read_wording
 
 _WORDING = read_wording("writing/stories")
-WAYS = ("naming", "notes", "begun", "before", "second", "event")
+WAYS = ("naming", "notes", "begun", "before", "day", "second", "event")
 # Between two sentences of a request, and between its notes.
 _JOINTS = (". ", ". ", ". ", "! ", "? ", ", ", "; ", " - ", "\n", "... ", " ")
 _NOTED = (", ", ", ", ", ", " ", "; ", "\n", " / ", " - ", ". ", " | ", ": ", ",")
@@ -18,7 +18,8 @@ def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool, counted
     Args:
         draw: the chance.
         way: "naming" tells the name in a second sentence, "second" what the hero does, "event" what happens, "before"
-            the hero in a first one; "begun" begins the story, and "notes" has keywords alone.
+            the hero in a first one, and "day" then asks for the day when something happened; "begun" begins the
+            story, and "notes" has keywords alone.
         frame: a frame for the subject `{s}`, which "naming", "second" and "event" use.
         subject: the hero, and what there is to tell; what the hero does is the field `{c}`.
         named: True if the subject has the name.
@@ -29,8 +30,9 @@ def ordered(draw: Draw, way: str, frame: str, subject: str, named: bool, counted
     if way == "begun":
         begun = f"{_any(draw, 'begin')} {subject}"
         return then(draw, begun, _any(draw, "go on")) if draw.chance(0.75) else f"{_any(draw, 'go on before')}: {begun}"
-    if way == "before":
-        return then(draw, f"{_any(draw, 'before')} {subject}", _any(draw, "of it"))
+    if way in ("before", "day"):
+        subject = subject.removesuffix(" {c}") if way == "day" else subject
+        return then(draw, f"{_any(draw, 'before')} {subject}", _any(draw, "of the day" if way == "day" else "of it"))
     subject = subject.removesuffix(" {c}") if way in ("second", "event") else subject
     told = _any(draw, {"naming": "naming", "event": "happens"}.get(way, "doing named" if named else "doing"))
     if frame.startswith("{s}") or (frame.endswith("{s}") and draw.chance(0.4)):
