@@ -34,14 +34,14 @@ class Pair:
 
 
 def _unit(text: str) -> tuple[str, str, str]:
-    one, many, short = text.split("/")
+    one, many, short = text.replace("_", " ").split("/")
     return one, many, short or many
 
 
 _LINES = (line.split() for line in _WORDING["pair"])
 PAIRS = tuple(Pair(_unit(big), _unit(small), int(factor)) for big, small, factor in _LINES)
 METRIC = tuple(pair for pair in PAIRS if pair.factor in _TENS)
-SPOKEN = tuple(pair for pair in PAIRS if pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards"))
+SPOKEN = tuple(pair for pair in PAIRS if 4 < pair.factor <= 1000 and pair.big[1] not in ("tonnes", "dozens", "yards"))
 _PARTED = tuple(pair for pair in SPOKEN if pair.big[1] in ("hours", "minutes", "feet", "days", "weeks", "years"))
 _EVERYDAY = tuple(pair for pair in SPOKEN if pair.big[2] in ("kg", "m", "l", "km", "h", "cm", "euros"))
 
@@ -148,9 +148,8 @@ def _named(number: int, unit: tuple[str, str, str], form: int) -> str:
 def compared(draw: Draw) -> list[Exchange]:
     """Which of two amounts is more, or less; or whether the first is more than the second."""
     pair, _, first, second = _two(draw)
-    if pair.big[2] in _STUFF and draw.chance(0.3):
-        first, second = (Amount(f"{one.told} of {draw.any(_STUFF[pair.big[2]])}", one.line, one.value)
-                         for one in (first, second))  # fmt: skip
+    if draw.chance(0.3):
+        first, second = (Amount(of_stuff(draw, pair, one.told), one.line, one.value) for one in (first, second))
     way = draw.any(("longer", "longer", "shorter", "is_more"))
     ask = draw.asked(_WORDING, way, x=first.told, y=second.told)
     more = first if first.value > second.value else second
@@ -208,6 +207,11 @@ def parted(draw: Draw) -> list[Exchange]:
     lines = f"{work(part, count, '×')[0]}. {worked_sum(whole.value, part * count, '-')} {small}."
     left = whole.value - part * count
     return calculated(draw, _WORDING, "rest", f"{whole.line}. {lines}", left, **said, z=f"{part} {small}")
+
+
+def of_stuff(draw: Draw, pair: Pair, told: str) -> str:
+    """The amount told, of something that has such a measure if anything has."""
+    return f"{told} of {draw.any(_STUFF[pair.big[2]])}" if pair.big[2] in _STUFF else told
 
 
 def casual(draw: Draw, unit: str) -> str:

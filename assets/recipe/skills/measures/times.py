@@ -35,7 +35,7 @@ def _on_24(shown: str, hour: int, minute: int) -> str:
 def _between(draw: Draw) -> list[Exchange]:
     """The minutes between two times, or the hours and minutes; the second may be of the next day."""
     way = draw.any(("lasts", "lasts", "minutes_between"))
-    halves = way == "lasts" and draw.chance(0.45)
+    halves = draw.chance(0.45 if way == "lasts" else 0.15)
     hour, hours = draw.any((draw.whole(1, 14), draw.whole(0, 23))), draw.any((*[1, 2, 3] * (2 - halves), 4, 6, 7, 8, 9))
     start, stop = (
         (5 * draw.whole(0, 11) for _ in range(2)) if draw.chance(0.85) else (draw.whole(0, 59), draw.whole(0, 59))
@@ -244,4 +244,4 @@ def _years(draw: Draw) -> list[Exchange]:
     return calculated(draw, _WORDING, way, f"{line}.", then, x=year, k=years)
 
 
-TIMES = (*[_clock] * 5, *[_between] * 4, *[_calendar, _half_day, _date, _spoken] * 2, _other_clock, _days_of, _years)
+TIMES = (*[_clock] * 5, *[_between] * 8, *[_calendar, _half_day, _date, _spoken] * 2, _other_clock, _days_of, _years)

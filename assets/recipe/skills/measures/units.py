@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
-from assets.recipe.skills.measures.amounts import AMOUNTS, METRIC, PAIRS, SPOKEN, Pair, casual
+from assets.recipe.skills.measures.amounts import AMOUNTS, METRIC, PAIRS, SPOKEN, Pair, casual, of_stuff
 from assets.recipe.skills.measures.times import TIMES, chain
 from assets.recipe.skills.measures.word_problems import compose_shapes, respelled
 from assets.recipe.skills.numbers.arithmetic import plain, worked_product, worked_quotient
@@ -41,7 +41,8 @@ def _asked(draw: Draw, pair: Pair, number: int, down: bool, form: int) -> tuple[
     unit, other = (pair.big, pair.small) if down else (pair.small, pair.big)
     close = form == 2 and unit[2] != unit[1] and draw.chance(0.4)
     told = f"{shown:,}" if draw.chance(0.15) else spelled(shown) if not close and draw.chance(0.12) else str(shown)
-    return casual(draw, f"{told}{'' if close else ' '}{unit[form]}"), casual(draw, other[form])
+    quantity = casual(draw, f"{told}{'' if close else ' '}{unit[form]}")
+    return of_stuff(draw, pair, quantity) if draw.chance(0.15) else quantity, casual(draw, other[form])
 
 
 def _conversion(draw: Draw) -> list[Exchange]:
@@ -92,10 +93,11 @@ def _decimal(draw: Draw) -> list[Exchange]:
     big, small, shown = pair.big[form], pair.small[form], plain(amount / pair.factor)
     known = f"1 {pair.big[0] if form == 1 or big == pair.big[1] else big} = {pair.factor} {small}."
     if draw.chance(0.5):
-        line = f"{known} {amount} / {pair.factor} = {shown} {big}."
-        return calculated(draw, _WORDING, "convert", line, float(shown), x=casual(draw, f"{amount} {small}"), to=big)
-    line = f"{known} {shown} × {pair.factor} = {amount} {small}."
-    return calculated(draw, _WORDING, "convert", line, amount, x=f"{shown} {big}", to=casual(draw, small))
+        line, x, to, result = f"{amount} / {pair.factor} = {shown} {big}", f"{amount} {small}", big, float(shown)
+    else:
+        line, x, to, result = f"{shown} × {pair.factor} = {amount} {small}", f"{shown} {big}", small, amount
+    x = of_stuff(draw, pair, casual(draw, x)) if draw.chance(0.3) else casual(draw, x)
+    return calculated(draw, _WORDING, "convert", f"{known} {line}.", result, x=x, to=casual(draw, to))
 
 
 def _half(draw: Draw) -> list[Exchange]:
@@ -163,8 +165,8 @@ def _both(draw: Draw) -> list[Exchange]:
     return [worked(ask, line, f"{a} {big} {b} {small}.")]
 
 
-_WAYS = (*[_conversion, percentage] * 8, *[_decimal, compose_shapes] * 4, *[_degrees, _half, _both] * 3, *AMOUNTS,
-         *TIMES, *[_one] * 2)  # fmt: skip
+_WAYS = (*[_conversion] * 8, *[percentage] * 10, *[_decimal, _both] * 5, *[compose_shapes] * 4,
+         *[_degrees, _half] * 3, *AMOUNTS, *TIMES, *[_one] * 2)  # fmt: skip
 
 
 def compose(draw: Draw) -> list[Exchange]:

@@ -6,10 +6,11 @@ from assets.recipe.conversation import Exchange, ends_with_numbers
 from assets.recipe.draw import Draw
 from assets.recipe.skills.numbers.arithmetic import plain, work, worked_product, worked_quotient, worked_sum
 from assets.recipe.user_words import calculated
-from assets.recipe.words import entries, read_wording, spelled
+from assets.recipe.words import entries, read_wording, spelled, weighted
 
 _WORDING = read_wording("numbers/percentages")
 _THINGS = entries(_WORDING, "things")
+_KINDS = weighted(_WORDING, "kinds")
 # Percentages, what the amounts are multiples of that they are taken of, and the largest amount.
 _PERCENTS = tuple(tuple(tuple(map(int, part.split())) for part in line.split(" / ")) for line in _WORDING["parts"])
 _USUAL = (5, 10, 15, 20, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90)
@@ -65,7 +66,7 @@ def _share(percent: int, amount: int, sign: str, ask: str, later: bool = False) 
 
 def percentage(draw: Draw) -> list[Exchange]:
     """A percentage, and perhaps another one of the amount, or the same of another amount."""
-    kind = draw.any((*["percent"] * 5, *["part", "discount", "increase"] * 2, *["what_percent"] * 2, "more", "around"))
+    kind = draw.any(_KINDS)
     if kind == "what_percent":
         return _what_percent(draw)
     if kind in ("more", "around"):
@@ -93,8 +94,18 @@ def _what_percent(draw: Draw) -> list[Exchange]:
     if draw.chance(0.4):
         percent, whole = draw.any((25, 50, 75)), 4 * draw.whole(1, 30)
     part = whole * percent // 100
-    line = f"{work(part, 100, '×')[0]}. {work(part * 100, whole, '/')[0]}. That is {percent}%."
+    line = f"{_in_hundredths(part, whole)}. That is {percent}%."
     return calculated(draw, _WORDING, "what_percent", line, percent, a=part, b=whole, n=draw.name())
+
+
+def _in_hundredths(part: int, whole: int) -> str:
+    """The part of the whole in smaller numbers until those make hundredths: 12/48 = 6/24 = 3/12 = 1/4 = 25/100."""
+    chain = [f"{part}/{whole}"]
+    while 100 % whole:
+        by = next(n for n in (10, *range(2, whole)) if part % n == whole % n == 0)
+        part, whole = part // by, whole // by
+        chain.append(f"{part}/{whole}")
+    return " = ".join([*chain, f"{part * 100 // whole}/100"] if whole < 100 else chain)
 
 
 def _percent_and_more(draw: Draw) -> list[Exchange]:
@@ -131,6 +142,7 @@ def _around(draw: Draw) -> list[Exchange]:
         return calculated(draw, _WORDING, way, line, amount, **said, b=share)
     sign = draw.any("+-")
     then = amount + share if sign == "+" else amount - share
-    line = f"{worked_sum(max(amount, then), min(amount, then), '-')}. {work(share, 100, '×')[0]}."
-    line += f" {work(share * 100, amount, '/')[0]}. That is {percent}%."
+    line = (
+        f"{worked_sum(max(amount, then), min(amount, then), '-')}. {_in_hundredths(share, amount)}. That is {percent}%."
+    )
     return calculated(draw, _WORDING, "risen" if sign == "+" else "fallen", line, percent, **said, b=then)

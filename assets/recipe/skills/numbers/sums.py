@@ -18,6 +18,7 @@ _TYPED = {"+": ("+", "+", "+", "plus"), "-": ("-", "-", "−", "–", "minus"), 
           "/": ("/", "/", ":", "÷", "divided by")}  # fmt: skip
 _PARTS = {"3": "thirds", "4": "quarters", "5": "fifths", "8": "eighths", "10": "tenths"}
 _SHAPES = ("++", "+++", "++++", "--", "--", "---", "×+", "×-", "+×", "××")
+_JOINS = (", ", ", ", " ", " and ", "; ", " / ", "\n", "+", " + ", " plus ")
 _FRACTIONS = pairs(_WORDING, "fractions")
 
 
@@ -119,13 +120,7 @@ def _several(draw: Draw) -> list[Exchange]:
         if draw.chance(0.12):
             sign = draw.any((" ", " ", ": ", " = "))
             shown = [f"{some_word(draw)}{sign}{n}" for n in shown]
-        told = draw.any(
-            (
-                draw.any((", ", ", ", " ", " and ", "; ", " / ", "\n", "+", " + ", " plus ")).join(shown),
-                enumerated(shown),
-                ", ".join(shown),
-            )
-        )
+        told = draw.any((draw.any(_JOINS).join(shown), enumerated(shown), ", ".join(shown)))
         lead = f"Numbers: {', '.join(map(str, some))}. " if len(some) > 2 else ""
         return _planned(draw, way, plan, {"a": some[0], "b": some[1]}, x=told, lead=lead)
     if way in ("brackets", "told"):
