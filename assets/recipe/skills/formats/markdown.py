@@ -14,21 +14,10 @@ from assets.recipe.words import read_wording
 
 _WORDING = read_wording("formats/markdown")
 _FORMS = {"list": "make_bullets", "numbered": "make_numbered", "json_list": "as_json", "column": "as_table"}
-_SIGNS = {",": "commas / a comma / comma / , / \",\"", ";": "semicolons / a semicolon / ; / semicolon",
-          "|": "pipes / | / a pipe / vertical bars / bars / the bars / \"|\" / a pipe sign / pipe signs / pipe",
-          "/": "slashes / a slash / slash / / / forward slashes",
-          "-": "dashes / hyphens / a dash / a hyphen / - / \"-\"", "_": "underscores / an underscore / _",
-          "+": "plus signs / a plus / + / plus", ".": "dots / a dot / points / full stops", ":": "colons / a colon / :",
-          "->": "arrows / an arrow / ->",
-          "&": "ampersands / & / an ampersand", "*": "stars / * / asterisks"}  # fmt: skip
-_MARKS = (("**{}**", "bold"), ("*{}*", "italics"), ("`{}`", "code"), ('"{}"', "quotes"), ("_{}_", "underscores"),
-          ("**{}**", "bold type"), ("**{}**", "bold"), ("~~{}~~", "strikethrough"), ("({})", "brackets"),
-          ("({})", "parentheses"), ("[{}]", "square brackets"), ("`{}`", "backticks"), ("*{}*", "italic"),
-          ("'{}'", "single quotes"), ('"{}"', "double quotes"), ("{{{}}}", "curly brackets"),
-          ("<{}>", "angle brackets"),
-          ("<b>{}</b>", "bold HTML"), ("***{}***", "bold italic"), ("*{}*", "single asterisks"),
-          ("> {}", "a blockquote"), ("**{}**", "two asterisks"), ("`{}`", "code type"))  # fmt: skip
-
+_SIGNS, _MARKS = (
+    {sign: names.split(" / ") for sign, _, names in (line.partition(" = ") for line in _WORDING[pool])}
+    for pool in ("sign", "mark")
+)
 _OFTEN = words.weighted(_WORDING, "often")
 
 
@@ -121,7 +110,8 @@ def _marks(draw: Draw) -> list[Exchange]:
             _WORDING[way], x=given.in_quotes(draw, text), k=level, w=draw.any(words.entries(_WORDING, f"level {level}"))
         )
         return [given.handed_back(draw, ask, f"{'#' * level} {text}")]
-    mark, name = draw.any(_MARKS)
+    mark = draw.any(tuple(_MARKS))
+    name = draw.any(_MARKS[mark])
     if draw.chance(0.2):
         items = given.any_words(draw, 2, 5)
         return [given.handed_back(draw, draw.ask(_WORDING["each"], x=_typed(draw, items), m=name),
@@ -191,8 +181,7 @@ def _joined(draw: Draw) -> list[Exchange]:
     items, sign = (_items if draw.chance(0.3) else given.any_words)(draw, 2, draw.any((5, 9))), draw.any(tuple(_SIGNS))
     items = [item for item in items if sign not in item] or ["one", "two"]
     way = draw.any(("joined", "joined close", "joined close", "joined wide", "split", "split"))
-    names = _SIGNS[sign].split(" / ")
-    name = draw.any([one for one in names if way != "split" or not one.startswith(("a ", "an "))])
+    name = draw.any([one for one in _SIGNS[sign] if way != "split" or not one.startswith(("a ", "an "))])
     if way == "split":
         x = draw.any((sign, f"{sign} ", f" {sign} ")).join(items)
         return [exact(draw.ask(_WORDING[way], x=x, s=name), given.marked(items, ""))]

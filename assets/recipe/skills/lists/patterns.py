@@ -87,7 +87,7 @@ def _known(draw: Draw, count: int) -> tuple[str, Pairs]:
     name = draw.any(_KNOWN)
     rule = name.partition(" with ")[0]
     if name == "many":
-        made = draw.chance(0.25)
+        made = draw.chance(0.15)
         pairs = [(noun, plural(noun)) for noun in (_sources(draw, count) if made else nouns(draw, count))]
     else:
         every = [pair for other in PAIRS if other.startswith(rule) for pair in PAIRS[other]]
@@ -239,7 +239,7 @@ def _shape(draw: Draw, rule: str, spaced_out: bool) -> tuple[str, str]:
 def pattern(draw: Draw) -> list[Exchange]:
     """A pattern shown on two or three, and one to do."""
     style = draw.rng.random()
-    if style < 0.08:
+    if style < 0.1:
         rule, pairs = _known(draw, 2)
         if rule != "kind":
             (a, b), (source, _) = pairs

@@ -5,15 +5,12 @@ from __future__ import annotations
 from assets.recipe import user_words as given
 from assets.recipe.conversation import Exchange, exact
 from assets.recipe.draw import Draw
-from assets.recipe.words import ORDINALS, nth, read_wording, spelled
+from assets.recipe.words import ORDINALS, nth, pairs, read_wording, spelled, weighted
 
 _WORDING = read_wording("lists/word_lists")
 # Places told from the end.
-_FROM_END = {"second to last": 2, "last but one": 2, "next to last": 2, "second last": 2, "penultimate": 2,
-             "third to last": 3, "third from the end": 3, "second from the end": 2, "third last": 3}  # fmt: skip
-_FEW = ("first_k", "first_k", "last_k", "last_k", "drop_first_k", "drop_last_k", "no_first", "no_last")
-_OTHERS = ("drop_nth", "swap_two", "middle", "every_other", "every_second", "place_of", "before", "after", "between",
-           "last_to_front", "first_to_end", "insert_at", "replace_nth")  # fmt: skip
+_FROM_END = {place: int(at) for place, at in pairs(_WORDING, "places from the end")}
+_WAYS = weighted(_WORDING, "ways by place")
 
 
 def item_there(draw: Draw, items: list[str]) -> tuple[str, str, str]:
@@ -58,7 +55,7 @@ def two_places(draw: Draw, items: list[str]) -> list[Exchange]:
 
 def by_place(draw: Draw, items: list[str]) -> list[Exchange]:
     """The list without some of its places, or only those; or what stands beside a word."""
-    way, most = draw.any((*_FEW, *_FEW, *_OTHERS)), len(items)
+    way, most = draw.any(_WAYS), len(items)
     at = draw.whole(1, most - 1)
     # Not one: the last one alone is told by one_item.
     k = min(draw.whole(2, max(2, most - 1)), draw.any((2, 2, 3, most)))

@@ -17,7 +17,7 @@ _QUESTIONS = ("then_nth", "then_how_many")
 # After these the list stands in lines, and skills/formats/markdown.py keeps to them.
 _LAYOUTS = ("list", "then_numbered")
 _MOST = {"longest": "Most", "shortest": "Fewest"}
-_PICKS = words.weighted(_WORDING, "ways to pick")
+_PICKS, _CHANGES = (words.weighted(_WORDING, f"ways to {verb}") for verb in ("pick", "change"))
 _FOLLOW_UPS = ("back", "back", "without", "with_more", *_LAYOUTS, *_QUESTIONS)
 
 
@@ -170,34 +170,37 @@ def _how_often(draw: Draw, way: str, items: list[str]) -> list[Exchange]:
 def _changed(draw: Draw) -> list[Exchange]:
     """A list with something more, less, or elsewhere; joined with another, or by a sign."""
     items, new, (name, sign) = _items(draw, 3, 7), given.word(draw), draw.any(_SIGNS)
-    gone, half = draw.any(items), draw.whole(1, len(items) - 1)
-    here, small = items.index(gone), draw.any(("my", "the", "no", "new", "two", "old", "big", "our", "more", "red"))
+    way, half = draw.any(_CHANGES), draw.whole(1, len(items) - 1)
+    gone, small = draw.any(items[:-1]), draw.any(("my", "the", "no", "new", "two", "old", "big", "our", "more", "red"))
+    gone = gone if way == "insert_between" else draw.any(items)
+    here, first, last = items.index(gone), items[0], items[-1]
+    after = [*items[: here + 1], new, *items[here + 1 :]]
     done = {
-        "also": [*items, new], "front": [new, *items],
+        "also": [*items, new], "front": [new, *items], "ends": [last, *items[1:-1], first], "both": items,
         "replace_item": [new if item == gone else item for item in items],
-        "ends": [items[-1], *items[1:-1], items[0]], "both": items,
         "move_front": [gone, *(item for item in items if item != gone)],
         "move_end": [*(item for item in items if item != gone), gone],
         "join": [sign.join(items)], "each_before": [f"{small} {item}" for item in items],
         "each_after": [f"{item} {small}" for item in items],
         "each_twice": [item for item in items for _ in range(2)],
-        "insert_after": [*items[: here + 1], new, *items[here + 1 :]],
-        "insert_before": [*items[:here], new, *items[here:]],
+        "insert_after": after, "insert_between": after, "insert_before": [*items[:here], new, *items[here:]],
     }  # fmt: skip
-    way = draw.any((*done, *["also", "front", "replace_item", "join"] * 2, "ends", "both"))
+    led = {
+        "replace_item": f"{gone} -> {new}", "ends": f"First {first}, last {last}. Swapped: {last}, {first}",
+        "insert_after": f"After {gone}: {new}", "insert_between": f"After {gone}: {new}",
+        "insert_before": f"Before {gone}: {new}",
+    }  # fmt: skip
     x, z = given.typed(draw, items), given.in_quotes(draw, new)
     if way == "both":
         x, z = given.typed(draw, items[:half]), given.typed(draw, items[half:])
     own = new if way in ("also", "front") else small if way.startswith("each_") else gone
-    ask = draw.asked(_WORDING, way, x=x, y=given.in_quotes(draw, own), z=z, s=name)
-    if way == "replace_item":
-        return [given.led(ask, f"{gone} -> {new}", ", ".join(done[way]))]
-    if way == "ends":
-        first, *_, last = items
-        return [given.worked(ask, f"First {first}, last {last}. Swapped: {last}, {first}", ", ".join(done[way]))]
+    y, b = (given.in_quotes(draw, one) for one in (own, items[(here + 1) % len(items)]))
+    ask, answer = draw.asked(_WORDING, way, x=x, y=y, z=z, b=b, s=name), ", ".join(done[way])
+    if way in led:
+        return [given.led(ask, led[way], answer)]
     if way == "join" and " " not in sign:
-        return [given.as_one(ask, *done[way])]
-    exchange = given.handed_back(draw, ask, ", ".join(done[way]))
+        return [given.as_one(ask, answer)]
+    exchange = given.handed_back(draw, ask, answer)
     return [exchange, *_then(draw, items, False)] if way == "both" else [exchange]
 
 
@@ -215,7 +218,7 @@ def _without(draw: Draw) -> list[Exchange]:
 
 def _unique(draw: Draw) -> list[Exchange]:
     """Each word once: what is new is told on the way."""
-    items = _items(draw, 2, 7)
+    items = _items(draw, 2, 7, 0.25)
     told = [*items]
     for _ in range(draw.whole(1, 3)):
         told = given.with_another(draw, told, draw.any(items))
@@ -256,15 +259,6 @@ def _calendar(draw: Draw) -> list[Exchange]:
     return [given.worked(ask, f"Places: {', '.join(told)}. In order: {', '.join(ordered)}", ", ".join(in_order))]
 
 
-def _shuffled(draw: Draw) -> list[Exchange]:
-    """The words in any other order: each two neighbours change places."""
-    items = _items(draw, 3, 7)
-    pairs = (items[at : at + 2] for at in range(0, len(items), 2))
-    ask = draw.asked(_WORDING, "shuffle", x=given.typed(draw, items))
-    shown = given.handed_back(draw, ask, ", ".join(item for pair in pairs for item in pair[::-1]))
-    return [replace(shown, check=lambda said: sorted(said.partition(": ")[2].split(", ")) == sorted(items))]
-
-
 def _by_places(draw: Draw) -> list[Exchange]:
     return places.by_place(draw, _items(draw, 3, 7))
 
@@ -274,5 +268,5 @@ def compose(draw: Draw) -> list[Exchange]:
     numbers = [number_lists.compose] * (5 if draw.held_out else 12)
     ways = (*[_ordered] * 11, *[_changed] * 6, *[_without] * 5, *[kinds.compose] * 14, *numbers,
             *[filters.by_letters, _picked, _by_places] * 6, *[_asked_about, _unique, _by_length] * 4,
-            *[_calendar, filters.shared, two_demands.compose] * 2, _shuffled)  # fmt: skip
+            *[_calendar, filters.shared, two_demands.compose] * 2)  # fmt: skip
     return draw.any(ways)(draw)

@@ -43,8 +43,8 @@ def _read() -> dict[str, Pairs]:
     for line in _WORDING["pairs"]:
         name, _, told = line.partition(" = ")
         pairs = tuple((one, other) for one, _, other in (pair.partition("/") for pair in told.split()))
-        found[name] = _both_ways(pairs) if name == "opposite" else pairs
-    return found
+        found[name] = pairs
+    return found | {"opposite": _both_ways(found["opposite"])}
 
 
 PAIRS = _read()
@@ -52,13 +52,15 @@ PAIRS = _read()
 
 
 def nouns(draw: Draw, count: int) -> list[str]:
-    """Different nouns: of one ending, the most usual, any, or now and then things of a kind."""
+    """Different nouns: the most usual, those of one ending or of any, or now and then things of a kind."""
     style = draw.rng.random()
     if style < 0.12:
         return draw.rng.sample(_OTHERS, count)
-    endings = [draw.any(_ENDINGS)] if style < 0.4 else _ENDINGS
-    pool = _WORDING["often"] if style > 0.65 else [_WORDING[ending][0] for ending in endings]
-    return draw.rng.sample(sorted({noun for line in pool for noun in line.split()}), count)
+    pools = ["often"] if style > 0.65 else [draw.any(_ENDINGS)] if style < 0.3 else _ENDINGS
+    found: dict[str, None] = {}
+    while len(found) < count:
+        found[draw.any(draw.any(_WORDING[draw.any(pools)]).split())] = None
+    return list(found)
 
 
 def _pair(draw: Draw, way: str) -> tuple[str, str]:
