@@ -32,7 +32,6 @@ PLANS = {
     "+-+": "a+b, x-c, x+d", "+--": "a+b, x-c, x-d", "-++": "a-b, x+c, x+d", "-+-": "a-b, x+c, x-d",
 }  # fmt: skip
 TWO_STEPS = (*["++", "+-", "-+", "--", "×+", "×-", "+/", "-/", "××", "×/", "i", "o", "<"] * 3, *PLANS, "h+")
-_LETTERS = "abc"
 _PARTS = {sign: entries(_WORDING, f"part {sign}") for sign in "htq"}
 # What tells a gain from a loss only now and then: people say "won 8" as often as "won 8 more".
 _MORE = re.compile(r" more\b|\banother (?=\{x\})")
@@ -41,9 +40,8 @@ _COUNTED = re.compile(
     r"\[[^\[\]|]*(?:of them|NOUN|euros|points)\|\]|(?<=\{x\})(?: of them| NOUN| euros| points| litres)"
 )
 _CAPITAL = ("I ", "{", "Mr", "Uncle", "Aunt", "Grand", "Dad", "Mum")
-_TWO_OWNERS, _JOTTED_SHARE, _AGAIN_SHARE = 0.15, 0.3, 0.4
+_JOTTED_SHARE, _AGAIN_SHARE = 0.3, 0.4
 _PAUSES = (". ", ". ", ". ", ", ", ", ", "; ", " / ")
-_BESIDE = (" and {m}", ". {m}", ", {m}", ", while {m}", "; {m}", " and a friend", ". A neighbour")
 
 
 @dataclass(frozen=True)
@@ -131,17 +129,17 @@ def _opening(draw: Draw, scene: _Scene, kind: str) -> str:
 def _told(draw: Draw, signs: str) -> tuple[str, _Scene]:
     """An opening, events in the signs' order, the question."""
     groups = signs[0] == "×"
-    scene = _scene(draw, _OWNED if groups or draw.chance(0.7) else _UNOWNED)
+    scene = _scene(draw, _SHARED if signs[-1] == "/" else _OWNED if groups or draw.chance(0.7) else _UNOWNED)
     story = _opening(draw, scene, "groups" if groups else "open")
     rest = signs[1:] if groups else signs
     own = True
-    if not groups and rest in ("+", "++", "+-") and scene.domain in _OWNED and draw.chance(_TWO_OWNERS):
-        return _two_owners(draw, scene, story, rest)
     clause, letters = "", iter("cd" if groups else "bcd")
     for before, sign in zip(("", *rest), rest, strict=False):
         if sign == before and draw.chance(_AGAIN_SHARE):
             again = _WORDING["again to" if "to {m}" in clause else "again"]
             clause = draw.any(again).replace("{x}", f"{{{next(letters)}}}")
+        elif sign == "/":
+            return story + _shared(draw, scene, signs, f"{{{next(letters)}}}", own), scene
         elif sign == "×":
             more = draw.any(_WORDING[f"{scene.domain}.groups"]).replace("{a}", "{c}").replace("{b}", "{d}")
             clause = f"{scene.fill(draw.any(_WORDING['link']), who=scene.pronoun)} {scene.fill(more)}"
@@ -184,36 +182,14 @@ def _part(draw: Draw, scene: _Scene, sign: str) -> str:
     return draw.any(_PARTS[sign]) + scene.fill(draw.any(of))
 
 
-def _two_owners(draw: Draw, scene: _Scene, story: str, signs: str) -> tuple[str, _Scene]:
-    """Draw what somebody else has beside what was told, and perhaps what comes or goes for both."""
-    both = replace(scene, who=draw.any(("they", "they", "both", "the two")), pronoun="they", him="them", form=1)
-    other = replace(scene, form=2).fill(draw.any(_WORDING[f"{scene.domain}.open"]), "{b}")
-    story += f"{draw.any(_BESIDE)} {other}"
-    if len(signs) == 1:
-        many = draw.any(("How much", "How much money") if scene.domain == "money" else ("How many", "How many NOUN"))
-        asked = f"{draw.any(('do they have', 'is that'))} {draw.any(('together', 'in all', 'altogether'))}?"
-        return f"{story}. {scene.fill(many)} {asked}", scene
-    clause = draw.any(_WORDING[f"{scene.domain}.{'gain' if signs[1] == '+' else 'lose'}"])
-    story += f". {draw.any(('Then ', 'Together ', '', 'Later '))}{both.who} {both.fill(clause, '{c}')}"
-    return f"{story}. {_question(draw, replace(both, who='they'), signs)}", scene
-
-
-def _divided(draw: Draw, signs: str) -> tuple[str, _Scene]:
-    """A number of things that is shared at the end, perhaps after a gain or a loss."""
-    scene = _scene(draw, _SHARED)
-    groups = signs[0] == "×"
-    story = _opening(draw, scene, "groups" if groups else "open")
-    own = True
-    for sign in signs[groups:-1]:
-        clause, own = _event(draw, scene, sign, "{b}")
-        story += clause
+def _shared(draw: Draw, scene: _Scene, signs: str, number: str, own_before: bool) -> str:
+    """That what there is, perhaps after a gain or a loss, is shared, and the question for a share."""
     money = scene.domain == "money"
-    kind = "share" if money or draw.chance(0.65) else "pack"
-    clause = draw.any(_WORDING[kind])
+    clause = draw.any(_WORDING["share" if money or draw.chance(0.65) else "pack"])
     them = "the rest" if signs[0] == "-" else draw.any(("the money", "it") if money else ("them", "all of them"))
     clause = clause.replace("THEM", them).replace("[How many|How much]", "How much" if money else "How many [NOUN |]")
-    again = draw.any((f". {scene.pronoun}", f". Then {scene.pronoun}", *((" and", " and then") if own else ())))
-    return f"{story}{again} {scene.fill(clause, '{' + _LETTERS[len(signs)] + '}')}", scene
+    again = (f". {scene.pronoun}", f". Then {scene.pronoun}", *((" and", " and then") if own_before else ()))
+    return f"{draw.any(again)} {scene.fill(clause, number)}"
 
 
 def _turned(draw: Draw, story: str) -> str:
@@ -242,9 +218,9 @@ def _compared(draw: Draw) -> tuple[str, str, _Scene]:
         question = asked[0].replace("ow many", many[0][1:])
     elif draw.chance(0.5):
         question, plan = draw.any(_WORDING["compare both"]), f"{plan}, a+x"
-        question = question.replace("WE", "we" if scene.pronoun in ("I", "we") else "they")
     else:
         question = draw.any(_WORDING["compare other"])
+    question = question.replace("WE", "we" if scene.pronoun in ("I", "we") else "they")
     question = draw.expand(question).replace("MANY", draw.any(many))
     story = f"{_opening(draw, scene, 'open')}{told}. {scene.fill(question, who=about)}"
     return scene.fill(story.replace("OTHER", other).replace("OWNER", {"I": "me"}.get(about, about))), plan, scene
@@ -260,11 +236,9 @@ def composed(draw: Draw, signs: str) -> tuple[str, str, str]:
             told, plan, scene = _compared(draw)
         else:
             jots = set(signs) <= set("+-×") and signs != "××" and draw.chance(_JOTTED_SHARE)
-            (told, scene), plan = (_divided if signs[-1] == "/" else _jotted if jots else _told)(draw, signs), ""
+            (told, scene), plan = (_jotted if jots else _told)(draw, signs), ""
         story = " ".join(_sentences(draw.expand(told)).split())
-        if draw.chance(0.1):
-            story = f"{draw.expand(draw.any(_WORDING['before']))} {story}"
-        elif draw.chance(0.25):
+        if draw.chance(0.25):
             story = _turned(draw, story)
         if not set_aside(story):
             verb = "is" if signs[-1] in "/<" else "leaves" if signs[-1] in "-htqo" or signs == "ow" else "makes"

@@ -28,16 +28,6 @@ from assets.recipe.words import read_wording, spelled
 _WORDING = read_wording("measures/follow_ups")
 _STEP = re.compile(r"([-+×/⌈⌊%])(\d*)")
 _LETTERS = "abcdw"
-# What a story's own number is told as: a share or a multiple by its word, a count of things by its digits.
-_OWN = {
-    "2": r"half|halve[sd]?|twice|doubl\w+|two times|2 times|1/2", "3": r"thirds?|tripl\w+|three times|3 times|1/3",
-    "4": r"quarters?|fourth|four times|4 times|1/4",
-}  # fmt: skip
-_OWN_COUNTS = {
-    "2": "pairs?|both|and back|couples?|two", "3": "three", "5": "Monday to Friday|weekdays?|working day|school days?",
-    "7": "week", "12": "dozen|year",
-}  # fmt: skip
-_NONE = "(?!)"
 _SPANS = ("day", "week", "month", "year", "day", "week")
 _TOPS = (20, 60, 99, 400)
 _NOTES = (10, 20, 50, 100, 200, 500)
@@ -78,14 +68,17 @@ def _read(name: str) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-_STEPS = tuple(one for name in (*["_plain"] * 3, "", "_jotted", "_told", "_daily", "_single", "_terse") for one in _read(f"steps{name}"))
-# By the number of steps that are meant: one, or two and more. Split stories, varied ones, those that are no chain.
+# The plainest come three times as often.
+_FILES = (*["steps_plain"] * 3, "steps", "steps_jotted", "steps_told", "steps_daily", "steps_single", "steps_terse",
+          "word_problems_varied", "two_steps_varied")  # fmt: skip
+_STEPS = tuple(one for name in _FILES for one in _read(name))
+# By the number of steps that are meant: one, or two and more. Split stories, and those for training alone.
 _POOLS = (
-    (_read("word_problems"), _read("word_problems_varied"), tuple(one for one in _STEPS if "," not in one.plan)),
-    (_read("two_steps"), _read("two_steps_varied"), tuple(one for one in _STEPS if "," in one.plan)),
-    ((), (), _read("shapes")),
+    (_read("word_problems"), tuple(one for one in _STEPS if "," not in one.plan)),
+    (_read("two_steps"), tuple(one for one in _STEPS if "," in one.plan)),
+    ((), _read("shapes")),
 )
-_STEPS_SHARES, _COMPOSED_SHARE, _VARIED_SHARE = (0.5, 0.5, 1), 0.6, 0.5
+_STEPS_SHARES, _COMPOSED_SHARE, _FRAMED_SHARE = (0.55, 0.55, 1), 0.7, 0.12
 _LENGTHS = ("cm", "m", "metres", "centimetres", "mm", "km", "feet", "inches")
 
 
@@ -125,7 +118,7 @@ def _numbers(draw: Draw, problem: Problem) -> dict[str, int]:
 def _own(problem: Problem) -> str:
     """The pattern of what the plan's own number is told as in the story, or nothing."""
     if own := re.search(r"[×/](\d+)", problem.plan):
-        ways = (_OWN.get(own[1], _NONE), _OWN_COUNTS.get(own[1], _NONE), own[1])
+        ways = (*_WORDING.get(f"own {own[1]}", ()), *_WORDING.get(f"count {own[1]}", ()), own[1])
         return next((way for way in ways if re.search(rf"\b(?:{way})\b", problem.story, re.IGNORECASE)), "")
     return ""
 
@@ -158,14 +151,14 @@ def fields(draw: Draw, story: str) -> dict[str, object]:
 
 def _problem(draw: Draw, steps: int) -> Problem:
     """A problem of one of the pools, its choices settled; where it is new each time, no two are alike."""
-    split, varied, planned = _POOLS[steps]
+    split, planned = _POOLS[steps]
     pool = planned
     if not draw.chance(_STEPS_SHARES[steps]):
         if not draw.held_out and draw.chance(_COMPOSED_SHARE):
             signs = draw.any(TWO_STEPS if steps else ONE_STEP)
             story, plan, answer = composed(draw, signs)
             return Problem(story, plan or plan_of(signs), answer)
-        pool = varied if not draw.held_out and draw.chance(_VARIED_SHARE) else split
+        pool = split
     plans = [one.plan for one in pool]
     plan = draw.any(draw.any((plans, plans, sorted(set(plans)))))
     some = [one for one in pool if one.plan == plan] if pool is not split else pool
@@ -187,6 +180,9 @@ def _counted(problem: Problem, story: str) -> str:
 
 def _compose(draw: Draw, steps: int) -> list[Exchange]:
     problem = _problem(draw, steps)
+    story = told.marked(problem.story)
+    if not draw.held_out and draw.chance(_FRAMED_SHARE):
+        story = draw.expand(draw.any(_WORDING["frame"])).replace("STORY", story)
     given, numbers = fields(draw, problem.story), _numbers(draw, problem)
     top, often = draw.any((0, 0, 0, 0, 13, 13, 100)), draw.any((0.5, 1))
     shown = {name: str(number) for name, number in numbers.items()}
@@ -195,7 +191,7 @@ def _compose(draw: Draw, steps: int) -> list[Exchange]:
         shown["w"] = _days(draw, numbers["w"])
     for name in re.findall(r"(?:^|[.?!] )\{([a-d])\}", problem.story):
         shown[name] = shown[name].capitalize()
-    asked = draw.ask([told.marked(problem.story)], **given, **told.fields(shown))
+    asked = draw.ask([story], **given, **told.fields(shown))
     exchanges = [_exchange(problem, numbers, given, asked)]
     turn = draw.rng.random()
     if turn < 0.2 and "e" not in numbers:
