@@ -112,17 +112,22 @@ async def test_the_line_about_a_failed_load_goes_when_a_model_is_ready(engine: S
         await sees_no(pilot, WRONG)
 
 
-async def test_lookahead_is_not_switched_without_a_model(engine: ScriptedEngine) -> None:
+async def test_lookahead_is_switched_without_a_model_and_holds_for_the_next(engine: ScriptedEngine) -> None:
     async with opened(engine, model=None) as (app, pilot):
         await pilot.press("ctrl+l")
-        assert "still loading" in status(app)
-        await pilot.press("x")
+        await sees(pilot, "lookahead OFF")
+        await say(app, pilot, "Hello")
         engine.tell(LoadFailed(WRONG))
-        await sees(pilot, WRONG)
-        await pilot.press("ctrl+l")
-        assert "No model is loaded" in status(app)
-        assert app.chat_screen.chat.options.lookahead
+        await wait_until(pilot, lambda: isinstance(app.screen, ModelScreen))
+        await pilot.press("escape", "ctrl+l")
         await sees(pilot, "lookahead ON")
+        await pilot.press("ctrl+l")
+        app.chat_screen.chat.load()
+        engine.load()
+        await wait_until(pilot, lambda: engine.sent_of(Reply))
+        (reply,) = engine.sent_of(Reply)
+        assert isinstance(reply, Reply)
+        assert not reply.options.lookahead
 
 
 async def test_a_failed_load_does_not_take_the_prompt_from_someone_typing(engine: ScriptedEngine) -> None:

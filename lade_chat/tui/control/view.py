@@ -106,9 +106,8 @@ class ChatState:
         return NO_MODEL if self.phase is Phase.UNLOADED else STILL_ANSWERING
 
     def refusal_to_switch_lookahead(self) -> str:
-        if self.model is None:
-            return STILL_LOADING if self.phase is Phase.LOADING else NO_MODEL
-        return "" if self.model.lookahead_supported else NO_LOOKAHEAD
+        """Empty also without a model: the switch then holds for the next one."""
+        return "" if self.model is None or self.model.lookahead_supported else NO_LOOKAHEAD
 
     def refusal_to_race(self) -> str:
         if self.phase is Phase.LOADING:
