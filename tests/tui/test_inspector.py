@@ -57,6 +57,28 @@ async def test_a_page_at_a_time_where_there_is_little_room(engine: ScriptedEngin
         assert not panel.display
 
 
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)])
+async def test_before_the_first_step_it_names_what_will_stand_there_and_no_values(
+    engine: ScriptedEngine, size: tuple[int, int]
+) -> None:
+    async with opened(engine, size=size, debug=True) as (app, pilot):
+        await sees(pilot, "speed-up over plain  –", "verified from        –", "nothing yet: ask")
+        assert screen_text(app).count("nothing yet") == 1
+        await say(app, pilot, "Write a function.")
+        await sees_no(pilot, "nothing yet")
+        assert not re.search("0\\.0|0 of 0|guesses kept|measur", screen_text(app))
+        engine.tell(*streamed(FUNCTION, debug=True), finished(FUNCTION, debug=True))
+        await sees(pilot, "50.0 ms", "guesses kept · steps", "tok/step ")
+
+
+async def test_on_a_narrow_screen_the_accepted_runs_stand_below_the_metrics(engine: ScriptedEngine) -> None:
+    async with replying(engine, size=(40, 40)) as (app, pilot):
+        await sees(pilot, "verified from trajectory")
+        panel = app.screen.query_one(DebugPanel)
+        panel.scroll_end(animate=False, immediate=True)
+        await sees(pilot, "guesses kept · steps", "tok/step ")
+
+
 async def test_opened_after_a_reply_it_shows_its_last_step(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Write a function.")

@@ -161,8 +161,9 @@ async def test_the_debug_panel_shows_the_speed_up_and_the_summary(engine: Script
         command = engine.sent_of(Reply)[0]
         assert isinstance(command, Reply)
         assert command.options.debug
+        engine.tell(*streamed(FUNCTION[:4]))
         await sees(pilot, "measuring…")
-        engine.tell(*streamed(FUNCTION, debug=True), finished(FUNCTION, debug=True))
+        engine.tell(*streamed(FUNCTION, debug=True)[2:], finished(FUNCTION, debug=True))
         await sees(pilot, "SUMMARY input 23 tokens", "3.00x", "50.0 ms", "45.0 ms", "412", "2  ████████████ 6")
         await pilot.press("ctrl+d")
         assert not app.screen.query_one(DebugPanel).display
@@ -171,6 +172,7 @@ async def test_the_debug_panel_shows_the_speed_up_and_the_summary(engine: Script
 async def test_debug_asked_for_in_mid_reply_says_that_it_is_not_measured(engine: ScriptedEngine) -> None:
     async with opened(engine) as (app, pilot):
         await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION[:4]))
         await pilot.press("ctrl+d")
         await sees(pilot, "not measured")
 

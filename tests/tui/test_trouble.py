@@ -211,8 +211,9 @@ async def test_a_question_without_an_answer_goes_back_to_the_prompt(engine: Scri
 async def test_a_reply_that_failed_is_measured_no_longer(engine: ScriptedEngine) -> None:
     async with opened(engine, debug=True) as (app, pilot):
         await say(app, pilot, "Hello")
+        engine.tell(*streamed(FUNCTION[:4]))
         await sees(pilot, "measuring…")
-        engine.tell(*streamed(FUNCTION[:4]), Failed("out of memory"))
+        engine.tell(Failed("out of memory"))
         await sees(pilot, "not measured", "50.0 ms")
         await sees_no(pilot, "measuring…")
 

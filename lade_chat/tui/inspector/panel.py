@@ -16,7 +16,7 @@ from lade_chat.protocol.inspection import Inspection
 from lade_chat.protocol.values import Statistics
 from lade_chat.tui.inspector.budget import CostView, SourcesView
 from lade_chat.tui.inspector.tree import TreeView
-from lade_chat.tui.inspector.view import InspectorView
+from lade_chat.tui.inspector.view import NOTHING_YET, InspectorView
 from lade_chat.tui.inspector.window import WindowView
 from lade_chat.tui.terminal.key_names import keys_of
 from lade_chat.tui.widgets.metric_lines import MetricRows, explain
@@ -43,6 +43,8 @@ METRICS = (
 )
 SUM = ("is tokens/later step", "times a plain step", "divided by a step")
 """Names of the rows below the speed-up, where they tell what it follows from."""
+CRAMPED = 50
+"""Below this width the metrics stand above the accepted runs."""
 PAGES = ("metrics", "window", "candidates", "sources", "cost")
 _VIEWS: tuple[type[InspectorView], ...] = (WindowView, TreeView, SourcesView, CostView)
 
@@ -78,6 +80,7 @@ class DebugPanel(VerticalScroll):
     def on_resize(self, _event: Resize) -> None:
         """The screen may have got room for all pages, or lost it."""
         self.set_class(self.size.width >= ROOMY, "-roomy")
+        self.set_class(self.size.width < CRAMPED, "-cramped")
         if self._all_at_once is not self._was_all_at_once:
             self._turn()
         self._draw()
@@ -95,6 +98,7 @@ class DebugPanel(VerticalScroll):
         self._remember(statistics)
         self._statistics, self._inspection, self._measuring, self._paused = statistics, inspection, measuring, paused
         self._ended = ended
+        self._arrange()
         self._draw()
 
     def turn_page(self) -> bool:
@@ -115,12 +119,17 @@ class DebugPanel(VerticalScroll):
     def _all_at_once(self) -> bool:
         return self.screen.has_class("-very-wide")
 
-    def _turn(self) -> None:
-        """Show what belongs to the page."""
-        self._was_all_at_once = self._all_at_once
+    def _arrange(self) -> None:
+        """Show what belongs to the page; of all pages, where there is no step to show, the first that can say so."""
+        views = len(_VIEWS) if self._inspection is not None else 1 if self._statistics is not None else 0
         for number, part in enumerate((self.query_one("#debug-numbers"), *self.query(InspectorView))):
-            part.display = self._all_at_once or number == self._page
-        self.query_one("#debug-step").display = self._all_at_once
+            part.display = number <= views if self._all_at_once else number == self._page
+        self.query_one("#debug-step").display = self._all_at_once and self._inspection is not None
+
+    def _turn(self) -> None:
+        """Show the page from its beginning."""
+        self._was_all_at_once = self._all_at_once
+        self._arrange()
         self.set_class(bool(self._page), "-tall-page")
         self.scroll_home(animate=False)
         self._title()
@@ -145,11 +154,15 @@ class DebugPanel(VerticalScroll):
         numbers = self.query_one("#debug-numbers")
         if numbers.display:
             self.query_one("#debug-metrics", Static).update(_metrics(s, self._inspection, measuring=self._measuring))
-            runs = Content("\n").join([*_runs(s.accepted_runs), *self._sparks()])
-            self.query_one("#debug-runs", Static).update(runs)
+            self.query_one("#debug-runs", Static).update(self._runs_and_sparks(s))
         for view in self.query(InspectorView):
             if view.display:
                 view.show(self._inspection)
+
+    def _runs_and_sparks(self, s: Statistics) -> Content:
+        if s.steps:
+            return Content("\n").join([*_runs(s.accepted_runs), *self._sparks()])
+        return Content.styled("" if self._measuring else keys_of(self).put_into(NOTHING_YET), "$foreground-muted")
 
     def _sparks(self) -> list[Content]:
         rows = (("tok/s", self._speeds, ".0f"), ("tok/step", self._yields, ".1f"))
@@ -176,6 +189,8 @@ class DebugPanel(VerticalScroll):
 
 
 def _metrics(s: Statistics, step: Inspection | None, *, measuring: bool) -> Content:
+    if not s.steps:
+        return Content("\n").join(Content.styled(f"{name:<21}–", "$foreground-muted") for name in METRICS)
     if step is not None and not step.prompt:  # the step that the views show
         s = msgspec.structs.replace(
             s,
